@@ -92,7 +92,7 @@ def fill(model, rng):
     del graph.node[:], graph.initializer[:]
     graph.node.extend(nodes)
     graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in stored.items())
-    # Since version 4, an initializer that is no input is a constant.
+    # Since version 4, an initializer that is not an input is a constant.
     model.ir_version = max(model.ir_version, 4)
     shapes = {node.input[0] for node in fillers}
     inputs = [port for port in graph.input if port.name not in stored and port.name not in shapes]

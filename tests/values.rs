@@ -15,7 +15,7 @@ fn text_of(data: &Data, names: &Names) -> String {
     onnx_text::print_value(data, names, &RaiseOptions::default())
 }
 
-/// What is lost on the way through text, if anything is.
+/// The loss in a conversion to text and back, if there is one.
 fn lost(data: &Data, names: &Names) -> Result<(), String> {
     let bytes = onnx_proto::write_data(data, names).map_err(|e| e.to_string())?;
     let text = text_of(data, names);

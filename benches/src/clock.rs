@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) wall: f64,

@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Of a case whose first pair takes longer than this (in seconds), three pairs have to do.
 const SLOW: f64 = 3.0;
 
-/// What the cases work with.
+/// The environment of the cases.
 pub(crate) struct Bench {
     /// The Python package, if there is one.
     pub(crate) peer: Option<Peer>,
@@ -19,7 +19,7 @@ pub(crate) struct Bench {
     pub(crate) runs: u32,
 }
 
-/// What came of one case.
+/// The outcome of one case.
 pub(crate) enum Row {
     Measured(Measured),
     /// Why nothing was measured.
@@ -28,14 +28,14 @@ pub(crate) enum Row {
 
 /// Times by pairs.
 pub(crate) struct Measured {
-    /// What it was measured on.
+    /// The input.
     pub(crate) subject: String,
-    /// What speed is counted in, ours and the peer's: the text for text, else the file. `None` if time says more.
+    /// The number of bytes for throughput, ours and the peer's: the text for text, otherwise the file. `None` to report times.
     pub(crate) bytes: Option<(usize, usize)>,
     pub(crate) ours: Vec<Sample>,
     /// As many as `ours`, or none.
     pub(crate) peers: Vec<Sample>,
-    /// Why there is no peer.
+    /// The reason why there is no peer.
     pub(crate) alone: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A peer in a process of its own that does what it is told to: the Python package (`peer.py`), or a runtime (`peers`).
+//! A peer in a separate process that runs requested jobs: the Python package (`peer.py`), or a runtime (`peers`).
 
 use crate::clock::Sample;
 use anyhow::{Context as _, Result, bail};
@@ -16,7 +16,7 @@ pub(crate) struct Peer {
     process: Child,
 }
 
-/// What the peer says of a job that it is ready for.
+/// The peer's answer when it is ready for a job.
 pub(crate) struct Prepared {
     /// Size of the text that it makes, in bytes, if it makes text.
     pub(crate) bytes: Option<usize>,

@@ -26,7 +26,7 @@ pub(crate) fn measure(mut words: impl Iterator<Item = OsString>) -> Result<()> {
     Ok(())
 }
 
-/// What a program takes. Its output goes nowhere.
+/// Runs a program and measures it. Its output is discarded.
 pub(crate) fn run(command: &[OsString]) -> Result<Sample> {
     let output = Command::new(std::env::current_exe()?)
         // What `cargo xtask bench` sets for us.

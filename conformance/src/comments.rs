@@ -1,6 +1,6 @@
 //! Comments between the tokens of a text.
 
-/// What the comments of [`insert`] say before their number: nothing else says it.
+/// The text of the comments of [`insert`] before their number, which does not occur elsewhere.
 const MARK: &str = "comment~";
 
 /// Byte offsets at which a comment may be put: before and behind every token, and where a line begins. Inside the lines
@@ -12,7 +12,7 @@ pub fn gaps(text: &str) -> Vec<usize> {
     while at < bytes.len() {
         gaps.push(at);
         at = match bytes[at] {
-            // What is put at the end of this line would become a part of it.
+            // A text inserted at the end of this line would become a part of the comment.
             b'#' => line_end(text, at) + 1,
             b'/' if bytes.get(at + 1) == Some(&b'/') => line_end(text, at) + 1,
             // One token, if it has nothing but numbers in it.

@@ -12,7 +12,7 @@ pub struct Printed {
     pub text: String,
     /// Whether it has forms that the reference parser refuses.
     pub is_extended: bool,
-    /// What the profile could not say.
+    /// What the profile could not express.
     pub losses: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ pub fn round_trip_with_sidecar(wire: Bytes, at_least: u64) -> Result<Printed, St
     Ok(printed)
 }
 
-/// What a file of external data holds.
+/// The content of a file with external data.
 pub fn content(file: &DataFile) -> Bytes {
     let mut content = Vec::new();
     for chunk in &file.chunks {

@@ -33,7 +33,7 @@ fn inputs(model: &Model, node: &Node) -> Option<Vec<Option<Dense>>> {
     node.inputs.iter().map(|value| value.map_or(Some(None), |value| stored(value).map(Some))).collect()
 }
 
-/// What the only node of a model gives, whose inputs are initializers. `None` if it has no definition.
+/// Evaluates the only node of a model, whose inputs are initializers. `None` if it has no definition.
 pub fn evaluate(model: &Model) -> Option<Result<Vec<Option<Dense>>, String>> {
     let body = model.main_body()?;
     let [node] = body.graphs[body.root()?].nodes[..] else { return None };
@@ -83,7 +83,7 @@ fn is_read_back(formula: &Formula) {
         assert!(reader.is_at_end() && name == "y", "{text}");
         Ok(read)
     });
-    // What is no number is equal to nothing.
+    // NaN is not equal to itself.
     let is_equal = read.as_ref().is_ok_and(|read| read == formula || text.contains("NaN"));
     assert!(is_equal, "{text}\nis read as {read:#?}\nand was {formula:#?}");
 }

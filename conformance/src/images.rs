@@ -19,7 +19,7 @@ pub struct Network {
 struct Image {
     name: String,
     channels: usize,
-    /// The extents behind the channels.
+    /// The sizes after the channels.
     extents: Vec<usize>,
 }
 
@@ -111,7 +111,7 @@ impl Draw {
         y
     }
 
-    /// What an image is quantized to, as floats again.
+    /// Quantizes an image and dequantizes it.
     fn quantized(&mut self, from: &str, image: Image) -> Image {
         let (q, y) = (self.name(), self.name());
         let (elem, zero) = [("uint8", 128), ("uint8", 0), ("int8", 0), ("int8", -3)][self.random.below(4)];
@@ -180,7 +180,7 @@ impl Draw {
             pads.0, image.name
         ));
         let made = Image { name: y, channels: out, extents };
-        // What follows is fused.
+        // The following operators are fused.
         let mut made =
             if !self.is_quantized && self.random.below(4) == 0 { self.scaled(&made) } else { made };
         if self.random.below(2) == 0 {

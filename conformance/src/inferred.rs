@@ -1,4 +1,4 @@
-//! What inference says of the values of a model, compared with what is computed.
+//! Compares inferred facts of a model with computed values.
 
 use crate::results::run;
 use onnx_exec::{RunOptions, Tensor, Value};
@@ -103,7 +103,7 @@ impl Judge<'_> {
         self.dims.eval(dim, |symbol| self.symbols.get(symbol).copied().flatten())
     }
 
-    /// What is wrong with the type, if anything is.
+    /// A contradiction in the type, if there is one.
     fn of_type(&self, ty: &Ty, actual: &Value) -> Option<String> {
         match (ty, actual) {
             (Ty::Unknown | Ty::Opaque(_), _) | (Ty::Optional(_), Value::Optional(None)) => None,
@@ -111,7 +111,7 @@ impl Judge<'_> {
             (Ty::Sequence(of), Value::Sequence(values)) => {
                 values.iter().find_map(|value| self.of_type(of, value))
             }
-            // What is optional and there may be held as what it is.
+            // A present optional may be stored as its value.
             (Ty::Optional(of), Value::Optional(Some(value))) => self.of_type(of, value),
             (Ty::Optional(of), value) => self.of_type(of, value),
             (Ty::Map(key, of), Value::Map(map)) => {
@@ -138,7 +138,7 @@ impl Judge<'_> {
         (!is_same).then(|| format!("computed is {}{:?}", elem(tensor.elem()), tensor.dims()))
     }
 
-    /// What is wrong with the elements, if anything is.
+    /// A contradiction in the elements, if there is one.
     fn of_elements(&self, known: &[Elem], actual: &Value) -> Option<String> {
         let Value::Tensor(tensor) = actual else { return None };
         let ints = tensor.ints().ok();

@@ -1,5 +1,5 @@
-//! What the whole project promises, compared with everything that can be had: ONNX's own test models, real models, the
-//! reference implementation, random models, and damaged files. The tests are in `tests/`; here is what they share.
+//! Compares the project with all available oracles: ONNX's own test models, real models, the reference implementation, random
+//! models, and damaged files. The tests are in `tests/`; this crate has their shared code.
 //!
 //! - [`corpus`]: the models that `cargo xtask corpus` has fetched, and how a test says what it left out.
 //! - [`convert`]: wire format to text and back.

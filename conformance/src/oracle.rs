@@ -31,7 +31,7 @@ impl Oracle {
         works.then_some(Oracle { python })
     }
 
-    /// What a script of the project prints, as JSON; `script` is its path from the root of the workspace.
+    /// Runs a script of the project and parses its output as JSON; `script` is its path from the root of the workspace.
     pub fn run(&self, script: &str, arguments: &[&OsStr]) -> Value {
         let output = Command::new(&self.python)
             .arg(workspace().join(script))
@@ -79,7 +79,7 @@ impl Oracle {
     }
 }
 
-/// Whether an answer is no failure.
+/// Whether an answer is a success.
 pub fn is_ok(answer: &Value) -> bool {
     answer["ok"] == true
 }

@@ -1,10 +1,10 @@
-//! What a model computes, and how that differs from what another one computes that has to compute the same.
+//! Runs models and compares their results.
 
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::{Dim, DimValue, ElemType, Model, TypeKind};
 use onnx_ops::opset::registry_of;
 
-/// What a model computes, with these values for its first inputs and `None` where it stores one; or why nothing.
+/// Runs a model with these values for its first inputs and `None` for defaults; returns the reason if it fails.
 pub fn run(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Result<Vec<Value>, String> {
     let executable = compile(model, registry_of(model), &CompileOptions::default())
         .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
@@ -54,7 +54,7 @@ fn rounding(elem: ElemType) -> f64 {
         // Some operators compute in single precision whatever the type.
         ElemType::FLOAT | ElemType::DOUBLE => 2e-4,
         ElemType::FLOAT16 => 4e-2,
-        // What several steps in short floats leave.
+        // Errors of several steps in short floats.
         _ if elem.name().is_some_and(|name| name.contains("float")) => 2e-1,
         _ => 0.0,
     }
@@ -88,7 +88,7 @@ pub fn of_tensors(ours: &Tensor, expected: &Tensor, part: f64) -> Option<String>
 /// Larger inputs are not made up.
 const MOST_ELEMENTS: usize = 1 << 12;
 
-/// Values for the inputs of a model, `None` for those that it stores; nothing where an input is no tensor of few numbers.
+/// Values for the inputs of a model, `None` for defaults; `None` as a whole if an input is not a small numeric tensor.
 pub fn made_up(model: &Model) -> Option<Vec<Option<Value>>> {
     let executable = compile(model, registry_of(model), &CompileOptions::default()).ok()?;
     let value = |port: &onnx_ir::Port| {

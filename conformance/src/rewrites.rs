@@ -1,5 +1,5 @@
-//! Models that are rewritten have to compute what they computed: tidied by passes, with bodies in place of operators, and
-//! brought to other operator sets.
+//! Rewritten models must compute the same results: cleaned up by passes, with function bodies in place of operators, and
+//! converted to other operator sets.
 
 use crate::convert::print;
 use crate::results::{difference, run, shortest};
@@ -15,14 +15,14 @@ use onnx_text::Profile;
 /// Passes that leave less, one after the other.
 const TIDY: &[&str] = &["remove-no-ops", "fold-constants", "common-subexpressions", "dead-code"];
 
-/// Versions that models are brought to, one after the other.
+/// Versions that models are converted to, one after the other.
 const VERSIONS: &[i64] = &[28, 22, 18, 17, 13, 12, 11, 10, 9, 8, 7, 28];
 
 /// More nodes are not put in place of operators.
 const MOST_NODES: u64 = 10_000;
 
-/// What a model has become that computes something else then, and what; of one that can be run, with these values for its
-/// first inputs.
+/// The first rewriting that changes the results of a model, and the difference; for a model that can be run, with these values
+/// for its first inputs.
 pub fn rewritten(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Option<String> {
     if !is_determinate(model) {
         return None;

@@ -133,7 +133,7 @@ pub fn data(model: &CorpusModel) -> PathBuf {
     model.path.with_file_name("test_data_set_0")
 }
 
-/// What a folder of inputs has for those of a model, counted without those that have a value.
+/// The inputs of a model from a folder, counted without those that have a value.
 pub fn inputs(executable: &Executable<'_>, folder: &Path) -> Vec<Option<Value>> {
     let mut count = 0;
     let input = |port: &Port| {
@@ -145,7 +145,7 @@ pub fn inputs(executable: &Executable<'_>, folder: &Path) -> Vec<Option<Value>> 
         let kind =
             port.ty.map(|ty| FileKind::from(&executable.model().types[ty].kind)).unwrap_or(FileKind::Tensor);
         let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
-        Value::stored(data?.held()).ok()
+        Value::stored(data?.data_ref()).ok()
     };
     executable.inputs().iter().map(input).collect()
 }
@@ -193,7 +193,7 @@ pub fn shuffle(model: &mut Model, random: &mut Random) {
     }
 }
 
-/// What puts a model in order.
+/// The passes that clean up a model.
 pub const TIDY: &[&str] = &["topological-sort", "common-subexpressions", "dead-code"];
 
 /// How many nodes a model has.

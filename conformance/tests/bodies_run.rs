@@ -88,7 +88,7 @@ fn apart(a: &Value, b: &Value) -> Option<String> {
     Some(format!("element {at} is {} by the operator and {} by its body", x[at], y[at]))
 }
 
-/// What was compared of a model: how often, the operators that were replaced, and what is wrong.
+/// The comparisons of a model: their number, the replaced operators, and the mismatches.
 struct Compared {
     count: usize,
     used: BTreeSet<(String, u32)>,
@@ -106,7 +106,7 @@ fn compare(from: &CorpusModel) -> Option<Compared> {
         let path = from.path.with_file_name("test_data_set_0").join(format!("input_{i}.pb"));
         let kind = port.ty.map_or(FileKind::Tensor, |ty| FileKind::from(&model.types[ty].kind));
         let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
-        Value::stored(data?.held()).ok()
+        Value::stored(data?.data_ref()).ok()
     });
     let inputs: Vec<Option<Value>> = inputs.collect();
     let (mut count, mut wrong) = (0, Vec::new());

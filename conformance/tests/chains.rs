@@ -94,7 +94,7 @@ fn run(
     executable.run(given, &options).map_err(|finding| finding.message.clone())
 }
 
-/// What became of a seed.
+/// The outcome of a seed.
 #[derive(Default)]
 struct Outcome {
     wrong: Option<String>,
@@ -145,7 +145,7 @@ fn chain(seed: u64) -> Outcome {
             Some(format!("`{name}` {how}"))
         }),
     }
-    // What is left of a division leaps where rounding does not, and half floats that are rounded more often go far apart.
+    // The remainder of a division is discontinuous, and half floats with more roundings can differ greatly.
     .or_else(|| {
         let is_half = chain.values.iter().any(|value| value.tensor.elem() == ElemType::FLOAT16);
         let leaps = is_half || lines.iter().any(|line| line.text.contains("fmod"));

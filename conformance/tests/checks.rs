@@ -6,7 +6,7 @@ use onnx_ops::schema::Registry;
 use onnx_proto::file;
 use std::collections::BTreeSet;
 
-/// What is wrong with models of the corpus: the end of a model's name, the code, and what it is.
+/// Expected findings in models of the corpus: the end of a model's name, the code, and the reason.
 const REVIEWED: &[(&str, &str, &str)] = &[
     ("livekit_turn_int8", "E0202", "its nodes are not sorted"),
     ("guard_fp16", "E0202", "its nodes are not sorted"),

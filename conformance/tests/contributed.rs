@@ -1,4 +1,4 @@
-//! What the documents of `crates/onnx-ops/opsets` say of contributed operators is what the installed runtime says.
+//! Compares the documents of `crates/onnx-ops/opsets` about contributed operators with the installed runtime.
 
 use conformance::corpus::{left_out, models};
 use conformance::oracle::Oracle;

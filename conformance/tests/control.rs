@@ -7,7 +7,7 @@ use onnx_ops::opset::registry_of;
 
 /// Graphs of one input, of these extents.
 const CASES: &[(&str, &[usize])] = &[
-    // What is carried and does not change; that goes through an Identity; that changes places with something else.
+    // Carried values that are invariant; that pass an Identity; that are swapped with another value.
     (
         "(float[4] x) => (float[4] a, float[4] b, float[4] c, float[4] d) <int64 n = {5}, bool yes = {1}, float[4] w = {1, 2, 3, 4}>
          { a, b, c, d = Loop (n, yes, x, w, x, w) <body = body (int64 i, bool k, float[4] p, float[4] q, float[4] r, float[4] s)

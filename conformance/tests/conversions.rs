@@ -1,5 +1,5 @@
-//! Models that are brought to other versions of ai.onnx compute the same: ONNX's own test models, version by version down
-//! and up again.
+//! Models that are converted to other versions of ai.onnx compute the same: ONNX's own test models, version by version down and
+//! up again.
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 use conformance::corpus::in_parallel;
@@ -10,10 +10,10 @@ use onnx_ops::convert::convert_opset;
 use onnx_ops::schema::Registry;
 use serde_json::json;
 
-/// Versions that backend tests are brought to, one after the other, and at last back to the newest.
+/// Versions that backend tests are converted to, one after the other, finally back to the newest.
 const VERSIONS: &[i64] = &[28, 22, 18, 17, 13, 12, 11, 10, 9, 8, 7];
 
-/// Who can judge a conversion.
+/// The oracles for a conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judge {
     Evaluator,
@@ -21,14 +21,14 @@ enum Judge {
     Roughly,
     /// The evaluator has not the old version of the operator, or takes it for another one.
     Runtime,
-    Nobody,
+    None,
 }
 
 /// Tests by the beginning of their name, with the version from which on the evaluator is right again.
 const JUDGES: &[(&str, i64, Judge)] = &[
     ("node/test_batchnorm_", 14, Judge::Runtime), // trains always
     ("pytorch-converted/test_BatchNorm", 14, Judge::Runtime),
-    ("node/test_bernoulli_seed", i64::MAX, Judge::Nobody), // draws other numbers
+    ("node/test_bernoulli_seed", i64::MAX, Judge::None), // draws other numbers
     ("node/test_causal_conv_with_state_silu_fp16", i64::MAX, Judge::Roughly),
     ("node/test_swiglu_float16", i64::MAX, Judge::Roughly),
     ("node/test_dequantizelinear", 19, Judge::Runtime), // is not there

@@ -1,4 +1,4 @@
-//! Hopeless texts and damaged files: clean diagnostics, and what can be read of them goes on.
+//! Hopeless texts and damaged files: clear diagnostics, and partial results.
 
 use conformance::convert::{print, read_wire, same_bytes, text_to_wire, write_wire};
 use conformance::random::{Choices, Generator, Random, Schema, Wildness};
@@ -60,7 +60,7 @@ fn a_text_cut_off_anywhere_is_an_error() {
     }
 }
 
-/// Texts with something of everything, and no function behind the graph.
+/// Texts with every construct, and no function after the graph.
 fn samples() -> Vec<String> {
     let schema = Schema::load();
     let mut random = Random::new(7);
@@ -92,7 +92,7 @@ fn changed_texts_are_read_without_panic() {
     }
 }
 
-/// What can be read of a damaged model is printed, and reads back as the same.
+/// A partially read model is printed, and parses to the same model.
 #[test]
 fn damaged_models_are_printed_and_read_back() {
     let schema = Schema::load();
@@ -147,7 +147,7 @@ const LEVELS: &[(&str, &[u8], &[u8])] = &[
     ("types in nested graphs", &[7, 1, 5, 14], &[4, 1]),
 ];
 
-/// What the reader takes, however deep, comes back from text.
+/// Every depth that the reader accepts survives conversion to text.
 #[test]
 fn whatever_depth_is_read_is_printed_and_read_back() {
     for (what, start, level) in LEVELS {

@@ -24,7 +24,7 @@ fn small_models() -> Vec<CorpusModel> {
     models
 }
 
-/// What was read, and no complaints.
+/// The construct that was read, without findings.
 fn whole<T>((read, diagnostics): (Option<T>, Vec<Diagnostic>), text: &str) -> Result<T, String> {
     match (read, diagnostics.iter().find(|d| d.is_error())) {
         (Some(read), None) => Ok(read),

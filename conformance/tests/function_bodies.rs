@@ -74,7 +74,7 @@ fn older_versions(model: &Model) -> Vec<(String, Model)> {
         .collect()
 }
 
-/// What is inferred of the outputs of a graph through the bodies does not contradict what the rules of the operators say.
+/// Facts inferred for graph outputs through bodies must not contradict those of the operators' rules.
 fn agree(case: &str, model: &Model, expanded: &Model, wrong: &mut Vec<String>) {
     let registry = Registry::builtin();
     let [by_rule, by_body] = [model, expanded].map(|m| infer(m, registry, &InferOptions::default()));

@@ -12,7 +12,7 @@ const SEEDS: usize = 80;
 /// As long as `cargo xtask fuzz` allows; nothing takes a second on a machine that is idle.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What goes wrong with an input, which is kept.
+/// The failure of an input, which is saved.
 fn wrong(target: &Target, number: usize, input: &[u8]) -> Option<String> {
     let start = Instant::now();
     let caught = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));

@@ -25,7 +25,7 @@ const TOLERANCE: f64 = 2e-5;
 const STEP_OF_FLOATS: f64 = 1e-2;
 const TOLERANCE_OF_FLOATS: f64 = 2e-3;
 
-/// So many elements of an input are tried.
+/// The number of elements of an input that are tried.
 const ELEMENTS: usize = 5;
 
 /// An input that is differentiated.
@@ -146,7 +146,7 @@ fn total(executable: &Executable<'_>, tensors: &[(Vec<usize>, Vec<f64>)]) -> Res
     floats(&results[0]).first().copied().ok_or_else(|| "no total".to_owned())
 }
 
-/// What is wrong with a case, on shapes and numbers that a seed draws.
+/// The failure of a case, for shapes and numbers drawn from a seed.
 fn judge((version, given, body): (i64, &str, &str), seed: u64, is_static: bool) -> Result<(), String> {
     let mut random = Random::new(seed);
     let inputs = inputs(given);

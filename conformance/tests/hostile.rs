@@ -1,7 +1,7 @@
-//! Models that ask for too much, or for what cannot be: a run ends with what is wrong at its node, in bounded time and memory.
+//! Models with excessive or impossible demands: a run ends with a finding at the node, in bounded time and memory.
 //!
-//! What limits memory is [`RunOptions::max_memory`], what limits time [`RunOptions::fuel`]; a thread that does not come back
-//! is how a test finds that they do not.
+//! [`RunOptions::max_memory`] limits memory, [`RunOptions::fuel`] limits time; a test detects an unlimited run by a thread that
+//! does not return.
 
 use conformance::convert::read_text;
 use onnx_exec::{CompileOptions, RunOptions, Value, compile};
@@ -15,10 +15,10 @@ use std::time::Duration;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// What a run may take.
+/// The memory limit of a run.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What the whole process may take for that: kernels have lists of their own beside their tensors.
+/// The memory limit of the process: kernels have lists besides their tensors.
 const MOST_TAKEN: f32 = 1024.0;
 
 /// A thousand nodes, or what takes as long.
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Tests measure the memory of the process, so that there is one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Outputs, or what is told.
+/// Outputs or findings.
 type Outcome = Result<Vec<Value>, Vec<Diagnostic>>;
 
 fn options() -> RunOptions<'static> {
@@ -51,7 +51,7 @@ fn outcome(text: &str, options: &RunOptions<'_>) -> Outcome {
     executable.run(Vec::new(), options).map_err(|finding| vec![*finding])
 }
 
-/// What is wrong with how the models ended; each is run in a thread of its own.
+/// The failures of models, each run in a thread of its own.
 fn faults(cases: &[(&str, &str)], is_wrong: fn(&Outcome) -> Option<String>) -> Vec<String> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut faults = Vec::new();
@@ -91,7 +91,7 @@ fn not_sound(outcome: &Outcome) -> Option<String> {
 
 fn not_at_a_node(found: &Diagnostic) -> Option<String> {
     let is_at_node = matches!(found.primary.place, Place::Entity(Entity::Node(..)));
-    (!is_at_node).then(|| format!("it is told of no node: {}", found.message))
+    (!is_at_node).then(|| format!("it does not name a node: {}", found.message))
 }
 
 /// A trillion elements, or as many steps.
@@ -270,7 +270,7 @@ fn what_asks_for_too_much_is_refused() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), TOO_MUCH.len(), faults.join("\n"));
 }
 
-/// What makes no sense.
+/// Invalid models.
 const SENSELESS: &[(&str, &str)] = &[
     ("int64[1] s = {-1}", "y = ConstantOfShape(s)"),
     ("int64[1] s = {-9223372036854775808}, float[1] x = {1}", "y = Expand(x, s)"),
@@ -352,7 +352,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), SENSELESS.len(), faults.join("\n"));
 }
 
-/// Nothing that a run does may end the program: integers at their edges, empty tensors, what is no number.
+/// A run must never end the program: integer limits, empty tensors, NaN.
 #[test]
 fn edges_have_results_or_findings() {
     let mut cases: Vec<(String, String)> = Vec::new();
@@ -484,7 +484,7 @@ fn edges_have_results_or_findings() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
 }
 
-/// Who cancels does not wait for a node of hours.
+/// Cancelling does not wait for a node that takes hours.
 #[test]
 fn a_long_node_can_be_cancelled() {
     for nodes in [

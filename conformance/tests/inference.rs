@@ -1,5 +1,5 @@
-//! What we know of the values of a model, against what the reference knows: on every model of the corpus, as it is and
-//! without what it declares of its values, with and without the reference's propagation of data.
+//! Compares inference with that of the reference: on every model of the corpus, with and without its declarations of values,
+//! with and without the reference's propagation of data.
 //!
 //! A value is *contradicted* where a number, a rank or an element type differs, and *less known* where the reference has
 //! a number, a rank or an element type and we have none. Both must be in the reviewed list below, with a reason. What we

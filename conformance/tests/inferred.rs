@@ -14,7 +14,7 @@ use onnx_proto::file;
 /// Larger models take long node by node.
 const LARGEST: u64 = 1 << 20;
 
-/// What models declare and is not so.
+/// Known wrong declarations of models.
 const REVIEWED: &[(&str, &str)] =
     &[("test_loop16_seq_none", "the body declares a sequence of scalars, and collects tensors of rank 1")];
 

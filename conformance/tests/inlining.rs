@@ -134,7 +134,7 @@ fn random_functions_keep_their_results() {
         trial.add("inlined to a depth", &shallow);
         trial
     };
-    // What the reference's inliner gets right: it loses defaults, and results that are arguments.
+    // Cases without the bugs of the reference's inliner, which loses defaults, and results that are arguments.
     let plain: Vec<Trial> = (0..60).map(|seed| trial(seed, Kind::Plain)).collect();
     let options = json!({ "inline": true, "engine": "functions" });
     let compared = judge(&oracle, "plain_functions", &plain, &options);

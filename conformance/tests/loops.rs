@@ -178,7 +178,7 @@ fn windows_give_what_formulas_say() {
         let weights: Vec<usize> = [2, 1].into_iter().chain(kernel).collect();
         let mut x = wave(dims.iter().product(), 1);
         run_both_ways(&graph, &[(&dims, x.clone()), (&weights, wave(weights.iter().product(), 2))]);
-        // What is no number is found wherever it is.
+        // NaN is found at any place.
         x[40] = f32::NAN;
         run_both_ways(&graph, &[(&dims, x), (&weights, wave(weights.iter().product(), 2))]);
     }
@@ -246,7 +246,7 @@ fn run_both_ways(graph: &str, inputs: &[(&[usize], Vec<f32>)]) {
     }
 }
 
-/// What is stored in the model is prepared once; what is given, in each run.
+/// Stored operands are packed once; inputs in each run.
 #[test]
 fn stored_factors_give_what_given_ones_give() {
     let list = |count: usize| {

@@ -1,4 +1,4 @@
-//! What formulas give, element by element, against the outputs that ONNX's own tests of operators store.
+//! Compares the results of formulas with the stored outputs of ONNX's operator tests.
 #![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
 
 use conformance::convert::read_wire;
@@ -12,13 +12,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What became of a test.
+/// The outcome of a test.
 enum Outcome {
     /// As many outputs are as they should be.
     Same,
     /// The node has no definition.
     Undefined,
-    /// What is not as it should be.
+    /// The mismatch.
     Different(String),
 }
 
@@ -60,7 +60,7 @@ fn is_one_node(case: &Value) -> bool {
         && case["ops"].as_array().is_some_and(|ops| ops.len() == 1)
 }
 
-/// `None` if the model has not one node, or inputs or outputs that are no tensors of numbers.
+/// `None` if the model has more than one node, or inputs or outputs that are not numeric tensors.
 fn judge(case: &Value, backend: &Path) -> Option<(String, Outcome)> {
     let folder = backend.join(case["path"].as_str()?);
     let model = read_wire(file::open(&folder.join("model.onnx")).ok()?).ok()?;

@@ -1,5 +1,5 @@
-//! What formulas give where ONNX's own tests do not look: casts between all types, arithmetic at its edges, old versions of
-//! operators. The reference evaluator judges.
+//! Compares the results of formulas with the reference evaluator where ONNX's own tests have no cases: casts between all types,
+//! edge cases of arithmetic, old versions of operators.
 #![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
 
 use conformance::convert::read_text;
@@ -374,7 +374,7 @@ const FEATURES: &[Case] = &[
     (13, "float[4] x, int64[2] i = {3, 1}", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)"),
 ];
 
-/// What ONNX Runtime is asked about: the reference evaluator has other versions only, or does not do what the documentation says.
+/// Cases for ONNX Runtime: the reference evaluator lacks the version, or contradicts the documentation.
 const RUNTIME: &[Case] = &[
     (11, "float[2,2,3] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}", "y = Softmax(x)"),
     (11, "float[2,2,3] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}", "y = Softmax <axis = 0> (x)"),

@@ -4,7 +4,7 @@ use conformance::corpus::workspace;
 use conformance::oracle::Oracle;
 use std::collections::BTreeSet;
 
-/// What neither the reference evaluator nor ONNX Runtime runs, or runs as the specification says.
+/// Examples that neither the reference evaluator nor ONNX Runtime runs according to the specification.
 const NOT_RUN: [(&str, &str); 6] = [
     ("ai.onnx.ml/DictVectorizer.onnxtxt", "both give a matrix of one row, where a list is specified"),
     ("ai.onnx/GlobalLpPool.onnxtxt", "neither has this version"),

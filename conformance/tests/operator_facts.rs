@@ -1,4 +1,4 @@
-//! What the registry says of every version of every operator is what the installed package says.
+//! Compares the registry's facts of every version of every operator with the installed package.
 
 use conformance::oracle::Oracle;
 use onnx_ir::releases;
@@ -8,7 +8,7 @@ use onnx_ops::schema::{
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// What the package says; none without it.
+/// The facts of the package; empty without it.
 static THEIRS: LazyLock<Option<Value>> = LazyLock::new(|| {
     Oracle::find("facts of operators").map(|oracle| oracle.run("xtask/py/dump_schemas.py", &[]))
 });

@@ -83,7 +83,7 @@ fn wire(set: &OperatorSet) -> Vec<u8> {
     write_operator_set(set).expect("it is small")
 }
 
-/// What is read from `bytes` comes back from text, which is in canonical form.
+/// A set read from `bytes` survives conversion to text, which is in canonical form.
 fn comes_back(set: &OperatorSet) -> Result<(), String> {
     let expected = wire(set);
     let text = print(set);
@@ -245,7 +245,7 @@ fn changed_texts_are_read_without_panic() {
         let found = check(&text);
         assert_eq!(places_are_sound(&found, &text), Ok(()), "{text}");
         let (set, _) = onnx_text::read_operator_set(&text);
-        // What could be read of it is a set like any other.
+        // The partially read set is a set like any other.
         let bytes = wire(&set);
         let again = read_operator_set(bytes.into()).0;
         comes_back(&again).unwrap();
@@ -262,7 +262,7 @@ fn changed_texts_are_read_without_panic() {
     }
 }
 
-/// What can be read of damaged bytes is a set like any other.
+/// A partially read set is a set like any other.
 #[test]
 fn damaged_bytes_are_read_and_come_back() {
     let sound = wire(&read(SAMPLES[0]).unwrap());

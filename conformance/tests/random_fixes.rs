@@ -1,8 +1,7 @@
-//! Fixes that are called safe: valid texts of the suite and examples of operators with one mistake, made at random. What
-//! the safe fixes of `check --fix` make of it is the model that it was, or still has a finding; never a clean text of another
-//! model.
+//! Safe fixes: valid texts of the suite and examples of operators with one random mistake. The safe fixes of `check --fix` must
+//! restore the model or leave a finding; never produce a clean text of another model.
 //!
-//! A mistake that nobody could see (another number, another valid name) is none: texts count of which a finding was fixed.
+//! Undetectable mistakes (another number, another valid name) do not count: only texts with a fixed finding do.
 //!
 //! `ONNXTXT_FIXES=N` draws N times as many mistakes.
 
@@ -12,7 +11,7 @@ use conformance::texts::small_texts;
 use conformance::trial::encoded;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::schema::Registry;
-use onnx_text::{Fixes, mend};
+use onnx_text::{Fixes, apply_fixes};
 use std::fs;
 use std::path::Path;
 
@@ -32,7 +31,7 @@ fn safe_fixes_restore_the_model_or_leave_a_finding() {
     assert!(fixed > 100, "only {fixed} of the texts were fixed");
 }
 
-/// What is found in a text, and whether all of it could be read.
+/// The findings of a text, whether all of it could be read, and its model.
 fn judged(text: &str) -> (Vec<Diagnostic>, bool, Model) {
     let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
     let judge = |model: &Model| onnx_ops::check::check(model, Registry::builtin(), &options);
@@ -56,17 +55,17 @@ fn text(path: &Path, mistakes: u64) -> (u64, Vec<String>) {
     let mut random = Random::new(seed);
     for _ in 0..mistakes {
         let mistaken = mistake(&original, &mut random);
-        let mended = mend(&mistaken, Fixes::Safe, |text| {
+        let result = apply_fixes(&mistaken, Fixes::Safe, |text| {
             let (found, is_whole, _) = judged(text);
             (found, is_whole)
         });
-        if mended.fixed == 0 {
+        if result.fixed == 0 {
             continue;
         }
         fixed += 1;
-        let (found, _, model) = judged(&mended.text);
+        let (found, _, model) = judged(&result.text);
         if found.is_empty() && encoded(&model) != meant {
-            wrong.push(format!("{}\n{mistaken}\n── became ──\n{}", path.display(), mended.text));
+            wrong.push(format!("{}\n{mistaken}\n── became ──\n{}", path.display(), result.text));
         }
     }
     (fixed, wrong)
@@ -127,7 +126,7 @@ fn mistake(text: &str, random: &mut Random) -> String {
         6 => replaced(token.clone(), &format!("'{}'", old.trim_matches('"'))),
         _ => {
             let other = &text[tokens[random.below(tokens.len())].clone()];
-            // Another name is no mistake that could be seen, even if what it names comes later or twice.
+            // A changed name is not detectable, even if it is defined later or twice.
             let is_name = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '_');
             if is_name(old) && is_name(other) { text.to_owned() } else { replaced(token, other) }
         }

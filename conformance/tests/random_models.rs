@@ -4,7 +4,7 @@ use bytes::Bytes;
 use conformance::comments;
 use conformance::convert::{self, print, read_wire, round_trip, same_bytes, text_to_wire, write_wire};
 use conformance::random::{Choices, Generator, Random, Schema, Wildness};
-use onnx_proto::{FileKind, Look, json, textproto, walk};
+use onnx_proto::{FileKind, ScanDepth, json, textproto, walk};
 use onnx_text::{FormatOptions, Profile, format, lower, parse_model};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn wire_comes_back(Wire(wire) in wires(Wildness::Wild)) {
         let mut unusual = Vec::new();
-        walk(&wire, FileKind::Model, Look::Numbers, &mut |f| unusual.push(f.path.to_string())).unwrap();
+        walk(&wire, FileKind::Model, ScanDepth::Numbers, &mut |f| unusual.push(f.path.to_string())).unwrap();
         prop_assert_eq!(unusual, Vec::<String>::new());
         check(read_wire(wire.clone()).and_then(|model| same_bytes(&wire, &write_wire(&model)?)))?;
     }
@@ -95,7 +95,7 @@ proptest! {
         check(convert::round_trip_with_sidecar(wire, 1).map(drop))?;
     }
 
-    /// What is printed is in canonical form, and narrow lines mean what wide ones do.
+    /// Printed text is in canonical form, and narrow lines have the same meaning as wide ones.
     #[test]
     fn printed_texts_are_canonical(Wire(wire) in wires(Wildness::Wild), width in 1usize..120) {
         let text = print(&read_wire(wire.clone()).unwrap(), Profile::Onnx).text;

@@ -1,4 +1,4 @@
-//! What the reference parser makes of our texts: the same model where it accepts them, and never another one.
+//! Parses our texts with the reference parser: it must read the same model or reject the text.
 
 use conformance::convert::{Printed, print, read_wire, text_to_wire, write_wire};
 use conformance::corpus::{in_parallel, models, scratch};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What annotations carry in the models of the corpus (measured: nothing else differs).
+/// Fields that annotations carry in the models of the corpus (measured: nothing else differs).
 const CARRIED: &[&str] = &[
     "GraphProto.doc_string",
     "GraphProto.metadata_props",
@@ -68,14 +68,14 @@ fn corpus_cases(folder: &Path, profile: Profile) -> Vec<Case> {
     })
 }
 
-/// What the reference parser says to each text; what it accepts is in `Case::parsed`.
+/// The answers of the reference parser to the texts; accepted ones are in `Case::parsed`.
 fn parse(oracle: &Oracle, cases: &[Case]) -> Vec<Value> {
     let request = |case: &Case| json!({"op": "parse", "path": case.text, "out": case.parsed});
     oracle.ask(&cases.iter().map(request).collect::<Vec<_>>())
 }
 
-/// What is wrong, over all cases: a text without extended forms has to be accepted; one that is accepted has to mean
-/// the model that was printed, and what we read from it as the reference does, without its annotations.
+/// The mismatches of all cases: a text without extended forms must be accepted; an accepted one must mean the printed model, and
+/// what we read from it as the reference does, without its annotations.
 fn misread(oracle: &Oracle, cases: &[Case], ignore: &[&str]) -> Vec<String> {
     let answers = parse(oracle, cases);
     let mut wrong = Vec::new();

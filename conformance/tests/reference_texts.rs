@@ -1,4 +1,4 @@
-//! What the reference printer writes means here what the reference parser reads from it: the same bytes.
+//! Reads texts of the reference printer: the result must have the same bytes as that of the reference parser.
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 use conformance::convert::{same_bytes, text_to_wire};
@@ -25,7 +25,7 @@ fn reference_texts_mean_the_same_here() {
                 let ours = text_to_wire(&text).and_then(|ours| same_bytes(&theirs, &ours));
                 ours.map_err(|why| format!("{path}: {why}"))
             }
-            // What the reference refuses means nothing; reading it must end, and well.
+            // A text that the reference rejects has no meaning; reading it must terminate cleanly.
             Some("refused") => {
                 onnx_text::read_model(&text.expect("it was printed"));
                 Ok(())

@@ -1,5 +1,5 @@
-//! The files of the suite that show rules, judged by the reference checker: what it lets pass is counted as ours, and
-//! what we let pass it does not refuse.
+//! The files of the suite that demonstrate rules, checked by the reference checker: files that it accepts are counted, and it
+//! must not reject what we accept.
 
 use conformance::corpus::workspace;
 use conformance::oracle::Oracle;
@@ -24,7 +24,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("X02-location-outside", "it takes two dots within a file name for the folder above"),
 ];
 
-/// What the right files have beside them.
+/// Files that valid models refer to.
 const BESIDE: &[&str] = &["w.bin", "w#.bin", "a/w..bin"];
 
 /// It takes for ever over some equations of Einsum.
@@ -37,8 +37,7 @@ struct Shown {
     worst: Option<Severity>,
 }
 
-/// The models of a folder of `tests/suite`; files that are no text of a model, or of which too much is lost to make
-/// one, are omitted.
+/// The models of a folder of `tests/suite`, without files that are not the text of a model, or that are too damaged.
 fn shown(folder: &Path) -> Vec<Shown> {
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .expect("the suite is there")
@@ -66,7 +65,7 @@ fn one(path: &Path) -> Option<Shown> {
     })
 }
 
-/// What the reference says of each: nothing, or why it refuses.
+/// The answers of the reference: nothing, or the reason for a rejection.
 fn judged(oracle: &Oracle, files: &[Shown]) -> Vec<Option<String>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rules");
     std::fs::create_dir_all(folder.join("a")).expect("the folder can be made");

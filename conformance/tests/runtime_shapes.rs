@@ -1,5 +1,5 @@
-//! What we infer of real models, against what onnxruntime computes: every value of each, its element type, rank and
-//! extents, the symbols replaced by the extents of the inputs.
+//! Compares inferred facts of real models with onnxruntime: element type, rank and sizes of every value, with symbols replaced by
+//! the sizes of the inputs.
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 use conformance::corpus::{CorpusModel, in_parallel, left_out, models};

@@ -1,5 +1,5 @@
 //! Schedules as text: every schedule that is written can be read back, is the same text when it is written again, and computes the
-//! same. Texts that somebody has broken are refused with a place.
+//! same. Invalid texts are rejected with a place.
 
 use conformance::convert::{read_text, read_wire};
 use conformance::corpus::{in_parallel, models};
@@ -19,7 +19,7 @@ use std::fs;
 /// Models of the corpus that are larger are left to benchmarks.
 const LARGEST: u64 = 1 << 20;
 
-/// What a run may take: texts of the suite have loops without end.
+/// The limit of a run: texts of the suite have endless loops.
 const MOST_BYTES: usize = 64 << 20;
 const FUEL: u64 = 2_000;
 
@@ -35,7 +35,7 @@ fn told(finding: &Diagnostic, text: &str) -> String {
     format!("{} {}: {at}", finding.code.id, finding.message)
 }
 
-/// What is wrong with the schedule of a model for inputs; nothing if there is none.
+/// The failure of a model's schedule for inputs, if there is one.
 fn failure(model: &Model, inputs: Vec<Option<Value>>) -> Option<String> {
     let options = RunOptions { threads: 1, max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() };
     let first = ready(model)?;
@@ -124,7 +124,7 @@ fn schedules_of_the_corpus_are_read_back() {
     all_are_right(failures, 0);
 }
 
-/// A schedule with some tokens changed, as somebody who tunes it might, or might not.
+/// A schedule with some tokens changed, as in tuning.
 fn changed(text: &str, random: &mut Random) -> String {
     let mut lines: Vec<Vec<String>> =
         text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
@@ -180,7 +180,7 @@ fn number(tokens: &mut [String], random: &mut Random) {
     }
 }
 
-/// How many schedules that somebody has broken are refused, how many are run, and how many of these give other results than the
+/// The numbers of broken schedules that are rejected, that are run, and of these the ones with other results than the
 /// nodes: verification looks at samples, so that a change which shows in few elements may be missed.
 fn broken(model: &Model, seed: u64, count: usize) -> Result<[usize; 3], String> {
     let mut counts = [0; 3];
@@ -208,7 +208,7 @@ fn broken(model: &Model, seed: u64, count: usize) -> Result<[usize; 3], String> 
             Ok(()) => {
                 let results = match second.run(inputs.clone(), &options) {
                     Ok(results) => results,
-                    // What is read where a condition holds can be out of bounds in the end.
+                    // A load under a condition can be out of bounds elsewhere.
                     Err(finding) if finding.code.id == "E1612" => {
                         counts[0] += 1;
                         continue;

@@ -10,7 +10,7 @@ use std::alloc::System;
 #[global_allocator]
 static MEMORY: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What one run may allocate: its budget, the list of its inputs, and the lists of inputs and outputs of a node that runs a graph.
+/// The allocations of one run: its budget, the list of its inputs, and the lists of inputs and outputs of a control flow node.
 const MOST: usize = 24;
 
 /// Elementwise nodes between nodes that cannot be one kernel with them.
@@ -165,7 +165,7 @@ fn outputs_keep_their_memory() {
         run(i as f32, 2, &mut outputs);
         assert_eq!(places(&outputs), before);
     }
-    // Who has the result of before keeps it, and another shape has other memory.
+    // A held result is kept, and another shape has other memory.
     let held = outputs[0].clone();
     run(9.0, 4, &mut outputs);
     assert_ne!(places(&outputs)[0], before[0]);

@@ -1,4 +1,4 @@
-//! What `check --target ort` says of the backend tests is what the installed runtime does.
+//! Compares `check --target ort` for the backend tests with the installed runtime.
 
 use conformance::corpus;
 use conformance::oracle::Oracle;

@@ -1,4 +1,4 @@
-//! What can be read of any bytes comes back from text, and from JSON and textproto as far as they can say it.
+//! Whatever can be decoded survives conversion to text, and to JSON and textproto as far as they can express it.
 #![no_main]
 
 use conformance::fuzz::Target;

@@ -1,5 +1,5 @@
-//! Passes one after the other, in an order that the text's length says, leave a model without errors without errors; and
-//! what a model computes stays what it is when it is tidied, expanded and converted.
+//! Passes, one after the other in an order that the text's length determines, leave a model without errors valid; and tidying,
+//! expanding and converting a model keep its results.
 #![no_main]
 
 use conformance::fuzz::Target;

@@ -5,10 +5,10 @@ use onnx_ir::diag::{self, Code};
 use onnx_ir::{Level, VerifyOptions};
 use onnx_text::TextKind;
 
-/// What stands before an example that begins with a graph.
+/// The prefix for an example that starts with a graph.
 const HEADER: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n";
 
-/// What stands before an example that is a function.
+/// The prefix for an example that is a function.
 const CALL: &str = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>\n\
                     g (float[N] x) => (float[N] y) { y = l.f(x) }\n";
 
@@ -47,7 +47,7 @@ fn run(code: &Code) -> Result<(), String> {
     Ok(())
 }
 
-/// What is between fences of code.
+/// The fenced code of a page.
 fn examples(code: &Code) -> Vec<String> {
     let mut examples = Vec::new();
     let mut open = None;

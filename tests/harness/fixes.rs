@@ -1,10 +1,10 @@
-//! Fixes: each that a finding of the suite has, applied alone, mends that finding, breaks nothing and keeps all comments but those of
-//! what it removes.
+//! Fixes: each fix of a finding in the suite, applied alone, removes that finding, introduces no errors and keeps all comments
+//! except those of removed items.
 
 use libtest_mimic::Trial;
 use onnx_ir::diag::{Edit, Span, code};
 use onnx_ir::{Diagnostic, Level, VerifyOptions};
-use onnx_text::{Fixes, TextKind, mend, sniff_text};
+use onnx_text::{Fixes, TextKind, apply_fixes, sniff_text};
 use onnxtxt::golden::{Case, judged, opsets};
 
 pub(crate) fn trials(cases: &[Case]) -> Vec<Trial> {
@@ -21,31 +21,31 @@ fn check(text: &str) -> Result<(), String> {
     let before = found(text);
     for finding in &before {
         for fix in &finding.fixes {
-            // `mend` applies what it is given, once: later rounds find nothing.
+            // `apply_fixes` applies what it is given, once: later rounds find nothing.
             let alone = Diagnostic { fixes: vec![fix.clone()], ..finding.clone() };
             let mut rounds = vec![vec![alone]];
-            let mended = mend(text, Fixes::Unsafe, |_| (rounds.pop().unwrap_or_default(), true));
-            let after = found(&mended.text);
+            let result = apply_fixes(text, Fixes::Unsafe, |_| (rounds.pop().unwrap_or_default(), true));
+            let after = found(&result.text);
             // A `/* … */` becomes one.
             let is_new_comment = finding.code == &code::FOREIGN_SPELLING;
             let is_comment =
                 is_new_comment || [&code::ALLOW_UNKNOWN, &code::ALLOW_UNUSED].contains(&finding.code);
-            if !is_comment && comments(text, &fix.edits) != comments(&mended.text, &[]) {
-                return Err(format!("`{}` changes comments:\n{}", fix.title, mended.text));
+            if !is_comment && comments(text, &fix.edits) != comments(&result.text, &[]) {
+                return Err(format!("`{}` changes comments:\n{}", fix.title, result.text));
             }
-            if mended.fixed != 1 {
+            if result.fixed != 1 {
                 return Err(format!("`{}` of `{}` was not applied", fix.title, finding.message));
             }
             let is_same = |d: &&Diagnostic| d.code == finding.code && d.message == finding.message;
             if after.iter().filter(is_same).count() >= before.iter().filter(is_same).count() {
-                return Err(format!("`{}` does not mend `{}`:\n{}", fix.title, finding.message, mended.text));
+                return Err(format!("`{}` does not fix `{}`:\n{}", fix.title, finding.message, result.text));
             }
             // What is behind a mistake may be another; a fix that is certain has none behind it.
             let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.is_error()).count();
             let is_new = |d: &&Diagnostic| d.is_error() && !before.iter().any(|b| b.message == d.message);
             let new = after.iter().find(is_new).filter(|_| fix.safe && finding.code.level > Level::Syntax);
             if errors(&after) > errors(&before) || new.is_some() {
-                return Err(format!("`{}` brings up {after:#?}:\n{}", fix.title, mended.text));
+                return Err(format!("`{}` brings up {after:#?}:\n{}", fix.title, result.text));
             }
         }
     }

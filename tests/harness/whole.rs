@@ -1,4 +1,4 @@
-//! What must hold for the suite as a whole.
+//! Properties of the suite as a whole.
 
 use libtest_mimic::Trial;
 use onnx_ir::diag;

@@ -131,7 +131,7 @@ fn runtimes() -> Result<PathBuf> {
     })
 }
 
-/// Builds the programs of `benches/peers`, for this processor as their users would, and says where they lie.
+/// Builds the programs of `benches/peers` for this processor, as their users would, and returns their folder.
 fn peers() -> Result<PathBuf> {
     let target = dirs::root().join("target/peers");
     let manifest = dirs::root().join("benches/peers/Cargo.toml");

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to have there afterwards (repeatable)
+    /// The parts to fetch (repeatable)
     #[arg(long, value_enum, default_values = ["light"])]
     set: Vec<Set>,
     /// Also run every real model once, for expected outputs in target/corpus/io
@@ -159,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What the last run could not have, a line each.
+/// What the last run could not fetch, one per line.
 pub(crate) fn missing_file() -> PathBuf {
     dirs::corpus().join("missing.txt")
 }
@@ -225,7 +225,7 @@ fn progress(text: &str) {
     }
 }
 
-/// What the reference prints for every model that is there, and what it parses from that.
+/// Prints every model with the reference, and parses the result.
 fn reference_texts() -> Result<()> {
     let start = Instant::now();
     let summary = process::output(

@@ -37,7 +37,7 @@ pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> Result<Option<E
     }
 }
 
-/// What the program prints on stdout, trimmed.
+/// Returns the trimmed stdout of a program.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stderr(Stdio::inherit())

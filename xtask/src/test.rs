@@ -151,7 +151,7 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
 
 /// Features of the library by themselves; without any, it reads and prints models.
 const FEATURES: &[&str] = &["", "ops", "render", "run", "save"];
-/// What those who only read models do not wait for.
+/// Crates that programs which only read models must not build.
 const NOT_FOR_READERS: &[&str] = &["ariadne", "clap", "serde_json", "zip"];
 
 /// Compiles the library with some of its features, and looks at what it takes to read models.

@@ -8,6 +8,7 @@ mod layout;
 mod libraries;
 mod source;
 mod text;
+mod words;
 
 use crate::{dirs, process};
 use anyhow::{Result, ensure};
@@ -54,6 +55,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
         charged::lists_are_charged(&files),
         text::no_machine_paths(&files),
         text::known_hosts(&files),
+        words::plain_english(&files),
     ]
     .into_iter()
     .flatten()

@@ -1,4 +1,4 @@
-//! What the programs have in common: the requests that they answer, and tensors in files.
+//! Common parts of the programs: their requests, and tensors in files.
 //!
 //! One JSON request a line, one answer a line (`served.py` answers the same ones):
 //!
@@ -29,7 +29,7 @@ pub trait Runtime: Sized {
     type Outputs;
     /// Prepares a model to be run on so many threads.
     fn load(model: &Path, inputs: Vec<Tensor>, threads: usize) -> Result<Self>;
-    /// What is timed.
+    /// The timed run.
     fn run(&mut self) -> Result<Self::Outputs>;
     fn tensors(outputs: Self::Outputs) -> Result<Vec<Tensor>>;
 }
@@ -47,7 +47,7 @@ pub enum Elements {
 }
 
 pub struct Tensor {
-    /// Empty for outputs, which are told by their order.
+    /// Empty for outputs, which are identified by their order.
     pub name: String,
     pub dims: Vec<usize>,
     pub elements: Elements,
@@ -171,7 +171,7 @@ fn status(key: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// A panic as an error, so that it is told to who asked.
+/// Converts a panic to an error, to report it to the caller.
 fn unpanicked<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -16,7 +16,7 @@ use onnx_text::{FormatOptions, Profile, RaiseOptions, format, raise};
 
 /// One job.
 pub(crate) struct Case {
-    /// What it is asked for by: subject, then job.
+    /// The name for selecting it: subject, then job.
     pub(crate) name: &'static str,
     /// In words.
     pub(crate) what: &'static str,

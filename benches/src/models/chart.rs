@@ -13,7 +13,7 @@ pub(super) struct Panel {
     pub(super) bars: Vec<Bar>,
 }
 
-/// Colours that are told apart also without red and green (Okabe and Ito, "Color universal design", 2008).
+/// Colours that are distinguishable without red and green (Okabe and Ito, "Color universal design", 2008).
 pub(super) const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 
 const LEFT: f64 = 190.0;

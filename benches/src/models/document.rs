@@ -1,4 +1,4 @@
-//! What was measured as a page, `docs/performance.md`, and its picture.
+//! Writes the measurements as a page, `docs/performance.md`, and a picture.
 
 use super::chart::{Bar, Panel, svg};
 use super::row::{KernelRow, Row, geometric_mean};
@@ -10,7 +10,7 @@ use onnx_exec::Machine;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// So many kernels are listed of those that lose most.
+/// The number of listed kernels, those with the greatest loss.
 const MOST_KERNELS: usize = 40;
 /// Kernels that are nearer to the peak have nothing to gain.
 const NEAR: f64 = 0.8;
@@ -166,7 +166,7 @@ fn around(rows: &[&Row], machines: &[&Machine]) -> String {
     text + "\nLoading includes planning; memory is how far the resident memory grew since before the model was loaded.\n\n"
 }
 
-/// What the machine does at most, as measured.
+/// The measured peaks of the machine.
 fn peaks(machines: &[&Machine]) -> String {
     let mut text = "## Peaks of the machine\n\n| peak |".to_owned();
     machines.iter().for_each(|machine| text += &format!(" {} threads |", machine.threads));

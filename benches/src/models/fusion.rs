@@ -167,7 +167,7 @@ impl<'e, 'r> Turns<'e, 'r> {
     }
 }
 
-/// What both ways take, turn by turn.
+/// Times both variants alternately.
 fn by_turns(
     mut ways: [Turns<'_, '_>; 2],
     inputs: &[Option<Value>],

@@ -25,7 +25,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tensor::Stored;
 
-/// What the models are run on.
+/// The runtimes that run the models.
 pub(crate) struct Contest {
     pub(crate) python: PathBuf,
     pub(crate) corpus: PathBuf,
@@ -59,7 +59,7 @@ pub(crate) struct ModelArgs {
     pub(crate) lock: Option<PathBuf>,
 }
 
-/// What runs a peer: a script beside this crate, or a program of the workspace `peers`.
+/// The program of a peer: a script in this crate, or a program of the workspace `peers`.
 pub(crate) enum Program {
     Script(&'static str),
     Built(&'static str),
@@ -283,7 +283,7 @@ impl Subject {
     }
 }
 
-/// What a side has taken, all told.
+/// The measurements of a side.
 fn figures(side: &mut Side, turns: Vec<f64>) -> Result<Figures> {
     Ok(Figures { load: side.load, first: side.first, memory: side.memory()?, turns })
 }

@@ -1,4 +1,4 @@
-//! What was measured of a model, as a value that is kept in a file.
+//! The measurements of a model, stored in a file.
 
 use anyhow::Result;
 use onnx_exec::{Machine, Work};
@@ -24,7 +24,7 @@ pub(crate) struct Row {
     pub(crate) kernels: Vec<KernelRow>,
 }
 
-/// What came of one side.
+/// The outcome of one side.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Ran(Figures),

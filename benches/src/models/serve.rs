@@ -122,7 +122,7 @@ pub(crate) fn inputs(executable: &Executable<'_>, given: Vec<(&str, Tensor)>) ->
     executable.inputs_by_name(given).map_err(|error| failure(&[*error]))
 }
 
-/// What a run gives.
+/// The outputs of a run.
 pub(crate) fn outputs(
     executable: &Executable<'_>,
     inputs: &[Option<Value>],

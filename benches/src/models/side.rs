@@ -12,7 +12,7 @@ use std::time::Duration;
 const TURN: f64 = 0.04;
 /// Runs that begin a turn and do not count, unless one takes longer than this.
 const LONGEST_WARM: f64 = 0.02;
-/// What takes longer has failed.
+/// The time limit.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A model on one side.
@@ -75,7 +75,7 @@ impl Side {
         Ok(self.peer.ask(&json!({"memory": true}))?["memory"].as_u64())
     }
 
-    /// What kernels do and how long they take; of our side.
+    /// The operations and times of kernels; for our side.
     pub(crate) fn kernels(&mut self) -> Result<Value> {
         self.peer.ask_within(&json!({"kernels": true}), PATIENCE)
     }

@@ -71,7 +71,7 @@ fn mean(name: &str, rows: &[&Row]) -> Option<Vec<String>> {
     is_there.then_some(line)
 }
 
-/// What was before the steady state.
+/// The measurements before the steady state.
 fn around(row: &Row) -> Option<Vec<String>> {
     let cell = |outcome: &Outcome| match outcome.figures() {
         Some(figures) => {
@@ -91,7 +91,7 @@ pub(super) fn milliseconds(seconds: f64) -> String {
     format!("{} ms", number(seconds * 1e3))
 }
 
-/// What could not be run, with the reason, one line for each model and side.
+/// The models and sides that could not run, with the reason, one per line.
 pub(super) fn not_run(rows: &[Row]) -> Vec<String> {
     let mut lines = Vec::new();
     for row in rows {

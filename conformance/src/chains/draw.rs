@@ -60,7 +60,7 @@ const FLOATS: &[&str] = &[
 const INTS: &[&str] = &["Abs", "Neg", "Sign", "Identity", "BitwiseNot"];
 
 impl Chain {
-    /// A node that may come next; whoever asks runs it.
+    /// A possible next node, which the caller runs.
     pub fn draw(&mut self) -> Line {
         let x = self.operand();
         let is_float = !x.tensor.elem().is_integer() && x.tensor.elem() != ElemType::BOOL;

@@ -1,7 +1,7 @@
-//! Random models of nodes in a row, each of which makes sense of what the ones before it give.
+//! Random models with a chain of nodes, each of which fits the results of the previous ones.
 //!
-//! A node is drawn for a value that is there: its operator by the element type, its attributes by the extents. Whoever draws
-//! has to run each node at once ([`Chain::add`] is told what it gives), so that nothing here knows shapes beforehand.
+//! A node is drawn for an existing value: its operator by the element type, its attributes by the shape. The caller must run each
+//! node at once and pass its results to [`Chain::add`], so no shapes are computed here.
 
 mod draw;
 mod shapes;
@@ -34,11 +34,11 @@ pub struct Chain {
 /// A node as text.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What it gives.
+    /// The output.
     pub output: String,
     /// `Add <…> (a, b)`.
     pub text: String,
-    /// What it takes.
+    /// The inputs.
     pub inputs: Vec<String>,
 }
 

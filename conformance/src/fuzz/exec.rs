@@ -6,7 +6,7 @@ use onnx_exec::{CompileOptions, RunOptions, compile};
 use onnx_ir::{Level, Model, VerifyOptions, verify};
 use onnx_ops::opset::registry_of;
 
-/// What a run may take: nothing that is drawn needs more.
+/// The memory limit: more than random inputs need.
 const MOST_BYTES: usize = 16 << 20;
 const FUEL: u64 = 40;
 

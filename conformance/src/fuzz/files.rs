@@ -9,7 +9,7 @@ use onnx_proto::external::{
     Folder, Layout, Which, external_tensors, externalize, internalize, is_stored_outside,
 };
 use onnx_proto::write_operator_set;
-use onnx_proto::{FileKind, Look, json as js, read, read_operator_set, textproto as tp, walk, write};
+use onnx_proto::{FileKind, ScanDepth, json as js, read, read_operator_set, textproto as tp, walk, write};
 use onnx_text::{Profile, RaiseOptions, check_operator_set, print_operator_set};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub(super) fn wire(data: &[u8]) {
     verify(&model, &VerifyOptions::default());
     let written = write(&model).expect("it is small");
     let mut is_usual = complaints.is_empty();
-    let walked = walk(data, FileKind::Model, Look::Numbers, &mut |_| is_usual = false);
+    let walked = walk(data, FileKind::Model, ScanDepth::Numbers, &mut |_| is_usual = false);
     if is_usual && walked.is_ok() {
         assert_eq!(written, data, "what a standard encoder wrote comes back");
     }
@@ -30,7 +30,7 @@ pub(super) fn wire(data: &[u8]) {
     assert_eq!(write(&again).expect("it is small"), written, "what was written comes back");
 }
 
-/// What can be read of any bytes comes back from text, and from JSON and textproto as far as they can say it.
+/// Whatever can be decoded survives conversion to text, and to JSON and textproto as far as they can express it.
 pub(super) fn convert(data: &[u8]) {
     let (model, _) = read(data.to_vec().into());
     let wire = write_wire(&model).expect("it is small");
@@ -86,7 +86,7 @@ pub(super) fn opset(data: &[u8]) {
     places_are_sound(&found, &text).expect("every finding lies in the text");
 }
 
-/// What nothing that is read may hold.
+/// A text that no result may contain.
 const SECRET: &[u8] = b"this lies outside the folder of the model";
 
 /// Weights that are put beside a model come back, and no tensor reads a file outside the folder of its model, whatever it

@@ -1,4 +1,4 @@
-//! What must hold for every input. Each target is a function of bytes that panics where it does not hold.
+//! Properties of all inputs. Each target is a function of bytes that panics if a property is violated.
 //!
 //! `cargo xtask fuzz` runs the targets under libFuzzer. `conformance/tests/fuzz_targets.rs` runs the same functions on their seeds, and on
 //! the seeds changed by [`Mutator`], without instrumentation and with a fixed start: the same inputs in every run.

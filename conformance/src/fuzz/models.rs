@@ -34,8 +34,8 @@ pub(super) fn check(data: &[u8]) {
     }
 }
 
-/// Passes one after the other, in an order that the text's length says, leave a model without errors without errors; and
-/// what a model computes stays what it is when it is tidied, expanded and converted.
+/// Passes, one after the other in an order that the text's length determines, leave a model without errors valid; and tidying,
+/// expanding and converting a model keep its results.
 pub(super) fn passes(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let registry = Registry::builtin();

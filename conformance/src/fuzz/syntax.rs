@@ -5,7 +5,7 @@ use crate::texts::{places_are_sound, use_text};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::{
-    Checked, Fixes, FormatOptions, MAX_FINDINGS, Parsed, ast::File, check_with, format, lower, mend,
+    Checked, Fixes, FormatOptions, MAX_FINDINGS, Parsed, apply_fixes, ast::File, check_with, format, lower,
     parse_model,
 };
 
@@ -81,7 +81,7 @@ fn meaning(text: &str, parsed: &Parsed<File>) -> (Vec<u8>, Vec<String>) {
 pub(super) fn fixes(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let fixed = |text: &str, fixes: Fixes| {
-        mend(text, fixes, |text| {
+        apply_fixes(text, fixes, |text| {
             let checked = judged(text);
             let is_whole = !checked.is_partial();
             (checked.diagnostics, is_whole)
@@ -137,7 +137,7 @@ const SLIPS: &[(&str, &str)] = &[
 /// The text with one of its characters typed wrong, which one its length says.
 fn mistake(text: &str) -> Option<String> {
     let (from, to) = SLIPS[text.len() % SLIPS.len()];
-    // Both quotes of a string are wrong, as somebody types them who is used to another language.
+    // Both quotes of a string are wrong, as in another language.
     if from == "\"" {
         return text.contains(from).then(|| text.replace(from, to));
     }

@@ -63,7 +63,7 @@ impl Random {
         (0..3).fold(0, |number, _| number << 8 | usize::from(self.byte())) % count.max(1)
     }
 
-    /// So many decisions.
+    /// The number of decisions.
     pub fn choices(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }

@@ -15,7 +15,7 @@ pub struct Generator<'s> {
     wildness: Wildness,
 }
 
-/// What a coherent tensor's data lies in.
+/// The data field of a coherent tensor.
 const FLOAT_DATA: &str = "float_data";
 
 impl<'s> Generator<'s> {

@@ -1,8 +1,8 @@
-//! Models with anything in any field.
+//! Random models with any contents in any field.
 //!
-//! The fields are those of `proto/`, so that none can be forgotten. A model is made of [`Choices`], a string of bytes
-//! that a test makes at random and shrinks: a byte of zero, and everything behind the end of the string, chooses what
-//! is simplest. What comes out is written as a standard encoder writes it.
+//! The fields are those of `proto/`, so none is forgotten. A model is built from [`Choices`], a byte string that a test generates
+//! and shrinks: a zero byte, and everything after the end of the string, selects the simplest choice. The result is in the
+//! standard encoding.
 
 mod choices;
 mod message;
@@ -16,9 +16,9 @@ pub use schema::Schema;
 /// How far values may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wildness {
-    /// What the reference's text has a form for, annotations aside.
+    /// What the syntax of the reference can express, except annotations.
     Plain,
-    /// What JSON can say: strings are UTF-8, there is one NaN.
+    /// What JSON can express: UTF-8 strings, a single NaN.
     Tame,
     /// Anything that the wire format can hold.
     Wild,

@@ -1,4 +1,4 @@
-//! What messages there are, read from `proto/`.
+//! Reads the message definitions from `proto/`.
 
 use crate::corpus::workspace;
 use prost_types::field_descriptor_proto::{Label, Type};

@@ -115,7 +115,7 @@ const DOUBLES: &[u64] = &[
 ];
 const DOUBLE_NANS: &[u64] = &[0xfff8 << 48, (0x7ff8 << 48) + 1, (0x7ff0 << 48) + 1, u64::MAX];
 
-/// What the reference takes only without quotes.
+/// Names that the reference accepts only without quotes.
 pub(super) fn identifier(c: &mut Choices<'_>) -> Vec<u8> {
     c.pick(&["x", "Abs", "_", "inf", "float", "a1", "seq", "b", "sparse"]).as_bytes().to_vec()
 }
@@ -136,7 +136,7 @@ pub(super) fn string(c: &mut Choices<'_>, wildness: Wildness) -> Vec<u8> {
     if wildness == Wildness::Plain && text.contains(&0) { b"no nul".to_vec() } else { text }
 }
 
-/// What a field of type `bytes` holds; any bytes may be there.
+/// The contents of a field of type `bytes`; any bytes are allowed.
 pub(super) fn bytes(c: &mut Choices<'_>, wildness: Wildness) -> Vec<u8> {
     string(c, if wildness == Wildness::Tame { Wildness::Wild } else { wildness })
 }

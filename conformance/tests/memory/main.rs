@@ -22,7 +22,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a program takes beside what grows with data: plans, threads, tables.
+/// Constant memory of a program: plans, threads, tables.
 const BESIDE: usize = 6 << 20;
 
 /// Values with elements, inputs that are made up, and a node.
@@ -300,7 +300,7 @@ fn what_operators_take_is_what_they_are_charged() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What the inputs alone are charged.
+/// The charge of the inputs alone.
 fn bytes_of_inputs(model: &Model) -> usize {
     let bytes = |tensor: &Tensor| match tensor.string_slice() {
         // A short string takes the least that an allocator hands out.

@@ -18,7 +18,7 @@ pub(crate) struct Program {
     fresh: usize,
 }
 
-/// What is known of a function that can be called.
+/// A callable function.
 struct Signature {
     inputs: usize,
     /// The last input may be omitted.

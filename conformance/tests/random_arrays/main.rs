@@ -25,7 +25,7 @@ const MODELS: &str = "1400";
 /// Nodes that take longer hang.
 const FUEL: u64 = 2000;
 
-/// What was wrong once: an operator set, initializers, and a node.
+/// Regression cases: an operator set, initializers, and a node.
 const FOUND: &[(i64, &str, &str)] = &[
     (19, "float8e4m3fn[3] x = {24, 186, 119}", "y = Cast <to = 8>(x)"),
     (17, "int64 n = {0}", "w = HannWindow(n)"),

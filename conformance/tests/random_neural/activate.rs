@@ -143,7 +143,7 @@ fn softmax(mut d: Draw) -> Case {
     d.case(op, version)
 }
 
-/// What is dropped is drawn; here nothing is.
+/// Training is random; these nodes are the identity.
 fn dropout(mut d: Draw) -> Case {
     let version = d.pick(&[7, 10, 12, 13, 22]);
     let elem = d.pick(FLOATS);

@@ -16,7 +16,7 @@ pub(crate) struct Operand {
     are_symbols: Vec<bool>,
 }
 
-/// What a model has of the operands of its node.
+/// How a model provides the operands of its node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// All values.
@@ -84,7 +84,7 @@ impl Draw {
         self.below(one_in) == 0
     }
 
-    /// So many extents between these.
+    /// A number of sizes in this range.
     pub(crate) fn extents(&mut self, count: usize, least: usize, most: usize) -> Vec<usize> {
         (0..count).map(|_| least + self.below(most - least + 1)).collect()
     }
@@ -261,7 +261,7 @@ impl Case {
         (model, given)
     }
 
-    /// What to tell of it.
+    /// A description for messages.
     pub(crate) fn told(&self) -> String {
         let operand = |operand: &Operand| {
             let elem = operand.tensor.elem().name().unwrap_or("?");

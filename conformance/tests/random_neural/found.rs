@@ -1,4 +1,4 @@
-//! What has been wrong, with other numbers.
+//! Regression cases, with other numbers.
 
 use crate::case::{Case, Draw};
 use onnx_ir::ElemType;
@@ -19,7 +19,7 @@ pub(crate) fn draw(mut d: Draw) -> Case {
             d.text("auto_pad", auto_pad);
             d.case("ConvTranspose", version)
         }
-        // Windows that end behind the input.
+        // Windows that end after the input.
         1 => {
             let version = d.pick(&[10, 11, 12]);
             d.floats(float, &[1, 2, extent], 2.0);
@@ -29,7 +29,7 @@ pub(crate) fn draw(mut d: Draw) -> Case {
             d.attribute("ceil_mode", 1);
             d.case("MaxPool", version)
         }
-        // The greatest of nothing.
+        // The maximum of an empty tensor.
         2 => {
             let version = d.pick(&[7, 11, 13]);
             d.floats(float, &[extent, 0], 2.0);

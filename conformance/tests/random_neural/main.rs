@@ -89,7 +89,7 @@ fn judge(family: &str, draw: impl Fn(Draw) -> Case + Sync) {
             (Err(why), None) if why.starts_with(PANIC) => Some(why.clone()),
             (_, None) => None,
         };
-        let who = engine.unwrap_or(if ours.is_ok() { "nobody else" } else { "nobody" });
+        let who = engine.unwrap_or(if ours.is_ok() { "only ours" } else { "none" });
         *counts.entry(format!("{} {who}", case.op)).or_default() += 1;
         // Integers are cut off, and a scale may be a factor or a divisor.
         let is_cut_off = ["Resize", "Upsample"].contains(&case.op);

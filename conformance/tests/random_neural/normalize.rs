@@ -68,7 +68,7 @@ fn batch(mut d: Draw) -> Case {
 fn instance(mut d: Draw) -> Case {
     let elem = d.pick(FLOATS);
     let mut dims = image(&mut d, 1);
-    // ONNX Runtime cancels the mean late, which is rough where there is no deviation.
+    // ONNX Runtime subtracts the mean late, which is inexact for small deviations.
     dims[2] = dims[2].max(3);
     d.floats(elem, &dims, 3.0);
     d.floats(elem, &[dims[1]], 2.0);

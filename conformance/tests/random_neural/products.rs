@@ -40,7 +40,7 @@ pub(crate) fn factors(d: &mut Draw) -> (Vec<usize>, Vec<usize>) {
     let rank = d.below(3);
     let batch = d.extents(rank, 1, 3);
     let (m, mut k, mut n) = (extent(d), extent(d), extent(d));
-    // ONNX Runtime does not broadcast what is empty, and leaves vectors alone that are sums of nothing.
+    // ONNX Runtime does not broadcast empty tensors, and does not set vectors that are empty sums.
     if rank > 0 || d.chance(2) {
         (k, n) = (k.max(1), n.max(1));
     }
@@ -74,7 +74,7 @@ fn product(mut d: Draw) -> Case {
 fn gemm(mut d: Draw) -> Case {
     let version = d.pick(&[7, 9, 11, 13]);
     let elem = if version < 9 { d.pick(FLOATS) } else { d.pick(NUMBERS) };
-    // ONNX Runtime forgets `beta` where products are sums of nothing.
+    // ONNX Runtime ignores `beta` for empty sums.
     let (m, k, n) = (extent(&mut d), extent(&mut d).max(1), extent(&mut d));
     let (ta, tb) = (d.chance(2), d.chance(2));
     d.numbers(elem, &if ta { [k, m] } else { [m, k] }, 3.0);

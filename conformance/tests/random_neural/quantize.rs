@@ -28,7 +28,7 @@ fn small(d: &mut Draw, version: i64) -> ElemType {
     }
 }
 
-/// What of a tensor has a scale of its own.
+/// The granularity of scales.
 enum Grain {
     Whole,
     Axis,

@@ -77,7 +77,7 @@ fn activations(d: &mut Draw, count: usize) {
     let drawn: Vec<(&str, usize)> = (0..count).map(|_| d.pick(ACTIVATIONS)).collect();
     let names: Vec<String> = drawn.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     d.list("activations", &names);
-    // Others have no defaults, or are no operators: ONNX Runtime has 0 there.
+    // Others have no defaults, or are not operators: ONNX Runtime uses 0.
     let has_default = |name: &str| matches!(name, "LeakyRelu" | "HardSigmoid" | "Elu");
     let may_omit = drawn.iter().all(|(name, numbers)| *numbers == 0 || has_default(name));
     if drawn.iter().all(|(_, numbers)| *numbers == 0) || may_omit && d.chance(2) {

@@ -1,6 +1,5 @@
-//! What passes make of a model without errors has none, and no warning that was not there before: texts of the suite and examples of
-//! operators, changed at random as long as nothing is wrong with them, half of them with their nodes in disorder, and then through
-//! passes one after another.
+//! Passes keep a model without errors valid and introduce no warnings: texts of the suite and examples of operators, changed at
+//! random while they stay valid, half of them with unsorted nodes, then transformed by several passes.
 //!
 //! `ONNXTXT_PASSES=N` draws N models of each text (a quarter of one otherwise).
 
@@ -43,7 +42,7 @@ fn passes_in_any_order_break_nothing() {
 fn errors(model: &Model, level: Level) -> Vec<Diagnostic> {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let mut found = onnx_ops::check::check(model, Registry::builtin(), &options);
-    // What inference finds before it reaches its limit depends on all that it does: such models are omitted.
+    // The findings of inference before it reaches its limit depend on the whole model: such models are skipped.
     found.retain(|d| d.is_error() || d.code.id == code::INFERENCE_LIMIT.id);
     found
 }
@@ -62,7 +61,7 @@ fn new_warnings(before: &Model, after: &Model) -> Vec<String> {
     found.iter().filter(is_new).map(|d| format!("{}: {}", d.code.id, d.message)).collect()
 }
 
-/// What a text becomes at random, and what is wrong with what passes make of it.
+/// Changes a text at random, runs passes on it, and returns the first failure.
 fn failure(path: &Path, round: u64) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let mut model = onnx_text::read_model(&text).model;
@@ -108,7 +107,7 @@ fn failure(path: &Path, round: u64) -> Option<String> {
         let mut changed = model.clone();
         let found = catch_unwind(AssertUnwindSafe(|| {
             let outcome = pass.run(&mut changed, Registry::builtin());
-            // What the pass itself complains of may be wrong afterwards.
+            // Findings of the pass may announce errors.
             if !outcome.report.diagnostics.is_empty() {
                 return None;
             }

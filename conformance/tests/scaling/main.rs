@@ -1,4 +1,4 @@
-//! Whatever is said again and again takes time and memory in proportion: nothing is quadratic.
+//! Repetition takes linear time and memory: nothing is quadratic.
 
 mod mistakes;
 
@@ -33,7 +33,7 @@ const PLAN_MEMORY_FACTOR: usize = 1500;
 const MEMORY_BASE: usize = 8 << 20;
 /// The time for twice the size over the time for the size: 2 if it is linear, 4 if it is quadratic.
 const TIME_FACTOR: f64 = 3.0;
-/// What no machine takes for the sizes here unless something is quadratic.
+/// A time that is exceeded at these sizes only by quadratic behaviour.
 const TIME_BASE: Duration = Duration::from_millis(15);
 
 /// No neighbor makes a machine so slow: no second try.
@@ -94,7 +94,7 @@ fn is_linear<T: AsRef<[u8]> + ?Sized>(
     Err(why)
 }
 
-/// What a place in a text begins with; what is repeated comes behind it.
+/// The text before a repeated part.
 const CONTEXTS: &[&str] = &[
     "",
     "#@ onnxtxt 1\n",

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Diagnostic;
 use onnx_ir::diag::{Code, code};
-use onnx_text::render::{Of, Source};
+use onnx_text::render::{Source, SourceKind};
 use std::fs;
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ impl ScheduleArgs {
                 return ready.report(session, &[*finding]);
             }
             let name = path.display().to_string();
-            session.report(&Source::new(&name, &text, Of::Text), &[Diagnostic::clone(&finding)]);
+            session.report(&Source::new(&name, &text, SourceKind::Text), &[Diagnostic::clone(&finding)]);
             Status::Findings
         }))
     }

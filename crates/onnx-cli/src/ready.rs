@@ -75,7 +75,7 @@ impl Ready {
         self.operators.of(&self.loaded.model)
     }
 
-    /// What `check` calls errors.
+    /// The errors of `check`.
     pub(crate) fn errors(&self) -> Vec<Diagnostic> {
         let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, self.operators.of(model), &options);

@@ -6,7 +6,7 @@ use crate::reads::Unreadable;
 use anstream::{AutoStream, ColorChoice};
 use onnx_ir::diag::{Place, code};
 use onnx_ir::{Diagnostic, Severity};
-use onnx_text::render::{Of, Sarif, Source, Style, github, human, json, short};
+use onnx_text::render::{Sarif, Source, SourceKind, Style, github, human, json, short};
 use onnx_text::visible;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -169,7 +169,7 @@ impl Session {
         let file =
             unreadable.map_or_else(|| path.display().to_string(), |unreadable| unreadable.file.clone());
         let found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
-        self.report(&Source::new(&file, "", Of::Binary), &[found]);
+        self.report(&Source::new(&file, "", SourceKind::Binary), &[found]);
     }
 
     /// Handles an error that ends a command: an unreadable file becomes a finding in machine-readable formats.

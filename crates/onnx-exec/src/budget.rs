@@ -1,8 +1,8 @@
-//! How much a run may take: the memory of all tensors together, and the steps of long nodes.
+//! Limits on a run: the memory of all tensors together, and the steps of long-running nodes.
 //!
-//! Who runs a model enters a [`Budget`] on the threads that compute; every buffer that is made there is charged to it
-//! until it is dropped, wherever that happens, and so is every [`List`](crate::List). What takes long says so with [`spend`],
-//! and ends where it is cancelled.
+//! The caller enters a [`Budget`] on each thread that computes. Every buffer and every [`List`](crate::List) allocated there is
+//! charged to it until it is dropped, on whichever thread that happens. Long loops report their steps with [`spend`], which fails
+//! after cancellation.
 
 use crate::Failure;
 use crate::recycle::Recycler;
@@ -10,27 +10,26 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// The memory of a run: what it may use, and what is in use.
+/// The memory of a run: its limit and the bytes in use.
 ///
-/// [`RunOptions::memory`](crate::RunOptions::memory) takes one where something is to be charged before the run begins, such as
-/// its inputs.
+/// Pass one in [`RunOptions::memory`](crate::RunOptions::memory) to charge allocations made before the run, such as its inputs.
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<Account>);
 
 impl Memory {
-    /// At most so many bytes at a time.
+    /// A limit in bytes.
     pub fn new(most: usize) -> Memory {
         let most = most.min(isize::MAX as usize);
         Memory(Arc::new(Account { most, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }))
     }
 
-    /// Charges the tensors that `work` makes on this thread, until they are dropped.
+    /// Charges the tensors that `work` allocates on this thread, until they are dropped.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         Arc::new(Budget::with_memory(self, u64::MAX, None)).enter(work)
     }
 }
 
-/// Bytes that may be in use, those that are, and the most that were.
+/// The limit in bytes, the bytes in use, and their peak.
 #[derive(Debug)]
 struct Account {
     most: usize,
@@ -38,17 +37,17 @@ struct Account {
     peak: AtomicUsize,
 }
 
-/// Memory, and steps that are left.
+/// The memory account and the steps left of a run.
 #[derive(Debug)]
 pub(crate) struct Budget {
     account: Arc<Account>,
     steps: AtomicU64,
     cancel: Option<Arc<AtomicBool>>,
-    /// Where the memory of tensors comes from.
+    /// Where tensors are allocated.
     recycler: Option<Arc<Recycler>>,
 }
 
-/// What a tensor takes besides its elements: without it, millions of small ones would take much more than they may.
+/// Bytes charged for a tensor besides its elements; otherwise millions of small tensors would exceed the limit unnoticed.
 pub(crate) const TENSOR: usize = 128;
 
 thread_local! {
@@ -69,39 +68,39 @@ impl Account {
 }
 
 impl Budget {
-    /// So many bytes, and so many steps; `cancel` ends what is asked whether it may go on.
+    /// A budget of `most` bytes and `steps` steps; setting `cancel` makes the next [`spend`] fail.
     pub(crate) fn new(most: usize, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Self {
         Budget::with_memory(&Memory::new(most), steps, cancel)
     }
 
-    /// The memory is one of which something may be in use already.
+    /// A budget over an account that may have bytes in use already.
     pub(crate) fn with_memory(memory: &Memory, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Self {
         let account = Arc::clone(&memory.0);
         account.peak.store(account.used.load(Ordering::Relaxed), Ordering::Relaxed);
         Budget { account, steps: AtomicU64::new(steps), cancel, recycler: None }
     }
 
-    /// The same, with a recycler that the memory of tensors comes from.
+    /// The same budget, allocating tensors from `recycler`.
     pub(crate) fn with_recycler(self, recycler: &Arc<Recycler>) -> Arc<Self> {
         Arc::new(Budget { recycler: Some(Arc::clone(recycler)), ..self })
     }
 
-    /// The one that this thread is in.
+    /// The budget of the current thread.
     pub(crate) fn here() -> Option<Arc<Self>> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// The most bytes that were in use at a time.
+    /// The peak of the bytes in use.
     pub(crate) fn peak(&self) -> usize {
         self.account.peak.load(Ordering::Relaxed)
     }
 
-    /// Steps that have not been taken.
+    /// Steps left.
     pub(crate) fn steps_left(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// Charges what is made in `work` on this thread.
+    /// Runs `work` with this budget as the current one of the thread.
     pub(crate) fn enter<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
         let outer = CURRENT.replace(Some(Arc::clone(self)));
         let _leave = Leave(outer);
@@ -126,8 +125,8 @@ impl Budget {
     }
 }
 
-/// Takes so many steps, each of about one operation on numbers: before them, and again and again where they are many, since
-/// this is where a run is cancelled. None are taken to ask for that alone.
+/// Takes `steps` steps of about one arithmetic operation each. Call it before the work, and repeatedly in long loops: this is
+/// where cancellation is noticed, also with 0 steps.
 pub(crate) fn spend(steps: usize) -> Result<(), Failure> {
     CURRENT.with_borrow(|current| match current {
         None => Ok(()),
@@ -162,17 +161,17 @@ impl Drop for Leave {
     }
 }
 
-/// Bytes that are charged to the memory of a run.
+/// Bytes charged to the memory of a run.
 #[derive(Debug)]
 pub(crate) struct Charge(Option<(Arc<Account>, usize)>);
 
 impl Charge {
-    /// Nothing.
+    /// A charge of no bytes.
     pub(crate) fn none() -> Charge {
         Charge(None)
     }
 
-    /// Charges the budget of this thread; without one, everything fits.
+    /// Charges the budget of this thread; without a budget it always succeeds.
     pub(crate) fn of(bytes: usize) -> Result<Charge, Failure> {
         CURRENT.with_borrow(|current| match current {
             None => Ok(Charge(None)),
@@ -183,12 +182,12 @@ impl Charge {
         })
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |(_, bytes)| *bytes)
     }
 
-    /// Charges more, or gives some back; what is not charged to anything yet is charged to the budget of this thread.
+    /// Changes the charge to `to` bytes. A charge without an account uses the budget of this thread.
     pub(crate) fn set(&mut self, to: usize) -> Result<(), Failure> {
         match &mut self.0 {
             None => *self = Charge::of(to)?,
@@ -212,12 +211,12 @@ impl Drop for Charge {
     }
 }
 
-/// Where the memory of tensors comes from that are made on this thread.
+/// The recycler of this thread's budget.
 pub(crate) fn recycler() -> Option<Arc<Recycler>> {
     CURRENT.with_borrow(|current| current.as_ref()?.recycler.clone())
 }
 
-/// The bytes that the budget of this thread has left, if there is one.
+/// The bytes left in the budget of this thread, if there is one.
 pub(crate) fn room() -> Option<usize> {
     CURRENT.with_borrow(|current| {
         let account = &current.as_ref()?.account;
@@ -225,7 +224,7 @@ pub(crate) fn room() -> Option<usize> {
     })
 }
 
-/// Whether so many bytes are left; what is about to be made by a library can be asked for first.
+/// Fails if fewer than `bytes` bytes are left: a check before a library allocates.
 pub(crate) fn has_room(bytes: usize) -> Result<(), Failure> {
     Charge::of(bytes).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Prepares a model: functions inlined, nodes in order, and for each node what runs it.
+//! Prepares a model: inlines functions, orders the nodes, and selects how to run each node.
 
 use crate::control::{self, Control, Kind};
 use crate::data::dense;
@@ -26,85 +26,85 @@ use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How a model is prepared.
+/// Options of [`compile()`].
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// Whether the loops of small formulas are held against the formulas, element by element, whenever they have run. That is
-    /// slow, and finds mistakes of this crate.
+    /// Checks the results of small formulas, element by element, against the reference evaluation after each run of their loops.
+    /// Slow; finds mistakes of this crate.
     pub check_loops: bool,
-    /// Whether nodes are run one by one, and nothing is fused: the plain way, which is slow.
+    /// Runs nodes one by one without fusion: the slow reference.
     pub node_by_node: bool,
-    /// Whether every node rounds its results to their types, as its operator is defined. Otherwise `float16` and `bfloat16` are kept
-    /// in single precision between nodes that share a plan, and convolutions may be computed by algorithms that round differently.
+    /// Rounds every result to its type, as the operators define it. Otherwise `float16` and `bfloat16` values stay in single
+    /// precision between the nodes of a plan, and convolutions may use algorithms that round differently.
     pub exact: bool,
-    /// Is told of the bytes of stored tensors that are not read again, since what they are needed for was made of them: a program
-    /// that maps files can leave their pages to the system.
+    /// Called with the bytes of stored tensors that will not be read again because a packed copy was made: a program that maps
+    /// files can release their pages.
     pub release: Option<fn(&[u8])>,
 }
 
 impl CompileOptions {
-    /// Whether there are no plans.
+    /// Whether planning is disabled.
     pub(crate) fn is_plain(&self) -> bool {
         self.check_loops || self.node_by_node
     }
 }
 
-/// A model that can be run, by any number of threads at once.
+/// A prepared model, which any number of threads can run at once.
 pub struct Executable<'r> {
     pub(crate) model: Model,
     pub(crate) registry: &'r Registry,
     pub(crate) body: BodyId,
     pub(crate) root: GraphId,
-    /// What runs each node.
+    /// The action of each node.
     pub(crate) actions: SecondaryMap<NodeId, Option<Action>>,
     /// The values that the model stores.
     pub(crate) stored: SecondaryMap<ValueId, Option<Value>>,
     pub(crate) liveness: Liveness,
-    /// The nodes of the model that was given, by their origin here.
+    /// The nodes of the original model, indexed by the origins of this one.
     places: Vec<Entity>,
-    /// Function bodies, for the types of a node's inputs.
+    /// Compiled function bodies, by node and input types.
     pub(crate) functions: Mutex<Functions<'r>>,
     pub(crate) options: CompileOptions,
-    /// Loops of nodes that are formulas; `None` of those that are none.
+    /// Loops of single nodes; `None` for nodes that have no formula.
     pub(crate) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
-    /// Constants of nodes that have been prepared, which takes as much memory again, once for all types of inputs.
+    /// Packed constants of nodes, shared by all input types.
     pub(crate) packed: Mutex<HashMap<NodeId, Packed>>,
-    /// What kernels have made of what is the same in every run.
+    /// Results of kernels that depend only on constants.
     keep: Keep,
-    /// Plans of stretches of nodes, by their graph and first node.
+    /// Plans of subgraphs, by their graph and first node.
     pub(crate) plans: Mutex<Plans>,
-    /// A schedule that somebody has written, which plans follow.
+    /// A schedule supplied by the user, which plans follow.
     pub(crate) given: Mutex<Option<Arc<ScheduleFile>>>,
-    /// Keeps the formulas of a stage of planning, for who wants to see them.
+    /// Records the formulas after each stage of planning.
     pub(crate) recorder: Recorder,
-    /// Memory that a run leaves for the next one.
+    /// Memory that is reused by later runs.
     pub(crate) recycler: Arc<Recycler>,
-    /// Room for the values of a run, without any.
+    /// Emptied value tables, reused by later runs.
     pub(crate) rooms: Mutex<Vec<Values>>,
 }
 
 /// The values of a run.
 pub(crate) type Values = SecondaryMap<ValueId, Option<Value>>;
 
-/// Plans, by the graph and the node that they begin with.
+/// Plans, by their graph and first node.
 type Plans = HashMap<(GraphId, usize), Vec<Arc<Plan>>>;
 
-/// Function bodies of nodes that are ready to run.
+/// Compiled function bodies, by node and input types.
 type Functions<'r> = HashMap<(NodeId, Vec<Ty>), Arc<Executable<'r>>>;
 
-/// What runs a node.
+/// How a node is run.
 #[derive(Clone)]
 pub(crate) enum Action {
-    /// It is known already.
+    /// The result is a constant.
     Constant(Value),
-    /// It runs graphs of its own.
+    /// The node runs subgraphs.
     Control(Control),
     Kernel(SchemaId, Kernel),
-    /// Its formula, if it is one for the types of the inputs, else its function body.
+    /// The formula of the operator if it has one for the types of the inputs, otherwise its function body.
     Formula(SchemaId),
 }
 
-/// Prepares a model for being run. External data has to be in place. Everything that stands in the way is told at once.
+/// Prepares a model. External data must be loaded. Returns all problems found, not only the first.
 pub fn compile<'r>(
     model: &Model,
     registry: &'r Registry,
@@ -112,7 +112,7 @@ pub fn compile<'r>(
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let mut model = model.clone();
     let places = number(&mut model);
-    // Before functions are inlined, whose values get other names than `Gradient` has.
+    // Before inlining, which renames the values that `Gradient` refers to.
     let mut found = expand_gradient(&mut model, registry).diagnostics;
     found.extend(pass::inline(&mut model, registry, Inline::default()).diagnostics);
     pass::topological_sort(&mut model);
@@ -148,7 +148,7 @@ pub fn compile<'r>(
     if found.is_empty() { Ok(executable) } else { Err(found) }
 }
 
-/// Gives every node a number as its origin, which copies keep, and says which nodes these are.
+/// Numbers the nodes; each number becomes the origin of its node, which copies keep. Returns the nodes by number.
 fn number(model: &mut Model) -> Vec<Entity> {
     let mut places = Vec::new();
     for id in model.bodies.ids().collect::<Vec<_>>() {
@@ -161,7 +161,7 @@ fn number(model: &mut Model) -> Vec<Entity> {
     places
 }
 
-/// Prepares the function body of the operator that a node applies, for inputs of which this is known.
+/// Compiles the function body of a node's operator for inputs with these facts.
 pub(crate) fn compile_function<'r>(
     around: &Executable<'r>,
     node: NodeId,
@@ -172,7 +172,7 @@ pub(crate) fn compile_function<'r>(
     compile_body(around, node, &function)
 }
 
-/// The same with the body that the node has.
+/// Compiles a function body that the caller provides.
 pub(crate) fn compile_body<'r>(
     around: &Executable<'r>,
     node: NodeId,
@@ -200,17 +200,17 @@ impl Executable<'_> {
         &self.body().graphs[self.root].outputs
     }
 
-    /// The model that is run: without functions, its nodes in order.
+    /// The model that is run: functions are inlined and nodes are ordered.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Whether the model stores a value for an input, which is taken where none is given.
+    /// Whether the model stores a default for an input.
     pub fn has_default(&self, input: &Port) -> bool {
         input.value.is_some_and(|value| self.stored[value].is_some())
     }
 
-    /// What is told of a node, at the place that it had in the model that was given.
+    /// A finding about a node, placed where the node is in the original model.
     pub(crate) fn failed(
         &self,
         node: NodeId,
@@ -231,7 +231,7 @@ impl Executable<'_> {
         Box::new(Diagnostic::new(code, place, format!("{which}: {why}")))
     }
 
-    /// Takes the stored tensors.
+    /// Loads the stored tensors.
     fn store(&mut self, found: &mut Vec<Diagnostic>) {
         let body = &self.model.bodies[self.body];
         let mut stored = SecondaryMap::default();
@@ -272,7 +272,7 @@ impl Executable<'_> {
         self.stored[value].is_some() && !matches!(self.body().values[value].def, ValueDef::Input(_))
     }
 
-    /// Which inputs of a node are.
+    /// Which inputs of a node are constant.
     pub(crate) fn constants(&self, node: NodeId) -> Vec<bool> {
         let inputs = self.body().nodes[node].inputs.iter();
         inputs.map(|value| value.is_some_and(|value| self.is_constant(value))).collect()
@@ -282,12 +282,12 @@ impl Executable<'_> {
         &self.model.names[self.body().values[value].name]
     }
 
-    /// The operator of a node.
+    /// The operator name of a node.
     pub(crate) fn op(&self, node: NodeId) -> &str {
         self.model.text(self.body().nodes[node].op)
     }
 
-    /// Finds what runs each node.
+    /// Selects the action of each node.
     fn act(&mut self, found: &mut Vec<Diagnostic>) {
         let mut actions = SecondaryMap::default();
         let mut stored = Vec::new();
@@ -314,7 +314,7 @@ impl Executable<'_> {
         let n = &self.body().nodes[node];
         let (domain, op) = (normalize_domain(self.model.text(n.domain)), self.model.text(n.op));
         let unsupported = |why: &str| Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, why));
-        // Before IR 3 there were no imports.
+        // Before IR version 3, models had no imports.
         let imported = self.model.newest_import(self.body, domain);
         let is_old = self.model.header.opset_imports.is_empty() && domain.is_empty();
         let Some(version) = imported.or(is_old.then_some(1)) else {
@@ -349,20 +349,20 @@ impl Executable<'_> {
         unsupported("the operator cannot be run yet")
     }
 
-    /// What takes the place of an operator's formula where an input is strings.
+    /// The kernel that replaces the formula of an operator for string inputs.
     pub(crate) fn kernel_of_strings(&self, schema: SchemaId) -> Option<Kernel> {
         let schema = self.registry.get(schema);
         kernels::find_of_strings(normalize_domain(&schema.domain), &schema.name)
     }
 
-    /// What computes a node that the formula of its operator is not for.
+    /// The kernel that replaces the formula of an operator for inputs that the formula does not support.
     pub(crate) fn kernel_beside(&self, schema: SchemaId) -> Option<Kernel> {
         let schema = self.registry.get(schema);
         kernels::find_beside(normalize_domain(&schema.domain), &schema.name)
     }
 
-    /// What computes a node that has a body, but so much to compute that it is better run as a whole; never where plans are left out,
-    /// so that its body is what it is held against.
+    /// The kernel that replaces the function body of an operator because it is much faster. `None` if planning is disabled, so
+    /// that the body serves as the reference.
     pub(crate) fn kernel_of_long(
         &self,
         node: NodeId,
@@ -378,7 +378,7 @@ impl Executable<'_> {
         if self.options.is_plain() { None } else { kernels::find_of_long(&attrs, inputs) }
     }
 
-    /// A node as a kernel sees it.
+    /// A node with its inputs, as kernels receive it.
     pub(crate) fn call(
         &self,
         node: NodeId,
@@ -396,12 +396,12 @@ impl Executable<'_> {
     }
 }
 
-/// What runs share, whatever has become of one that had it.
+/// Locks data that runs share. A poisoned lock is used as it is.
 pub(crate) fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a node `Constant` gives.
+/// The value of a `Constant` node.
 fn constant(attrs: &Attributes<'_>) -> Result<Value, Failure> {
     let tensor = if let Some(tensor) = attrs.tensor("value")? {
         tensor
@@ -425,7 +425,7 @@ fn constant(attrs: &Attributes<'_>) -> Result<Value, Failure> {
     Ok(Value::Tensor(tensor))
 }
 
-/// A sparse tensor of a model as the dense one that it stands for.
+/// Converts a sparse tensor of a model to a dense one.
 fn sparse(body: &Body, tensor: &onnx_ir::SparseTensor) -> Result<Tensor, Failure> {
     let part = |id: Option<onnx_ir::TensorId>| match id.and_then(|id| body.tensors.get(id)) {
         Some(tensor) => Tensor::stored(tensor),

@@ -1,4 +1,4 @@
-//! Values in files of their own (`input_0.pb`), and back.
+//! Conversion of values to and from their stored form (files such as `input_0.pb`).
 
 use crate::budget;
 use crate::failure::{Failure, fail};
@@ -9,17 +9,17 @@ use bytes::Bytes;
 use onnx_ir::{self as ir, Data, DataKind, ElemType};
 use std::sync::Arc;
 
-/// Deeper values are refused.
+/// The deepest nesting of values that is accepted.
 const MAX_DEPTH: usize = 64;
 
 impl Value {
-    /// The value that a file holds.
-    pub fn stored(data: ir::Held<'_>) -> Result<Value, Failure> {
+    /// The value that a file stores.
+    pub fn stored(data: ir::DataRef<'_>) -> Result<Value, Failure> {
         stored(data, 0)
     }
 
-    /// The value as a file holds it, as far as there is room for what is copied, see [`Tensor::to_stored`]. A tensor in it has
-    /// no name.
+    /// The stored form of the value, see [`Tensor::to_stored`]; fails if the budget has no room for the copies. Tensors inside
+    /// have no names.
     pub fn to_stored(&self) -> Result<Data, Failure> {
         budget::has_room(room(self))?;
         Ok(match self {
@@ -42,7 +42,7 @@ impl Value {
                     ir::OptionalData { kind: Some(DataKind::UNDEFINED), ..ir::OptionalData::default() };
                 if let Some(value) = value {
                     let value = value.to_stored()?;
-                    data.kind = Some(value.held().kind());
+                    data.kind = Some(value.data_ref().kind());
                     let _is_first = data.set(value);
                 }
                 Data::Optional(data)
@@ -51,10 +51,10 @@ impl Value {
     }
 }
 
-/// What a tensor, a map or a key takes as a model stores it, without its elements, together with the text that is made of it.
+/// Bytes charged for a stored tensor, map or key besides its elements, including its text form.
 const STORED: usize = 768;
 
-/// What a value takes as a model stores it, without the elements of tensors.
+/// Bytes charged for a stored value, without the elements of tensors.
 fn room(value: &Value) -> usize {
     let all = |values: &[Value]| values.iter().map(room).fold(STORED, usize::saturating_add);
     match value {
@@ -69,30 +69,30 @@ fn sequence(values: &[Value]) -> Result<ir::Sequence, Failure> {
     let mut data = ir::Sequence::default();
     for value in values {
         let value = value.to_stored()?;
-        data.kind.get_or_insert(value.held().kind());
+        data.kind.get_or_insert(value.data_ref().kind());
         data.push(value);
     }
     data.kind.get_or_insert(DataKind::TENSOR);
     Ok(data)
 }
 
-fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
+fn stored(data: ir::DataRef<'_>, depth: usize) -> Result<Value, Failure> {
     if depth > MAX_DEPTH {
         fail!("a value has more than {MAX_DEPTH} values in one another");
     }
     Ok(match data {
-        ir::Held::Tensor(tensor) => Value::Tensor(Tensor::stored(tensor)?),
-        ir::Held::SparseTensor(sparse) => {
+        ir::DataRef::Tensor(tensor) => Value::Tensor(Tensor::stored(tensor)?),
+        ir::DataRef::SparseTensor(sparse) => {
             let part = |tensor: &Option<ir::Tensor>| match tensor {
                 Some(tensor) => Tensor::stored(tensor),
                 None => fail!("a sparse tensor has no values or no indices"),
             };
             Value::Tensor(dense(&part(&sparse.values)?, &part(&sparse.indices)?, &sparse.dims)?)
         }
-        ir::Held::Sequence(sequence) => {
+        ir::DataRef::Sequence(sequence) => {
             Value::list(sequence.elements().map(|held| stored(held, depth + 1)).try_listed()?)
         }
-        ir::Held::Map(map) => {
+        ir::DataRef::Map(map) => {
             let keys = match map.key {
                 Some(ElemType::STRING) => {
                     let texts = map.string_keys.iter().map(|s| String::from_utf8_lossy(s));
@@ -108,7 +108,7 @@ fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
             }
             Value::Map(Arc::new(Map { keys, values }))
         }
-        ir::Held::Optional(optional) => match optional.content().next() {
+        ir::DataRef::Optional(optional) => match optional.content().next() {
             Some(held) => Value::Optional(Some(Arc::new(stored(held, depth + 1)?))),
             None => Value::Optional(None),
         },
@@ -127,7 +127,7 @@ fn integers(elem: ElemType, numbers: &[i64]) -> Result<Tensor, Failure> {
     Ok(tensor)
 }
 
-/// The dense tensor that a sparse one stands for.
+/// Converts a sparse tensor to a dense one.
 pub(crate) fn dense(values: &Tensor, indices: &Tensor, dims: &[i64]) -> Result<Tensor, Failure> {
     let dims: Option<Vec<usize>> = dims.iter().map(|&d| usize::try_from(d).ok()).collect();
     let Some(dims) = dims else { fail!("a sparse tensor has a negative extent") };

@@ -1,4 +1,4 @@
-//! What inference is told of values that are there.
+//! Facts for inference from the values of a run.
 
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -22,12 +22,12 @@ pub(crate) fn type_of(value: &Value) -> Ty {
     }
 }
 
-/// The type of one element of a sequence, which says nothing of the shapes of the others.
+/// The type of the elements of a sequence, without a shape because the elements may differ.
 fn element_type(value: &Value) -> Ty {
     type_of(value).without_shape()
 }
 
-/// What inference is told of a value: its type, and its elements where they are few.
+/// The fact of a value: its type, and its elements if there are few.
 pub(crate) fn fact(value: &Value) -> Fact {
     let elements = match value {
         Value::Tensor(tensor) if tensor.len() <= infer::Value::MOST => elements(tensor),

@@ -1,9 +1,9 @@
-//! Why something could not be computed.
+//! Reasons why a computation fails.
 
 use onnx_ir::diag::{Code, code};
 use std::fmt;
 
-/// Why a node could not be run: one sentence, lower case, without a full stop. Who runs the node adds which it is.
+/// The reason why a node failed: one sentence, lower case, without a full stop. The caller adds which node it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     why: String,
@@ -11,22 +11,22 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A reason.
+    /// A failure for a reason.
     pub fn new(why: impl Into<String>) -> Self {
         Failure { why: why.into(), is_limit: false }
     }
 
-    /// More was needed than the run may take.
+    /// A failure because a limit of the run was exceeded.
     pub(crate) fn limit(why: impl Into<String>) -> Self {
         Failure { why: why.into(), is_limit: true }
     }
 
-    /// Whether more was needed than the run may take.
+    /// Whether a limit of the run was exceeded.
     pub fn is_limit(&self) -> bool {
         self.is_limit
     }
 
-    /// What kind of finding it is.
+    /// The diagnostic code.
     pub fn code(&self) -> &'static Code {
         if self.is_limit { &code::RUN_LIMIT } else { &code::RUN_FAILED }
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Leaves with a [`Failure`], whose text is formatted.
+/// Returns a [`Failure`] with a formatted reason.
 macro_rules! fail {
     ($($text:tt)*) => {
         return Err($crate::Failure::new(format!($($text)*)))

@@ -1,4 +1,4 @@
-//! Nodes that are formulas: their definition for the types and extents of their inputs, evaluated.
+//! Nodes that have a formula: specialized to the types and shapes of their inputs, then evaluated.
 
 use crate::budget::{self, Charge};
 use crate::compile::Executable;
@@ -16,10 +16,10 @@ use onnx_ops::meaning::{
 };
 use onnx_ops::schema::{Schema, SchemaId};
 
-/// Larger inputs are no shapes.
+/// Inputs with more elements do not count as shapes.
 const MOST_VALUES: usize = 1 << 16;
 
-/// An input of a node that is a tensor: its type, and its elements if they are there.
+/// A tensor input of a node: its type, and its elements if they are available.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) elem: ElemType,
@@ -33,7 +33,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// [`definition`] for values; `None` too if one is no tensor.
+/// [`definition`] for values; also `None` if one of them is not a tensor.
 pub(crate) fn definition_of_values(
     executable: &Executable<'_>,
     node: NodeId,
@@ -51,7 +51,7 @@ pub(crate) fn definition_of_values(
     definition(executable, node, schema, &inputs, outputs)
 }
 
-/// What a node means for these inputs, of whose outputs inference says this. `None` if it is no formula.
+/// The definition of a node for these inputs and the inferred `outputs`. `None` if it has no formula.
 pub(crate) fn definition(
     executable: &Executable<'_>,
     node: NodeId,
@@ -75,7 +75,7 @@ pub(crate) fn definition(
         .zip(&values)
         .map(|(input, value)| input.map(|i| Operand { elem: i.elem, dims: i.dims, value: value.as_ref() }))
         .collect();
-    // What the documentation leaves open, all implementations do alike.
+    // Where the documentation leaves the shape open, all implementations agree.
     let open = |elem| Some((elem, open_shape(&attributes, inputs.first()?.as_ref()?.dims)?));
     let extents: Vec<Option<(ElemType, Vec<usize>)>> = n
         .outputs
@@ -101,7 +101,7 @@ pub(crate) fn extents(ty: &Ty) -> Option<(ElemType, Vec<usize>)> {
     Some((tensor.elem?, tensor.shape.as_ref()?.iter().map(number).collect::<Option<_>>()?))
 }
 
-/// A tensor of numbers as formulas have it.
+/// Converts a tensor of numbers to the form that formulas use.
 fn dense(tensor: &Tensor) -> Option<Dense> {
     let numbers = (0..tensor.len()).map(|i| tensor.number(i)).collect::<Option<_>>()?;
     Some(Dense { elem: tensor.elem(), dims: tensor.dims().to_vec(), numbers })
@@ -121,17 +121,17 @@ impl Elements for Tensor {
     }
 }
 
-/// A definition that is ready to be computed.
+/// A definition that is ready to run.
 pub(crate) struct Prepared {
     definition: Definition,
-    /// The loops of each formula, where there are any.
+    /// The loops of each formula, if it could be lowered to loops.
     nests: Vec<Option<(Nest, Workers)>>,
 }
 
-/// What a definition depends on: the node, the types of its inputs, and the elements of those that say what shapes are.
+/// The key of a definition: the node, the types of its inputs, and the elements of inputs that determine shapes.
 pub(crate) type Signature = Vec<u8>;
 
-/// What the definition of a node depends on.
+/// Computes the signature of a node.
 pub(crate) fn signature(
     node: NodeId,
     schema: &Schema,
@@ -157,7 +157,7 @@ pub(crate) fn signature(
 }
 
 impl Prepared {
-    /// Makes loops of the formulas, for inputs of these types; some are the same in all runs, and prepared as well.
+    /// Lowers the formulas to loops for inputs of these types and packs the constant inputs.
     pub(crate) fn new(
         definition: Definition,
         inputs: &[Option<Value>],
@@ -181,7 +181,7 @@ impl Prepared {
         for formula in &definition.formulas {
             let mut nest = Nest::of(formula, &|i| operands.get(i).copied().flatten());
             if let Some(nest) = &mut nest {
-                // Without the memory for it, they are prepared in each run.
+                // Without memory for it, packing happens in each run.
                 _ = nest.pack_constants(&constants, packed, Precision::Exact);
             }
             nests.push(nest.map(|nest| (nest, Workers::default())));
@@ -191,7 +191,7 @@ impl Prepared {
         Prepared { definition, nests }
     }
 
-    /// What the definition gives for such inputs; `is_checked`: the loops are held against the formulas.
+    /// Computes the outputs; with `is_checked`, compares them with the reference evaluation.
     pub(crate) fn run(&self, inputs: &[Option<Value>], is_checked: bool) -> Result<Vec<Value>, Failure> {
         let Prepared { definition, nests } = self;
         let mut tensors: Vec<Option<Tensor>> =
@@ -204,7 +204,7 @@ impl Prepared {
             budget::spend(effort(formula))?;
             let result = match nest {
                 Some((nest, workers)) => {
-                    // What is too large is refused before it is computed.
+                    // Tensors that are too large fail before anything is computed.
                     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
                     let loads: Vec<Option<View<'_>>> =
                         tensors.iter().map(|t| t.as_ref().map(View::of)).collect();
@@ -223,23 +223,23 @@ impl Prepared {
                 Some(Some(tensor)) => Ok(Value::Tensor(tensor.clone())),
                 Some(None) | None => fail!("an output has no formula"),
             },
-            // Nobody looks at what stands for an output that is left out.
+            // An output that is left out gets a placeholder.
             None => Ok(Value::Optional(None)),
         };
         definition.outputs.iter().map(output).collect()
     }
 }
 
-/// Formulas of more steps are not checked.
+/// Formulas with more steps are not checked.
 const MOST_CHECKED: usize = 1 << 17;
 
-/// How many elements are computed, those that are combined counted.
+/// The number of evaluated elements, counting the elements of reductions.
 fn effort(formula: &Formula) -> usize {
     let over = formula.over.iter().flat_map(|over| &over.dims);
     formula.dims.iter().chain(over).fold(1, |n, d| n.saturating_mul(*d))
 }
 
-/// What a formula gives, element by element.
+/// Reference evaluation of a formula, element by element.
 fn evaluated(formula: &Formula, tensors: &[Option<Tensor>]) -> Result<Tensor, Failure> {
     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
     let _numbers = Charge::of(result.len().saturating_mul(size_of::<Number>()))?;
@@ -262,9 +262,9 @@ fn write(to: &mut Tensor, from: &Dense) -> Result<(), Failure> {
     let width = width(elem).unwrap_or(1);
     let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
     for (to, number) in to.bytes_mut()?.chunks_exact_mut(width).zip(&from.numbers) {
-        let Some(bits) = number.to_bits(elem) else { fail!("a result is no number of its type") };
+        let Some(bits) = number.to_bits(elem) else { fail!("a result is not a number of its type") };
         let bits = match (is_signed, number) {
-            // The sign fills the byte.
+            // Sign extension to the whole byte.
             (true, Number::Int(n)) => *n as u64,
             (true, Number::Float(_)) | (false, _) => bits,
         };
@@ -273,7 +273,7 @@ fn write(to: &mut Tensor, from: &Dense) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Elements of any type, put in other places; a number stands for what is nothing.
+/// Rearranges elements of any type; each source is an element or a number that fills a gap.
 fn moved(
     elem: ElemType,
     dims: &[usize],

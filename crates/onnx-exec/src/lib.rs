@@ -1,18 +1,18 @@
 //! Runs ONNX models on the CPU.
 //!
-//! [`compile()`] prepares a model: functions are inlined, every node finds what runs it. [`Executable::run`] computes the
-//! outputs for some inputs. Nothing here reads files or prints; inputs and outputs are [`Value`]s.
+//! [`compile()`] prepares a model: it inlines functions and selects how to run each node. [`Executable::run`] computes the
+//! outputs for given inputs. The crate does no I/O; inputs and outputs are [`Value`]s.
 //!
 //! ```text
 //! Model ──compile──▶ Executable ──run(inputs)──▶ outputs
 //!                       │
-//!                       ├ stretches of nodes that are formulas: plans of few kernels (`plan`), run by `loops`
-//!                       └ each other node: a graph of its own (control flow), a kernel, or a function body
+//!                       ├ subgraphs of nodes with formulas: plans of few kernels (`plan`), run by `loops`
+//!                       └ other nodes: control flow with its subgraphs, a kernel, or a function body
 //! ```
 //!
-//! Outside of plans, a node is run by the first of these that there is: control flow (`control`), a kernel (`kernels`), the
-//! formula that [`onnx_ops::meaning`] has for it, its function body. The types of its outputs follow from those of its inputs
-//! by inference, of what is known now: every extent is a number.
+//! Outside plans, a node is run by the first of these that exists: control flow (`control`), a kernel (`kernels`), the formula
+//! that [`onnx_ops::meaning`] has for it, its function body. Inference on the actual inputs determines the types of the outputs,
+//! so every size is a number.
 
 mod budget;
 mod compile;
@@ -44,6 +44,6 @@ pub use machine::{Bandwidth, Limit, Machine};
 pub use plan::{Schedule, Stage, Stats};
 pub use profile::{KernelProfile, Profile, Work};
 pub use random::Random;
-pub use run::{Observe, RunOptions, Step, Time};
+pub use run::{Observe, RunOptions, Time, TimedStep};
 pub use tensor::{Element, Tensor};
 pub use value::{Map, Value};

@@ -1,40 +1,40 @@
-//! Lists that grow with data: what they take is charged to the budget of the run, and given back when they are dropped.
+//! Lists whose size depends on data: their memory is charged to the budget of the run until they are dropped.
 //!
-//! A kernel makes its lists here. `Vec` is for what a model's text bounds: axes, extents, attributes (`cargo xtask tidy`
-//! looks for the others).
+//! Kernels use these lists. `Vec` is for lists that the text of the model bounds, such as axes, sizes and attributes; `cargo
+//! xtask tidy` finds the others.
 
 use crate::budget::Charge;
 use crate::failure::{Failure, fail};
 use std::ops::{Deref, DerefMut};
 use std::{fmt, slice, vec};
 
-/// A list whose memory is charged to the run that made it. It reads like a slice.
+/// A list whose memory is charged to the run that allocates it. It dereferences to a slice.
 pub struct List<T> {
     items: Vec<T>,
     charge: Charge,
 }
 
 impl<T> List<T> {
-    /// A list without elements, which takes nothing.
+    /// An empty list, which allocates nothing.
     pub(crate) fn new() -> List<T> {
         List { items: Vec::new(), charge: Charge::none() }
     }
 
-    /// An empty list with room for so many; how many was said by data, and need not be true of any memory.
+    /// An empty list with room for `count` elements. `count` may come from data and be too large; then it fails.
     pub(crate) fn with_room(count: usize) -> Result<List<T>, Failure> {
         let mut list = List::new();
         list.reserve(count)?;
         Ok(list)
     }
 
-    /// Makes room for so many more.
+    /// Makes room for `more` elements.
     pub(crate) fn reserve(&mut self, more: usize) -> Result<(), Failure> {
         let needed = self.items.len().saturating_add(more);
         if needed <= self.items.capacity() {
             return Ok(());
         }
         let bytes = needed.saturating_mul(size_of::<T>());
-        // While the elements move they are there twice.
+        // While the elements are copied, both allocations exist.
         let charge = Charge::of(bytes)?;
         let refused = |_| Failure::new(format!("not enough memory: a list of {bytes} bytes is needed"));
         self.items.try_reserve_exact(more).map_err(refused)?;
@@ -42,7 +42,7 @@ impl<T> List<T> {
         Ok(())
     }
 
-    /// Adds an element at the end.
+    /// Appends an element.
     pub(crate) fn push(&mut self, item: T) -> Result<(), Failure> {
         if self.items.len() == self.items.capacity() {
             self.reserve(self.items.len().max(LEAST))?;
@@ -51,7 +51,7 @@ impl<T> List<T> {
         Ok(())
     }
 
-    /// Adds elements at the end.
+    /// Appends elements.
     pub(crate) fn extend(&mut self, items: impl IntoIterator<Item = T>) -> Result<(), Failure> {
         let items = items.into_iter();
         let (least, most) = items.size_hint();
@@ -68,7 +68,7 @@ impl<T> List<T> {
         Ok(())
     }
 
-    /// Cuts the list, or fills it up with an element.
+    /// Truncates the list, or extends it with copies of an element.
     pub(crate) fn resize(&mut self, count: usize, with: T) -> Result<(), Failure>
     where
         T: Clone,
@@ -78,22 +78,22 @@ impl<T> List<T> {
         Ok(())
     }
 
-    /// Removes all elements; their room stays.
+    /// Removes all elements and keeps the allocation.
     pub(crate) fn clear(&mut self) {
         self.items.clear();
     }
 
-    /// Keeps the elements of which this is true.
+    /// Keeps the elements that satisfy a predicate.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.items.retain(keep);
     }
 
-    /// Removes an element that is there.
+    /// Removes the element at an existing index.
     pub(crate) fn remove(&mut self, at: usize) -> T {
         self.items.remove(at)
     }
 
-    /// Puts an element before the one at a place, or at the end.
+    /// Inserts an element before an index, or at the end.
     pub(crate) fn insert(&mut self, at: usize, item: T) -> Result<(), Failure> {
         if self.items.len() == self.items.capacity() {
             self.reserve(self.items.len().max(LEAST))?;
@@ -102,7 +102,7 @@ impl<T> List<T> {
         Ok(())
     }
 
-    /// A list of the same elements.
+    /// A copy of a slice.
     pub(crate) fn copied(items: &[T]) -> Result<List<T>, Failure>
     where
         T: Clone,
@@ -112,7 +112,7 @@ impl<T> List<T> {
         Ok(list)
     }
 
-    /// The elements, each changed in its place.
+    /// Maps each element in place.
     pub(crate) fn changed(mut self, change: impl Fn(T) -> T) -> List<T>
     where
         T: Copy,
@@ -121,16 +121,16 @@ impl<T> List<T> {
         self
     }
 
-    /// The elements alone, with what they are charged.
+    /// The elements and their charge.
     pub(crate) fn into_parts(self) -> (Vec<T>, Charge) {
         (self.items, self.charge)
     }
 }
 
-/// The room that the first element makes.
+/// The capacity after the first `push`.
 const LEAST: usize = 4;
 
-/// A list of so many equal elements.
+/// A list of `count` equal elements.
 pub(crate) fn filled<T: Clone>(count: usize, with: T) -> Result<List<T>, Failure> {
     let mut list = List::with_room(count)?;
     list.items.resize(count, with);
@@ -150,7 +150,7 @@ impl<T> Default for List<T> {
 }
 
 impl<T> From<Vec<T>> for List<T> {
-    /// Elements that are charged to nobody.
+    /// A list that is not charged to a budget.
     fn from(items: Vec<T>) -> Self {
         List { items, charge: Charge::none() }
     }
@@ -203,7 +203,7 @@ impl<'l, T> IntoIterator for &'l mut List<T> {
     }
 }
 
-/// The elements of a [`List`], which stays charged until this is dropped.
+/// An iterator that owns the elements of a [`List`], which stay charged until it is dropped.
 #[derive(Debug)]
 pub struct IntoIter<T> {
     items: vec::IntoIter<T>,
@@ -224,16 +224,16 @@ impl<T> Iterator for IntoIter<T> {
 
 impl<T> ExactSizeIterator for IntoIter<T> {}
 
-/// Iterators whose elements become a [`List`].
+/// Collects iterators into a [`List`].
 pub(crate) trait Listed: Iterator + Sized {
-    /// The list of the elements.
+    /// Collects the elements.
     fn listed(self) -> Result<List<Self::Item>, Failure> {
         let mut list = List::new();
         list.extend(self)?;
         Ok(list)
     }
 
-    /// The list of what there is, or the first reason why there is none.
+    /// Collects the elements, or returns the first failure.
     fn try_listed<T>(self) -> Result<List<T>, Failure>
     where
         Self: Iterator<Item = Result<T, Failure>>,
@@ -248,27 +248,27 @@ pub(crate) trait Listed: Iterator + Sized {
 
 impl<I: Iterator> Listed for I {}
 
-/// Strings that become a tensor: what each takes is charged, too.
+/// Strings that become a tensor; their heap memory is charged too.
 #[derive(Debug)]
 pub(crate) struct Strings {
     list: List<String>,
     heap: Charge,
-    /// Bytes on the heap, of which as many as `heap` says are charged.
+    /// Bytes on the heap; `heap` charges at least as many.
     bytes: usize,
 }
 
 impl Strings {
-    /// None, with room for so many.
+    /// No strings, with room for `count`.
     pub(crate) fn with_room(count: usize) -> Result<Strings, Failure> {
         Ok(Strings { list: List::with_room(count)?, heap: Charge::none(), bytes: 0 })
     }
 
-    /// So many empty ones.
+    /// `count` empty strings.
     pub(crate) fn empty(count: usize) -> Result<Strings, Failure> {
         Ok(Strings { list: filled(count, String::new())?, heap: Charge::none(), bytes: 0 })
     }
 
-    /// All of these.
+    /// A list of all the strings.
     pub(crate) fn all(strings: impl IntoIterator<Item = impl Into<String>>) -> Result<Strings, Failure> {
         let strings = strings.into_iter();
         let mut all = Strings::with_room(strings.size_hint().0)?;
@@ -278,20 +278,20 @@ impl Strings {
         Ok(all)
     }
 
-    /// Adds a string, without the room behind it.
+    /// Appends a string after shrinking its allocation.
     pub(crate) fn push(&mut self, mut string: String) -> Result<(), Failure> {
         string.shrink_to_fit();
         self.take(heap_of(string.len()))?;
         self.list.push(string)
     }
 
-    /// Adds a copy, for which there is room before it is made.
+    /// Appends a copy, which is charged before it is allocated.
     pub(crate) fn push_copy(&mut self, text: &str) -> Result<(), Failure> {
         self.take(heap_of(text.len()))?;
         self.list.push(text.to_owned())
     }
 
-    /// Puts a copy in the place of a string.
+    /// Replaces a string with a copy.
     pub(crate) fn set(&mut self, at: usize, text: &str) -> Result<(), Failure> {
         self.take(heap_of(text.len()))?;
         let Some(place) = self.list.get_mut(at) else { fail!("a position lies outside of the tensor") };
@@ -307,7 +307,7 @@ impl Strings {
     fn take(&mut self, more: usize) -> Result<(), Failure> {
         self.bytes = self.bytes.saturating_add(more);
         if self.bytes > self.heap.bytes() {
-            // Many at once: charging is not free.
+            // Charged ahead, because each charge costs time.
             let ahead = (self.bytes / 8).min(AHEAD);
             if self.heap.set(self.bytes.saturating_add(ahead)).is_err() {
                 self.heap.set(self.bytes)?;
@@ -316,7 +316,7 @@ impl Strings {
         Ok(())
     }
 
-    /// The strings, with what they are charged.
+    /// The strings and their charges.
     pub(crate) fn into_parts(mut self) -> Result<(Vec<String>, [Charge; 2]), Failure> {
         self.heap.set(self.bytes)?;
         let (strings, charge) = self.list.into_parts();
@@ -324,10 +324,10 @@ impl Strings {
     }
 }
 
-/// The most bytes of strings that are charged before they are there.
+/// The most bytes that are charged ahead.
 const AHEAD: usize = 1 << 16;
 
-/// What a string of so many bytes takes on the heap: allocators hand out whole units of 16 bytes, of which they need some.
+/// Heap bytes of a string of `length` bytes: allocators round up to units of 16 bytes and need a header.
 pub(crate) fn heap_of(length: usize) -> usize {
     if length == 0 { 0 } else { length.saturating_add(8).next_multiple_of(16).max(32) }
 }
@@ -358,7 +358,7 @@ mod tests {
         budget.enter(|| {
             let mut list = List::new();
             let pushed = (0..1000u64).take_while(|i| list.push(*i).is_ok()).count();
-            // 64 elements are 512 bytes; 128 do not fit beside them.
+            // 64 elements take 512 bytes; growing to 128 needs both allocations and exceeds the budget.
             assert_eq!((pushed, list.len()), (64, 64));
             assert!((0..1000u64).filter(|i| i % 2 == 0).listed().is_err());
             assert!((0..4u64).map(|i| if i < 3 { Ok(i) } else { fail!("three") }).try_listed().is_err());

@@ -1,23 +1,23 @@
-//! How long values are needed.
+//! Liveness of values: which node reads each value last.
 
 use foldhash::HashSet;
 use onnx_ir::{Body, GraphId, NodeId, SecondaryMap, ValueDef, ValueId};
 
-/// Who reads values, and until when.
+/// Where values are read last.
 #[derive(Debug)]
 pub(crate) struct Liveness {
-    /// For each node the values of its own graph that nothing reads behind it: neither a later node, nor what is nested in
-    /// one, nor an output of the graph.
+    /// For each node the values of its own graph that are dead after it: no later node, no nested graph of a later node and no
+    /// output of the graph reads them.
     pub(crate) dead_after: SecondaryMap<NodeId, Vec<ValueId>>,
-    /// For each graph and each of its outputs, whether nothing else has the value when the graph is done: it is one of the
-    /// graph's own, and no later output.
+    /// For each graph and output, whether it holds the only reference to its value when the graph ends: the graph defines the
+    /// value, and no later output repeats it.
     pub(crate) is_last_output: SecondaryMap<GraphId, Vec<bool>>,
-    /// For each graph the values that it reads of the graphs around it.
+    /// For each graph the values that it captures from enclosing graphs.
     captured: Captured,
 }
 
 impl Liveness {
-    /// What a node reads, and what is nested in it.
+    /// The values that a node reads, including those that its subgraphs capture.
     pub(crate) fn reads<'l>(&'l self, body: &'l Body, node: NodeId) -> impl Iterator<Item = ValueId> + 'l {
         let nested = body.subgraphs(node).flat_map(|graph| self.captured[graph].iter());
         body.nodes[node].inputs.iter().flatten().chain(nested).copied()
@@ -52,7 +52,7 @@ impl Liveness {
 
 type Captured = SecondaryMap<GraphId, Vec<ValueId>>;
 
-/// `home` is the graph that a value is one of.
+/// `home` is the graph that defines a value.
 fn dead_after(
     body: &Body,
     home: impl Fn(ValueId) -> Option<GraphId>,
@@ -61,7 +61,7 @@ fn dead_after(
     let mut dead: SecondaryMap<NodeId, Vec<ValueId>> = SecondaryMap::default();
     let mut is_read: SecondaryMap<ValueId, bool> = SecondaryMap::default();
     let mut is_captured: SecondaryMap<ValueId, Option<GraphId>> = SecondaryMap::default();
-    // Nested graphs come behind those around them.
+    // Nested graphs have higher ids than the graphs that enclose them.
     for (id, graph) in body.graphs.iter().rev() {
         let mut outer = Vec::new();
         let mut read = |value: ValueId, is_read: &mut SecondaryMap<ValueId, bool>| {
@@ -80,7 +80,7 @@ fn dead_after(
         for &node in graph.nodes.iter().rev() {
             let n = &body.nodes[node];
             let nested = body.subgraphs(node).flat_map(|graph| captured[graph].iter());
-            // A result that nobody reads ends where it begins.
+            // A result that is never read is dead after its own node.
             let all = n.inputs.iter().flatten().chain(nested).chain(n.outputs.iter().flatten());
             dead[node] = all.copied().filter(|&value| read(value, &mut is_read)).collect();
         }

@@ -1,10 +1,10 @@
-//! What the processor can do at most, measured, so that the time of a kernel can be held against it.
+//! Measured peak performance of the processor (a roofline), to compare kernel times with.
 //!
 //! ```text
 //! least time of a kernel = max(operations / most operations a second, bytes / most bytes a second)
 //! ```
-//! How fast bytes are depends on how many there are: what fits into a cache is read from there. So the bandwidth is measured for
-//! sets of several sizes, and a kernel is held against that for as many bytes as it moves, which lies between those of two sets.
+//! The bandwidth depends on the working set, because what fits into a cache is read from there. It is measured for several sizes;
+//! for a kernel it is interpolated to the bytes that the kernel moves.
 
 use crate::loops::{Job, peak, widest};
 use crate::pool;
@@ -13,24 +13,24 @@ use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The peaks of a processor, for a number of threads.
+/// The peaks of a processor for a number of threads.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// How many threads were measured.
+    /// The number of threads.
     pub threads: usize,
-    /// The widest instructions that the executor uses here.
+    /// The widest instruction set that the executor uses on this machine.
     pub isa: &'static str,
-    /// Operations on single floats a second, a product added to a sum being two.
+    /// Single-precision operations per second; a multiply-add counts as two.
     pub singles: f64,
-    /// The same on double floats, of which a register has half as many.
+    /// Double-precision operations per second.
     pub doubles: f64,
-    /// The same on bytes.
+    /// Operations per second on products of bytes.
     pub byte_products: f64,
-    /// Bandwidths, of the smallest set of bytes first.
+    /// Bandwidths in the order of increasing sets.
     pub bandwidths: Vec<Bandwidth>,
 }
 
-/// Bytes a second for a set of so many bytes, on all threads together.
+/// Bytes per second for a working set, over all threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Bandwidth {
     /// Bytes of the set.
@@ -39,58 +39,58 @@ pub struct Bandwidth {
     pub read: f64,
     /// Written only.
     pub write: f64,
-    /// Half read, half written, both counted.
+    /// Half read, half written; both are counted.
     pub copy: f64,
 }
 
-/// The least time that a kernel can take, in seconds, by what it is that cannot be faster.
+/// The lower bounds on the time of a kernel in seconds, by resource.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Limit {
-    /// For its operations.
+    /// The bound of its operations.
     pub compute: f64,
-    /// For its bytes.
+    /// The bound of its memory traffic.
     pub memory: f64,
 }
 
 impl Limit {
-    /// The least time.
+    /// The larger bound.
     pub fn seconds(&self) -> f64 {
         self.compute.max(self.memory)
     }
 
-    /// What it is of a time that was taken.
+    /// The fraction that the bound is of a measured time.
     pub fn part_of(&self, took: Duration) -> f64 {
         self.seconds() / took.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Whether it is the bytes.
+    /// Whether memory is the bottleneck.
     pub fn is_memory(&self) -> bool {
         self.memory >= self.compute
     }
 }
 
-/// Sets of bytes whose bandwidth is measured.
+/// The sizes in bytes of the working sets that are measured.
 const SETS: [usize; 6] = [256 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20, 128 << 20];
-/// Bytes that a sample moves at least.
+/// The least bytes that a sample moves.
 const SAMPLE: usize = 16 << 20;
-/// The best of so many samples counts, so that what else the machine does matters little.
+/// Samples per measurement; the best one counts, which excludes interference by other processes.
 const SAMPLES: usize = 12;
-/// Of the largest set, each of whose samples is long.
+/// Samples of the largest set, which take long.
 const FEW_SAMPLES: usize = 4;
-/// Numbers of a line of a cache.
+/// Floats per cache line.
 const LINE: usize = 16;
 /// Rounds of a sample.
 const ROUNDS: usize = 100_000;
 
 impl Machine {
-    /// Measures; takes less than two seconds and 128 MB.
+    /// Measures the processor; takes less than two seconds and 128 MB.
     pub fn measure(threads: usize) -> Machine {
         let threads = threads.max(1);
         pool::with_threads(threads, || {
             let singles = rate(threads, &|| peak::singles(ROUNDS));
             let most = SETS[SETS.len() - 1] / size_of::<f32>();
             let mut numbers = vec![1.0f32; most + LINE];
-            // Registers that lie in two lines of a cache take twice as long.
+            // Vector loads that cross a cache line take twice as long.
             let first = numbers.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
             let numbers = &mut numbers[first..first + most];
             Machine {
@@ -105,8 +105,8 @@ impl Machine {
         })
     }
 
-    /// The least time for some work, where so many bytes are the same in every run of the model and are read from wherever such a set
-    /// is.
+    /// The least time for some work. `constants` bytes are the same in every run of the model and are read from the memory level
+    /// that fits a set of that size.
     pub fn limit(&self, work: &Work, constants: u64) -> Limit {
         let each = [
             (work.singles, self.singles),
@@ -123,8 +123,7 @@ impl Machine {
         Limit { compute, memory }
     }
 
-    /// That for so many bytes: between those of the next smaller and the next larger set, as far as the numbers of bytes are apart on
-    /// a logarithmic scale.
+    /// The bandwidth for a working set, interpolated between the measured sets on a logarithmic scale.
     fn bandwidth(&self, bytes: u64) -> Bandwidth {
         let none = Bandwidth { set: 0, read: f64::INFINITY, write: f64::INFINITY, copy: f64::INFINITY };
         let below = self.bandwidths.iter().rev().find(|bandwidth| bandwidth.set <= bytes);
@@ -145,7 +144,7 @@ impl Machine {
     }
 }
 
-/// The most operations a second of all threads.
+/// The peak rate in operations per second over all threads.
 fn rate(threads: usize, work: &(dyn Fn() -> u64 + Sync)) -> f64 {
     let mut best = 0.0f64;
     for _ in 0..SAMPLES {
@@ -187,7 +186,7 @@ impl Bandwidth {
     }
 }
 
-/// Sums up the bits of all numbers: in which order does not matter, so that the compiler makes several sums of it.
+/// Sums the bits of all numbers. The order does not matter, so the compiler can use several accumulators.
 struct Read<'n>(&'n [f32]);
 
 impl Job for Read<'_> {
@@ -211,7 +210,7 @@ impl Job for Write<'_> {
     }
 }
 
-/// Sets the first half of the numbers to what the second half says.
+/// Writes the absolute values of the second half to the first half.
 struct Copied<'n>(&'n mut [f32]);
 
 impl Job for Copied<'_> {
@@ -221,13 +220,13 @@ impl Job for Copied<'_> {
     fn run<const FUSED: bool>(self) {
         let (to, from) = self.0.split_at_mut(self.0.len() / 2);
         for (to, from) in to.iter_mut().zip(from) {
-            // Not merely a copy, which a compiler would make a call of.
+            // Not a plain copy, which the compiler would replace with a call of `memcpy`.
             *to = from.abs();
         }
     }
 }
 
-/// The widest instructions that the executor uses here.
+/// The widest instruction set that the executor uses on this machine.
 fn isa() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -260,7 +259,7 @@ mod tests {
         assert_eq!(limit.part_of(Duration::from_micros(4)), 0.25);
         let work = Work { doubles: 100, byte_products: 400, read: 100, written: 300, ..Work::default() };
         let limit = machine().limit(&work, 0);
-        // 200 bytes are copied, 200 more are only written.
+        // 200 bytes are copied and 200 are only written.
         assert!((limit.compute - 3e-7).abs() < 1e-15 && (limit.memory - 6e-7).abs() < 1e-15, "{limit:?}");
     }
 
@@ -268,7 +267,7 @@ mod tests {
     fn bytes_are_as_fast_as_their_set_allows() {
         let of = |read| machine().limit(&Work { read, ..Work::default() }, 0).memory;
         assert_eq!((of(1 << 9), of(1 << 20)), ((1u64 << 9) as f64 / 1e9, (1u64 << 20) as f64 / 1e8));
-        // Halfway between the sets.
+        // Halfway between the sets on the logarithmic scale.
         assert!((of(1 << 15) - (1u64 << 15) as f64 / (1e9f64 * 1e8).sqrt()).abs() < 1e-12);
         let constants = Work { constants: 1000, ..Work::default() };
         assert_eq!(machine().limit(&constants, 1 << 21).memory, 1e-5);

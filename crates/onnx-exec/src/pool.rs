@@ -1,8 +1,9 @@
-//! Threads that compute together.
+//! A pool of threads.
 //!
-//! They are started once and stay: waking a thread that sleeps costs as much as millions of products, so that each waits awake for
-//! a while before it sleeps, and as long as somebody computes with several threads for a longer while. [`run`] gives each thread, the one that calls it included, its part of some tasks: which part
-//! depends on the numbers alone. What tasks compute must not depend on which thread runs them.
+//! The threads are started once and kept. Waking a sleeping thread costs as much as millions of multiplications, so a thread
+//! spins for a while before it sleeps, and longer while a run uses several threads. [`run`] distributes tasks over the threads,
+//! including the calling one; the distribution depends only on the numbers of tasks and threads. Results must not depend on which
+//! thread runs a task.
 
 #![allow(
     unsafe_code,
@@ -16,25 +17,25 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 
-/// How often a thread looks for a task before it sleeps: some tens of microseconds. An interpreter soon lets it sleep, which is
-/// where the order of two threads counts.
+/// How often a thread polls for a task before it sleeps: some tens of microseconds. Few polls under Miri, where the interleaving
+/// of two threads is what matters.
 const LOOKS: u32 = if cfg!(miri) { 10 } else { 4_000 };
-/// How often it looks while somebody computes with several threads: some milliseconds, in which a run does what is for one of them.
+/// How often it polls while a run uses several threads: some milliseconds, longer than the single-threaded phases of a run.
 const LOOKS_IN_RUN: u32 = if cfg!(miri) { 10 } else { 200_000 };
-/// More threads are never started.
+/// The most threads that are started.
 const MOST: usize = 256;
 
 thread_local! {
-    /// How many threads compute what this one is asked for.
+    /// The number of threads that [`run`] uses when this thread calls it.
     static THREADS: Cell<usize> = const { Cell::new(1) };
 }
 
-/// Who computes with several threads now.
+/// The number of runs that use several threads now.
 static RUNS: AtomicUsize = AtomicUsize::new(0);
 
-/// Does some work in which [`run`] uses so many threads.
+/// Runs `work` with `threads` threads for [`run`].
 pub(crate) fn with_threads<T>(threads: usize, work: impl FnOnce() -> T) -> T {
-    /// How many there were before, and whether this is one of the runs.
+    /// The previous number of threads, and whether this run counts in [`RUNS`].
     struct Restore(usize, usize);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -49,18 +50,19 @@ pub(crate) fn with_threads<T>(threads: usize, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// How many threads [`run`] uses.
+/// The number of threads that [`run`] uses.
 pub(crate) fn threads() -> usize {
     THREADS.get()
 }
 
-/// How many there are if nothing is said: one for each core that this process may use.
+/// The default number of threads: one for each core that this process may use.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Runs tasks from 0 on; within one of them, all on the thread that runs it. Where a task panics, so does this, when all are done.
+/// Runs the tasks `0..tasks` and waits for them. Nested calls run on the thread of the outer task. A panic in a task is
+/// propagated after all tasks end.
 pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let threads = threads().min(tasks);
     let all = || (0..tasks).for_each(task);
@@ -71,7 +73,7 @@ pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let mut workers = match POOL.try_lock() {
         Ok(workers) => workers,
         Err(TryLockError::Poisoned(workers)) => workers.into_inner(),
-        // Another run has them: it is not slower to do it here.
+        // Another run uses the pool: run the tasks on this thread, which is not slower.
         Err(TryLockError::WouldBlock) => return all(),
     };
     while workers.len() < threads - 1 {
@@ -82,8 +84,8 @@ pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     }
     let workers = &workers[..threads - 1];
     let part = |thread: usize| tasks * thread / threads..tasks * (thread + 1) / threads;
-    // SAFETY: the borrow that is lengthened is used by workers only between `give` and the end of `wait`, and nothing in between
-    // leaves this function: `give` does not panic, and what the own part panics with is held until all have been waited for.
+    // SAFETY: workers use the extended borrow only between `give` and the end of `wait`, and this function cannot be left in
+    // between: `give` does not panic, and a panic of this thread's own tasks is resumed only after the wait.
     let shared =
         unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(task) };
     for (i, worker) in workers.iter().enumerate() {
@@ -100,7 +102,7 @@ pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     assert!(!has_panicked, "a task has panicked on another thread");
 }
 
-/// Runs a task for each part, which is taken out of its place.
+/// Runs a task for each part and moves the part into it.
 pub(crate) fn each<T: Send>(parts: &[Mutex<Option<T>>], task: &(dyn Fn(usize, T) + Sync)) {
     run(parts.len(), &|i| {
         let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -119,7 +121,7 @@ struct Worker {
     thread: OnceLock<Thread>,
 }
 
-/// Tasks that a worker is to run.
+/// Tasks assigned to a worker.
 struct Given {
     task: &'static (dyn Fn(usize) + Sync),
     tasks: Range<usize>,
@@ -158,12 +160,12 @@ impl Worker {
         }
     }
 
-    /// Waits until all is done; whether a task has panicked.
+    /// Waits until the worker is done; returns whether a task panicked.
     fn wait(&self) -> bool {
         let mut looks = 0;
         while self.state.load(Ordering::SeqCst) == BUSY {
             looks += 1;
-            // With fewer cores than threads, this one is in the way.
+            // With more threads than cores, spinning would block the worker.
             if looks < LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
         }
         self.has_panicked.swap(false, Ordering::SeqCst)
@@ -179,7 +181,7 @@ impl Worker {
                     continue;
                 }
                 self.sleeps.store(true, Ordering::SeqCst);
-                // Whoever gives a task now sees that it sleeps, or is seen here.
+                // A concurrent `give` either sees the sleeping state or is seen by this load.
                 if self.state.load(Ordering::SeqCst) != BUSY {
                     thread::park();
                 }
@@ -216,7 +218,8 @@ mod tests {
         }
     }
 
-    /// Writes without atomics: a race between a task and who waits for it, or between two runs, is one on these elements.
+    /// Writes without atomics: a missing synchronization between a task and its caller, or between two runs, is a data race on
+    /// these elements.
     #[test]
     fn what_tasks_write_is_seen_by_who_waits() {
         let (runs, most) = if cfg!(miri) { (6, 5) } else { (2_000, 64) };
@@ -226,14 +229,14 @@ mod tests {
             with_threads(2 + run % 3, || each(&parts, &|_, number| *number += run));
             drop(parts);
             assert!(numbers.iter().enumerate().all(|(i, number)| *number == i + run), "{numbers:?}");
-            // Now and then long enough that workers sleep when they are given a task.
+            // Sometimes sleep long enough for the workers to park.
             if run % 97 == 3 {
                 thread::sleep(std::time::Duration::from_millis(1));
             }
         }
     }
 
-    /// The pool is for one run at a time: others do their tasks alone.
+    /// The pool serves one run at a time; concurrent runs execute their tasks on their own thread.
     #[test]
     fn runs_on_several_threads_share_the_pool() {
         let runs = if cfg!(miri) { 2 } else { 500 };

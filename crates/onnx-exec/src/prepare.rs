@@ -1,4 +1,4 @@
-//! Planning ahead of the first run, inputs by name, and outputs in memory of the caller.
+//! Planning before the first run, inputs by name, and outputs in memory of the caller.
 
 use crate::compile::Executable;
 use crate::run::{Run, RunOptions};
@@ -8,11 +8,11 @@ use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Place, code};
 
 impl Executable<'_> {
-    /// Plans for inputs of these element types and extents, in order, so that the first run with such inputs takes no longer than
-    /// later ones. `None` stands for an input for which the model stores a value.
+    /// Makes the plans for inputs of these element types and shapes, in order, so that the first run takes no longer than later
+    /// ones. `None` stands for an input whose value the model stores.
     ///
-    /// What depends on elements (extents that a model computes from the values of its inputs, graphs in branches and loops) is
-    /// planned when it runs.
+    /// Computations that depend on elements (shapes from the values of inputs, graphs in branches and loops) are planned during the
+    /// run.
     ///
     /// ```
     /// use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
@@ -63,10 +63,9 @@ impl Executable<'_> {
         })
     }
 
-    /// Computes the outputs in the memory of earlier ones: a tensor in `outputs`, which has one for each output of the model or
-    /// nothing, keeps its memory and is written over, if it has the type and the extents of the result and nobody else has it.
-    /// Kernels write there directly where they can. All others are replaced. So a caller that runs a model again and again gets
-    /// every result in the same place.
+    /// Computes the outputs into existing tensors. `outputs` is empty or has a value for each output of the model; a tensor is
+    /// overwritten in place if it has the type and shape of the result and is not shared. Kernels write there directly where they
+    /// can. Other values are replaced. So a caller that runs a model repeatedly gets every result at the same address.
     ///
     /// ```
     /// use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
@@ -92,7 +91,7 @@ impl Executable<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Self::run); then there are no outputs, those of before neither.
+    /// Those of [`run`](Self::run); then `outputs` is empty.
     pub fn run_into(
         &self,
         inputs: Vec<Option<Value>>,
@@ -108,7 +107,7 @@ impl Executable<'_> {
         let destinations = destinations.collect();
         let (mut results, mut unused) = self.run_to(inputs, destinations, options)?;
         for (result, port) in results.iter_mut().zip(ports) {
-            // What was computed elsewhere is copied.
+            // Results that were computed elsewhere are copied.
             let memory = unused.iter_mut().find(|(of, _)| Some(*of) == port.value);
             let Some(mut memory) = memory.and_then(|(_, memory)| memory.take()) else { continue };
             if let Value::Tensor(tensor) = result
@@ -124,11 +123,11 @@ impl Executable<'_> {
         Ok(())
     }
 
-    /// The inputs of the model in order, as [`run`](Self::run) wants them, from values by name.
+    /// Orders values by name as [`run`](Self::run) expects them.
     ///
     /// # Errors
     ///
-    /// The model has no input of a name, or a name is there twice.
+    /// The model has no input of a name, or a name is repeated.
     pub fn inputs_by_name<'n>(
         &self,
         given: impl IntoIterator<Item = (&'n str, Value)>,

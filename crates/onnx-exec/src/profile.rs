@@ -1,38 +1,38 @@
-//! How long each kernel of a run takes, and what it does in that time.
+//! Profiles: the time and the work of each kernel of a run.
 
 use crate::compile::Executable;
-use crate::run::{RunOptions, Step};
+use crate::run::{RunOptions, TimedStep};
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// What a kernel does. Of a node that is run as it is, only the bytes are known.
+/// The work of a kernel. For a node that runs outside plans, only the bytes are known.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Work {
-    /// Operations on single floats, and on integers that are no factors of a matrix product; a product that is added to a sum is two,
-    /// a function such as `Exp` counts as eight.
+    /// Single-precision operations, and integer operations outside matrix products; a multiply-add counts as two, a function such
+    /// as `Exp` as eight.
     pub singles: u64,
-    /// Operations on double floats.
+    /// Double-precision operations.
     pub doubles: u64,
-    /// Products of bytes, and sums of them.
+    /// Operations on products of bytes and their sums.
     pub byte_products: u64,
-    /// Bytes that it reads of what other kernels have computed, and of inputs.
+    /// Bytes read of inputs and of results of other kernels.
     pub read: u64,
-    /// Bytes that it reads of what is the same in every run.
+    /// Bytes read of constants.
     pub constants: u64,
-    /// Bytes that it writes.
+    /// Bytes written.
     pub written: u64,
 }
 
 impl Work {
-    /// All operations together.
+    /// All operations.
     pub fn operations(&self) -> u64 {
         self.singles.saturating_add(self.doubles).saturating_add(self.byte_products)
     }
 
-    /// All bytes together.
+    /// All bytes.
     pub fn bytes(&self) -> u64 {
         self.read + self.constants + self.written
     }
@@ -41,31 +41,31 @@ impl Work {
 /// The kernels of a run of the main graph, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// The kernels, and the nodes that are run as they are.
+    /// The kernels, and the nodes that run outside plans.
     pub kernels: Vec<KernelProfile>,
 }
 
-/// What is known of one kernel.
+/// The profile of one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelProfile {
-    /// Its operator, or those that it stands for.
+    /// Its operator, or the operators that are fused into it.
     pub op: String,
     /// The name of its last node, which may be empty.
     pub name: String,
-    /// The nodes that it stands for, of [`Executable::model`].
+    /// Its nodes in [`Executable::model`].
     pub nodes: Vec<NodeId>,
-    /// The tensors that it computes: element types and extents.
+    /// The tensors that it computes: element types and shapes.
     pub results: Vec<(ElemType, Vec<usize>)>,
-    /// When it began in the first run, since that began.
+    /// The time from the start of the first run to the start of the kernel.
     pub start: Duration,
-    /// How long it took in each run, in order.
+    /// Its duration in each run, in order.
     pub times: Vec<Duration>,
-    /// What it does.
+    /// Its work.
     pub work: Work,
 }
 
 impl KernelProfile {
-    /// The time that half of the runs did not exceed.
+    /// The median duration.
     pub fn median(&self) -> Duration {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -74,12 +74,12 @@ impl KernelProfile {
 }
 
 impl Profile {
-    /// The bytes of what is the same in every run, as far as kernels read it.
+    /// The bytes of constants that all kernels read.
     pub fn constants(&self) -> u64 {
         self.kernels.iter().map(|kernel| kernel.work.constants).sum()
     }
 
-    /// Takes the times of other runs, if they had the same kernels.
+    /// Adds the times of other runs, if they have the same kernels.
     pub fn add(&mut self, other: Profile) {
         let is_same = self.kernels.len() == other.kernels.len()
             && self.kernels.iter().zip(&other.kernels).all(|(a, b)| a.nodes == b.nodes);
@@ -92,7 +92,7 @@ impl Profile {
 }
 
 impl Executable<'_> {
-    /// Runs the model until `is_enough` says so of the number of runs, at least once, and says how long each kernel took.
+    /// Runs the model at least once, until `is_enough` returns true for the number of runs, and returns the times of each kernel.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Executable<'_> {
     ) -> Result<Profile, Box<Diagnostic>> {
         let kernels = RefCell::new(Vec::new());
         let begin = Instant::now();
-        let time = |step: &Step<'_>| {
+        let time = |step: &TimedStep<'_>| {
             kernels.borrow_mut().push(KernelProfile {
                 op: step.op.to_owned(),
                 name: step.name.to_owned(),

@@ -1,7 +1,7 @@
-//! Numbers that look random and are the same each time.
+//! A reproducible pseudorandom generator.
 //!
-//! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Whoever wants another
-//! stream takes another seed; neighbouring seeds have nothing in common.
+//! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Streams of different seeds are
+//! independent, also for consecutive seeds.
 
 /// A stream of numbers.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ impl Random {
         Random(seed)
     }
 
-    /// What a node draws from: its own seed if it has one, whatever its bits say.
+    /// The stream of the `seed` attribute of a node, from its bits.
     pub(crate) fn of_seed(seed: f32) -> Self {
         Random(u64::from(seed.to_bits()))
     }
@@ -27,7 +27,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 up to but without 1, uniformly distributed.
+    /// A number in [0, 1), uniformly distributed.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -1,10 +1,10 @@
-//! Memory that the runs of an executable use again: the system takes longer to hand out new pages than most kernels take to fill
+//! Memory that the runs of an executable reuse: getting new pages from the system takes longer than most kernels need to fill
 //! them.
 //!
-//! A [`Block`] that is dropped goes back to the [`Recycler`] that it came from, if that still exists. What a recycler keeps and what
-//! is in use of it are together never more than what was in use at one time, so that recycling does not raise the peak.
-//! Small blocks are kept together with what counts their owners, in shelves by size: a loop over small tensors allocates nothing
-//! from its third iteration on.
+//! A dropped [`Block`] returns to the [`Recycler`] that it came from, if that still exists. The free and the used bytes of a
+//! recycler together never exceed the peak of the used bytes, so recycling does not raise the peak. Small blocks are kept
+//! together with their reference counts, in shelves by size: a loop over small tensors allocates nothing from its third iteration
+//! on.
 
 use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
@@ -13,32 +13,32 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Blocks begin at a multiple of this: a cache line, and the widest vector register.
+/// The alignment of blocks: a cache line, which is also the widest vector register.
 pub(crate) const ALIGN: usize = 64;
 const WORD: usize = size_of::<u128>();
 /// Smaller blocks are kept in shelves.
 pub(crate) const LEAST: usize = 1 << 16;
-/// The blocks of a shelf have twice as many bytes as those of the one before; the smallest are a cache line.
+/// Each shelf holds blocks of twice the size of the previous one; the smallest are a cache line.
 const SHELVES: usize = (LEAST / ALIGN).ilog2() as usize + 1;
-/// The most bytes that lie in one shelf.
+/// The most bytes in one shelf.
 const MOST_ON_SHELF: usize = 1 << 18;
-/// So many bytes may not be available.
+/// Allocations from this size on use the fallible interface.
 const LARGE: usize = 1 << 20;
-/// Blocks of so many bytes have huge pages where the system has such: two of them at least.
+/// Blocks from this size on use huge pages if the system supports them: at least two pages.
 const HUGE: usize = 1 << 22;
 
-/// Bytes that begin at a multiple of [`ALIGN`].
+/// Bytes aligned to [`ALIGN`].
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pages: Pages,
-    /// The bytes of the pages before the first and up to the last.
+    /// The range of the bytes in the pages.
     range: Range<usize>,
     home: Weak<Recycler>,
-    /// Where it lies while it is free, if it is small.
+    /// The shelf of a small block.
     shelf: Option<usize>,
 }
 
-/// Bytes with any number of owners, charged to the run that uses them.
+/// Reference-counted bytes, charged to the run that uses them.
 #[derive(Debug)]
 pub(crate) struct Shared(Option<Arc<Charged>>);
 
@@ -55,7 +55,7 @@ impl Clone for Shared {
 }
 
 impl Shared {
-    /// So many zeros, which are not used again.
+    /// `bytes` zeros, which are not recycled.
     pub(crate) fn zeroed(bytes: usize) -> Result<Shared, Failure> {
         let charge = charge(bytes)?;
         Ok(Shared(Some(Arc::new(Charged { block: Block::zeroed(bytes)?, charge }))))
@@ -65,12 +65,12 @@ impl Shared {
         self.0.as_ref().map_or(&[], |charged| charged.block.bytes())
     }
 
-    /// Whether nobody else has them.
+    /// Whether this is the only reference.
     pub(crate) fn is_mine(&self) -> bool {
         self.0.as_ref().is_some_and(|charged| Arc::strong_count(charged) == 1)
     }
 
-    /// The bytes to be written, which nobody else may have.
+    /// The bytes for writing; fails if they are shared.
     pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         match self.0.as_mut().and_then(Arc::get_mut) {
             Some(charged) => Ok(charged.block.bytes_mut()),
@@ -86,7 +86,7 @@ impl AsRef<[u8]> for Shared {
 }
 
 impl Drop for Shared {
-    /// The last owner leaves small blocks to their recycler; of larger ones, the pages go there.
+    /// The last reference returns small blocks to their recycler; the drop of larger ones returns their pages.
     fn drop(&mut self) {
         let Some(mut last) = self.0.take() else { return };
         let Some(charged) = Arc::get_mut(&mut last).filter(|charged| charged.block.shelf.is_some()) else {
@@ -99,18 +99,18 @@ impl Drop for Shared {
     }
 }
 
-/// What a tensor of so many bytes is charged.
+/// The charge of a tensor with `bytes` bytes.
 fn charge(bytes: usize) -> Result<Charge, Failure> {
     Charge::of(bytes.saturating_add(budget::TENSOR))
 }
 
-/// The shelf of blocks of so many bytes.
+/// The shelf of blocks of this size.
 fn shelf_of(bytes: usize) -> Option<usize> {
     let lines = bytes.div_ceil(ALIGN).max(1);
     (bytes < LEAST).then(|| lines.next_power_of_two().ilog2() as usize)
 }
 
-/// The blocks that are free.
+/// The free blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Recycler {
     large: Mutex<State>,
@@ -119,19 +119,19 @@ pub(crate) struct Recycler {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The longest free first.
+    /// Free pages, in the order in which they were freed.
     free: VecDeque<Pages>,
-    /// Bytes that are free, that are in use, and the most that were in use.
+    /// Free bytes, used bytes, and the peak of the used bytes.
     kept: usize,
     used: usize,
     peak: usize,
 }
 
-/// Where bytes lie.
+/// An allocation.
 #[derive(Debug)]
 enum Pages {
     Words(Vec<u128>),
-    /// Pages of their own, which may be huge: a large tensor has more small ones than the processor can remember.
+    /// Pages of a mapping, which may be huge: with small pages, a large tensor misses in the TLB.
     Huge(MmapMut),
 }
 
@@ -142,22 +142,22 @@ impl Default for Pages {
 }
 
 impl Pages {
-    /// Room for so many zeros from an aligned byte on.
+    /// Zeros, with room for alignment.
     fn for_zeros(bytes: usize) -> Result<Pages, Failure> {
         let refused = || Failure::limit(format!("not enough memory: {bytes} bytes are needed"));
         if bytes >= HUGE {
             let pages = MmapMut::map_anon(bytes).map_err(|_| refused())?;
-            // Where the system has no huge pages, small ones do.
+            // On failure the mapping keeps its small pages.
             #[cfg(target_os = "linux")]
             let _ = pages.advise(memmap2::Advice::HugePage);
             return Ok(Pages::Huge(pages));
         }
         let words = bytes.div_ceil(WORD) + ALIGN / WORD - 1;
         if bytes >= LARGE {
-            // What the system refuses is an error: asked for, given back, and asked for again as zeros below.
+            // The fallible allocation reports what the system refuses; it is freed and allocated again as zeros below.
             Vec::<u128>::new().try_reserve_exact(words).map_err(|_| refused())?;
         }
-        // Zeroed pages come from the system untouched, so that nothing is written twice.
+        // Zeroed pages come from the system, so nothing is written twice.
         Ok(Pages::Words(vec![0; words]))
     }
 
@@ -181,14 +181,14 @@ impl Pages {
 }
 
 impl Block {
-    /// So many zeros.
+    /// `bytes` zeros.
     pub(crate) fn zeroed(bytes: usize) -> Result<Block, Failure> {
         Ok(Block::of(Pages::for_zeros(bytes)?, bytes, Weak::new()))
     }
 
     fn of(pages: Pages, bytes: usize, home: Weak<Recycler>) -> Block {
         let first = pages.bytes().as_ptr().align_offset(ALIGN);
-        // `align_offset` may give up, which only costs speed.
+        // `align_offset` may fail, which only costs speed.
         let first = if first <= pages.len() - bytes { first } else { 0 };
         Block { pages, range: first..first + bytes, home, shelf: None }
     }
@@ -212,7 +212,7 @@ impl Drop for Block {
     }
 }
 
-/// What a block has in it.
+/// The contents of a new block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contents {
     Any,
@@ -220,7 +220,7 @@ pub(crate) enum Contents {
 }
 
 impl Recycler {
-    /// So many bytes for a tensor.
+    /// Bytes for a tensor.
     pub(crate) fn shared(self: &Arc<Self>, bytes: usize, contents: Contents) -> Result<Shared, Failure> {
         let charge = charge(bytes)?;
         let Some(shelf) = shelf_of(bytes) else {
@@ -261,12 +261,12 @@ impl Recycler {
         self.small.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many bytes with any contents.
+    /// Bytes with arbitrary contents.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Result<Block, Failure> {
         if bytes < LEAST { Block::zeroed(bytes) } else { Ok(self.block(bytes)?.0) }
     }
 
-    /// A large block, and whether its pages are new, and so zeros.
+    /// A large block, and whether its pages are new and therefore zero.
     fn block(self: &Arc<Self>, bytes: usize) -> Result<(Block, bool), Failure> {
         let mut state = self.state();
         let fits = |pages: &Pages| pages.len() >= bytes + ALIGN && pages.len() / 2 <= bytes;
@@ -280,7 +280,7 @@ impl Recycler {
                 pages
             }
             None => {
-                // Free blocks are not charged to the run, so they go where there is no room for both.
+                // Free blocks are not charged to the run; release them if the run needs their room.
                 if budget::room().is_some_and(|room| state.kept > room) {
                     state.free.clear();
                     state.kept = 0;
@@ -316,7 +316,7 @@ impl State {
         self.shrink();
     }
 
-    /// Gives free blocks back to the system until no more is held than was in use at one time.
+    /// Returns free blocks to the system until free and used bytes together do not exceed the peak.
     fn shrink(&mut self) {
         while self.kept + self.used > self.peak {
             let Some(pages) = self.free.pop_front() else { return };
@@ -354,7 +354,7 @@ mod tests {
         let other = first.clone();
         assert!(first.bytes_mut().is_err(), "two owners");
         drop(first);
-        assert_eq!(recycler.shelves().iter().map(Vec::len).sum::<usize>(), 0, "somebody has it");
+        assert_eq!(recycler.shelves().iter().map(Vec::len).sum::<usize>(), 0, "it is in use");
         drop(other);
         let second = recycler.shared(600, Contents::Any).expect("there is memory");
         assert_eq!((second.bytes().as_ptr().addr(), second.bytes().len()), (at, 600), "the same memory");

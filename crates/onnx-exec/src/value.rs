@@ -1,4 +1,4 @@
-//! What a name stands for while a model runs.
+//! Values of a run.
 
 use crate::failure::{Failure, fail};
 use crate::list::List;
@@ -9,22 +9,22 @@ use std::sync::Arc;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A tensor; a sparse one is held as the dense one that it stands for.
+    /// A tensor; sparse ones are stored as dense.
     Tensor(Tensor),
     /// A sequence of values of one type.
     Sequence(Arc<List<Value>>),
-    /// Keys with values.
+    /// A map from keys to values.
     Map(Arc<Map>),
-    /// A value or none.
+    /// An optional value.
     Optional(Option<Arc<Value>>),
 }
 
-/// Keys with values, in the order in which they were given.
+/// Keys and their values, in the order of insertion.
 #[derive(Debug, PartialEq)]
 pub struct Map {
     /// Integers or strings, of rank 1.
     pub keys: Tensor,
-    /// As many values.
+    /// One value per key.
     pub values: List<Value>,
 }
 
@@ -45,7 +45,7 @@ impl Value {
         Value::Sequence(Arc::new(values))
     }
 
-    /// The tensor that this is.
+    /// The tensor; fails for other values.
     pub fn tensor(&self) -> Result<&Tensor, Failure> {
         match self {
             Value::Tensor(tensor) => Ok(tensor),
@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The elements of the sequence that this is.
+    /// The elements of a sequence; fails for other values.
     pub fn elements(&self) -> Result<&[Value], Failure> {
         match self {
             Value::Sequence(values) => Ok(values),
@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// The element type of the tensor that this is, or of the first one in it.
+    /// The element type of the tensor, or of the first tensor inside.
     pub fn elem(&self) -> Option<ElemType> {
         match self {
             Value::Tensor(tensor) => Some(tensor.elem()),
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// What it is, with an article.
+    /// The kind of the value, with an article.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Tensor(_) => "a tensor",

@@ -13,7 +13,7 @@ use crate::types::TypeId;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-/// `AttributeProto.AttributeType`, held as its number because files may hold any.
+/// `AttributeProto.AttributeType` as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AttrType(pub i32);
 
@@ -71,12 +71,12 @@ pub struct Attr {
     pub name: Option<Name>,
     /// The stated type.
     pub ty: Option<AttrType>,
-    /// The attribute parameter of the enclosing function that gives the value (`@name` in text).
+    /// The attribute parameter of the enclosing function that provides the value (`@name` in text).
     pub reference: Option<Name>,
     /// `doc_string`.
     pub doc: Option<Name>,
-    /// The value fields that are set, in the order of their numbers. A sound attribute has the one that its type
-    /// selects, and none if it is a reference or an empty list.
+    /// The value fields that are set, in the order of their numbers. A valid attribute has the one that its type selects, and
+    /// none if it is a reference or an empty list.
     pub values: SmallVec<[AttrValue; 1]>,
 }
 
@@ -96,20 +96,20 @@ impl Attr {
         Attr { name: Some(name), ty: Some(ty), reference: Some(parameter), ..Attr::default() }
     }
 
-    /// The value of a sound attribute: the field that the stated type selects.
+    /// The value of a valid attribute: the field that the stated type selects.
     pub fn value(&self) -> Option<&AttrValue> {
         self.values.iter().find(|v| Some(v.ty()) == self.ty)
     }
 }
 
-/// One value field of `AttributeProto`. Lists are never empty here: an empty list is no field.
+/// One value field of `AttributeProto`. Lists are never empty here: an empty list is an absent field.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue {
     /// `f`
     Float(f32),
     /// `i`
     Int(i64),
-    /// `s`: should be UTF-8; custom operators are known to keep binary data in it.
+    /// `s`: should be UTF-8; some custom operators store binary data in it.
     String(Bytes),
     /// `t`
     Tensor(TensorId),
@@ -156,7 +156,7 @@ impl AttrValue {
         }
     }
 
-    /// Whether it is a list without elements, which no field of a file can hold.
+    /// Whether it is an empty list, which no field of a file can store.
     fn is_empty_list(&self) -> bool {
         match self {
             AttrValue::Floats(list) => list.is_empty(),

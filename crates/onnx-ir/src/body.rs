@@ -28,12 +28,12 @@ entity!(
     "v"
 );
 
-/// Where an entity came from: opaque here, issued and read by whoever owns the source text. Passes copy it.
+/// The source location of an entity: an opaque number, assigned and interpreted by the owner of the source text. Passes copy it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Origin(pub u32);
 
 impl Origin {
-    /// No origin is known.
+    /// An unknown origin.
     pub const NONE: Origin = Origin(u32::MAX);
 }
 
@@ -54,7 +54,7 @@ pub struct Body {
     pub values: PrimaryMap<ValueId, Value>,
     /// The tensors of initializers and attributes.
     pub tensors: PrimaryMap<TensorId, Tensor>,
-    /// Where each node came from.
+    /// The origin of each node.
     pub origins: SecondaryMap<NodeId, Origin>,
 }
 
@@ -64,7 +64,7 @@ impl Body {
         self.graphs.ids().next()
     }
 
-    /// Gives back the memory that lists have for more entries: a model may have a hundred thousand bodies of one node.
+    /// Shrinks the capacity of lists: a model may have a hundred thousand bodies of one node.
     pub(crate) fn fit(&mut self) {
         self.nodes.shrink_to_fit();
         self.values.shrink_to_fit();
@@ -80,9 +80,9 @@ impl Body {
         }
     }
 
-    /// The types that the graphs of the body declare for values: those of inputs, outputs and `value_info`.
+    /// The declared types of values in the graphs of the body: those of inputs, outputs and `value_info`.
     ///
-    /// Initializers have the types of their tensors; what nobody declares, inference finds out.
+    /// Initializers have the types of their tensors; other types are inferred.
     pub fn declared_types(&self) -> SecondaryMap<ValueId, Option<TypeId>> {
         let mut types = SecondaryMap::with_len(None, self.values.len());
         for graph in self.walk().graphs().map(|graph| &self.graphs[graph]) {
@@ -95,22 +95,22 @@ impl Body {
         types
     }
 
-    /// The graphs that attributes of a node hold, in order.
+    /// The graphs in attributes of a node, in order.
     pub fn subgraphs(&self, node: NodeId) -> impl Iterator<Item = GraphId> + '_ {
         self.nodes[node].attrs.iter().flat_map(|a| &a.values).flat_map(AttrValue::graphs).copied()
     }
 }
 
-/// A value: what a name stands for.
+/// A named value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Value {
     /// Its name; may be empty in a broken model.
     pub name: Name,
-    /// What defines it.
+    /// Its definition.
     pub def: ValueDef,
 }
 
-/// What defines a value.
+/// The definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueDef {
     /// An input of a graph (which may have an initializer of the same name as well).
@@ -142,7 +142,7 @@ pub struct Port {
 /// A dense initializer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Initializer {
-    /// The value it gives.
+    /// The value that it initializes.
     pub value: ValueId,
     /// The stored tensor, whose name is the value's.
     pub tensor: TensorId,
@@ -151,13 +151,13 @@ pub struct Initializer {
 /// A sparse initializer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SparseInitializer {
-    /// The value it gives.
+    /// The value that it initializes.
     pub value: ValueId,
     /// The stored tensor; the name is that of its values.
     pub tensor: SparseTensor,
 }
 
-/// How a tensor was quantized (`TensorAnnotation`).
+/// The quantization parameters of a tensor (`TensorAnnotation`).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct QuantizationAnnotation {
     /// The quantized tensor.
@@ -190,7 +190,7 @@ pub struct Graph {
     pub initializers: Vec<Initializer>,
     /// Sparse initializers in order.
     pub sparse_initializers: Vec<SparseInitializer>,
-    /// Nodes in order; in a sound model each comes after those that produce its inputs.
+    /// Nodes in order; in a valid model each comes after the producers of its inputs.
     pub nodes: Vec<NodeId>,
     /// `quantization_annotation`.
     pub quantization: Vec<QuantizationAnnotation>,
@@ -224,7 +224,7 @@ pub struct Node {
     pub overload: Option<Name>,
     /// Operands in order; `None` is an optional one that is left out.
     pub inputs: SmallVec<[Option<ValueId>; 4]>,
-    /// Results in order; `None` is one that nobody wants.
+    /// Results in order; `None` is an omitted output.
     pub outputs: SmallVec<[Option<ValueId>; 1]>,
     /// Attributes in order.
     pub attrs: Vec<Attr>,
@@ -266,7 +266,7 @@ impl Node {
         self.attrs.iter().find(|a| a.name == Some(name))
     }
 
-    /// Gives an attribute a value, in place of the one that it has.
+    /// Sets an attribute.
     pub fn set_attr(&mut self, name: Name, value: impl Into<AttrValue>) {
         let new = Attr::new(name, value);
         match self.attrs.iter_mut().find(|a| a.name == Some(name)) {
@@ -275,7 +275,7 @@ impl Node {
         }
     }
 
-    /// Takes an attribute away. Returns whether there was one.
+    /// Removes an attribute. Returns whether it existed.
     pub fn remove_attr(&mut self, name: Name) -> bool {
         let before = self.attrs.len();
         self.attrs.retain(|a| a.name != Some(name));
@@ -283,31 +283,31 @@ impl Node {
     }
 }
 
-/// How one configuration of devices shards a node (IR 11 and later).
+/// The sharding of a node in one device configuration (IR 11 and later).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct NodeDeviceConfiguration {
     /// Name of a configuration of the model.
     pub configuration: Option<Name>,
-    /// How the node's tensors are distributed.
+    /// The sharding of the node's tensors.
     pub sharding: Vec<ShardingSpec>,
     /// Stage of a pipeline.
     pub pipeline_stage: Option<i32>,
 }
 
-/// How one tensor is distributed.
+/// The sharding of one tensor.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ShardingSpec {
     /// An input or output of the node.
     pub tensor_name: Option<Name>,
     /// Device numbers, or keys of [`groups`](Self::groups).
     pub devices: Vec<i64>,
-    /// Keys that stand for several devices.
+    /// Keys for groups of devices.
     pub groups: Vec<DeviceGroup>,
     /// The axes that are split.
     pub axes: Vec<ShardedAxis>,
 }
 
-/// A key that stands for several devices (`IntIntListEntryProto`).
+/// A key for a group of devices (`IntIntListEntryProto`).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DeviceGroup {
     /// The number used in the list of devices.
@@ -316,7 +316,7 @@ pub struct DeviceGroup {
     pub devices: Vec<i64>,
 }
 
-/// How one axis is split.
+/// The split of one axis.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ShardedAxis {
     /// The axis, from the end if negative.

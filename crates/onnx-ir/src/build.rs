@@ -39,7 +39,7 @@ use crate::names::{Name, Names};
 use crate::tensor::{SparseTensor, Tensor, TensorId};
 use crate::types::{TypeId, Types};
 
-/// What names a node and its operator.
+/// The names of a node and its operator.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NodeSpec {
     /// Name of the node.
@@ -50,12 +50,12 @@ pub struct NodeSpec {
     pub domain: Option<Name>,
     /// Overload of a function.
     pub overload: Option<Name>,
-    /// Where the node came from.
+    /// The origin of the node.
     pub origin: Origin,
 }
 
-/// Fills one body. Graphs nest: what is between [`begin_node`](Self::begin_node) and [`end_node`](Self::end_node) may
-/// hold graphs, and their nodes see the names of the enclosing ones.
+/// Fills one body. Graphs nest: between [`begin_node`](Self::begin_node) and [`end_node`](Self::end_node) there may be graphs,
+/// whose nodes see the names of the enclosing ones.
 ///
 /// In a graph, call in this order: inputs, initializers, nodes, outputs, value infos.
 pub struct BodyBuilder<'m> {
@@ -65,7 +65,7 @@ pub struct BodyBuilder<'m> {
     pub types: &'m mut Types,
     bodies: &'m mut crate::PrimaryMap<BodyId, Body>,
     body: Body,
-    /// What each name stands for at this point, indexed by name.
+    /// The visible value of each name.
     visible: Visible,
     /// Shadowed entries of `visible`, to restore at the end of a graph.
     log: Vec<(Name, Option<ValueId>)>,
@@ -192,7 +192,7 @@ impl<'m> BodyBuilder<'m> {
         self.log.push((name, before));
     }
 
-    /// Lets a name of the current graph stand for what it did before, so that only who has its value can use it.
+    /// Restores the previous meaning of a name in the current graph, so that its value is reachable only by id.
     fn hide(&mut self, name: Name) {
         *self.visible.slot(name) = None;
     }
@@ -236,7 +236,7 @@ impl<'m> BodyBuilder<'m> {
         }
     }
 
-    /// What a name stands for here; `None` for the empty name. An undefined name becomes an unbound value.
+    /// The visible value of a name; `None` for the empty name. An undefined name becomes an unbound value.
     pub fn resolve(&mut self, name: Name) -> Option<ValueId> {
         if name.is_empty() {
             return None;
@@ -255,7 +255,7 @@ impl<'m> BodyBuilder<'m> {
         self.input_port(Port { name: Some(name), ty, ..Port::default() })
     }
 
-    /// Adds an input with all that its declaration says; `port.value` is filled in.
+    /// Adds an input with its full declaration; `port.value` is set.
     pub fn input_port(&mut self, mut port: Port) -> ValueId {
         let graph = self.graph();
         let value = self.define(port.name.unwrap_or(Name::empty()), ValueDef::Input(graph));
@@ -269,7 +269,7 @@ impl<'m> BodyBuilder<'m> {
         self.output_port(Port { name: Some(name), ty, ..Port::default() })
     }
 
-    /// Adds an output with all that its declaration says; `port.value` is filled in.
+    /// Adds an output with its full declaration; `port.value` is set.
     pub fn output_port(&mut self, mut port: Port) -> Option<ValueId> {
         port.value = port.name.and_then(|n| self.resolve(n));
         let value = port.value;
@@ -336,7 +336,7 @@ impl<'m> BodyBuilder<'m> {
         node
     }
 
-    /// Ends a node: its outputs become visible to the nodes that follow. An empty name is an output nobody wants.
+    /// Ends a node: its outputs become visible to later nodes. An empty name is an omitted output.
     pub fn end_node(&mut self, node: NodeId, outputs: impl IntoIterator<Item = Name>) {
         self.body.nodes[node].outputs.clear();
         for (i, name) in outputs.into_iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Values in files of their own: the inputs and outputs of test cases (`input_0.pb`).
+//! Values in separate files: the inputs and outputs of test cases (`input_0.pb`).
 //!
-//! They belong to no model: tensors stand where they are used, and the names are those of a [`Names`](crate::Names)
-//! that goes along. In text (see `grammar/values.md`):
+//! They do not belong to a model: tensors are stored inline, and names refer to an accompanying [`Names`](crate::Names). In text
+//! (see `grammar/values.md`):
 //!
 //! ```text
 //! map(int64) scores = {
@@ -42,7 +42,7 @@ pub struct SparseData {
     pub dims: SmallVec<[i64; 4]>,
 }
 
-/// A sequence. In a sound one only the list that [`kind`](Self::kind) selects has entries.
+/// A sequence. In a valid one only the list that [`kind`](Self::kind) selects has entries.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sequence {
     /// Its name.
@@ -76,7 +76,7 @@ pub struct MapData {
     pub values: Option<Sequence>,
 }
 
-/// A value or none. In a sound one only the field that [`kind`](Self::kind) selects may be set.
+/// An optional value. In a valid one only the field that [`kind`](Self::kind) selects may be set.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct OptionalData {
     /// Its name.
@@ -95,13 +95,12 @@ pub struct OptionalData {
     pub optional: Option<Box<OptionalData>>,
 }
 
-/// `SequenceProto.DataType` and `OptionalProto.DataType`, which are the same, held as a number because files may hold
-/// any.
+/// `SequenceProto.DataType` and `OptionalProto.DataType`, which are equal, as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct DataKind(pub i32);
 
 impl DataKind {
-    /// `UNDEFINED`: what an optional without a value may be.
+    /// `UNDEFINED`: allowed for an optional without a value.
     pub const UNDEFINED: DataKind = DataKind(0);
     /// `TENSOR`
     pub const TENSOR: DataKind = DataKind(1);
@@ -135,9 +134,9 @@ impl DataKind {
     }
 }
 
-/// Something that a sequence or optional holds.
+/// A borrowed value: of a [`Data`], or an element of a sequence or optional.
 #[derive(Clone, Copy, Debug)]
-pub enum Held<'a> {
+pub enum DataRef<'a> {
     /// A tensor.
     Tensor(&'a Tensor),
     /// A sparse tensor.
@@ -150,39 +149,39 @@ pub enum Held<'a> {
     Optional(&'a OptionalData),
 }
 
-impl<'a> Held<'a> {
-    /// What kind it is.
+impl<'a> DataRef<'a> {
+    /// Its kind.
     pub fn kind(self) -> DataKind {
         match self {
-            Held::Tensor(_) => DataKind::TENSOR,
-            Held::SparseTensor(_) => DataKind::SPARSE_TENSOR,
-            Held::Sequence(_) => DataKind::SEQUENCE,
-            Held::Map(_) => DataKind::MAP,
-            Held::Optional(_) => DataKind::OPTIONAL,
+            DataRef::Tensor(_) => DataKind::TENSOR,
+            DataRef::SparseTensor(_) => DataKind::SPARSE_TENSOR,
+            DataRef::Sequence(_) => DataKind::SEQUENCE,
+            DataRef::Map(_) => DataKind::MAP,
+            DataRef::Optional(_) => DataKind::OPTIONAL,
         }
     }
 
     /// Calls `look` for every dense tensor in it, in order.
     pub fn tensors(self, look: &mut dyn FnMut(&'a Tensor)) {
         match self {
-            Held::Tensor(tensor) => look(tensor),
-            Held::SparseTensor(sparse) => sparse.values.iter().chain(&sparse.indices).for_each(look),
-            Held::Sequence(sequence) => sequence.elements().for_each(|held| held.tensors(look)),
-            Held::Map(map) => map.values.iter().for_each(|values| Held::Sequence(values).tensors(look)),
-            Held::Optional(optional) => optional.content().for_each(|held| held.tensors(look)),
+            DataRef::Tensor(tensor) => look(tensor),
+            DataRef::SparseTensor(sparse) => sparse.values.iter().chain(&sparse.indices).for_each(look),
+            DataRef::Sequence(sequence) => sequence.elements().for_each(|element| element.tensors(look)),
+            DataRef::Map(map) => map.values.iter().for_each(|values| DataRef::Sequence(values).tensors(look)),
+            DataRef::Optional(optional) => optional.content().for_each(|element| element.tensors(look)),
         }
     }
 }
 
 impl Data {
-    /// The value, as if something held it.
-    pub fn held(&self) -> Held<'_> {
+    /// A reference to the value, as an element of a sequence would be.
+    pub fn data_ref(&self) -> DataRef<'_> {
         match self {
-            Data::Tensor(tensor) => Held::Tensor(tensor),
-            Data::SparseTensor(tensor) => Held::SparseTensor(tensor),
-            Data::Sequence(sequence) => Held::Sequence(sequence),
-            Data::Map(map) => Held::Map(map),
-            Data::Optional(optional) => Held::Optional(optional),
+            Data::Tensor(tensor) => DataRef::Tensor(tensor),
+            Data::SparseTensor(tensor) => DataRef::SparseTensor(tensor),
+            Data::Sequence(sequence) => DataRef::Sequence(sequence),
+            Data::Map(map) => DataRef::Map(map),
+            Data::Optional(optional) => DataRef::Optional(optional),
         }
     }
 
@@ -200,12 +199,12 @@ impl Data {
 
 impl Sequence {
     /// All entries of all lists, in the order of the fields.
-    pub fn elements(&self) -> impl Iterator<Item = Held<'_>> {
-        let tensors = self.tensors.iter().map(Held::Tensor);
-        let sparse = self.sparse_tensors.iter().map(Held::SparseTensor);
-        let sequences = self.sequences.iter().map(Held::Sequence);
-        let maps = self.maps.iter().map(Held::Map);
-        tensors.chain(sparse).chain(sequences).chain(maps).chain(self.optionals.iter().map(Held::Optional))
+    pub fn elements(&self) -> impl Iterator<Item = DataRef<'_>> {
+        let tensors = self.tensors.iter().map(DataRef::Tensor);
+        let sparse = self.sparse_tensors.iter().map(DataRef::SparseTensor);
+        let sequences = self.sequences.iter().map(DataRef::Sequence);
+        let maps = self.maps.iter().map(DataRef::Map);
+        tensors.chain(sparse).chain(sequences).chain(maps).chain(self.optionals.iter().map(DataRef::Optional))
     }
 
     /// Adds an element to the list of its kind.
@@ -221,13 +220,13 @@ impl Sequence {
 }
 
 impl OptionalData {
-    /// The fields that are set, in their order: at most one in a sound optional.
-    pub fn content(&self) -> impl Iterator<Item = Held<'_>> {
-        let tensor = self.tensor.iter().map(Held::Tensor);
-        let sparse = self.sparse_tensor.iter().map(Held::SparseTensor);
-        let sequence = self.sequence.iter().map(|sequence| Held::Sequence(sequence));
-        let map = self.map.iter().map(|map| Held::Map(map));
-        let optional = self.optional.iter().map(|optional| Held::Optional(optional));
+    /// The fields that are set, in order: at most one in a valid optional.
+    pub fn content(&self) -> impl Iterator<Item = DataRef<'_>> {
+        let tensor = self.tensor.iter().map(DataRef::Tensor);
+        let sparse = self.sparse_tensor.iter().map(DataRef::SparseTensor);
+        let sequence = self.sequence.iter().map(|sequence| DataRef::Sequence(sequence));
+        let map = self.map.iter().map(|map| DataRef::Map(map));
+        let optional = self.optional.iter().map(|optional| DataRef::Optional(optional));
         tensor.chain(sparse).chain(sequence).chain(map).chain(optional)
     }
 

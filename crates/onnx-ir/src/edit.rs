@@ -1,11 +1,10 @@
-//! Changes a body: a [`Cursor`] that walks over the nodes of a graph, and the [`Uses`] of its values.
+//! Edits a body: a [`Cursor`] that moves over the nodes of a graph, and the [`Uses`] of its values.
 //!
-//! A pass walks and edits as it goes. Nodes that it inserts carry the origin of the node that it stands at, so that they still point at
-//! the user's line. What a pass leaves behind (a value that nothing uses, a removed node in the arena) is no part of the graph and is
-//! not written.
+//! A pass edits while it moves. Inserted nodes get the origin of the current node, so that they refer to the user's line. Unused
+//! values and removed nodes remain in the arenas, but are not part of the graph and are not written.
 //!
-//! - [`Cursor::replace`] puts several nodes in place of one. Its results keep their names and ids, so nothing else changes.
-//! - [`Cursor::replace_uses`] lets the readers of one value read another one, as when a node is not needed any more. It takes the
+//! - [`Cursor::replace`] replaces a node by several. Its results keep their names and ids, so nothing else changes.
+//! - [`Cursor::replace_uses`] redirects the readers of a value to another one, for example to remove a node. It needs the
 //!   [`Uses`], which a pass computes once.
 //!
 //! This pass replaces `Neg` by a multiplication:
@@ -52,8 +51,8 @@ mod values;
 pub use cursor::Cursor;
 pub use uses::{Declaration, Use, Uses};
 
-/// Takes away the declarations of values that nothing in the body defines any more, and of two of one value in one graph the
-/// one that stood outside of the graph that defined it.
+/// Removes the declarations of values that are not defined any more, and of duplicate declarations in one graph the one that was
+/// outside the defining graph.
 pub fn drop_declarations(body: &mut Body) {
     let graphs: Vec<GraphId> = body.walk().graphs().collect();
     let mut defined: HashSet<Name, RandomState> = HashSet::default();

@@ -1,8 +1,7 @@
 //! Typed ids and the maps they index.
 //!
-//! An id is a small number that only its own arena hands out; `Option<Id>` is as small as the id. [`PrimaryMap`]
-//! owns entities and mints their ids, [`SecondaryMap`] adds facts about them and answers with a default for ids it
-//! has not seen.
+//! An id is a small number that its arena assigns; `Option<Id>` has the same size. [`PrimaryMap`] owns entities and assigns their
+//! ids, [`SecondaryMap`] adds facts about them with a default for unknown ids.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -48,7 +47,7 @@ macro_rules! entity {
     };
 }
 
-/// Owns entities of one kind; ids come from [`PrimaryMap::push`] only.
+/// Owns entities of one kind; [`PrimaryMap::push`] creates their ids.
 #[derive(Clone, PartialEq)]
 pub struct PrimaryMap<K, V> {
     items: Vec<V>,
@@ -68,8 +67,8 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         id
     }
 
-    /// Adds an entity that is made where it stays. [`push`](Self::push) makes it elsewhere and copies it, and where many are
-    /// added the copy of what was just written has to wait for it.
+    /// Adds an entity that is constructed in place. [`push`](Self::push) constructs it elsewhere and copies it; with many
+    /// additions, reading what was just written stalls.
     pub(crate) fn push_with(&mut self, make: impl Fn() -> V) -> K {
         let id = K::from_index(self.items.len());
         self.items.extend((0..1).map(|_| make()));
@@ -86,12 +85,12 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         self.items.get(id.index())
     }
 
-    /// Gives back the memory for more entities.
+    /// Shrinks the capacity.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.items.shrink_to_fit();
     }
 
-    /// How many entities there are.
+    /// The number of entities.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -157,7 +156,7 @@ impl<K: EntityId, V> IndexMut<K> for PrimaryMap<K, V> {
     }
 }
 
-/// Facts about entities that another map owns. Reading an id without a fact gives the default.
+/// Facts about entities of another map. An id without a fact has the default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondaryMap<K, V> {
     items: Vec<V>,
@@ -183,7 +182,7 @@ impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
         Self { items: vec![default.clone(); len], default, key: PhantomData }
     }
 
-    /// Gives back the memory for the facts of more entities.
+    /// Shrinks the capacity.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.items.shrink_to_fit();
     }

@@ -5,7 +5,7 @@
 
 use crate::ElemType;
 
-/// How floats of one type are stored.
+/// The format of a float type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// `double`
@@ -18,7 +18,7 @@ pub enum Format {
         exponent: u32,
         /// Bits of the mantissa.
         mantissa: u32,
-        /// What is subtracted from the stored exponent.
+        /// The exponent bias.
         bias: i32,
         /// Which bits are not finite numbers.
         special: Special,
@@ -27,14 +27,14 @@ pub enum Format {
     Power,
 }
 
-/// What is no finite number.
+/// The encoding of infinities and NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Special {
-    /// The greatest exponent is for infinities and what is no number.
+    /// The greatest exponent encodes infinities and NaN.
     Ieee,
-    /// The greatest magnitude is no number; there are no infinities.
+    /// The greatest magnitude is NaN; there are no infinities.
     Last,
-    /// The bits of -0 are no number; there are no infinities.
+    /// The bits of -0 are NaN; there are no infinities.
     NegativeZero,
     /// All bits are numbers.
     Nothing,
@@ -95,7 +95,7 @@ impl Format {
         }
     }
 
-    /// What is too great: infinite, or what the type has instead.
+    /// The result of overflow: infinity, or the type's substitute.
     fn overflow(self, sign: f64) -> f64 {
         match self {
             Format::Double | Format::Single => f64::INFINITY.copysign(sign),
@@ -126,7 +126,7 @@ impl Format {
                 if rounded.abs() > self.max() {
                     self.overflow(x)
                 } else if special == Special::NegativeZero {
-                    // There is no other zero.
+                    // There is no negative zero.
                     rounded + 0.0
                 } else {
                     rounded
@@ -160,7 +160,7 @@ impl Format {
                 let least = 1 - bias;
                 let e = exponent_of(x).max(least);
                 let units = (x.abs() / power(e - mantissa as i32)) as u64;
-                // Numbers below the least exponent have no leading bit, which the field's 1 stands for.
+                // Numbers below the least exponent have no implicit leading bit, which the exponent field 1 stands for.
                 let field = (e - least) as u64;
                 sign | ((field << mantissa) + units)
             }
@@ -198,7 +198,7 @@ impl Format {
     }
 }
 
-/// The exponent of a float, whatever its sign, rounded to the nearest by its fraction; 255 is no number.
+/// The exponent of a float, rounded to nearest by its fraction; 255 is NaN.
 fn encode_power(x: f64) -> u64 {
     let bits = (x as f32).to_bits();
     let (exponent, fraction) = (u64::from(bits >> 23 & 0xff), bits & 0x7f_ffff);

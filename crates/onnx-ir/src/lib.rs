@@ -1,16 +1,15 @@
 //! An arena-based SSA graph that can hold any ONNX model, right or wrong.
 //!
-//! This crate is the meeting point of the project: it knows no file format, reads no file and prints nothing.
-//! `onnx-text` and `onnx-proto` turn one format each into a [`Model`] and back.
+//! This crate is the common representation of the project: it knows no file format and does no I/O. `onnx-text` and `onnx-proto`
+//! convert one format each to a [`Model`] and back.
 //!
 //! - A [`Model`] owns names, types, and bodies. A [`Body`] is a main graph or a function with all that is nested in
 //!   it; its arenas hold [`Graph`]s, [`Node`]s, [`Value`]s and tensors under typed ids.
 //! - [`BodyBuilder`] fills a body and resolves names.
-//! - [`Data`] is a value in a file of its own, such as an input of a test case; [`OperatorSet`] is a file of operators.
+//! - [`Data`] is a value in a separate file, such as an input of a test case; [`OperatorSet`] is a file of operators.
 //! - [`Cursor`] edits a body, with the [`Uses`] of its values.
-//! - [`verify()`] judges a model and returns [`Diagnostic`]s; the model never changes by being judged.
-//! - Every field of the wire format has a place here, presence included, so that a model can be written back as it
-//!   was read.
+//! - [`verify()`] checks a model and returns [`Diagnostic`]s; it does not change the model.
+//! - Every field of the wire format is represented, including its presence, so that a model can be written as it was read.
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +42,7 @@ pub use body::{
     ValueDef, ValueId,
 };
 pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
-pub use data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData};
+pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
 pub use diag::{Diagnostic, Severity};
 pub use edit::{Cursor, Declaration, Use, Uses};
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};

@@ -1,17 +1,17 @@
 //! Lists of attributes, in memory or as a file stores them.
 //!
-//! An ensemble of trees has lists of a hundred thousand numbers, and whoever checks or writes the model only goes through
-//! them. So a long list that was read stays in the bytes of the file: [`List::elements`] decodes it on the way, and only
-//! who wants a slice has it decoded as a whole, once.
+//! A tree ensemble has lists of a hundred thousand numbers, and checking or writing the model only iterates over them. So a long
+//! list stays in the bytes of the file: [`List::elements`] decodes it on the fly, and only access as a slice decodes it
+//! completely, once.
 
 use bytes::Bytes;
 use std::sync::OnceLock;
 
-/// What a list has many of: numbers, or strings of bytes.
+/// An element type of lists: numbers, or byte strings.
 pub trait Element: Clone + std::fmt::Debug + 'static {
-    /// An element to look at.
+    /// A borrowed element.
     type Ref<'a>: Copy + Default + PartialEq;
-    /// The element to look at.
+    /// Borrows an element.
     fn view(&self) -> Self::Ref<'_>;
     /// The element to keep; a string is a slice of `file`.
     fn keep(element: Self::Ref<'_>, file: &Bytes) -> Self;
@@ -46,8 +46,8 @@ impl Element for Bytes {
 pub const CHUNK: usize = 32;
 /// Room for as many elements.
 pub type Chunk<'a, T> = [<T as Element>::Ref<'a>; CHUNK];
-/// Decodes elements from the front of the bytes, which are shorter then, and says how many it put into the chunk: none
-/// only where no bytes are left.
+/// Decodes elements from the front of the bytes and advances them; returns the number of elements in the chunk, 0 only at the
+/// end.
 pub type Decode<T> = for<'a> fn(&mut &'a [u8], &mut Chunk<'a, T>) -> usize;
 
 /// The elements of a list attribute. It is a slice to those who want one.
@@ -69,12 +69,12 @@ struct Stored<T: Element> {
 }
 
 impl<T: Element> List<T> {
-    /// A list of `len` elements in the bytes of a file, all of which are elements that `decode` takes.
+    /// A list of `len` elements in the bytes of a file, which `decode` must accept.
     pub fn stored(file: Bytes, len: usize, decode: Decode<T>) -> List<T> {
         List(Form::Stored(Box::new(Stored { file, len, decode, made: OnceLock::new() })))
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Made(list) => list.len(),
@@ -87,7 +87,7 @@ impl<T: Element> List<T> {
         self.len() == 0
     }
 
-    /// The elements one after the other, for those who look at each once: a long list stays in its file.
+    /// Iterates over the elements: a long list stays in its file.
     pub fn elements(&self) -> Elements<'_, T> {
         match &self.0 {
             Form::Stored(stored) if stored.made.get().is_none() => Elements(Source::Stored(Decoding {
@@ -123,12 +123,12 @@ impl<T: Element> List<T> {
 }
 
 impl List<Bytes> {
-    /// Whether all strings are ASCII, as far as one look at all bytes shows it: those of a long list may be ASCII although this
+    /// Whether all strings are certainly ASCII, by a single check of all bytes: strings of a long list may be ASCII although this
     /// is false.
     pub fn is_ascii(&self) -> bool {
         match &self.0 {
             Form::Made(list) => list.iter().all(|string| string.is_ascii()),
-            // What is between the strings may be no ASCII.
+            // The keys between the strings may not be ASCII.
             Form::Stored(stored) => stored.file.is_ascii(),
         }
     }
@@ -209,7 +209,7 @@ struct Decoding<'a, T: Element> {
 }
 
 impl<'a, T: Element> Elements<'a, T> {
-    /// Those of a slice.
+    /// Iterates over a slice.
     pub fn of(slice: &'a [T]) -> Elements<'a, T> {
         Elements(Source::Made(slice.iter()))
     }
@@ -226,9 +226,9 @@ impl<T: Element> Decoding<'_, T> {
     }
 }
 
-/// Numbers, many at once: a step of a loop takes less time than to come by the next element.
+/// Numbers in chunks: a loop step takes less time than fetching an element.
 impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
-    /// Some elements that come next: none at the end only.
+    /// The next elements; empty only at the end.
     fn at_hand(&mut self) -> &[T] {
         match &mut self.0 {
             Source::Made(elements) => elements.as_slice(),
@@ -247,7 +247,7 @@ impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
         }
     }
 
-    /// The first element for which something holds, and where it is.
+    /// The first element that satisfies a predicate, with its index.
     pub fn first(mut self, mut holds: impl FnMut(usize, T) -> bool) -> Option<(usize, T)> {
         let mut before = 0;
         loop {
@@ -266,7 +266,7 @@ impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
         }
     }
 
-    /// The first elements of two parallel lists for which something holds, and where they are.
+    /// The first pair of elements of two parallel lists that satisfies a predicate, with its index.
     pub fn first_pair<U: for<'r> Element<Ref<'r> = U>>(
         mut self,
         mut other: Elements<'_, U>,

@@ -31,7 +31,7 @@ pub struct Model {
     pub types: Types,
     /// Main graph, function bodies and training graphs, in order of creation.
     pub bodies: PrimaryMap<BodyId, Body>,
-    /// What precedes the graph in text.
+    /// The header.
     pub header: Header,
     /// The body whose root is the main graph; a broken model may lack it.
     pub main: Option<BodyId>,
@@ -97,10 +97,10 @@ pub struct Function {
     pub body: BodyId,
 }
 
-/// How a model is trained (`TrainingInfoProto`).
+/// Training information (`TrainingInfoProto`).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TrainingInfo {
-    /// Graph that gives initial values.
+    /// The graph that computes initial values.
     pub initialization: Option<BodyId>,
     /// Graph of one training step.
     pub algorithm: Option<BodyId>,
@@ -137,7 +137,7 @@ impl Model {
         name.map_or("", |n| &self.names[n])
     }
 
-    /// What the nodes of a body import: what the function of that body does, or else the model.
+    /// The imports of a body: those of its function, otherwise those of the model.
     pub fn imports_of(&self, body: BodyId) -> &[OpsetImport] {
         let function = self.functions.values().find(|function| function.body == body);
         function.map_or(&self.header.opset_imports, |function| &function.opset_imports)

@@ -1,7 +1,7 @@
 //! Interned strings: every name, domain, doc string and metadata text of a model is a [`Name`].
 //!
-//! Equal strings have equal ids, so scopes are arrays and comparisons are integer comparisons. Protobuf `string`
-//! fields should be UTF-8 but nothing enforces it; such a string keeps its exact bytes beside a readable form.
+//! Equal strings have equal ids, so scopes are arrays and comparisons are integer comparisons. Protobuf `string` fields should be
+//! UTF-8, but this is not enforced; an invalid string keeps its bytes beside a readable form.
 
 use crate::entity;
 use crate::entity::EntityId;
@@ -36,17 +36,17 @@ pub struct Names {
     pool: String,
     /// `spans[i]..spans[i + 1]` is the text of name `i` in `pool`.
     starts: Vec<usize>,
-    /// Names with their hashes, so that growing reads no text and most other names are told apart without it.
+    /// Names with their hashes, so that growing and most comparisons need not read text.
     table: HashTable<(u32, Name)>,
     hasher: RandomState,
     /// Exact bytes of the names that are not UTF-8; their `pool` text has replacement characters.
     invalid: HashMap<Name, Box<[u8]>, RandomState>,
-    /// The number of the next fresh name of each stem: all below it are taken.
+    /// The number for the next fresh name of each stem: all lower ones are taken.
     next: HashMap<Name, u64, RandomState>,
 }
 
 impl Names {
-    /// A table that holds the empty string only.
+    /// A table with only the empty string.
     pub fn new() -> Self {
         let mut names = Self {
             pool: String::new(),
@@ -60,7 +60,7 @@ impl Names {
         names
     }
 
-    /// The id of `text`, new or known.
+    /// The id of `text`, new or existing.
     pub fn intern(&mut self, text: &str) -> Name {
         let hash = self.hash(text.as_bytes());
         match self.known(hash, text.as_bytes()) {
@@ -71,14 +71,14 @@ impl Names {
 
     /// The id of UTF-8 that occurs.
     fn known(&self, hash: u32, text: &[u8]) -> Option<Name> {
-        // The pool is looked at where hashes are equal only: its length may just have been written, and waiting for that
-        // takes longer than the rest.
+        // The text is compared only if the hashes are equal: its length may just have been written, and waiting for that would
+        // dominate.
         let same = |&(known, id): &(u32, Name)| known == hash && self.is_same(id, text) && self.is_utf8(id);
         self.table.find(spread(hash), same).map(|&(_, id)| id)
     }
 
     fn hash(&self, bytes: &[u8]) -> u32 {
-        // Not `hash_one`, which would hash the length for what may come behind.
+        // Not `hash_one`, which also hashes the length.
         let mut hasher = self.hasher.build_hasher();
         hasher.write(bytes);
         #[allow(clippy::cast_possible_truncation, reason = "half of the hash is kept")]
@@ -96,7 +96,7 @@ impl Names {
     /// The id of a string that may not be UTF-8.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> Name {
         let hash = self.hash(bytes);
-        // What is equal to UTF-8 is UTF-8, so most need no look.
+        // A string equal to UTF-8 is UTF-8, so most need no validation.
         if let Some(id) = self.known(hash, bytes) {
             return id;
         }
@@ -125,7 +125,7 @@ impl Names {
         self.known(self.hash(text.as_bytes()), text.as_bytes())
     }
 
-    /// A name that nothing has: `stem`, or `stem_1` and so on. What it takes does not depend on how many there are already.
+    /// An unused name: `stem`, or `stem_1` and so on. The time does not depend on the number of existing names.
     ///
     /// ```
     /// let mut names = onnx_ir::Names::new();
@@ -153,7 +153,7 @@ impl Names {
         }
     }
 
-    /// Whether a name is this text; quicker than a look at the text of the name.
+    /// Whether a name has this text; faster than comparing the texts.
     pub fn is(&self, name: Name, text: &str) -> bool {
         self.is_same(name, text.as_bytes())
     }
@@ -173,7 +173,7 @@ impl Names {
         self.invalid.is_empty()
     }
 
-    /// How many different strings there are.
+    /// The number of different strings.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }

@@ -1,4 +1,4 @@
-//! A node of a model, with all that its ids stand for.
+//! A node of a model with resolved ids.
 //!
 //! ```
 //! # use onnx_ir::{GraphBuilder, Model};
@@ -93,12 +93,12 @@ impl<'m> NodeRef<'m> {
             })
     }
 
-    /// An operand that is given.
+    /// An operand, unless it is omitted.
     pub fn input(self, i: usize) -> Option<ValueId> {
         self.node().inputs.get(i).copied().flatten()
     }
 
-    /// A result that somebody may want.
+    /// A result, unless it is omitted.
     pub fn output(self, i: usize) -> Option<ValueId> {
         self.node().outputs.get(i).copied().flatten()
     }
@@ -147,7 +147,7 @@ impl<'m> NodeRef<'m> {
     /// The value of an attribute; `None` if the node does not have it.
     ///
     /// # Errors
-    /// The attribute has another type or no value, or callers of the function around the node give it.
+    /// The attribute has another type or no value, or is a parameter of the enclosing function.
     pub fn get<T: FromAttr<'m>>(&self, name: &str) -> Result<Option<T>, Box<Diagnostic>> {
         self.attrs().get(name).map_err(|error| Box::new(error.at(self.place_of_attr(name))))
     }

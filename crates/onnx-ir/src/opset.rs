@@ -1,4 +1,4 @@
-//! Operator sets in files of their own (`OperatorSetProto`): operators, and functions that define some of them.
+//! Operator sets in separate files (`OperatorSetProto`): operators, and functions that define some of them.
 //!
 //! In text (see `grammar/opsets.md`):
 //!
@@ -13,8 +13,8 @@
 //! }
 //! ```
 //!
-//! On the wire an operator has a name, a version, a status and documentation. What it takes and gives, its
-//! [`Signature`], stands there at the head of the documentation, as text; whoever knows the text gets it out.
+//! On the wire an operator has a name, a version, a status and documentation. Its [`Signature`] is text at the start of the
+//! documentation, which a reader of the syntax can parse.
 
 use crate::attr::Attr;
 use crate::model::{BodyId, FunctionId, Model, normalize_domain};
@@ -22,18 +22,18 @@ use crate::names::Name;
 use crate::types::TypeId;
 use std::collections::HashMap;
 
-/// What a file with an operator set begins with.
+/// The magic of a file with an operator set.
 pub const OPSET_MAGIC: &str = "ONNXOPSET";
 
 /// An operator set as a file has it, right or wrong.
 #[derive(Clone, Debug, Default)]
 pub struct OperatorSet {
-    /// Strings, types, and the functions with their bodies. Of its header `ir_version`, `domain` and `doc` are those of
-    /// the set; the rest is unused, and there is no main graph.
+    /// Strings, types, and the functions with their bodies. The header fields `ir_version`, `domain` and `doc` are those of the
+    /// set; others are unused, and there is no main graph.
     pub model: Model,
     /// [`OPSET_MAGIC`], if all is well.
     pub magic: Option<Name>,
-    /// What makes the IR version a pre-release.
+    /// The pre-release suffix of the IR version.
     pub ir_version_prerelease: Option<Name>,
     /// About the build that made the file.
     pub ir_build_metadata: Option<Name>,
@@ -56,7 +56,7 @@ pub struct Operator {
     pub doc: Option<Name>,
 }
 
-/// `OperatorStatus`, held as its number because files may hold any.
+/// `OperatorStatus` as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OperatorStatus(pub i32);
 
@@ -81,7 +81,7 @@ impl OperatorStatus {
     }
 }
 
-/// What an operator takes and gives.
+/// The signature of an operator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
     /// Attributes in order.
@@ -90,15 +90,15 @@ pub struct Signature {
     pub inputs: Vec<Formal>,
     /// Outputs in order.
     pub outputs: Vec<Formal>,
-    /// What the type variables stand for.
+    /// The types of type variables.
     pub variables: Vec<TypeVariable>,
-    /// What else is to be known of it, sorted, each once.
+    /// Further properties, sorted, without duplicates.
     pub traits: Vec<Trait>,
     /// The numbers of inputs that are allowed, where not all that the inputs suggest are.
     pub input_counts: Vec<i64>,
-    /// Likewise for outputs.
+    /// The same for outputs.
     pub output_counts: Vec<i64>,
-    /// The body that holds tensors and graphs of the defaults.
+    /// The body of tensors and graphs in defaults.
     pub body: BodyId,
 }
 
@@ -118,7 +118,7 @@ pub enum Presence {
     Required,
     /// `mode: string?`: it may be left out.
     Optional,
-    /// `mode: string = "nearest"`: without it this value counts. An empty list is no value of the [`Attr`].
+    /// `mode: string = "nearest"`: the default. An empty list is an absent value of the [`Attr`].
     Default,
 }
 
@@ -127,9 +127,9 @@ pub enum Presence {
 pub struct Formal {
     /// The name in the documentation.
     pub name: Option<Name>,
-    /// What it may be.
+    /// The type.
     pub ty: FormalType,
-    /// How many values it stands for.
+    /// The number of values.
     pub kind: FormalKind,
     /// Documentation.
     pub doc: Option<Name>,
@@ -144,7 +144,7 @@ pub enum FormalType {
     Type(TypeId),
 }
 
-/// How many values an input or output of a signature stands for.
+/// The number of values of an input or output in a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FormalKind {
     /// `T x`: one.
@@ -165,18 +165,18 @@ pub enum FormalKind {
 pub struct TypeVariable {
     /// `T`
     pub name: Name,
-    /// What it may stand for, in order.
+    /// The allowed types, in order.
     pub types: Vec<TypeId>,
     /// Documentation.
     pub doc: Option<Name>,
 }
 
-/// What else is to be known of an operator.
+/// A property of an operator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Trait {
-    /// It must not be used any more from this version on.
+    /// It is deprecated from this version on.
     Deprecated,
-    /// Equal inputs may give different outputs.
+    /// Equal inputs may yield different outputs.
     Nondeterministic,
     /// A function body defines it, here or elsewhere.
     Function,
@@ -209,7 +209,7 @@ pub struct Signatures {
     pub list: Vec<Option<Signature>>,
 }
 
-/// How an operator and the function that defines it find each other.
+/// The relation of an operator to the function that defines it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Definition {
     /// The version that the function has as its overload. `None`: the operator is the newest of its name, whose

@@ -8,7 +8,7 @@ mod table;
 use crate::model::normalize_domain;
 pub use table::{NEWEST, RELEASES};
 
-/// A release of the `onnx` package, with the versions that it brought or kept.
+/// A release of the `onnx` package, with its versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Release {
     /// The version of the package.
@@ -23,7 +23,7 @@ pub struct Release {
     pub training: Option<i64>,
 }
 
-/// The newest IR version that is known.
+/// The newest known IR version.
 pub const NEWEST_IR: i64 = RELEASES[RELEASES.len() - 1].ir_version;
 
 /// The newest version of a built-in domain; `None` for a custom one.
@@ -32,8 +32,8 @@ pub fn newest_version(domain: &str) -> Option<i64> {
     NEWEST.iter().find(|(name, _)| *name == domain).map(|&(_, version)| version)
 }
 
-/// The IR version of the first release that had this version of a domain, or a later one; 3 is the lowest of the
-/// table. `None` if no release had it or the table does not tell of the domain.
+/// The IR version of the first release with this version of a domain, or a later one; at least 3. `None` if no release had it or
+/// the domain is not in the table.
 pub fn min_ir_version(domain: &str, opset: i64) -> Option<i64> {
     let version: fn(&Release) -> Option<i64> = match normalize_domain(domain) {
         "" => |release| Some(release.opset),

@@ -99,7 +99,7 @@ pub(crate) fn tensor_type(
     text + if len > MOST { ",…]" } else { "]" }
 }
 
-/// `float`; a number that is no element type as it is.
+/// `float`; the number for an unknown type.
 pub(crate) fn elem_text(elem: Option<ElemType>) -> String {
     match elem {
         None => "?".to_owned(),

@@ -1,7 +1,7 @@
 //! Tensors as models store them: shape, element type, and a payload that remembers which field held it.
 //!
-//! Payloads are [`Bytes`]: a slice of the mapped file, or a buffer that a reader made. A broken
-//! tensor (two payloads, too few entries) is held as it is; [`Tensor::view`] reads the elements of a sound one.
+//! Payloads are [`Bytes`]: a slice of the mapped file, or a buffer. Invalid tensors (two payloads, too few entries) are
+//! represented as they are; [`Tensor::view`] reads the elements of a valid one.
 
 mod view;
 
@@ -78,7 +78,7 @@ impl Field {
 pub enum Payload {
     /// A numeric field: its entries one after the other, little-endian, each of [`Field::entry_size`] bytes.
     Entries {
-        /// Where the entries are stored; never [`Field::String`].
+        /// The field of the entries; never [`Field::String`].
         field: Field,
         /// The entries.
         bytes: Bytes,
@@ -96,7 +96,7 @@ impl Payload {
         }
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         match self {
             Payload::Entries { field, bytes } => bytes.len() / field.entry_size().max(1),
@@ -144,7 +144,7 @@ typed_payload! {
     uint64s, Uint64, u64;
 }
 
-/// `TensorProto.DataLocation` as a number, because files may hold any.
+/// `TensorProto.DataLocation` as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct DataLocation(pub i32);
 
@@ -173,8 +173,8 @@ pub struct Tensor {
     pub dims: SmallVec<[i64; 4]>,
     /// `data_type`.
     pub elem: Option<ElemType>,
-    /// The value fields that are set: one in a sound tensor with elements, none in one of zero elements or in an
-    /// external one. In the order of the field numbers.
+    /// The value fields that are set: one in a valid tensor with elements, none in an empty or external one. In the order of the
+    /// field numbers.
     pub data: SmallVec<[Payload; 1]>,
     /// Everything that few tensors have.
     pub extra: Option<Box<TensorExtra>>,

@@ -1,6 +1,6 @@
 //! Types of values: element types, shapes, and the kinds around them.
 //!
-//! A type says what a model says, right or wrong: an element type may be unset or unknown, a shape absent (unknown
+//! A type is represented as the model states it, valid or not: an element type may be unset or unknown, a shape absent (unknown
 //! rank), a sequence without element type. Types are interned in [`Types`], so equal types have equal ids.
 
 use crate::entity;
@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// `TensorProto.DataType`, held as its number because files may hold any.
+/// `TensorProto.DataType` as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ElemType(pub i32);
 
@@ -43,7 +43,7 @@ macro_rules! elem_types {
     };
 }
 
-// onnx.proto, TensorProto.DataType; the field is where its comments say that the type is stored.
+// onnx.proto, TensorProto.DataType; its comments name the field for each type.
 elem_types! {
     FLOAT = 1, "float", 32, Float;
     UINT8 = 2, "uint8", 8, Int32;
@@ -116,13 +116,13 @@ impl ElemType {
 /// One dimension of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Dim {
-    /// What is known of the extent.
+    /// The size.
     pub value: DimValue,
-    /// What the axis stands for (`DATA_BATCH`, `DATA_CHANNEL` …).
+    /// The meaning of the axis (`DATA_BATCH`, `DATA_CHANNEL` …).
     pub denotation: Option<Name>,
 }
 
-/// The extent of a dimension.
+/// The size of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DimValue {
     /// Neither number nor symbol: `?`.
@@ -148,7 +148,7 @@ pub struct TensorType {
     pub shape: Option<Vec<Dim>>,
 }
 
-/// What kind of value, with the parts that the kind needs (each may be missing in a broken model).
+/// The kind of a type with its parts (each may be missing in an invalid model).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TypeKind {
     /// A TypeProto without a value.
@@ -182,7 +182,7 @@ pub enum TypeKind {
 pub struct Type {
     /// The kind.
     pub kind: TypeKind,
-    /// What the value stands for.
+    /// The denotation of the value.
     pub denotation: Option<Name>,
 }
 
@@ -207,7 +207,7 @@ pub struct Types {
 }
 
 impl Types {
-    /// The id of `ty`, new or known.
+    /// The id of `ty`, new or existing.
     pub fn intern(&mut self, ty: Type) -> TypeId {
         let hash = self.hasher.hash_one(&ty);
         if let Some(&id) = self.table.find(hash, |&id| self.types[id] == ty) {
@@ -225,7 +225,7 @@ impl Types {
         self.intern(TypeKind::Tensor(TensorType { elem: Some(elem), shape }).into())
     }
 
-    /// How many different types there are.
+    /// The number of different types.
     pub fn len(&self) -> usize {
         self.types.len()
     }

@@ -9,7 +9,7 @@
 //! EnterGraph(g) EnterNode(If) EnterGraph(t) EnterNode(Abs) LeaveNode(Abs) LeaveGraph(t) … LeaveNode(If) LeaveGraph(g)
 //! ```
 //!
-//! [`Walk::nodes`] and [`Walk::graphs`] are for those who need one kind only:
+//! [`Walk::nodes`] and [`Walk::graphs`] yield one kind only:
 //!
 //! ```
 //! # use onnx_ir::{GraphBuilder, Model};
@@ -24,14 +24,14 @@
 //! assert_eq!(operators, ["Relu"]);
 //! ```
 //!
-//! A walk does not recurse, so that nesting is bounded by memory only, and it enters each graph once, also one that two attributes
-//! hold or that holds itself. Removed nodes and graphs are not part of a graph any more and are not visited.
+//! A walk does not recurse, so nesting is limited only by memory, and it enters each graph once, even if two attributes contain
+//! it or it contains itself. Removed nodes and graphs are not visited.
 
 use crate::body::{Body, GraphId, NodeId};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
-/// Where a walk has arrived.
+/// An event of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WalkEvent {
     /// A graph begins: its inputs and initializers become visible.
@@ -56,7 +56,7 @@ pub struct Walk<'b> {
     seen: HashSet<GraphId, RandomState>,
     /// The graphs that have begun and not ended, the innermost last.
     open: Vec<GraphId>,
-    /// What is left to do, the next last.
+    /// Remaining work, the next one last.
     tasks: Vec<Task<'b>>,
 }
 
@@ -74,7 +74,7 @@ impl<'b> Walk<'b> {
         Walk { body, orders: None, seen: HashSet::default(), open: Vec::new(), tasks }
     }
 
-    /// The same walk, which takes the nodes of the graphs in `orders` in that order.
+    /// The same walk with the nodes of the graphs in `orders` in that order.
     pub(crate) fn ordered(self, orders: &'b Orders) -> Self {
         Walk { orders: Some(orders), ..self }
     }
@@ -85,7 +85,7 @@ impl<'b> Walk<'b> {
         self.open.last().copied()
     }
 
-    /// The innermost node that has begun and not ended: after [`WalkEvent::EnterGraph`] the one that holds the graph.
+    /// The innermost open node: after [`WalkEvent::EnterGraph`] the one that contains the graph.
     pub fn node(&self) -> Option<NodeId> {
         self.tasks
             .iter()
@@ -93,7 +93,7 @@ impl<'b> Walk<'b> {
             .find_map(|task| if let Task::LeaveNode(node) = task { Some(*node) } else { None })
     }
 
-    /// How many graphs have begun and not ended.
+    /// The number of open graphs.
     pub fn depth(&self) -> usize {
         self.open.len()
     }

@@ -1,4 +1,4 @@
-//! The operators of ONNX: what each version of each takes and gives, the types and shapes of its results, its meaning.
+//! The operators of ONNX: signatures of every version, type and shape inference, and semantics.
 
 #![forbid(unsafe_code)]
 

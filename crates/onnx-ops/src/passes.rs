@@ -1,13 +1,13 @@
-//! What passes over the IR ask about operators, answered by the signatures.
+//! Operator properties for passes over the IR, from the signatures.
 
 use crate::opset;
 use crate::schema::{Lookup, Param, ParamKind, Registry, Schema, SchemaId};
 use onnx_ir::AttrType;
 use onnx_ir::pass::{OpRef, Operators};
 
-/// Of an operator that is not known, everything has to be expected.
+/// For unknown operators, the most conservative answers.
 impl Operators for Registry {
-    /// Operators that hold graphs are as random as what is in the graphs, which passes look at.
+    /// Operators with graphs are as random as their graphs, which passes inspect.
     fn is_random(&self, op: OpRef<'_>) -> bool {
         schema(self, op).is_none_or(|schema| {
             let is_holder = schema.attrs.iter().any(|a| a.ty == AttrType::GRAPH);
@@ -20,7 +20,7 @@ impl Operators for Registry {
     }
 
     fn may_leave_out_output(&self, op: OpRef<'_>, i: usize) -> bool {
-        // How many outputs a BatchNormalization has says whether it trains, or has to fit what it says.
+        // The number of outputs of a BatchNormalization determines its mode, or must match it.
         let counts = op.domain.is_empty() && op.op == "BatchNormalization";
         !counts && schema(self, op).is_some_and(|schema| is_optional(&schema.outputs, i))
     }

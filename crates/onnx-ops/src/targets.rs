@@ -1,14 +1,14 @@
-//! What other runtimes do not take: `check --target`.
+//! Nodes that other runtimes do not support: `check --target`.
 //!
-//! Each is a table in `targets` beside `src`, whose head says which version of which program it is about and where the facts are
-//! from. A line is an operator with the versions of it and the element types of type variables, where these are known:
+//! Each runtime has a table in `targets` beside `src`, whose head names the program, its version and the source of the facts. A
+//! line is an operator with its versions and the element types of type variables, where these are known:
 //!
 //! ```text
 //! ai.onnx Gemm 13- T=double,float
 //! * Softmax
 //! ```
 //!
-//! A table says what a runtime knows by name, not that every attribute and shape works.
+//! A table lists what a runtime supports by name, not that every attribute and shape works.
 
 use crate::infer::{InferOptions, infer};
 use crate::schema::{BodyKind, Lookup, Registry, Schema};
@@ -20,22 +20,22 @@ use std::sync::LazyLock;
 /// A runtime.
 #[derive(Debug)]
 pub struct Target {
-    /// What the command line calls it.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is, with the version.
+    /// The full name with the version.
     pub title: &'static str,
     rows: HashMap<(&'static str, &'static str), Vec<Row>>,
-    /// Whether it runs operators through the functions that define them.
+    /// Whether it runs operators through their function bodies.
     runs_bodies: bool,
-    /// Types that are brought to a wider one where there is nothing for them.
+    /// Types that are converted to a wider one if they are not supported.
     widens: Vec<(ElemType, ElemType)>,
-    /// The newest version of the format that it reads.
+    /// The newest IR version that it reads.
     ir: Option<i64>,
-    /// The newest version of domains that may be imported.
+    /// The newest importable version of domains.
     imports: Vec<(&'static str, i64)>,
 }
 
-/// Versions of an operator, and the types that it takes in them.
+/// Versions of an operator, and their types.
 #[derive(Debug)]
 struct Row {
     first: u32,
@@ -63,7 +63,7 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// A table. Lines that mean nothing are omitted; a test holds that there are none.
+    /// Parses a table. Invalid lines are skipped; a test checks that there are none.
     fn read(name: &'static str, title: &'static str, text: &'static str) -> Target {
         let mut target = Target {
             name,
@@ -97,7 +97,7 @@ impl Target {
         target
     }
 
-    /// Why the runtime does not take a node; `None` if it does, or if nothing is known against it.
+    /// The reason why the runtime does not support a node; `None` if it does, or if unknown.
     fn refuses(&self, schema: Option<&Schema>, node: &NodeOf<'_>) -> Option<String> {
         if self.runs_bodies && schema.is_some_and(|schema| schema.body != BodyKind::None) {
             return None;
@@ -144,7 +144,7 @@ impl Row {
     }
 }
 
-/// A node with the element types of its operands and results, as far as they are known.
+/// A node with the known element types of its operands and results.
 struct NodeOf<'m> {
     domain: &'m str,
     op: &'m str,
@@ -152,10 +152,10 @@ struct NodeOf<'m> {
     outputs: Vec<Option<ElemType>>,
 }
 
-/// Nodes of one operator that are told one by one; of more, there is one finding.
+/// The most findings for nodes of one operator; more nodes share one finding.
 const MOST_TOLD: usize = 4;
 
-/// Reports every node that a runtime does not take, in the order of the bodies.
+/// Reports every node that a runtime does not support, in the order of the bodies.
 pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnostic> {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let mut refused: Vec<(String, Vec<(BodyId, NodeId)>)> = Vec::new();
@@ -223,7 +223,7 @@ fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
     found
 }
 
-/// The findings about the nodes that are refused for one reason.
+/// The findings about nodes that are refused for the same reason.
 fn told(what: &str, nodes: &[(BodyId, NodeId)], target: &Target) -> Vec<Diagnostic> {
     let place = |&(body, node): &(BodyId, NodeId)| Entity::NodeOp(body, node);
     let finding = |node: &(BodyId, NodeId), more: &str| {

@@ -169,7 +169,7 @@ fn extents_that_overflow_are_unknown() {
     run(&(text + "}\n"));
 }
 
-/// Values of an attribute that nobody expects.
+/// Unexpected values of an attribute.
 fn values(attr: &AttrParam) -> Vec<String> {
     let name = &attr.name;
     let list = |values: &[&str]| values.iter().map(|v| format!("{name} = {v}")).collect();

@@ -1,9 +1,8 @@
-//! Opens a file as [`Bytes`]: the one place of this crate that reads a file, for programs. Libraries get bytes.
+//! Opens a file as [`Bytes`]: the only file access of this crate besides external data, for programs. Libraries pass bytes.
 //!
-//! Large files are mapped, so that a model's weights are read when someone looks at them and not before. A mapped file that
-//! another program cuts short cannot be read any more, which the system says with a signal: on Unix the program then ends
-//! with a message and exit code 2, after what [`when_cut_short`] was given. [`cut_short`] tells of such a file beforehand;
-//! the end of its last page reads as zeros without a signal.
+//! Large files are mapped, so that weights are read on demand. Reading a mapped file that another program has truncated raises a
+//! signal: on Unix the program then ends with a message and exit code 2, after calling the function given to [`when_cut_short`].
+//! [`cut_short`] detects such a file in advance; the rest of its last page reads as zeros without a signal.
 
 #![allow(
     unsafe_code,
@@ -15,10 +14,10 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Smaller files are read at once. That takes a fraction of a millisecond, and no later change of the file can hurt.
+/// Smaller files are read at once. That takes a fraction of a millisecond, and later changes of the file have no effect.
 const MAPPED_FROM: u64 = 1 << 20;
 
-/// The content of a file, mapped if it is at least 1 MiB large. What is no regular file (a pipe) is read to its end.
+/// The content of a file, mapped if it has at least 1 MiB. A file that is not regular (a pipe) is read to its end.
 ///
 /// # Errors
 ///
@@ -39,8 +38,8 @@ pub(crate) fn content(mut file: File, metadata: &Metadata, path: &Path) -> io::R
     Ok(content.into())
 }
 
-/// Says that part of a file will not be read for a while: if it is mapped, its pages are no longer memory of this process. Who reads
-/// it all the same reads the file again.
+/// Releases a part of a file that will not be read for a while: if it is mapped, its pages are removed from the memory of this
+/// process. A later read loads them again.
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("onnx-proto-release-{}", std::process::id()));
@@ -70,8 +69,8 @@ pub fn cut_short() -> Option<String> {
     None
 }
 
-/// What to do before the program ends because a mapped file was cut short: once, by whoever calls first. It is called in
-/// the middle of whatever read the file, and must not wait for anything.
+/// Sets the function to call before the program ends because a mapped file was truncated; the first call wins. It is called in
+/// the middle of any read, and must not block.
 pub fn when_cut_short(act: fn()) {
     #[cfg(unix)]
     watch::when_cut_short(act);
@@ -97,7 +96,7 @@ fn map(file: &File, metadata: &Metadata, path: &Path) -> io::Result<Bytes> {
     }
 }
 
-/// What is mapped, and what happens when it cannot be read.
+/// Mapped files, and the handling of failed reads.
 #[cfg(unix)]
 mod watch {
     use memmap2::Mmap;
@@ -113,7 +112,7 @@ mod watch {
     /// A file that is or was mapped; they form a list that a handler of signals can walk, and stay for ever.
     pub(super) struct Watched {
         start: usize,
-        /// The address behind it; 0 once it is mapped no more.
+        /// The end address; 0 after unmapping.
         end: AtomicUsize,
         path: PathBuf,
         /// Device, inode and size.
@@ -123,7 +122,7 @@ mod watch {
     }
 
     static FIRST: OnceLock<&'static Watched> = OnceLock::new();
-    /// What handled the signal before.
+    /// The previous signal handler.
     static BEFORE: OnceLock<SigAction> = OnceLock::new();
     static LAST_ACT: OnceLock<fn()> = OnceLock::new();
     static REPORTED: AtomicBool = AtomicBool::new(false);
@@ -169,7 +168,7 @@ mod watch {
             let flags = SaFlags::SA_ONSTACK | SaFlags::SA_SIGINFO;
             let ours = SigAction::new(SigHandler::SigAction(handle), flags, SigSet::empty());
             let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-            // SAFETY: the handler reads atomics and makes system calls; what else it does is said there.
+            // SAFETY: the handler reads atomics and makes system calls; see there for the rest.
             unsafe { sigaction(Signal::SIGBUS, &ours) }.unwrap_or(default)
         });
         watched
@@ -203,8 +202,8 @@ mod watch {
         if length == 0 || !all().any(is_mapped) {
             return;
         }
-        // SAFETY: these are whole pages of a private mapping that was never written to, which is there as long as `part` is
-        // borrowed. What is read there later comes from the file again.
+        // SAFETY: these are whole pages of a private mapping that was never written to, and which exists as long as `part` is
+        // borrowed. Later reads load the file again.
         _ = unsafe { libc::madvise(part[skipped..].as_ptr().cast_mut().cast(), length, libc::MADV_DONTNEED) };
     }
 
@@ -213,7 +212,7 @@ mod watch {
     }
 
     extern "C" fn handle(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        // SAFETY: the system gives what the flag SA_SIGINFO asks for.
+        // SAFETY: the system provides the information that the flag SA_SIGINFO requests.
         let address = unsafe { (*info).si_addr() }.addr();
         let is_hit =
             |watched: &&Watched| (watched.start..watched.end.load(Ordering::Acquire)).contains(&address);
@@ -250,7 +249,7 @@ mod tests {
             let path = folder.join(size.to_string());
             let content: Vec<u8> = (0..size).map(|at| at as u8).collect();
             std::fs::write(&path, &content).unwrap();
-            // A mapping stays when its file is gone, and a read file too.
+            // A mapping outlives the name of its file, and so does content that was read.
             let opened = open(&path).unwrap();
             std::fs::remove_file(&path).unwrap();
             assert!(opened == content, "{size} bytes");

@@ -1,9 +1,9 @@
-//! The kinds of files, and how to tell them apart.
+//! The kinds of files, and their detection.
 
 use crate::wire::{self, Cursor, Kind, MAX_DEPTH, Message, Reason, Repeat, WireType};
 use onnx_ir::TypeKind;
 
-/// What a file holds: the message at its root.
+/// The kind of a file: its root message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FileKind {
     /// `ModelProto`: `model.onnx`.
@@ -27,7 +27,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Every kind; of two that fit a file equally well, [`sniff`] takes the one that comes first here.
+    /// All kinds; if two fit a file equally well, [`sniff`] returns the first one here.
     pub const ALL: [FileKind; 9] = [
         FileKind::Model,
         FileKind::Tensor,
@@ -61,7 +61,7 @@ impl FileKind {
 }
 
 impl From<&TypeKind> for FileKind {
-    /// What a file with a value of a type holds.
+    /// The kind of a file with a value of a type.
     fn from(kind: &TypeKind) -> FileKind {
         match kind {
             TypeKind::Sequence(_) => FileKind::Sequence,
@@ -73,14 +73,13 @@ impl From<&TypeKind> for FileKind {
     }
 }
 
-/// What the bytes most likely are. `None`: empty, text, or nothing of this format.
+/// The most likely kind of the bytes. `None`: empty, text, or another format.
 ///
-/// Protobuf does not say what it holds, so each kind is tried on the first fields and gets points for those that it
-/// knows. Damaged and cut-off files keep their kind as long as their beginning is sound. Looks at a bounded number of
-/// fields, whatever the size.
+/// Protobuf is not self-describing, so each kind is matched against the first fields and scored by the fields that it knows.
+/// Damaged and truncated files are recognized if their beginning is valid. Reads a bounded number of fields.
 ///
-/// A sequence and an optional with one element (or none) are the same bytes; that is answered with
-/// [`FileKind::Sequence`]. Whoever knows the declared type of the value should not ask.
+/// A sequence and an optional with at most one element have the same bytes; the result is then [`FileKind::Sequence`]. Callers
+/// that know the declared type of the value should not use this.
 pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
     if is_text(bytes) {
         return None;
@@ -99,8 +98,8 @@ pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
     best.1
 }
 
-/// What a file is that neither is nor holds a message of this format: the kind of file, and what to do about it.
-/// `None`: none of the files that are commonly taken for models.
+/// The format of a file that does not contain a message of this format, and what to do about it. `None`: not one of the formats
+/// that are commonly mistaken for models.
 pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const WEIGHTS: &str =
         "weights alone are not a model: export the model with the framework that wrote them";
@@ -159,10 +158,10 @@ fn is_pickle(bytes: &[u8]) -> bool {
         && matches!(bytes.get(2), Some(0x95 | b'}' | b']' | b'c' | b'(' | b'X' | b'K' | 0x8a | 0x8c))
 }
 
-/// The first field of an operator set: the format has it so that such files are known by it.
+/// The first field of an operator set, whose purpose is to identify such files.
 const OPERATOR_SET: &[u8] = b"\x0a\x09ONNXOPSET";
 
-/// Fields that are looked at per kind.
+/// The most fields that are tried per kind.
 const FIELDS_TRIED: u32 = 200;
 
 /// Text has no control characters but white space. Messages begin with one: a key of a low field number.
@@ -171,7 +170,7 @@ fn is_text(bytes: &[u8]) -> bool {
     start.iter().all(|&byte| byte >= b' ' || (b'\t'..=b'\r').contains(&byte))
 }
 
-/// How well the fields fit the message: points for each that it knows, minus points for what should not be.
+/// A score for how well the fields match the message: points for each known field, minus points for wrong ones.
 fn points(mut cursor: Cursor<'_>, message: &'static Message, depth: usize, budget: &mut u32) -> i32 {
     let mut points = 0;
     let mut seen = 0_u32;
@@ -179,7 +178,7 @@ fn points(mut cursor: Cursor<'_>, message: &'static Message, depth: usize, budge
         *budget -= 1;
         match field(&mut cursor, message, depth, budget, &mut seen) {
             Ok(field) => points += field,
-            // At the root the file may be cut off; inside, lengths are given and this is something else.
+            // At the root the file may be truncated; inside, lengths are known and this is another message.
             Err(Reason::Truncated) if depth == 0 => return points,
             Err(_) => return points - 20,
         }
@@ -300,7 +299,7 @@ mod tests {
             (operators.encode_to_vec(), FileKind::OperatorSet),
         ] {
             assert_eq!(sniff(&bytes), Some(kind), "{bytes:?}");
-            // Cut off behind the first fields.
+            // Truncated after the first fields.
             if kind == FileKind::Model {
                 for length in 2..bytes.len() {
                     assert_eq!(sniff(&bytes[..length]), Some(kind), "the first {length} bytes");

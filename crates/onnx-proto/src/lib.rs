@@ -5,9 +5,9 @@
 //! - [`read_operator_set`] and [`write_operator_set`]: files of operators.
 //! - [`read_graph`], [`write_graph`], [`read_function`], [`write_function`]: the same for parts of a model.
 //! - [`json`] and [`textproto`]: the other two forms of a message.
-//! - [`walk`]: what is unusual about the bytes of a message. [`sniff`]: which message bytes are.
-//! - [`mod@file`]: bytes from a file, mapped if it is large. [`external`]: tensors whose data is in files beside the model.
-//!   No other part reads files.
+//! - [`walk`]: unusual encodings in a message. [`sniff`]: the kind of message.
+//! - [`mod@file`]: bytes from a file, mapped if it is large. [`external`]: tensors whose data is in files beside the model. No
+//!   other part reads files.
 //!
 //! ```
 //! let bytes = bytes::Bytes::from_static(&[0x08, 10]); // ir_version: 10
@@ -33,23 +33,23 @@ pub use form::FormatError;
 pub use form::{json, textproto};
 pub use kind::{FileKind, foreign, sniff};
 pub use read::{read, read_data, read_function, read_graph, read_operator_set};
-pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
+pub use wire::{Anomaly, AnomalyKind, MAX_DEPTH, Malformed, Path, Reason, ScanDepth, WireType};
 pub use write::{TooLarge, write, write_data, write_function, write_graph, write_operator_set};
 
-/// Walks over a message and reports what a decoder drops and what a standard encoder would have written otherwise, in
-/// the order of the bytes.
+/// Walks over a message and reports what a decoder drops and what a standard encoder would have encoded differently, in the order
+/// of the bytes.
 ///
-/// Reads keys and lengths, without allocation: of a large mapped model it touches the pages that hold structure. With
-/// [`Look::Numbers`] also the integers inside packed lists.
+/// Reads keys and lengths, without allocation: in a large mapped model it touches only pages with structure. With
+/// [`ScanDepth::Numbers`] it also reads the integers in packed lists.
 ///
 /// # Errors
 ///
-/// The first place where the bytes are no message of this kind; what was found before has been reported.
+/// The first place where the bytes are not a message of this kind; earlier findings have been reported.
 pub fn walk(
     bytes: &[u8],
     kind: FileKind,
-    look: Look,
-    found: &mut dyn FnMut(Finding<'_>),
+    scan: ScanDepth,
+    found: &mut dyn FnMut(Anomaly<'_>),
 ) -> Result<(), Malformed> {
-    wire::walk(bytes, kind.message(), look, found)
+    wire::walk(bytes, kind.message(), scan, found)
 }

@@ -1,7 +1,7 @@
 //! Damaged files: no panic, no silence, and what is read is written so that it reads the same.
 
 use bytes::Bytes;
-use onnx_proto::{FileKind, Look, json, read, read_data, sniff, textproto, walk, write};
+use onnx_proto::{FileKind, ScanDepth, json, read, read_data, sniff, textproto, walk, write};
 
 fn field(number: u32, value: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -96,7 +96,7 @@ fn survives(bytes: Vec<u8>) {
     let bytes = Bytes::from(bytes);
     let (model, diagnostics) = read(bytes.clone());
     let mut unusual = 0;
-    let walked = walk(&bytes, FileKind::Model, Look::Numbers, &mut |_| unusual += 1);
+    let walked = walk(&bytes, FileKind::Model, ScanDepth::Numbers, &mut |_| unusual += 1);
     if walked.is_err() {
         assert!(
             diagnostics.iter().any(|d| d.is_error()),
@@ -131,7 +131,7 @@ fn the_model_is_sound() {
     let bytes = model();
     assert_eq!(sniff(&bytes), Some(FileKind::Model));
     let mut unusual = Vec::new();
-    walk(&bytes, FileKind::Model, Look::Numbers, &mut |f| unusual.push((f.path.to_string(), f.what)))
+    walk(&bytes, FileKind::Model, ScanDepth::Numbers, &mut |f| unusual.push((f.path.to_string(), f.kind)))
         .unwrap();
     assert_eq!(unusual, []);
     let (model, diagnostics) = read(bytes.clone().into());

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use onnx_ir::Names;
-use onnx_proto::{FileKind, Look, file, read, read_data, sniff, walk, write, write_data};
+use onnx_proto::{FileKind, ScanDepth, file, read, read_data, sniff, walk, write, write_data};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -78,8 +78,8 @@ fn files_come_back_byte_for_byte() {
             Ok(written) if written == bytes => {}
             Ok(written) => {
                 let mut unusual = BTreeMap::new();
-                walk(&bytes, kind, Look::Numbers, &mut |finding| {
-                    *unusual.entry(format!("{:?} {:?}", finding.what, finding.field)).or_insert(0) += 1;
+                walk(&bytes, kind, ScanDepth::Numbers, &mut |finding| {
+                    *unusual.entry(format!("{:?} {:?}", finding.kind, finding.field)).or_insert(0) += 1;
                 })
                 .unwrap();
                 let expected = UNUSUAL.iter().any(|(end, _)| path.ends_with(end));

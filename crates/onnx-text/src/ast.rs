@@ -1,7 +1,7 @@
-//! The syntax tree. It holds spans, not strings: the spelling is always the source's own.
+//! The syntax tree. It holds spans, not strings: names and literals keep the spelling of the source.
 //!
-//! The source is a file that was parsed, or a buffer that [`raise`](crate::raise()) wrote for a model. Either way the
-//! spans of a tree ascend in document order, so comments can be put between them by position alone.
+//! The source is a parsed file, or a buffer that [`raise`](crate::raise()) wrote for a model. The spans of a tree ascend in
+//! document order, so comments can be inserted by position alone.
 
 mod opset;
 mod value;
@@ -23,7 +23,7 @@ pub type Name = Span;
 /// A bracketed, comma-separated list.
 #[derive(Clone, Debug)]
 pub struct List<T> {
-    /// What is in it.
+    /// Its items.
     pub items: Vec<T>,
     /// From the opening to the closing bracket, both included.
     pub span: Span,
@@ -48,7 +48,7 @@ pub struct File {
     pub functions: Vec<Function>,
 }
 
-/// What precedes an item and is not part of it for the reference parser: `##` documentation and `#@` annotations.
+/// Prefixes of an item that the reference parser ignores: `##` documentation and `#@` annotations.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(pub Option<Box<NoteLines>>);
 
@@ -66,7 +66,7 @@ pub struct NoteLines {
 pub struct NoteLine {
     /// From `#@` to the end of the last field.
     pub span: Span,
-    /// What it says.
+    /// Its fields.
     pub fields: Vec<Field>,
 }
 
@@ -125,7 +125,7 @@ pub enum FieldValue {
     List(List<Element>),
     /// `{key: value, …}`
     Record(List<Field>),
-    /// A graph, where a record holds one.
+    /// A graph, as the value of a field.
     Graph(Box<Graph>),
 }
 
@@ -139,7 +139,7 @@ pub struct Element {
 }
 
 impl Element {
-    /// Where it is written.
+    /// Its span.
     pub fn span(&self) -> Span {
         let value = self.value.span();
         self.key.as_ref().map_or(value, |key| key.span().to(value))
@@ -147,7 +147,7 @@ impl Element {
 }
 
 impl FieldValue {
-    /// Where it is written.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             FieldValue::Int(s)
@@ -212,10 +212,10 @@ pub enum Type {
     Call {
         /// The word before the parentheses.
         head: Span,
-        /// What is in them.
+        /// The type arguments.
         args: List<TypeArg>,
     },
-    /// `?`: a type that is present and says nothing.
+    /// `?`: a type that is present but empty.
     Unset(Span),
 }
 
@@ -229,7 +229,7 @@ pub enum TypeArg {
 }
 
 impl Type {
-    /// Where it is written.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             Type::Tensor { elem, dims } => elem.to(dims.as_ref().map_or(*elem, |d| d.span)),
@@ -251,7 +251,7 @@ pub enum Dim {
 }
 
 impl Dim {
-    /// Where it is written.
+    /// Its span.
     pub fn span(self) -> Span {
         match self {
             Dim::Unknown(s) | Dim::Int(s) | Dim::Param(s) => s,
@@ -277,7 +277,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Where it is written.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             Data::Numbers(s) => *s,
@@ -290,7 +290,7 @@ impl Data {
     }
 }
 
-/// What stands for elements that are not printed.
+/// The placeholder for elements that are not printed.
 pub(crate) const ELIDED: &str = "…";
 
 /// Elements that are printed straight from their payload.
@@ -298,32 +298,32 @@ pub(crate) const ELIDED: &str = "…";
 pub struct Stored {
     /// The element type.
     pub elem: ElemType,
-    /// The field that holds them.
+    /// The field of the elements.
     pub field: TensorField,
     /// The payload; see [`onnx_ir::Payload`].
     pub bytes: Bytes,
-    /// How many elements.
+    /// The number of elements.
     pub count: usize,
-    /// How many to print before `…`; all if `None`.
+    /// The number of elements to print before `…`; all if `None`.
     pub elide_after: Option<usize>,
     /// The shape, if only the ends of each axis are printed.
     pub ends_of: Option<Box<[usize]>>,
     /// Whether elements of narrow floats are printed as values, not as bit patterns.
     pub as_values: bool,
-    /// Where it stands in the buffer (an empty span).
+    /// The position in the buffer (an empty span).
     pub at: Span,
 }
 
 /// A literal.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar {
-    /// What it looks like.
+    /// The form of the literal.
     pub kind: ScalarKind,
-    /// Where it is written.
+    /// Its span.
     pub span: Span,
 }
 
-/// What a literal looks like.
+/// The form of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarKind {
     /// `-3`
@@ -349,7 +349,7 @@ pub struct Node {
     pub domain: Option<Span>,
     /// The operator.
     pub op: Name,
-    /// The word behind the colon.
+    /// The word after the colon.
     pub overload: Option<Name>,
     /// Attributes, before or after the inputs.
     pub attrs: Option<List<Attr>>,
@@ -437,7 +437,7 @@ impl Attr {
 }
 
 impl AttrValue {
-    /// Where it is written.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             AttrValue::Scalar(s) => s.span,

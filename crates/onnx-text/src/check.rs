@@ -1,8 +1,8 @@
-//! Everything that is wrong with a text, in one run: what parser, lowering and verifier find, in the order of the text.
+//! Checks a text in one run: findings of parser, lowering and verifier, in the order of the text.
 //!
-//! Where the text has mistakes, a part of the model is missing or wrong, and the verifier would report that as well. It
-//! is not heard about what has a mistake in it; and where a part of a line may be lost it is heard about names only, and
-//! not about those that the line has:
+//! Where the text has mistakes, a part of the model is missing or wrong, and the verifier would report consequences. Its findings
+//! about parts with a mistake are dropped; where a part of a line may be lost, only its findings about names are kept, except
+//! names in that line:
 //!
 //! ```text
 //! t = Add(x, z           missing `)`
@@ -11,14 +11,14 @@
 //! ```
 
 mod allow;
+mod apply_fixes;
 mod commas;
-mod mend;
 mod opset;
 mod value;
 
 #[cfg(test)]
-pub(crate) use mend::apply;
-pub use mend::{Fixes, Mended, mend};
+pub(crate) use apply_fixes::apply;
+pub use apply_fixes::{Fixed, Fixes, apply_fixes};
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::{CheckedValue, check_value, value_span};
 
@@ -29,14 +29,14 @@ use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_ir::{Level, Model, VerifyOptions, verify};
 use std::collections::HashSet;
 
-/// A text, read and judged.
+/// A parsed and checked text.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
     pub parsed: Parsed<ast::File>,
-    /// The model, as much of it as the text says.
+    /// The model, as far as it could be read.
     pub model: Model,
-    /// What is wrong, in the order of the text.
+    /// Findings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -45,7 +45,7 @@ pub fn check(source: &str, options: &VerifyOptions) -> Checked {
     check_with(source, options.level, |model| verify(model, options))
 }
 
-/// Parses and lowers a text, and lets `judge` find what is wrong with the model, unless only the syntax is asked for.
+/// Parses and lowers a text and checks the model by `judge`, unless only the syntax is checked.
 pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Checked {
     let mut checked = read(source);
     if level > Level::Syntax {
@@ -73,7 +73,7 @@ fn read(source: &str) -> Checked {
 }
 
 impl Checked {
-    /// Whether a part of the text was not understood, so that the model is not what the text says.
+    /// Whether a part of the text was not understood, so that the model is incomplete.
     pub fn is_partial(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.is_error() && is_of_reading(diagnostic))
     }
@@ -89,7 +89,7 @@ impl Checked {
 
     fn sort(&mut self, source: &str) {
         let map = SourceMap::new(source, &self.parsed.tree, &self.model);
-        // Stable: of two findings at a place, the one that was there first comes first.
+        // A stable sort: findings at the same place keep their order.
         self.diagnostics.sort_by_cached_key(|d| match d.primary.place {
             Place::Source(span) => span.start,
             Place::Entity(entity) => map.span(entity).map_or(u32::MAX, |span| span.start),
@@ -97,7 +97,7 @@ impl Checked {
         });
     }
 
-    /// Adds findings about the model, but for those that can only follow from what was not understood.
+    /// Adds findings about the model, except those that may be consequences of syntax errors.
     fn add(&mut self, source: &str, found: Vec<Diagnostic>) {
         let map = SourceMap::new(source, &self.parsed.tree, &self.model);
         let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
@@ -107,7 +107,7 @@ impl Checked {
         };
         let damage = Damage::of(source, &self.diagnostics, &self.parsed.tree);
         let read = &mut self.diagnostics;
-        // What a node without results was meant to define is not missed again.
+        // The missing results of a node without outputs are not reported again.
         let is_lost = found.iter().any(|d| d.code == &code::NODE_WITHOUT_OUTPUT);
         let is_missed = |d: &Diagnostic| is_lost && d.code == &code::GRAPH_OUTPUT;
         let spared = found.into_iter().filter(|d| !is_missed(d) && damage.spares(d, span(d)));
@@ -122,8 +122,7 @@ impl Checked {
     }
 }
 
-/// Whether a finding of the text says the same as one about the model; where that is graver, it takes the place of the
-/// other.
+/// Whether a finding about the text duplicates one about the model; if the latter is more severe, it replaces the former.
 fn is_told(read: &mut Vec<Diagnostic>, found: &mut Diagnostic, span: Option<Span>) -> bool {
     let Some(span) = span else { return false };
     let place = |d: &Diagnostic| match d.primary.place {
@@ -159,13 +158,13 @@ fn is_of_reading(diagnostic: &Diagnostic) -> bool {
 /// The parts of a text that were not understood.
 struct Damage<'s> {
     source: &'s str,
-    /// Where mistakes are, in order.
+    /// The places of mistakes, in order.
     mistakes: Vec<Span>,
     /// The lines over which something may have been lost, in order.
     lines: Vec<std::ops::Range<usize>>,
     /// The words of these lines.
     words: HashSet<&'s str>,
-    /// Whether a node has a mistake: shapes behind it are not those that its author meant.
+    /// Whether a node has a mistake: inferred shapes after it are unreliable.
     is_in_node: bool,
     /// Whether the end of the text is lost.
     is_cut_off: bool,
@@ -216,7 +215,7 @@ impl<'s> Damage<'s> {
             return false;
         }
         let Some(span) = span else { return self.lines.is_empty() };
-        // What has a mistake in it is not what its author meant.
+        // A statement with a mistake may not mean what its author intended.
         let next = self.mistakes.partition_point(|mistake| mistake.start < span.start);
         if self.mistakes.get(next).is_some_and(|mistake| mistake.start < span.end.max(span.start + 1)) {
             return false;
@@ -244,7 +243,7 @@ impl<'s> Damage<'s> {
     }
 }
 
-/// What could be parts of names.
+/// Possible parts of names.
 fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }

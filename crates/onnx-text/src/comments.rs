@@ -1,4 +1,4 @@
-//! The comments of a text, for another text of the same model.
+//! Keeps the comments of a text for another text of the same model.
 //!
 //! ```text
 //! # adds one                          belongs to the statement below
@@ -6,10 +6,10 @@
 //! # the end                           belongs to the end of the graph
 //! ```
 //!
-//! A model has no place for comments, so that they would be lost where a program reads a text, changes the model and writes a text
-//! again. They are kept beside the model under what stays the same: the origin of a node (where it stood), the name of a value, of a
-//! function. [`raise_with`](crate::raise_with) puts them back with what they stand before, wherever that is by then; those of a node
-//! that is gone go with it.
+//! A model cannot store comments, so they would be lost when a program reads a text, changes the model and prints it. They are
+//! kept beside the model under stable keys: the origin of a node (its place in the text), the name of a value or function.
+//! [`raise_with`](crate::raise_with) restores them before the same items, wherever these are; comments of removed nodes are
+//! dropped.
 
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use crate::lower::spelled_name;
@@ -37,7 +37,7 @@ pub(crate) enum Role {
     Stored,
 }
 
-/// What a comment belongs to.
+/// The item that a comment belongs to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Anchor {
     /// The header of the model.
@@ -57,13 +57,13 @@ pub(crate) enum Anchor {
 /// The comments of one thing.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Attached {
-    /// Those before it, each on a line of its own.
+    /// Comments before it, on lines of their own.
     pub(crate) before: Vec<String>,
-    /// The one behind it, on its last line.
+    /// The comment after it, on its last line.
     pub(crate) behind: Option<String>,
 }
 
-/// The comments of a text, by what they stand before.
+/// The comments of a text, by item.
 #[derive(Clone, Default, Debug)]
 pub struct Comments(HashMap<Anchor, Attached>);
 
@@ -94,13 +94,13 @@ impl Comments {
         self.0.is_empty()
     }
 
-    /// Those of one thing. They are given out once: of a node that was copied, the first copy has them.
+    /// The comments of an item. They are returned once: the first copy of a copied node gets them.
     pub(crate) fn take(&mut self, anchor: &Anchor) -> Attached {
         self.0.remove(anchor).unwrap_or_default()
     }
 }
 
-/// A comment as it can stand in any text: in an annotated one, `##` and `#@` begin annotations.
+/// A comment that is valid in any text: in an annotated one, `##` and `#@` start annotations.
 fn spelled(source: &str, comment: Span) -> String {
     let text = source[comment.range()].trim_end();
     if text.starts_with("##") || text.starts_with("#@") { format!("# {text}") } else { text.to_owned() }
@@ -114,13 +114,13 @@ pub(crate) fn function_key(domain: &str, name: &str, overload: &str) -> String {
 /// A thing that can have comments.
 struct Place {
     span: Span,
-    /// Behind it there may be a comment of its own.
+    /// The item that may have a comment after it.
     anchor: Anchor,
 }
 
 struct Places<'s> {
     source: &'s str,
-    /// By where they begin.
+    /// Ordered by start.
     list: Vec<Place>,
 }
 
@@ -185,10 +185,10 @@ impl Places<'_> {
         self.add(Span::at(span.end.saturating_sub(1)), Anchor::End(scope));
     }
 
-    /// What a comment belongs to, and whether it stands behind that.
+    /// The item of a comment, and whether the comment is after it.
     fn of(&self, comment: Span) -> (Anchor, bool) {
         let next = self.list.partition_point(|place| place.span.start < comment.start);
-        // The one that ends last, of those that begin on the line or hold others: few places begin between the two.
+        // The last to end of the items that start on the line or enclose others; few items start between the two.
         let line = self.source[..comment.start as usize].rfind('\n').map_or(0, |at| at + 1);
         let is_behind = |place: &&Place| {
             let end = place.span.end as usize;
@@ -213,5 +213,5 @@ impl Places<'_> {
     }
 }
 
-/// Places that are looked at for one comment: those in one long node are not all looked through.
+/// The most items that are considered for one comment, to bound the time in long nodes.
 const MOST_NESTED: usize = 256;

@@ -1,4 +1,4 @@
-//! The ONNX textual syntax: lexer, parser, formatter, and the way to the IR and back.
+//! The ONNX textual syntax: lexer, parser, formatter, and conversion to and from the IR.
 //!
 //! ```text
 //! text ── lex ──> tokens ── parse ──> syntax tree ── lower ──> onnx_ir::Model
@@ -7,8 +7,8 @@
 //!                                        └── format ──> text
 //! ```
 //!
-//! Whole files: [`read_model`] and [`print_model`], and for a value in a file of its own [`read_value`] and
-//! [`print_value`]; [`sniff_text`] says which a text is. Single constructs have `read_*` and `print_*` of their own, from
+//! For whole files: [`read_model`] and [`print_model`], and for a file with a value [`read_value`] and [`print_value`];
+//! [`sniff_text`] distinguishes them. For single constructs there are further `read_*` and `print_*` functions, from
 //! [`read_graph`] to [`read_type`].
 
 #![forbid(unsafe_code)]
@@ -29,8 +29,8 @@ mod sniff;
 mod visible;
 
 pub use check::{
-    Checked, CheckedSet, CheckedValue, Fixes, Mended, check, check_operator_set, check_value, check_with,
-    mend, value_span,
+    Checked, CheckedSet, CheckedValue, Fixed, Fixes, apply_fixes, check, check_operator_set, check_value,
+    check_with, value_span,
 };
 pub use comments::Comments;
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};

@@ -1,8 +1,8 @@
-//! Where the entities of a lowered model are written.
+//! Finds the places of a model's entities in its text.
 //!
-//! Nothing is recorded on the way down: the tree is kept, nodes remember where their statement begins, and everything
-//! else is found by its position in the list that it came from. So a model costs nothing for the diagnostics that it
-//! does not have; and a list that was walked for one is not walked for the next.
+//! Nothing is recorded during lowering: the tree is kept, nodes store the start of their statement, and everything else is found
+//! by its position in its list. So a model without diagnostics costs nothing; and a list that was walked once is not walked
+//! again.
 
 mod edits;
 mod index;
@@ -34,7 +34,7 @@ struct Scope<'a> {
     inputs: &'a [ValueInfo],
     outputs: &'a [ValueInfo],
     values: &'a [ValueInfo],
-    /// Where the values stand, if anywhere.
+    /// The list of the values, if there is one.
     list: Option<&'a List<ValueInfo>>,
     body: &'a [Node],
     is_function: bool,
@@ -46,7 +46,7 @@ impl<'a> SourceMap<'a> {
         SourceMap { source, file, model, index: Rc::default() }
     }
 
-    /// Where an entity is written, the smallest part that stands for it.
+    /// The span of an entity, as small as possible.
     pub fn span(&self, entity: Entity) -> Option<Span> {
         match entity {
             Entity::Header => {
@@ -166,7 +166,7 @@ impl<'a> SourceMap<'a> {
         })
     }
 
-    /// The element at a position of the lists that fields of this name hold.
+    /// The element at a position of the lists of fields with this name.
     fn element(&self, fields: &'a [Field], key: &'static str, i: u32) -> Option<Span> {
         let start = fields.first()?.key.start;
         self.index.entry((Kind::Elements(key), start), i, || {
@@ -179,7 +179,7 @@ impl<'a> SourceMap<'a> {
         })
     }
 
-    /// The list that has such an element, and where it is in it.
+    /// The list with such an element, and its index there.
     fn element_at(
         &self,
         fields: &'a [Field],
@@ -291,7 +291,7 @@ fn at(list: &[ValueInfo], i: u32) -> Option<Span> {
     list.get(i as usize).map(|v| v.span)
 }
 
-/// The node whose statement begins at `origin`: statements ascend, and one that holds another spans it.
+/// The node whose statement starts at `origin`: statements ascend, and one that contains another spans it.
 fn find_node(nodes: &[Node], origin: Origin) -> Option<&Node> {
     let mut nodes = nodes;
     loop {

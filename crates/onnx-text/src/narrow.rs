@@ -27,7 +27,7 @@ impl Narrow {
             _ if value.is_nan() => read.is_nan(),
             _ if value.is_infinite() => read == value,
             Format::Power => read.is_finite() && value >= power(-127) / 2.0,
-            // What has no infinities ends at its greatest number.
+            // Without infinities, the range ends at the greatest number.
             Format::Narrow { mantissa, special: Special::Nothing, .. } => {
                 let max = self.format.max();
                 value.abs() < max + power(exponent_of(max) - mantissa as i32 - 1)
@@ -37,7 +37,7 @@ impl Narrow {
         is_right.then(|| u32::try_from(bits).ok()).flatten()
     }
 
-    /// Below this a bit pattern stands for a number so small that a value was likely meant; 0 where there is no such number.
+    /// Bit patterns below this are numbers so small that a value was probably intended; 0 if there are none.
     pub(crate) fn tiny(self) -> u32 {
         match self.format {
             Format::Narrow { mantissa, .. } if self.bits == 8 => 1 << mantissa,
@@ -47,7 +47,7 @@ impl Narrow {
         }
     }
 
-    /// Whether a list of bit patterns looks like values: all of them are small integers, not all of them 0.
+    /// Whether a list of bit patterns looks like values: all are small integers, and not all are 0.
     pub(crate) fn look_like_values(self, patterns: impl Iterator<Item = u32>) -> bool {
         let tiny = self.tiny();
         let mut is_some = false;
@@ -60,13 +60,13 @@ impl Narrow {
         is_some
     }
 
-    /// Digits of the greatest bit pattern: with so many a small one is seen to be a bit pattern.
+    /// The digits of the greatest bit pattern: leading zeros up to this length mark a bit pattern.
     pub(crate) fn digits(self) -> usize {
         if self.bits > 8 { 5 } else { 3 }
     }
 
-    /// The literal of a value: with a point or an exponent, and the fewest digits that read back as the same bits. A NaN
-    /// that `nan` and `-nan` do not say is its bit pattern.
+    /// The literal of a value: with a point or an exponent, and the fewest digits that parse to the same bits. A NaN other than
+    /// `nan` and `-nan` is printed as its bit pattern.
     pub(crate) fn text(self, bits: u32) -> String {
         let value = self.format.decode(bits.into());
         let is_read = |value: f64| self.read(value) == Some(bits);
@@ -96,7 +96,7 @@ pub(crate) struct Texts {
 impl Texts {
     pub(crate) fn new(narrow: Narrow, count: usize) -> Texts {
         let patterns = 1 << narrow.bits;
-        // Few are not worth the table.
+        // For few elements a table does not pay off.
         Texts { narrow, known: vec![None; if count < patterns / 16 { 0 } else { patterns }] }
     }
 
@@ -108,7 +108,7 @@ impl Texts {
     }
 }
 
-/// A number of an element type, as people read it: the fewest digits that tell it from its neighbors of that type.
+/// A number of an element type with the fewest digits that are unique in that type.
 ///
 /// ```
 /// use onnx_ir::ElemType;

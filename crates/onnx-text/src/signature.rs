@@ -1,7 +1,6 @@
-//! Signatures of operators in their documentation, where the wire format has its only place for them.
+//! Operator signatures in documentation, the only place for them in the wire format.
 //!
-//! The documentation of an operator is Markdown. It begins with a block of code that says the signature, as the text of
-//! an operator set does:
+//! The documentation of an operator is Markdown. It starts with a code block with the signature, in the syntax of operator sets:
 //!
 //! ````text
 //! ```onnxtxt
@@ -17,13 +16,12 @@ use crate::{lower, parse, raise};
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{Model, OperatorSet, Signature, Signatures};
 
-/// What such a block says of its content.
+/// The language tag of such a block.
 const LANGUAGE: &str = "onnxtxt";
 /// A fence has this many backticks at least.
 const FENCE: usize = 3;
 
-/// The signatures of a set, from the documentation of its operators. Reports blocks that look like one and cannot be
-/// read.
+/// The signatures of a set, from the documentation of its operators. Reports signature blocks that cannot be parsed.
 pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
     let mut signatures = Signatures::default();
     let mut diagnostics = Vec::new();
@@ -43,7 +41,7 @@ pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
     (signatures, diagnostics)
 }
 
-/// What the documentation of an operator says beside its signature.
+/// The documentation of an operator without its signature.
 pub fn description(set: &OperatorSet, operator: usize) -> Option<&str> {
     let doc = set.model.names.bytes(set.operators.get(operator)?.doc?);
     let description = match split(doc) {
@@ -73,7 +71,7 @@ pub fn sign(set: &mut OperatorSet, operator: usize, signature: &Signature, model
     operator.doc = Some(names.intern_bytes(&joined));
 }
 
-/// The signature that a text says of the operator of this name. `None`: none, or more than a signature.
+/// The signature of the operator of this name in a text. `None` if there is none, or more than a signature.
 pub(crate) fn read(text: &str, name: &[u8], model: &mut Model) -> Option<Signature> {
     let source = format!("{ANNOTATED}\n{text}");
     let parsed = parse::parse_operator(&source);
@@ -111,13 +109,13 @@ pub(crate) fn join(text: &str, doc: Option<&[u8]>) -> Vec<u8> {
     out
 }
 
-/// So many backticks that no line of the text ends the block.
+/// A fence that no line of the text closes.
 fn ticks_for(text: &str) -> usize {
     let longest = text.lines().map(|line| line.bytes().take_while(|&byte| byte == b'`').count()).max();
     longest.map_or(FENCE, |longest| FENCE.max(longest + 1))
 }
 
-/// Where the first line begins, line break included, that has so many backticks.
+/// The start of the first line, including its line break, with at least `ticks` backticks.
 fn end_of_block(text: &[u8], ticks: usize) -> Option<usize> {
     if ticks < FENCE {
         return None;

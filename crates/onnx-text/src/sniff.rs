@@ -1,12 +1,12 @@
-//! What a text holds, seen from its beginning.
+//! Detects the kind of a text from its start.
 
 use crate::lex::{Kind, Token, lex};
 use onnx_ir::ElemType;
 
-/// What a text holds.
+/// The kinds of texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextKind {
-    /// A model: [`parse_model`](crate::parse_model). Also what is none of the others.
+    /// A model: [`parse_model`](crate::parse_model). Also the default.
     Model,
     /// Functions without a model around them: [`parse_function`](crate::parse_function) for one.
     Functions,
@@ -16,14 +16,13 @@ pub enum TextKind {
     OperatorSet,
 }
 
-/// So much of a text is looked at, behind the comments before it.
+/// The most bytes that are inspected, after leading comments.
 const LOOK: usize = 4096;
 
-/// What a text holds. Looks at its first words only, and at the brackets behind them; never fails, because a text with
-/// mistakes is still meant to be something.
+/// The kind of a text, from its first words and the following brackets; never fails, so that texts with mistakes have a kind too.
 ///
-/// A value begins with its type, a model with a header or with the name of its graph, which `(` or `=>` follows. A
-/// function looks like a graph; it is told by its parameters, or by a header with a `domain` and no `ir_version`.
+/// A value starts with its type, a model with a header or the name of its graph, followed by `(` or `=>`. A function looks like a
+/// graph; it is recognized by its parameters, or by a header with a `domain` and no `ir_version`.
 ///
 /// ```
 /// use onnx_text::{TextKind, sniff_text};
@@ -61,7 +60,7 @@ pub fn sniff_text(source: &str) -> TextKind {
     if is_function || has_parameters { TextKind::Functions } else { TextKind::Model }
 }
 
-/// Where the first thing begins that is no white space and no comment.
+/// The start of the first text that is not white space or a comment.
 fn first_item(source: &str) -> usize {
     let mut rest = source.strip_prefix('\u{feff}').unwrap_or(source);
     loop {
@@ -73,8 +72,7 @@ fn first_item(source: &str) -> usize {
     }
 }
 
-/// Whether the word that begins an operator set stands before a header. A function of that name has `(` behind its
-/// parameters.
+/// Whether the word that starts an operator set precedes a header. A function of that name has `(` after its parameters.
 fn begins_set<'s>(tokens: &[Token], word: impl Fn(&Token) -> &'s str) -> bool {
     let kind = |i: usize| tokens.get(i).map(|t| t.kind);
     if kind(0) != Some(Kind::Ident) || word(&tokens[0]) != "operator_set" {
@@ -99,7 +97,7 @@ fn begins_value<'s>(tokens: &[Token], word: impl Fn(&Token) -> &'s str) -> bool 
             let end = closing(&tokens[1..], Kind::LParen, Kind::RParen);
             is_type && end.is_some_and(|end| kind(end + 2) != Some(Kind::Arrow))
         }
-        // `float[2] x`; nothing else has brackets behind its first word.
+        // `float[2] x`; nothing else has brackets after its first word.
         Some(Kind::LBracket | Kind::Ints | Kind::LBrace | Kind::Numbers | Kind::Equals) => true,
         // `float x = {1}`
         Some(Kind::Ident | Kind::String | Kind::Bytes) => {

@@ -1,8 +1,8 @@
-//! What people read, without characters that act instead of being seen.
+//! Makes control characters in displayed text visible.
 //!
-//! Names, documentation and strings of a model are written by strangers. Shown as they are, they could give commands to a
-//! terminal (C0 and C1 control characters), change the order in which the rest of a line is read (bidirectional marks),
-//! or give commands to a CI system (a line that begins with `::`).
+//! Names, documentation and strings of a model are untrusted. Unescaped, they could send commands to a terminal (C0 and C1
+//! control characters), change the order in which the rest of a line is displayed (bidirectional marks), or send commands to a CI
+//! system (a line that starts with `::`).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,13 +17,13 @@ pub fn is_active(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_bidirectional || is_separator
 }
 
-/// Whether a text has an active character, or a line behind the first one that begins with `::`.
+/// Whether a text has an active character, or a line after the first one that starts with `::`.
 pub(crate) fn is_active_text(text: &str) -> bool {
     let is_command = |line: &str| line.trim_start().starts_with(COMMAND);
     text.contains(is_active) || (text.contains(COMMAND) && text.split('\n').skip(1).any(is_command))
 }
 
-/// The text with escapes in place of what is active, such as `\u001b`. Where a text is JSON it stays the same JSON.
+/// The text with active characters escaped, such as `\u001b`. If the text is JSON, it stays equivalent JSON.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_command = |line: &str| line.trim_start().starts_with(COMMAND);
     if !(text.contains(is_active) || text.contains(COMMAND) && text.split('\n').any(is_command)) {
@@ -53,7 +53,7 @@ fn push(out: &mut String, text: &str) {
     }
 }
 
-/// How a line of a GitHub workflow begins that is a command, behind any white space.
+/// The start of a workflow command of GitHub, after optional white space.
 const COMMAND: &str = "::";
 
 #[cfg(test)]

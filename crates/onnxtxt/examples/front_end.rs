@@ -32,7 +32,7 @@ pub(crate) struct Program {
     pub(crate) parameters: Vec<(&'static str, Vec<Size>)>,
     /// `let name = expression`
     pub(crate) bindings: Vec<(&'static str, Expr)>,
-    /// What the program computes.
+    /// The result expression.
     pub(crate) result: Expr,
 }
 
@@ -155,7 +155,7 @@ fn lower(
         Expr::IfPositive(number, then, other) => {
             let (number, zero) = (lower(b, names, number)?, b.constant(Tensor::scalar(0f32)));
             let condition = b.op("Greater", [number, zero]);
-            // What is computed in a branch is computed only if the branch is taken.
+            // An expression in a branch is evaluated only if the branch is taken.
             let mut results = Vec::new();
             let mut branch = |b: &mut GraphBuilder<'_>, expr: &Expr| {
                 let result = lower(b, names, expr);

@@ -1,8 +1,8 @@
-//! Edits of models: cut out a part, join, rename, change shapes and weights, strip.
+//! Edits of models: extract a part, concatenate, rename, change shapes and weights, strip.
 //!
-//! Each edit takes a model, changes it and reports what it did. Where an edit cannot be done, it returns the reasons and
-//! leaves the model in an unspecified state: work on a copy, as the program does. None of them reads or writes files, and all of
-//! them keep what they do not touch, so that a text keeps its comments and a binary model the bytes of its weights.
+//! Each edit changes a model and reports what it did. If an edit is not possible, it returns the reasons and leaves the model in
+//! an unspecified state: work on a copy, as the program does. Edits do no I/O and keep what they do not change, so a text keeps
+//! its comments and a binary model the bytes of its weights.
 
 mod concat;
 mod extract;
@@ -25,7 +25,7 @@ use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;
 use onnx_ir::{BodyId, GraphId, Model, ValueDef, ValueId};
 
-/// What an edit has done, or why it cannot be done.
+/// The report of an edit, or the reasons why it is not possible.
 pub type Edited = Result<Report, Vec<Diagnostic>>;
 
 /// The main graph of a model.
@@ -41,7 +41,7 @@ pub fn main_value(model: &Model, name: &str) -> Option<ValueId> {
     body.graphs[graph].values(body).find(|&v| body.values[v].name == name)
 }
 
-/// Where a value is defined.
+/// The place where a value is defined.
 fn definition(model: &Model, id: BodyId, value: ValueId) -> onnx_ir::diag::Place {
     use onnx_ir::diag::{Entity, Place};
     let body = &model.bodies[id];

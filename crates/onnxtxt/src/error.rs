@@ -1,29 +1,29 @@
-//! Why a file could not be read or written.
+//! Errors of reading and writing files.
 
 use onnx_ir::Diagnostic;
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::Path;
 
-/// Why a file could not be read or written. What was there before is still there.
+/// An error of reading or writing a file. The existing file is unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read.
     Read {
-        /// The file, as the caller called it.
+        /// The name of the file, as given by the caller.
         file: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file could not be written.
     Write {
-        /// The file, as the caller called it.
+        /// The name of the file, as given by the caller.
         file: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Nothing was written, because it would do harm or cannot be done: the reason.
+    /// Nothing was written, because it would do harm or is impossible, for this reason.
     Refused(String),
     /// Something is wrong with the model or with the files beside it.
     Model(Vec<Diagnostic>),

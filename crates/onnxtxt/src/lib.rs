@@ -1,4 +1,4 @@
-//! The front door for programs that work with ONNX models: open them in any form, check, change, save and run them.
+//! The high-level library for ONNX models: open them in any form, check, change, save and run them.
 //!
 //! ```
 //! use onnxtxt::{CompileOptions, Level};
@@ -33,10 +33,10 @@
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
 //! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
 //!
-//! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all of which are on by default; `forms` are JSON and textproto.
-//! Without them a model is read from text or protobuf, and printed, and little else is compiled.
+//! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all on by default; `forms` are JSON and textproto.
+//! Without them, the crate reads models from text or protobuf and prints them, and little else is compiled.
 //!
-//! A model that a program makes is checked, printed and run like one that was read:
+//! A model that a program builds is checked, printed and run like one that was read:
 //!
 //! ```
 //! use onnxtxt::ir::{ElemType, GraphBuilder};
@@ -56,7 +56,7 @@
 //! assert!(loaded.text().contains("abs = Abs(x)"));
 //! ```
 //!
-//! What a model is made of is in `onnx_ir`, operators are in `onnx_ops`, which are here as [`ir`] and [`ops`].
+//! The model itself is defined in `onnx_ir`, operators are defined in `onnx_ops`; they are re-exported as [`ir`] and [`ops`].
 
 #![deny(missing_docs)]
 
@@ -97,16 +97,16 @@ pub use text::Text;
 use bytes::Bytes;
 use std::path::Path;
 
-/// Opens a model in any form: text, binary, JSON or textproto, as its content says. Large files are mapped.
+/// Opens a model in any form: text, binary, JSON or textproto, detected from its content. Large files are mapped.
 ///
 /// # Errors
 ///
-/// The file cannot be read. What is wrong with its content is in [`Loaded::diagnostics`].
+/// The file cannot be read. Findings about its content are in [`Loaded::diagnostics`].
 pub fn open(path: impl AsRef<Path>) -> Result<Loaded, Error> {
     Ok(File::open(path.as_ref())?.load())
 }
 
-/// The model that a text says.
+/// Parses a model from text.
 #[must_use]
 pub fn parse(text: &str) -> Loaded {
     let mut file = File::new("<text>".to_owned(), None, Bytes::copy_from_slice(text.as_bytes()));
@@ -114,7 +114,7 @@ pub fn parse(text: &str) -> Loaded {
     file.load()
 }
 
-/// The model that bytes are: in wire format, or in another form.
+/// Decodes a model from bytes: in wire format, or in another form.
 #[must_use]
 pub fn decode(bytes: Bytes) -> Loaded {
     File::new("<bytes>".to_owned(), None, bytes).load()

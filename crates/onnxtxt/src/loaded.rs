@@ -11,24 +11,24 @@ use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnx_text::{Checked, Comments, Parsed, ast};
 use std::path::Path;
 
-/// A model, and where it is from.
+/// A model and its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The model, as much of it as could be read.
     pub model: Model,
-    /// What is wrong with the file, in the order of its text or bytes.
+    /// Findings about the file, in the order of its text or bytes.
     pub diagnostics: Vec<Diagnostic>,
     file: File,
     /// The syntax tree, if the file is text.
     tree: Option<Parsed<ast::File>>,
-    /// The comments of the text that the model was made of by passes.
+    /// The comments of the original text, for a model that passes have produced.
     kept: Comments,
 }
 
-/// A model that a program has made or changed, to be checked, printed, saved and run like one that was read.
+/// Wraps a model that a program has built or changed, to check, print, save and run it like one that was read.
 ///
-/// Its bodies are built anew in document order ([`compact`]), so that findings about it have places in the text that it is printed as:
-/// ids of before are gone.
+/// Its bodies are rebuilt in document order ([`compact`]), so that findings have places in its printed text. Existing ids become
+/// invalid.
 impl From<Model> for Loaded {
     fn from(mut model: Model) -> Loaded {
         compact(&mut model);
@@ -39,7 +39,7 @@ impl From<Model> for Loaded {
 }
 
 impl Loaded {
-    /// Reads what a file holds.
+    /// Reads the content of a file.
     pub(crate) fn of(file: File) -> Loaded {
         let refused = file.foreign().or_else(|| if file.form == Form::Text { file.no_text() } else { None });
         if let Some(diagnostic) = refused {
@@ -73,12 +73,12 @@ impl Loaded {
         }
     }
 
-    /// A model that a host has read from a file by itself.
+    /// A model that the caller has read from a file itself.
     pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
         Loaded { model, diagnostics, file, tree: None, kept: Comments::default() }
     }
 
-    /// No model: why there is none.
+    /// An empty model, with the findings that explain why.
     pub fn nothing(file: File, diagnostics: Vec<Diagnostic>) -> Loaded {
         Loaded::new(file, Model::default(), diagnostics)
     }
@@ -101,8 +101,7 @@ impl Loaded {
         Loaded { tree: Some(parsed), ..Loaded::new(file, model, diagnostics) }
     }
 
-    /// Reads a file, with everything that is wrong with it up to a level, which `judge` finds in the model. Comments of a text may
-    /// allow some of that.
+    /// Reads a file with all findings up to a level; `judge` checks the model. Comments of a text can allow findings.
     pub fn judged(file: &File, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Loaded {
         if file.form == Form::Text && file.no_text().is_none() {
             return Loaded::checked(file.clone(), onnx_text::check_with(file.text(), level, judge));
@@ -133,27 +132,26 @@ impl Loaded {
         }
     }
 
-    /// The model that this one has become by a pass. It has no places in the file any more, and its comments are those of the file.
+    /// The model that a pass made of this one. It has no places in the file, and keeps the comments of the file.
     #[must_use]
     pub fn became(&self, model: Model) -> Loaded {
         let file = self.file.clone();
         Loaded { kept: self.comments(), ..Loaded::new(file, model, Vec::new()) }
     }
 
-    /// Whether a part of the file could not be read, so that the model is not what the file says.
+    /// Whether a part of the file could not be read, so that the model is incomplete.
     pub fn is_partial(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Reads the weights that lie in files beside the model into it. What cannot be read, or is not what the model says, is
-    /// returned.
+    /// Loads external weights into the model. Returns findings about unreadable and inconsistent ones.
     pub fn load_weights(&mut self) -> Vec<Diagnostic> {
         if !is_stored_outside(&self.model) {
             return Vec::new();
         }
         let path = self.file.path.clone();
         let mut folder = Folder::of(path.as_deref().unwrap_or(Path::new("")));
-        // The weights beside a text are known by their checksum.
+        // The weights beside a text are verified by checksum.
         let is_summed = self.file.form == Form::Text;
         internalize(&mut self.model, Which::All, &mut |model, tensor, entity| {
             folder.load(model, tensor, entity, is_summed)

@@ -1,4 +1,4 @@
-//! What may be asked of a model by those who know operators: findings, types and shapes, and to be run.
+//! Operations on models that need operator knowledge: checking, inference, compiling.
 
 use crate::loaded::Loaded;
 #[cfg(feature = "run")]
@@ -9,12 +9,12 @@ use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
 
 impl Loaded {
-    /// The operators that the model may use: those of ONNX, and those that it imports of other known domains.
+    /// The operators that the model may use: those of ONNX, and those of other known domains that it imports.
     pub fn registry(&self) -> &'static Registry {
         registry_of(&self.model)
     }
 
-    /// Everything that is wrong with the file and the model up to a level, in the order of the text. The levels are nested.
+    /// All findings about the file and the model up to a level, in the order of the text. The levels are nested.
     pub fn check(&self, level: Level) -> Vec<Diagnostic> {
         let options = VerifyOptions { level, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);
@@ -28,7 +28,7 @@ impl Loaded {
         found
     }
 
-    /// Infers the types and shapes of all values and declares them in the model. What does not fit together is returned.
+    /// Infers the types and shapes of all values and declares them in the model. Returns findings about contradictions.
     pub fn infer(&mut self) -> Vec<Diagnostic> {
         let mut inference = infer(&self.model, self.registry(), &InferOptions::default());
         apply(&mut self.model, &mut inference.facts);
@@ -36,11 +36,11 @@ impl Loaded {
     }
 
     #[cfg(feature = "run")]
-    /// Prepares the model to be run, with the weights that lie beside it.
+    /// Compiles the model, including its external weights.
     ///
     /// # Errors
     ///
-    /// Everything that stands in the way: weights that cannot be read, operators that are unknown.
+    /// All reasons why it cannot be run, such as unreadable weights and unknown operators.
     pub fn compile(&mut self, options: &CompileOptions) -> Result<Executable<'static>, Vec<Diagnostic>> {
         let found = self.load_weights();
         if !found.is_empty() {

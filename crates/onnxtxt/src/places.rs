@@ -1,61 +1,60 @@
-//! Places of findings, in the text that a file is or is printed as.
+//! Places of findings in the text of a file, or in the printed model.
 //!
-//! Entities of a model that was text are where the text says them. A binary model is printed without weights and
-//! long lists, and the print is parsed again: ids are given in document order both times, so an entity of one model is the
-//! same entity of the other, and even a node without a name has a place.
+//! Entities of a text model are where the text defines them. A binary model is printed without weights and long lists, and the
+//! result is parsed: ids are assigned in document order both times, so an entity of one model is the same entity of the other,
+//! and even a node without a name has a place.
 
 use crate::loaded::Loaded;
 use crate::source::Form;
 use crate::text::Text;
 use onnx_ir::diag::Place;
 use onnx_ir::{Diagnostic, Model};
-use onnx_text::render::{Of, Source};
+use onnx_text::render::{Source, SourceKind};
 #[cfg(feature = "render")]
 use onnx_text::render::{Style, human};
 use onnx_text::{RaiseOptions, SourceMap};
 
-/// Elements of a tensor that are printed: enough to know it by.
+/// Elements of a tensor that are printed, enough to recognize it.
 const ELEMENTS: usize = 4;
 
 impl Loaded {
     #[cfg(feature = "render")]
-    /// A finding about the model as people read it, with the lines that it is about. Of several, [`render_all`](Self::render_all)
-    /// prints a binary model only once.
+    /// A rendered finding with its source lines. For several findings, [`render_all`](Self::render_all) prints a binary model
+    /// only once.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         self.render_all(std::slice::from_ref(diagnostic), Style { color: false, width: 120 })
     }
 
     #[cfg(feature = "render")]
-    /// Findings about the model as people read them, one after the other.
+    /// Rendered findings, one after the other.
     pub fn render_all(&self, diagnostics: &[Diagnostic], style: Style) -> String {
         self.with_source(diagnostics.iter().any(has_entity), |source| {
             diagnostics.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect()
         })
     }
 
-    /// Does something with the text that the file is or is printed as, in which entities of the model have places. Without
-    /// need of entities, a binary model is not printed.
+    /// Calls `show` with the source text in which entities have places. A binary model is printed only if entities are needed.
     pub fn with_source<T>(&self, has_entities: bool, show: impl FnOnce(&Source<'_>) -> T) -> T {
         let file = self.file();
         if let Some(parsed) = self.tree() {
             let map = SourceMap::new(file.text(), &parsed.tree, &self.model);
             let locate = |entity| map.span(entity);
-            return show(&Source::new(&file.name, file.text(), Of::Text).locating(&locate));
+            return show(&Source::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
         }
-        // What is wrong with the document itself is in the document; a model does not exist then.
+        // Findings about the document are placed in the document, because there is no model.
         if file.form != Form::Binary && self.is_partial() {
-            return show(&Source::new(&file.name, file.text(), Of::Text));
+            return show(&Source::new(&file.name, file.text(), SourceKind::Text));
         }
         let text = if has_entities { printed(&self.model) } else { String::new() };
         let parsed = onnx_text::parse_model(&text);
         let lowered = onnx_text::lower(&text, &parsed);
         let map = SourceMap::new(&text, &parsed.tree, &lowered.model);
         let locate = |entity| map.span(entity);
-        show(&Source::new(&file.name, &text, Of::Binary).locating(&locate))
+        show(&Source::new(&file.name, &text, SourceKind::Binary).locating(&locate))
     }
 }
 
-/// Whether a finding is about a part of the model, which has a place only in a text.
+/// Whether a finding refers to a part of the model, which has a place only in a text.
 pub fn has_entity(diagnostic: &Diagnostic) -> bool {
     let is_entity = |place: Place| matches!(place, Place::Entity(_));
     is_entity(diagnostic.primary.place) || diagnostic.related.iter().any(|label| is_entity(label.place))

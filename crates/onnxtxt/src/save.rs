@@ -1,8 +1,8 @@
-//! A model on its way into a file.
+//! Writes a model to a file.
 //!
-//! Weights: what was inline stays part of the model. If the result is text, large weights are put into a file beside
-//! it, with a mark that lets them come back into place byte for byte. What is external in a binary model stays so
-//! unless [`SaveOptions::weights`] says otherwise.
+//! Inline weights stay in the model. If the result is text, large weights are written to a file beside it, with a mark that
+//! allows restoring them byte for byte. External weights of a binary model stay external unless [`SaveOptions::weights`] requests
+//! otherwise.
 
 use crate::error::Error;
 use crate::files::{Guard, Moved, Reads, WriteModel, locations, plain, put, resolve};
@@ -30,54 +30,54 @@ pub enum Weights {
     Keep,
 }
 
-/// A tensor of more bytes goes into a file beside a text.
+/// Larger tensors are written to a file beside a text.
 pub const LARGE: u64 = 16 << 10;
 /// [`Weights::Sidecar`] and [`Weights::Files`] leave smaller tensors inline, as the Python package does.
 const SMALL: u64 = 1 << 10;
 
-/// How a model is written.
+/// Options of writing a model.
 #[derive(Clone, Debug, Default)]
 pub struct SaveOptions {
-    /// The form; `None`: the one that the name of the file says.
+    /// The form; `None`: determined by the name of the file.
     pub form: Option<Form>,
-    /// Where weights go; `None`: those of a text that are large go beside it, others stay where they are.
+    /// Where weights are written; `None`: large weights of a text go beside it, others stay where they are.
     pub weights: Option<Weights>,
-    /// Which forms a text may have.
+    /// The syntax that a text may use.
     pub profile: Profile,
-    /// Whether the checksums of external weights are compared when they are read. Those of a text always are.
+    /// Whether the checksums of external weights are compared when they are read. Those of a text are always compared.
     pub verify_checksums: bool,
-    /// Files that must not be replaced, beside those that the model was read from.
+    /// Files that must not be replaced, besides those of the model.
     pub reads: Reads,
 }
 
-/// What came of writing a model.
+/// The outcome of writing a model.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[must_use = "some of the model may not have been written"]
 pub struct Saved {
-    /// Whether there is a result. Otherwise `losses` are errors.
+    /// Whether a result was written. Otherwise `losses` are errors.
     pub is_written: bool,
-    /// What the form cannot say.
+    /// Losses: what the form cannot express.
     pub losses: Vec<Diagnostic>,
     /// Whether the reference parser refuses the text.
     pub is_extended: bool,
-    /// Locations of the files of weights that were written beside the model, with their bytes.
+    /// Locations and sizes of the weight files that were written beside the model.
     pub beside: Vec<(String, u64)>,
 }
 
 impl Loaded {
-    /// Writes the model into a file, in the form that its name says, as a whole or not at all.
+    /// Writes the model to a file, in the form given by its name, atomically.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the name says no form, or a file would be replaced that is not the model's own; [`Error::Model`] if
-    /// weights cannot be read, or the form cannot hold the model.
+    /// [`Error::Refused`] if the name does not determine a form, or a file would be replaced that does not belong to the model;
+    /// [`Error::Model`] if weights cannot be read, or the form cannot express the model.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let saved = self.save_with(path.as_ref(), &SaveOptions::default())?;
         if saved.is_written { Ok(()) } else { Err(Error::Model(saved.losses)) }
     }
 
-    /// The same with options. Where weights are read or moved, the model says where they are afterwards.
+    /// The same with options. If weights are read or moved, the model refers to their new locations afterwards.
     ///
     /// # Errors
     ///
@@ -118,18 +118,18 @@ impl Loaded {
         let mut reads = options.reads.clone();
         if let Some(own) = &self.file().path {
             reads.note(own);
-            // Also what stays in its files.
+            // Including files that stay in place.
             reads.note_external(&self.model, own);
         }
         let files = self.place_weights(path, form, options, &mut reads)?;
         let is_own = |path: &Path| self.file().path.as_deref().is_some_and(|own| is_same(path, own));
         let guard = Guard::new(&reads);
-        // What is the input was asked for; with it go its own weights.
+        // Replacing the input was requested, including its own weights.
         let guard = if path.is_some_and(is_own) { guard.even_read() } else { guard };
         self.write(path.map(|path| (path, guard)), out, form, &files, options.profile)
     }
 
-    /// Moves weights to where they are wanted.
+    /// Moves weights to the requested locations.
     fn place_weights(
         &mut self,
         to: Option<&Path>,
@@ -142,11 +142,11 @@ impl Loaded {
             Some(Weights::Keep) => None,
             Some(Weights::Inline) => Some(Which::All),
             Some(Weights::Sidecar | Weights::Files) if !is_text => Some(Which::All),
-            // What is external stays so, or a text could not be converted back.
+            // External weights stay external; otherwise a text could not be converted back.
             Some(Weights::Sidecar | Weights::Files) | None => Some(Which::Marked),
         };
         let own = self.file().path.clone();
-        // A text has weights of its own beside it, which may be those of another.
+        // The weights beside a text may belong to another text.
         let is_summed = options.verify_checksums || self.file().form == Form::Text;
         let model = &mut self.model;
         if let Some(which) = take {
@@ -187,7 +187,7 @@ impl Loaded {
         let shown = path.display();
         let resolved = resolve(path).map_err(|error| Error::write(&shown.to_string(), error))?;
         let Some(name) = resolved.file_name().and_then(|name| name.to_str()) else {
-            return Err(Error::Refused(format!("{shown} is no name that a model can refer to")));
+            return Err(Error::Refused(format!("{shown} is not a name that a model can refer to")));
         };
         let (data, folder) = (format!("{name}.data"), format!("{name}.weights"));
         let layout = match options.weights {
@@ -255,14 +255,14 @@ impl Loaded {
     }
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths are the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let is_same_path = matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
     let id = |path: &Path| path.metadata().ok().and_then(|metadata| crate::files::id(&metadata));
     is_same_path || id(a).is_some_and(|file| Some(file) == id(b))
 }
 
-/// A model in wire format in the form that is wanted.
+/// Converts a model from wire format to a form.
 fn document(to: Form, encoded: Vec<u8>) -> Result<Vec<u8>, FormatError> {
     match to {
         Form::Text | Form::Binary => Ok(encoded),
@@ -271,7 +271,7 @@ fn document(to: Form, encoded: Vec<u8>) -> Result<Vec<u8>, FormatError> {
     }
 }
 
-/// The model with its weights in files of other names.
+/// The model with renamed weight files.
 fn relocated(model: &Model, moved: &[Moved]) -> Model {
     let mut model = model.clone();
     moved.iter().for_each(|Moved { from, to }| relocate(&mut model, from, to));

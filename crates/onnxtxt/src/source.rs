@@ -1,4 +1,4 @@
-//! What a file is: in which form it is written, and which message it holds.
+//! Files with their form and message type.
 
 use crate::error::Error;
 use crate::loaded::Loaded;
@@ -8,7 +8,7 @@ use onnx_ir::diag::{Place, Span, code};
 use onnx_proto::{FileKind, FormatError};
 use std::path::{Path, PathBuf};
 
-/// The ways to write a model.
+/// The forms of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Form {
@@ -25,7 +25,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form that a name of a file promises.
+    /// The form for a file name.
     pub fn of_name(path: &Path) -> Option<Form> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// How names of such files end.
+    /// The file name extension.
     pub fn ending(self) -> &'static str {
         match self {
             Form::Text => "onnxtxt",
@@ -47,7 +47,7 @@ impl Form {
         }
     }
 
-    /// What people call it.
+    /// The name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Form::Text => "text",
@@ -58,19 +58,19 @@ impl Form {
     }
 }
 
-/// The content of a file, and what it is.
+/// The content of a file with its form and message type.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct File {
-    /// What to call it in findings.
+    /// The name in findings.
     pub name: String,
-    /// Where it is; `None` for what was in memory.
+    /// The path; `None` for data in memory.
     pub path: Option<PathBuf>,
-    /// Its content; mapped, if it is large.
+    /// The content; mapped, if it is large.
     pub bytes: Bytes,
-    /// How it is written.
+    /// The form.
     pub form: Form,
-    /// Which message it is.
+    /// The message type.
     pub kind: FileKind,
 }
 
@@ -88,30 +88,30 @@ impl File {
         Ok(File::new(path.display().to_string(), Some(path.to_owned()), bytes))
     }
 
-    /// A file whose content is known: by its content, then by the name of its path, is found what it is.
+    /// A file with known content: its form is detected from the content, then from the name.
     pub fn new(name: String, path: Option<PathBuf>, bytes: Bytes) -> File {
         let (form, kind) = look(&bytes, path.as_deref());
         File { name, path, bytes, form, kind }
     }
 
-    /// The model in it, as much as could be read, with everything that is wrong about the file.
+    /// The model in it, as much as could be read, with all findings.
     pub fn load(&self) -> Loaded {
         Loaded::of(self.clone())
     }
 
-    /// Whether it is a file of another kind, of which [`load`](Self::load) says what it is.
+    /// Whether it is a file of another format, which [`load`](Self::load) reports.
     pub fn is_foreign(&self) -> bool {
         onnx_proto::foreign(&self.bytes).is_some()
     }
 
-    /// The finding for a file that is something else than its name says, such as a page of a failed download.
+    /// The finding for a file that is not what its name promises, such as the HTML page of a failed download.
     pub(crate) fn foreign(&self) -> Option<Diagnostic> {
         let (what, help) = onnx_proto::foreign(&self.bytes)?;
         let message = format!("this is {what}");
         Some(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message).help(help))
     }
 
-    /// Its text, up to the first byte that is none.
+    /// The text, up to the first invalid byte.
     pub fn text(&self) -> &str {
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => text,
@@ -119,7 +119,7 @@ impl File {
         }
     }
 
-    /// Why the file is no text that can be parsed, if it is none.
+    /// The finding for a file that is not a text.
     pub fn no_text(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.foreign() {
             return Some(diagnostic);
@@ -140,16 +140,16 @@ impl File {
 pub fn undecodable(form: Form, error: &FormatError) -> Diagnostic {
     let place = error.offset.and_then(|offset| u32::try_from(offset).ok());
     let place = place.map_or(Place::Nowhere, |at| Span::at(at).into());
-    let message = format!("this {} is no model: {}", form.name(), error.message);
+    let message = format!("this {} is not a model: {}", form.name(), error.message);
     Diagnostic::new(&code::MODEL_UNDECODABLE, place, message)
 }
 
-/// How a file is written, and what it is: by its content, then by its name.
+/// Detects form and message type from the content, then from the name.
 fn look(bytes: &[u8], path: Option<&Path>) -> (Form, FileKind) {
     let named = path.and_then(Form::of_name);
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
-    // Messages begin with a small number, text with none.
+    // Messages start with a small byte, text never does.
     let looks_like_text = first.is_none_or(|byte| byte >= b' ');
     let kind = onnx_proto::sniff(bytes).filter(|_| !(looks_like_text && named == Some(Form::Text)));
     if let Some(kind) = kind {
@@ -165,14 +165,14 @@ fn look(bytes: &[u8], path: Option<&Path>) -> (Form, FileKind) {
     (form, FileKind::Model)
 }
 
-/// Whether a file begins as text does, which protobuf never does.
+/// Whether a file starts with printable characters, which protobuf never does.
 fn is_printable(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(512)];
     let is_utf8 = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
     is_utf8 && start.iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace() || byte == 0x0b)
 }
 
-/// Whether text begins with `word:` or `word {`, which ONNX text never does.
+/// Whether text starts with `word:` or `word {`, which ONNX text never does.
 fn begins_textproto(text: &[u8]) -> bool {
     let mut rest = text.trim_ascii_start();
     while let Some(comment) = rest.strip_prefix(b"#") {

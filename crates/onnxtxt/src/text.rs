@@ -1,10 +1,10 @@
-//! Models as text.
+//! Printing of models as text.
 
 use onnx_ir::{Diagnostic, Model};
 use onnx_text::{Comments, FormatOptions, RaiseOptions, Raised, format_to, raise_with};
 use std::io::{self, Write};
 
-/// A model on its way to text.
+/// A model prepared for printing.
 #[derive(Debug)]
 pub struct Text(Raised);
 
@@ -14,17 +14,17 @@ impl Text {
         Text::commented(model, options, &Comments::default())
     }
 
-    /// A text with the comments of the one that the model was read from.
+    /// The text with the comments of its original text.
     pub fn commented(model: &Model, options: &RaiseOptions, comments: &Comments) -> Text {
         Text(raise_with(model, options, comments))
     }
 
-    /// What the profile cannot say.
+    /// Losses: what the profile cannot express.
     pub fn losses(&self) -> &[Diagnostic] {
         &self.0.losses
     }
 
-    /// Whether there is a text at all.
+    /// Whether no text could be produced.
     pub fn is_lost(&self) -> bool {
         self.0.source.is_empty() && !self.0.losses.is_empty()
     }
@@ -49,7 +49,7 @@ impl Text {
     }
 }
 
-/// Lets what writes text write to what takes bytes; remembers what went wrong there.
+/// An adapter from text to byte writers, which keeps the I/O error.
 struct TextWriter<'w> {
     out: &'w mut dyn Write,
     error: Option<io::Error>,
@@ -60,7 +60,7 @@ impl<'w> TextWriter<'w> {
         TextWriter { out, error: None }
     }
 
-    /// What became of the writing.
+    /// Converts the result, with the kept error.
     fn finish(self, result: std::fmt::Result) -> io::Result<()> {
         match (result, self.error) {
             (_, Some(error)) => Err(error),

@@ -12,7 +12,7 @@ pub(super) fn output() -> Result<Output> {
     let mut files = Vec::new();
     for domain in names(FOLDER)? {
         for file in names(&format!("{FOLDER}/{domain}"))? {
-            let name = file.strip_suffix(".onnxtxt").with_context(|| format!("{file} is no ONNX text"))?;
+            let name = file.strip_suffix(".onnxtxt").with_context(|| format!("{file} is not ONNX text"))?;
             files.push((
                 if domain == "ai.onnx" { "" } else { &domain }.to_owned(),
                 name.to_owned(),

@@ -1,8 +1,8 @@
 //! The test programs of the workspace, on all cores: most have one long test, so that cargo, which runs one program after the other,
 //! leaves the other cores idle.
 //!
-//! What a program prints is shown when it ends, as a whole. What measures the whole machine or the whole process's time runs
-//! alone, at the end.
+//! The output of a program is shown as a whole when it ends. Programs that measure the whole machine or process time run alone,
+//! at the end.
 
 use crate::{dirs, process};
 use anyhow::{Context as _, Result, bail};

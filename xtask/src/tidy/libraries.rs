@@ -1,4 +1,4 @@
-//! Who may name whom: libraries have one home each, crates know only the layers below them, the IR does no IO.
+//! Allowed dependencies: each library has one home, crates use only the layers below them, the IR does no I/O.
 
 use super::Finding;
 use super::source::File;

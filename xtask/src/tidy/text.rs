@@ -1,4 +1,4 @@
-//! What no committed file of any kind may hold: paths of one machine, addresses of package registries.
+//! Contents that no committed file may have: paths of one machine, addresses of package registries.
 
 use super::Finding;
 use super::source::File;

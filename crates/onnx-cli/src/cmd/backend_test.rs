@@ -47,7 +47,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let mut cases = Vec::new();
     for folder in &args.folders {
-        ensure!(folder.is_dir(), "{} is no folder", folder.display());
+        ensure!(folder.is_dir(), "{} is not a folder", folder.display());
         let before = cases.len();
         find(folder, &mut cases).with_context(|| Unreadable::new(folder))?;
         ensure!(cases.len() > before, "there are no cases in {}", folder.display());
@@ -101,8 +101,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
 /// A time that is none or more.
 fn seconds(text: &str) -> anyhow::Result<f64> {
-    let seconds: f64 = text.parse().with_context(|| format!("`{text}` is no number"))?;
-    ensure!((0.0..=1e9).contains(&seconds), "`{text}` is no time");
+    let seconds: f64 = text.parse().with_context(|| format!("`{text}` is not a number"))?;
+    ensure!((0.0..=1e9).contains(&seconds), "`{text}` is not a time");
     Ok(seconds)
 }
 

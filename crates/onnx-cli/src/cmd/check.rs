@@ -13,7 +13,7 @@ use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
 use onnx_ops::targets::{self, Target};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
-use onnx_text::{Fixes, mend};
+use onnx_text::{Fixes, apply_fixes};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -23,9 +23,9 @@ use std::path::{Path, PathBuf};
 Examples:
   onnxtxt check model.onnx
   onnxtxt check < model.onnx                   stdin
-  onnxtxt check --fix model.onnxtxt            mend what is certain
-  onnxtxt check --fix --diff model.onnxtxt     show what would be mended
-  onnxtxt check --fix --unsafe-fixes model.onnxtxt   mend what is likely, too
+  onnxtxt check --fix model.onnxtxt            apply the safe fixes
+  onnxtxt check --fix --diff model.onnxtxt     show what would be fixed
+  onnxtxt check --fix --unsafe-fixes model.onnxtxt   apply unsafe fixes, too
   onnxtxt check --level strict --ignore G11,W06 models/
   onnxtxt check --deny warnings --format github models/
   onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
@@ -73,7 +73,7 @@ enum LevelArg {
     Spec,
     /// Operator signatures, types and shapes
     Types,
-    /// What is legal but not good style
+    /// Style findings for legal models
     Strict,
 }
 
@@ -297,7 +297,7 @@ fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
 /// A message that is neither model nor value: whether it can be read.
 pub(super) fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
     let mut found = Vec::new();
-    let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::Look::Structure, &mut |_| {});
+    let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::ScanDepth::Structure, &mut |_| {});
     if let Err(malformed) = walked {
         found.push(undecodable(Form::Binary, &malformed.into()));
     }
@@ -338,14 +338,14 @@ fn fix(
     let original = input.text().to_owned();
     let mut fixed = input;
     let wanted = if args.unsafe_fixes { Fixes::Unsafe } else { Fixes::Safe };
-    let mended = mend(&original, wanted, |text| {
+    let result = apply_fixes(&original, wanted, |text| {
         fixed.replace(text.to_owned().into());
         let (loaded, found) = findings(args, operators, &fixed);
         let is_of_reading = |d: &Diagnostic| d.is_error() && d.code.level == Level::Syntax;
         (found, !loaded.diagnostics.iter().any(is_of_reading))
     });
-    fixed.replace(mended.text.into());
-    if mended.fixed == 0 {
+    fixed.replace(result.text.into());
+    if result.fixed == 0 {
         return Ok(fixed);
     }
     if args.diff {
@@ -360,7 +360,7 @@ fn fix(
         None if fixed.name == STDIN => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
         None => bail!("{} cannot be written", fixed.name),
     }
-    session.note(&format!("fixed {} in {}", count(mended.fixed, "finding"), fixed.name));
+    session.note(&format!("fixed {} in {}", count(result.fixed, "finding"), fixed.name));
     Ok(fixed)
 }
 

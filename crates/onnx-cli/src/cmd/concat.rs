@@ -1,4 +1,4 @@
-//! `onnxtxt concat`: models one behind the other.
+//! `onnxtxt concat`: concatenates models.
 
 use crate::change::open;
 use crate::edit::{EditOut, edit};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Join models: outputs of the first become inputs of the second, and so on
 ///
 /// Without --map, outputs become the inputs of the same names. Inputs that no output becomes stay inputs of the result, and outputs
-/// that become none stay outputs. Operator sets are brought to the newest version that one of them has.
+/// that become none stay outputs. Operator sets are converted to the newest version that one of them has.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -8,7 +8,7 @@ use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use anyhow::ensure;
 use onnx_ir::Diagnostic;
-use onnx_text::render::{Of, Source};
+use onnx_text::render::{Source, SourceKind};
 use onnx_text::{FormatOptions, Parsed, format_operator_set, format_value_file};
 use serde_json::json;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
 fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) -> bool {
     let is_right = !diagnostics.iter().any(Diagnostic::is_error);
     if !is_right {
-        session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
+        session.report(&Source::new(&input.name, input.text(), SourceKind::Text), diagnostics);
     }
     is_right
 }

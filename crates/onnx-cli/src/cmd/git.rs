@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn without_block(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_inside = false;
-    // If somebody has removed the end marker, only our own lines are removed.
+    // Without the end marker, only our own lines are removed.
     let has_end = text.lines().any(|line| line == END);
     for line in text.split_inclusive('\n') {
         let bare = line.trim_end();

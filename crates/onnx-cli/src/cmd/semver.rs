@@ -4,7 +4,7 @@ use crate::input::{Input, Loaded};
 use crate::session::{Session, Status};
 use crate::{locate, output};
 use anyhow::{Context as _, ensure};
-use onnx_ir::semver::{Difference, Side, Step, Version, differences};
+use onnx_ir::semver::{Difference, Impact, Side, Version, differences};
 use onnx_proto::FileKind;
 use onnx_text::render::Position;
 use serde_json::json;
@@ -47,14 +47,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut found = differences(&old.1.model, &new.1.model);
     if found.is_empty() && differs_inside(&old.1, &new.1)? {
         let message = "the interface has not changed, but the implementation has".to_owned();
-        found.push(Difference { step: Step::Patch, message, place: None });
+        found.push(Difference { impact: Impact::Patch, message, place: None });
     }
     let version = |loaded: &Loaded| {
         let number = loaded.model.header.model_version;
         Version::of(number).with_context(|| format!("negative version {}", number.unwrap_or_default()))
     };
     let versions = (version(&old.1)?, version(&new.1)?);
-    let needed = found.iter().map(|difference| difference.step).max();
+    let needed = found.iter().map(|difference| difference.impact).max();
     let is_enough = versions.0.announces(versions.1, needed);
     let of = |side| if side == Side::Old { old } else { new };
     let places: Vec<Option<Spot>> =
@@ -119,24 +119,26 @@ struct Report<'r> {
     found: &'r [Difference],
     places: &'r [Option<Spot>],
     versions: (Version, Version),
-    needed: Option<Step>,
+    needed: Option<Impact>,
     is_enough: bool,
 }
 
 impl Report<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
-        for (Difference { step, message, .. }, place) in self.found.iter().zip(self.places) {
+        for (Difference { impact, message, .. }, place) in self.found.iter().zip(self.places) {
             let place = place.as_ref().map_or(String::new(), |place| format!("{place}: "));
-            _ = writeln!(out, "{}  {place}{message}", step.name());
+            _ = writeln!(out, "{}  {place}{message}", impact.name());
         }
         let (old, new) = self.versions;
         let verdict = match (self.needed, self.is_enough) {
             (None, true) => "nothing has changed".to_owned(),
             (None, false) => "nothing has changed, but the version decreases".to_owned(),
-            (Some(step), true) => format!("this is a {} change, and the version reflects it", step.name()),
-            (Some(step), false) => {
-                format!("this is a {} change: raise `model_version` to {}", step.name(), old.next(step))
+            (Some(impact), true) => {
+                format!("this is a {} change, and the version reflects it", impact.name())
+            }
+            (Some(impact), false) => {
+                format!("this is a {} change: raise `model_version` to {}", impact.name(), old.next(impact))
             }
         };
         _ = writeln!(out, "model_version {old} to {new}: {verdict}");
@@ -146,7 +148,7 @@ impl Report<'_> {
     fn json(&self) -> String {
         let differences = self.found.iter().zip(self.places).map(|(difference, place)| {
             let [_, new] = self.files;
-            let mut object = json!({ "step": difference.step.name(), "message": difference.message });
+            let mut object = json!({ "step": difference.impact.name(), "message": difference.message });
             // A difference in the implementation is reported for the new model.
             let file = place.as_ref().map_or(new, |place| &place.file);
             object["file"] = file.into();
@@ -162,8 +164,8 @@ impl Report<'_> {
             "files": self.files,
             "old": old.to_string(),
             "new": new.to_string(),
-            "needed": self.needed.map(Step::name),
-            "least": self.needed.map(|step| old.next(step).to_string()),
+            "needed": self.needed.map(Impact::name),
+            "least": self.needed.map(|impact| old.next(impact).to_string()),
             "enough": self.is_enough,
             "differences": differences.collect::<Vec<_>>(),
         });

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     })
 }
 
-/// What the model computes as it was.
+/// The outputs of the original model.
 struct Expected<'r> {
     ready: &'r Ready,
     executable: Executable<'r>,

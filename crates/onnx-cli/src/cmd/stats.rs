@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What the nodes are sorted by; symbols count as 64
+    /// The sort key of nodes; symbols count as 64
     #[arg(long, value_enum, value_name = "COST", default_value = "flops")]
     by: By,
     /// How many nodes, weights and results are shown; 0 is all
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     opset: OpsetArgs,
 }
 
-/// What nodes are sorted by.
+/// The sort key of nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum By {
     Macs,

@@ -45,7 +45,7 @@ pub(super) fn named(
     }
     let data = data.with_context(cannot)?;
     let name = data.name().map(|name| names[name].to_owned());
-    let value = Value::stored(data.held()).map_err(anyhow::Error::from).with_context(cannot)?;
+    let value = Value::stored(data.data_ref()).map_err(anyhow::Error::from).with_context(cannot)?;
     Ok((value, name))
 }
 

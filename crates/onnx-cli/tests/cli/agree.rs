@@ -1,4 +1,4 @@
-//! What `info` and `check` say of the same files.
+//! Compares `info` and `check` on the same files.
 
 use crate::onnxtxt;
 use conformance::corpus::{folder, left_out};

@@ -81,7 +81,7 @@ fn real_models_compute_what_they_should() {
 const OTHERWISE: &[(&str, &str)] = &[
     (
         "asr_pre_gigaam_v3",
-        "the STFT of ONNX Runtime is off by 1e-4 where the frame is no power of 2; ours is not",
+        "the STFT of ONNX Runtime is off by 1e-4 where the frame is not a power of 2; ours is not",
     ),
     (
         "isnet_int8",

@@ -32,7 +32,7 @@ fn compared(changes: &[(&str, &str)], arguments: &[&str], code: i32) -> String {
 #[test]
 fn equal_models_are_silent() {
     assert_eq!(compared(&[], &[], 0), "");
-    // Another layout, a comment and another order of attributes are no difference.
+    // Layout, comments and the order of attributes do not count.
     assert_eq!(compared(&[("    h = ", "  # half\n  h = ")], &[], 0), "");
 }
 

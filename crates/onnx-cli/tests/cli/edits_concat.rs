@@ -1,4 +1,4 @@
-//! `concat`: models one behind the other.
+//! `concat`: concatenates models.
 
 use crate::{Folder, binary};
 

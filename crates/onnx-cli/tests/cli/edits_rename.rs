@@ -30,7 +30,8 @@ fn a_collision_is_an_error_with_both_places() {
     let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes())]);
     let done = folder.run(&["--format", "json", "rename", "m.onnxtxt", "x=y"]).expect(1);
     assert!(done.stderr.contains("`x` and `y` would both be named `y`"), "{}", done.stderr);
-    assert!(done.stderr.contains("`x` is here") && done.stderr.contains("`y` is here"), "{}", done.stderr);
+    assert!(done.stderr.contains("`x` becomes `y`"), "{}", done.stderr);
+    assert!(done.stderr.contains("`y` keeps its name"), "{}", done.stderr);
     let done = folder.run(&["rename", "m.onnxtxt", "layer2=z"]).expect(1);
     assert!(done.stderr.contains("did you mean `layer1`?"), "{}", done.stderr);
     folder.run(&["rename", "m.onnxtxt", "/(/=z"]).expect(2);

@@ -1,4 +1,4 @@
-//! Weights in files: only those below the model's folder are read, and what is wrong with them is told.
+//! Weights in files: only those below the model's folder are read, and problems are reported.
 
 use crate::{Folder, SOUND};
 
@@ -21,7 +21,7 @@ fn codes(folder: &Folder, entries: &str) -> (Vec<String>, i32) {
 fn what_is_wrong_with_files_is_found() {
     let folder = Folder::new(&[("w.bin", &[0, 0, 128, 63, 0, 0, 0, 64]), ("short.bin", &[0; 4])]);
     std::fs::create_dir(folder.path("folder")).unwrap();
-    // SHA-1 of w.bin, and of nothing.
+    // SHA-1 of w.bin, and of the empty string.
     let good = "\"checksum\": \"7f6e1d7de3ab2d47658382fc453ea1e6b73e05b1\"";
     let bad = "\"checksum\": \"da39a3ee5e6b4b0d3255bfef95601890afd80709\"";
     assert_eq!(codes(&folder, "\"location\": \"w.bin\""), (vec![], 0));

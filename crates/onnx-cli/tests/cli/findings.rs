@@ -234,8 +234,8 @@ fn lints_are_on_the_level_strict_in_every_form() {
     assert_eq!(replacements.as_array().map(Vec::len), Some(2));
     folder.run(&["check", "--level", "strict", "--deny", "W1201", "m.onnxtxt"]).expect(1);
     folder.run(&["check", "--level", "strict", "--deny", "W1201", "--fix", "m.onnxtxt"]).expect(0);
-    let mended = IDLE.replace("   u = Identity(t)\n", "").replace("Relu(u)", "Relu(t)");
-    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), mended);
+    let fixed = IDLE.replace("   u = Identity(t)\n", "").replace("Relu(u)", "Relu(t)");
+    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), fixed);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn findings_are_on_stdout_and_how_many_there_are_is_on_stderr() {
         assert!(quiet.text().contains("E0203") && quiet.stderr.is_empty(), "{form}");
     }
     assert_eq!(folder.run(&["check", "s.onnxtxt"]).expect(0).stderr, "no findings in 1 file\n");
-    // What is fixed on stdin goes to stdout, so findings do not.
+    // A fixed text on stdin goes to stdout, so findings do not.
     let fixed = folder.run_with(&["check", "--fix", "--unsafe-fixes", "-"], MISTAKE.as_bytes()).expect(0);
     assert!(fixed.text().contains("Add(x, x)"), "{}", fixed.text());
 }
@@ -348,7 +348,7 @@ fn what_is_not_shown_is_counted() {
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
     let done = folder.run(&["check", "--format", "short", "m.onnxtxt"]).expect(1);
     assert_eq!((done.text().lines().count(), &done.stderr[..]), (101, "150 errors in 1 file\n"));
-    // Where they go on.
+    // The end of the output.
     let last = done.text().lines().last().unwrap();
     assert_eq!(last, "m.onnxtxt:105:16: error[E0203]: 50 more findings of this kind");
     let info = folder.run(&["info", "m.onnxtxt"]).expect(0);

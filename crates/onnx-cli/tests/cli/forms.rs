@@ -117,7 +117,7 @@ fn values_in_files_of_their_own_have_every_form() {
         assert_eq!(found.text().trim_end(), format!("{name}:{place}: {message}"));
         folder.run(&["check", "--level", "syntax", name]).expect(0);
     }
-    // What is neither model nor value has no text.
+    // A file that is neither model nor value has no text.
     let function = b"\x0a\x01f\x22\x01x\x2a\x01y\x52\x01l";
     folder.write("f.pb", function);
     let info = folder.run(&["info", "f.pb"]).expect(0);

@@ -30,7 +30,7 @@ impl Repository {
     fn command(&self, program: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new(program);
         command.current_dir(self.0.path("")).args(arguments);
-        // Settings of whoever runs the tests have no part in them.
+        // The user's own settings must not affect the tests.
         command.env("GIT_CONFIG_GLOBAL", self.0.path("global")).env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("HOME", self.0.path("")).env("XDG_CONFIG_HOME", self.0.path("xdg"));
         command.env("GIT_PAGER", "cat").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");

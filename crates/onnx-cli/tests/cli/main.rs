@@ -46,7 +46,7 @@ pub(crate) const SOUND: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
 /// A model that can be read and has an error.
 pub(crate) const UNDEFINED: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
     g (float[N] x) => (float[N] y)\n{\n    y = Relu(imgae)\n}\n";
-/// A text with a mistake that can be mended.
+/// A text with a fixable mistake.
 pub(crate) const MISTAKE: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
     g (float[N] x) => (float[N] y)\n{\n    y = Add(x x)\n}\n";
 
@@ -113,7 +113,7 @@ pub(crate) fn onnxtxt() -> Command {
     command
 }
 
-/// What the program did.
+/// The outcome of the program.
 pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,

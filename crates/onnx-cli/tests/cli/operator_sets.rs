@@ -46,7 +46,7 @@ fn info_says_what_is_in_it() {
     }
 }
 
-/// What is wrong has its place in the text, or in the text that a file would be printed as.
+/// A finding has its place in the text, or in the printed form of a file.
 #[test]
 fn findings_have_places() {
     let wrong = SET.replace("(T... y)", "(U... y)");

@@ -98,7 +98,7 @@ fn the_operators_are_written_as_documents() {
     let set = String::from_utf8(folder.read("sets/ai.onnx.ml.onnxtxt")).unwrap();
     assert!(set.contains("operator Scaler"), "{set}");
     folder.run(&["check", "sets/ai.onnx.onnxtxt", "sets/com.microsoft.onnxtxt"]).expect(0);
-    // What is written describes the operators as the program has them, in every form.
+    // The exported file describes the operators as the program knows them, in every form.
     folder.run(&["ops", "--export", "ml.onnx", "--domain", "ai.onnx.ml", "--version", "3"]).expect(0);
     assert!(folder.read("ml.onnx").windows(9).any(|bytes| bytes == b"ONNXOPSET"));
     let done = folder.run(&["ops", "--export", "-", "--domain", "ai.onnx.ml", "--version", "3"]).expect(0);

@@ -1,4 +1,4 @@
-//! What README.md shows is what happens, and the examples are in order.
+//! The commands in README.md have the output that it shows, and the examples are valid.
 
 use crate::Folder;
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ bytes are what `onnxtxt lower --emit stats` counts: what loops repeat once.
 | --- | --: | --: | --: | --: | --: | --: | --: |
 ";
 
-/// What is counted, in the order of the columns.
+/// The counts, in the order of the columns.
 const COUNTS: [&str; 5] = ["kernels", "other nodes", "operations", "bytes moved", "arena bytes"];
 
 /// Writes the table of what `tests/python/runtimes.py` says into the folder of reports, which lies beside the corpus.
@@ -43,7 +43,7 @@ fn line(model: &Value) -> String {
     format!("| {name} | {difference} | {allowed} | {} |\n", counts.join(" | "))
 }
 
-/// Why there are no figures.
+/// The reason for missing figures.
 fn reason(model: &Value) -> Option<String> {
     let text = |key: &str| model[key].as_str().map(str::to_owned);
     let slow = model["slow"].as_f64().map(|seconds| format!("takes more than {seconds} s"));

@@ -1,4 +1,4 @@
-//! Running models: inputs from files, outputs to files, and what is told when it does not go well.
+//! Running models: inputs from files, outputs to files, and failures.
 
 use crate::{Folder, SOUND};
 
@@ -155,7 +155,7 @@ fn sparse_initializers_come_out_of_the_memory_of_the_run() {
     assert!(found.contains("initializer `x`: an index of a sparse tensor lies outside of it"), "{found}");
 }
 
-/// Whatever the body takes: nothing but the number of iterations ends these loops.
+/// For any body: only the number of iterations ends these loops.
 #[test]
 fn a_loop_that_is_certain_to_take_too_long_does_not_begin() {
     let text = |condition: &str| {
@@ -352,7 +352,7 @@ fn extents_are_solved_and_contradictions_refused() {
     assert!(said(&["-D", "B=1", "-D", "B=2"], 2).contains("contradicts"));
     assert!(said(&["--shape", "q=4,3"], 2).contains("has size 3, but the type of the input has 2"));
     assert!(said(&["--shape", "x=2,3", "-D", "B=3"], 2).contains("contradicts"));
-    // What is contradicted is what says something of the same symbols, once; a shape may not be given twice.
+    // Contradictions about the same symbols are reported once; a shape may not be given twice.
     let wrong = said(&["-D", "M=1", "--shape", "q=4,2", "-D", "B=2", "--shape", "z=5,1"], 2);
     assert_eq!(wrong, "error: --shape z=5,1 contradicts -D B=2: `B*2` is 4\n");
     let wrong = said(&["--shape", "q=4,2", "--shape", "q=5,2"], 2);

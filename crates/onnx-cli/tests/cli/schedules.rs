@@ -13,7 +13,7 @@ fn folder() -> (Folder, String) {
     (folder, text)
 }
 
-/// What `run` says of a schedule that has been changed.
+/// The output of `run` for a changed schedule.
 fn run(change: impl Fn(&str) -> String) -> (i32, String) {
     let (folder, text) = folder();
     let changed = change(&text);

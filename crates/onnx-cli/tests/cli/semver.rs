@@ -113,7 +113,7 @@ fn json_and_binary_models() {
     assert_eq!(report["differences"].as_array().unwrap().len(), 2);
     let moved = &report["differences"][1];
     assert!(moved["place"].as_str().unwrap().starts_with("a.onnx:") && moved["line"].is_number(), "{report}");
-    // What is different inside has no line, and a file all the same.
+    // An internal change has no line, but a file.
     folder.write("c.onnxtxt", OLD.replace("Add", "Sub").as_bytes());
     let done = folder.run(&["semver", "--format", "json", "a.onnx", "c.onnxtxt"]).expect(1);
     let report: Value = serde_json::from_str(done.text()).unwrap();

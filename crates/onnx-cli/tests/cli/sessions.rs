@@ -46,7 +46,7 @@ fn exit_codes_are_0_done_1_findings_2_usage() {
         let done = folder.run(arguments);
         assert_eq!(done.code, code, "{arguments:?}: {}", done.stderr);
     }
-    // What cannot be read is not written.
+    // An unreadable part is not written.
     assert!(!folder.names().iter().any(|name| name == "mistake.onnx"));
 }
 

@@ -130,7 +130,7 @@ fn a_text_with_the_weights_of_another_is_refused() {
     assert!(!folder.path("back.onnx").exists());
 }
 
-/// Whatever two programs do at the same time: a text and weights that belong to it.
+/// For any two concurrent programs: a text and weights that belong to it.
 #[test]
 fn two_programs_that_write_the_same_text_leave_one_of_the_two() {
     let folder = two_models();
@@ -165,7 +165,7 @@ fn new_files_are_no_more_readable_than_what_was_read() {
         (mode("a.onnxtxt"), mode("a.onnxtxt.data"), mode("f.onnx.weights/0.bin")),
         (0o600, 0o600, 0o600)
     );
-    // What the weights are in counts too.
+    // The files of weights count too.
     set("a.onnxtxt", 0o644);
     folder.run(&["convert", "a.onnxtxt", "-o", "back.onnx"]).expect(0);
     assert_eq!(mode("back.onnx"), 0o600);

@@ -1,4 +1,4 @@
-//! What is left behind by a program that is ended.
+//! The files that a terminated program leaves.
 
 use crate::{Folder, binary, long_model, weighty};
 use std::process::{Command, Stdio};

@@ -27,7 +27,7 @@ fn a_dash_is_stdin_and_stdout() {
 #[test]
 fn findings_are_on_stderr_where_a_command_has_another_result() {
     let folder = Folder::new(&[("m.onnxtxt", MISTAKE.as_bytes())]);
-    // What could be read is printed, and the mistake is told.
+    // The readable part is printed, and the mistake is reported.
     let done = folder.run(&["print", "m.onnxtxt"]).expect(1);
     assert!(done.text().contains("Add(x, x)") && done.stderr.contains("E0102"));
 }

@@ -1,4 +1,4 @@
-//! What a model says does not become commands: of a terminal, of a CI system, or of whoever trusts what is seen.
+//! Texts in a model do not become commands to a terminal or a CI system, and do not deceive readers.
 
 use crate::{Done, Folder};
 

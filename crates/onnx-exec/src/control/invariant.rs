@@ -1,23 +1,24 @@
-//! Values that loops carry without changing them.
+//! Loop-invariant values.
 //!
-//! Exporters carry the weights of a recurrent cell through the loop that runs it. What the body gives back as it has got it is the
-//! value from before the loop in every iteration, so that the nodes of the body read that:
+//! Exporters carry the weights of a recurrent cell through the loop that runs it. A value that the body returns unchanged is the
+//! initial value in every iteration, so the nodes of the body are changed to read the initial value:
 //!
 //! ```text
 //! w, x = Loop(n, , w0, x0) { (i, c, w, x) => (c, w, y) { y = MatMul(x, w) } }          before
 //! w, x = Loop(n, , w0, x0) { (i, c, w, x) => (c, w, y) { y = MatMul(x, w0) } }         after
 //! ```
-//! So weights are constants in plans of bodies, and are packed once.
+//! So weights are constants in the plans of bodies and are packed once.
 
 use super::Kind;
 use foldhash::HashMap;
 use onnx_ir::{AttrValue, BodyId, GraphId, Model, NodeId, ValueDef, ValueId, normalize_domain};
 
-/// Lets the nodes of loop bodies read what does not change from before the loop.
+/// Replaces loop-invariant inputs of loop bodies by their initial values.
 pub(crate) fn hoist(model: &mut Model, body: BodyId) {
     let mut outer: HashMap<ValueId, ValueId> = HashMap::default();
     let b = &model.bodies[body];
-    // Nested graphs come behind those around them, so that what goes through several loops comes from before the first.
+    // Nested graphs have higher ids than the graphs that enclose them, so a value that is carried through several loops is
+    // replaced by its initial value before the outermost one.
     for (_, graph) in b.graphs.iter() {
         for &node in &graph.nodes {
             let n = &b.nodes[node];
@@ -41,7 +42,7 @@ pub(crate) fn hoist(model: &mut Model, body: BodyId) {
     }
 }
 
-/// The graph that a loop runs.
+/// The body of a loop.
 fn body_of(model: &Model, body: BodyId, node: NodeId) -> Option<GraphId> {
     attribute(model, body, node, "body", |value| match value {
         AttrValue::Graph(graph) => Some(*graph),
@@ -49,7 +50,7 @@ fn body_of(model: &Model, body: BodyId, node: NodeId) -> Option<GraphId> {
     })
 }
 
-/// What an attribute of a node says, if it is of the type that it should be.
+/// The value of an attribute of a node, if it has the expected type.
 fn attribute<T>(
     model: &Model,
     body: BodyId,
@@ -61,7 +62,7 @@ fn attribute<T>(
     attrs.iter().find(|attr| model.text(attr.name) == name)?.values.first().and_then(read)
 }
 
-/// The inputs of a body that a loop carries, each with what it is at first and what the body gives for the next time.
+/// The carried inputs of a body, each with its initial value and the output of the body for the next iteration.
 fn carried(
     model: &Model,
     body: BodyId,
@@ -71,10 +72,11 @@ fn carried(
 ) -> Vec<(ValueId, ValueId, ValueId)> {
     let b = &model.bodies[body];
     let (inputs, graph) = (&b.nodes[node].inputs, &b.graphs[inner]);
-    // Where the first of them is among the inputs of the node and of the body, and the outputs of the body; how many there are.
+    // Index of the first carried value among the inputs of the node and of the body, its index among the outputs of the body, and
+    // the number of carried values.
     let (first, of_results, count) = match kind {
         Kind::Loop => (2, 1, usize::MAX),
-        // Before version 9, states have an axis of batches, and the node an input more.
+        // Before version 9, states have a batch axis and the node has one more input.
         Kind::Scan if inputs.len() == graph.inputs.len() => {
             let scanned = attribute(model, body, node, "num_scan_inputs", |value| match value {
                 AttrValue::Int(count) => usize::try_from(*count).ok(),
@@ -90,10 +92,10 @@ fn carried(
     all.filter_map(|(given, (input, result))| Some((input.value?, (*given)?, result.value?))).collect()
 }
 
-/// Whether a result of a body is one of its inputs, as it was.
+/// Whether an output of a body is one of its inputs, unchanged.
 fn passes(model: &Model, body: BodyId, input: ValueId, mut result: ValueId) -> bool {
     let b = &model.bodies[body];
-    // Nodes that form a circle are found when they are run.
+    // The bound ends the walk in a cycle of nodes, which the run reports.
     for _ in 0..=b.nodes.len() {
         if result == input {
             return true;

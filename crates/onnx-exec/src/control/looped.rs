@@ -1,7 +1,7 @@
-//! Loop: the body again and again, with what the last time left.
+//! The `Loop` operator.
 
 use super::stack::Stack;
-use super::{Site, number, truth};
+use super::{ControlNode, number, truth};
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -9,10 +9,10 @@ use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, ValueDef};
 
-/// The inputs of the body before those that the loop carries: the number of the iteration and the condition.
+/// The number of inputs of the body before the carried ones: the iteration number and the condition.
 const BEFORE: usize = 2;
 
-pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let graph = site.graph(run, 0)?;
     let mut inputs = run.inputs(site.node)?.into_iter();
     let (most, condition) = (inputs.next().flatten(), inputs.next().flatten());
@@ -68,14 +68,13 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<D
     Ok(carried)
 }
 
-/// Whether the condition that a body gives is always the one that it is given, or a constant that is true: only the number of
-/// iterations ends such a loop.
+/// Whether the body returns its condition unchanged or a constant true: then only the trip count ends the loop.
 fn is_endless(run: &Run<'_, '_>, graph: GraphId) -> bool {
     let executable = run.executable;
     let body = executable.body();
     let condition = body.graphs[graph].inputs.get(1).and_then(|port| port.value);
     let mut given = body.graphs[graph].outputs.first().and_then(|port| port.value);
-    // Nodes that form a circle are found when they are run.
+    // The bound ends the walk in a cycle of nodes, which the run reports.
     for _ in 0..=body.nodes.len() {
         let Some(value) = given else { return false };
         if Some(value) == condition {
@@ -96,7 +95,7 @@ fn is_endless(run: &Run<'_, '_>, graph: GraphId) -> bool {
     false
 }
 
-/// How often, at most.
+/// The trip count.
 fn trips(value: &Value) -> Result<usize, Failure> {
     match value.tensor()?.ints()?[..] {
         [n] => Ok(usize::try_from(n).unwrap_or(0)),

@@ -1,7 +1,6 @@
-//! Operators that run graphs: If, Loop, Scan, SequenceMap.
+//! Control flow operators: If, Loop, Scan, SequenceMap.
 //!
-//! A graph that an attribute holds reads the values around it under their own ids, so running one is running its nodes
-//! with its inputs set.
+//! A subgraph reads values of enclosing graphs by their own ids, so running it means setting its inputs and running its nodes.
 
 mod invariant;
 mod looped;
@@ -20,7 +19,7 @@ use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, NodeId};
 use onnx_ops::schema::{Lookup, Schema};
 
-/// An operator that runs graphs.
+/// An operator that runs subgraphs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     If,
@@ -29,11 +28,11 @@ pub(crate) enum Kind {
     SequenceMap,
 }
 
-/// What a node does that runs graphs.
+/// A control flow node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Control {
     kind: Kind,
-    /// The body, or the branches: what is run where the condition is true, and where it is not.
+    /// The body, or the branches: first `then`, second `else`.
     graphs: [Option<GraphId>; 2],
 }
 
@@ -48,7 +47,7 @@ impl Kind {
         })
     }
 
-    /// The names of the attributes that hold its graphs.
+    /// The names of the attributes that hold its subgraphs.
     fn graphs(self) -> &'static [&'static str] {
         match self {
             Kind::If => &["then_branch", "else_branch"],
@@ -64,7 +63,7 @@ impl Control {
     }
 
     pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Results, Box<Diagnostic>> {
-        let site = Site { node, control: self };
+        let site = ControlNode { node, control: self };
         match self.kind {
             Kind::If => branch(run, site),
             Kind::Loop => looped::run(run, site).map(Results::from_vec),
@@ -74,15 +73,15 @@ impl Control {
     }
 }
 
-/// A node that runs graphs.
+/// The control flow node that is being run.
 #[derive(Clone, Copy)]
-struct Site {
+struct ControlNode {
     node: NodeId,
     control: Control,
 }
 
-impl Site {
-    /// Makes a finding about the node of a reason.
+impl ControlNode {
+    /// Converts a failure to a diagnostic about the node.
     fn told<T>(self, run: &Run<'_, '_>, result: Result<T, Failure>) -> Result<T, Box<Diagnostic>> {
         result.map_err(|why| run.failed(self.node, why.code(), &why.to_string()))
     }
@@ -98,7 +97,7 @@ impl Site {
         Ok(Attributes { model: executable.model(), body: executable.body(), node: n, schema })
     }
 
-    /// One of the graphs of the node.
+    /// One of the subgraphs of the node.
     fn graph(self, run: &Run<'_, '_>, at: usize) -> Result<GraphId, Box<Diagnostic>> {
         self.control.graphs[at].ok_or_else(|| {
             let name = self.control.kind.graphs().get(at).copied().unwrap_or("body");
@@ -123,15 +122,16 @@ fn truth(value: &Value) -> Result<bool, Failure> {
     }
 }
 
-fn branch(run: &mut Run<'_, '_>, site: Site) -> Result<Results, Box<Diagnostic>> {
+fn branch(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Results, Box<Diagnostic>> {
     let condition = site.told(run, truth(site.input(run, 0)?))?;
     let graph = site.graph(run, usize::from(!condition))?;
     run.enter(graph)?;
     run.outputs(graph)
 }
 
-/// The body for each element of the first sequence; further sequences go along with it, tensors are the same each time.
-fn map(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+/// `SequenceMap`: runs the body for each element of the first sequence. Other sequences are iterated in parallel; tensors are
+/// passed unchanged.
+fn map(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let graph = site.graph(run, 0)?;
     let inputs: Vec<Value> = run.inputs(site.node)?.into_iter().flatten().collect();
     let Some(first) = inputs.first() else {
@@ -161,7 +161,7 @@ fn map(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>>
     Ok(results.into_iter().map(Value::list).collect())
 }
 
-/// A scalar of 64 bits.
+/// An `int64` scalar.
 fn number(n: usize) -> Result<Value, Failure> {
     Ok(Value::Tensor(Tensor::scalar(i64::try_from(n).unwrap_or(i64::MAX))?))
 }

@@ -1,9 +1,9 @@
-//! Scan: the body once for each slice of some tensors, with a state that goes along.
+//! The `Scan` operator: runs the body for each slice of the scanned tensors and carries a state.
 //!
-//! Version 8 has a batch axis in front of everything and lengths of the sequences in it, behind which what is collected is zero;
-//! from version 9 on each scanned tensor has an axis and a direction.
+//! Version 8 has a leading batch axis and a length for each sequence; results beyond the length are zero. Since version 9 each
+//! scanned tensor has an axis and a direction.
 
-use super::Site;
+use super::ControlNode;
 use super::stack::{Stack, none, slice, stack};
 use crate::failure::Failure;
 use crate::kernels::resolve_axis;
@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 
-pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let mut inputs = run.inputs(site.node)?;
     let attrs = site.attrs(run)?;
     let is_batched = attrs.schema.since < 9;
@@ -40,7 +40,7 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<D
     if !is_batched {
         return scan(run, site, &inputs, &course, None);
     }
-    // Each member of the batch is scanned alone, and all are put together again.
+    // Each batch member is scanned alone; the results are stacked.
     let batch = match inputs.first().map(Value::tensor) {
         Some(Ok(first)) => first.dims().first().copied().unwrap_or(0),
         Some(Err(_)) | None => 0,
@@ -62,20 +62,20 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<D
     site.told(run, stacked.collect())
 }
 
-/// How tensors are gone through.
+/// The axes and directions of a scan.
 struct Course<'a> {
-    /// So many inputs are states; the others have slices.
+    /// The number of states; the other inputs are scanned.
     states: usize,
     axes: Vec<i64>,
     backward: Vec<bool>,
-    /// Along which axis an output is collected, and whether backward.
+    /// The axis along which an output is collected, and whether backward.
     out: &'a dyn Fn(usize) -> (i64, bool),
 }
 
-/// `steps` is how many slices are gone through, if not all.
+/// `steps` is the number of slices to process, at most all.
 fn scan(
     run: &mut Run<'_, '_>,
-    site: Site,
+    site: ControlNode,
     inputs: &[Value],
     course: &Course<'_>,
     steps: Option<i64>,
@@ -107,7 +107,7 @@ fn scan(
     };
     let executable = run.executable;
     let ports = executable.body().graphs[graph].outputs.get(states..).unwrap_or_default();
-    // What is gone through whole, the stacks have as many slices of.
+    // If all slices are processed, each output has as many slices.
     let is_whole = steps == length;
     let new = |(i, _)| {
         let (axis, is_reversed) = out(i);

@@ -1,4 +1,4 @@
-//! Tensors of equal shape as slices of one, and back.
+//! Stacks tensors of equal shape along a new axis, and slices them again.
 
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings};
@@ -7,39 +7,39 @@ use crate::tensor::{Dims, Tensor};
 use crate::value::Value;
 use onnx_ir::{DimValue, ElemType, Port, TypeKind};
 
-/// Tensors of equal shape that become one along a new axis, while they are computed one after the other.
+/// Collects tensors of equal shape, one after the other, into one tensor with a new axis.
 pub(super) struct Stack {
     axis: i64,
     is_reversed: bool,
-    /// How many slices there will be at most.
+    /// The most slices that can follow.
     most: Option<usize>,
     so_far: SoFar,
 }
 
 enum SoFar {
     Nothing,
-    /// The result itself, whose first so many slices are there; those of the other end if they are reversed.
+    /// The result, with this many slices written at its start, or at its end if reversed.
     Rows(Tensor, usize),
-    /// Each of them, where they do not lie one behind the other in the result, or are strings.
+    /// Separate slices, for strings and for results in which a slice is not contiguous.
     Slices(List<Value>),
 }
 
-/// A result of so many bytes is made whole at once if the number of its slices is known; larger ones grow, since a loop may end
-/// before.
+/// Results up to this size are allocated at once if the number of slices is known; larger ones grow, because a loop may end
+/// earlier.
 const AT_ONCE: usize = 1 << 20;
 
 impl Stack {
-    /// Of at most so many slices, along a first axis.
+    /// At most `most` slices, stacked along a first axis.
     pub(super) fn of_at_most(most: Option<usize>) -> Stack {
         Stack { axis: 0, is_reversed: false, most, so_far: SoFar::Nothing }
     }
 
-    /// Of just so many slices, the last first if `is_reversed`.
+    /// Exactly `count` slices, in reverse order if `is_reversed`.
     pub(super) fn of(count: usize, axis: i64, is_reversed: bool) -> Stack {
         Stack { axis, is_reversed, most: Some(count), so_far: SoFar::Nothing }
     }
 
-    /// Of slices that are all kept until the end.
+    /// Slices that are kept separate until the end.
     pub(super) fn listed(axis: i64, is_reversed: bool) -> Stack {
         Stack { axis, is_reversed, most: None, so_far: SoFar::Slices(List::new()) }
     }
@@ -85,7 +85,7 @@ impl Stack {
         }
     }
 
-    /// The slices, where each of them is kept.
+    /// The slices, if they are kept separate.
     pub(super) fn slices(&self) -> &[Value] {
         match &self.so_far {
             SoFar::Slices(all) => all,
@@ -93,7 +93,7 @@ impl Stack {
         }
     }
 
-    /// Repeats a slice until there are so many, where each of them is kept.
+    /// Repeats a slice until there are `count`, if slices are kept separate.
     pub(super) fn fill_up(&mut self, count: usize, with: Value) -> Result<(), Failure> {
         match &mut self.so_far {
             SoFar::Slices(all) => all.resize(count, with),
@@ -101,7 +101,7 @@ impl Stack {
         }
     }
 
-    /// All slices. Of none, type and shape are those that the output of the body declares.
+    /// The stacked slices. Without slices, type and shape are those that the output of the body declares.
     pub(super) fn finish(self, run: &Run<'_, '_>, port: &Port) -> Result<Tensor, Failure> {
         match self.so_far {
             SoFar::Nothing => stack(run, &[], self.axis, self.is_reversed, port),
@@ -119,10 +119,10 @@ impl Stack {
     }
 }
 
-/// The slices that there is room for at first, where it is not known how many come.
+/// The capacity in slices at first, if their number is unknown.
 const FIRST: usize = 16;
 
-/// Memory for so many tensors like this one.
+/// Memory for `count` tensors of the type and shape of a slice.
 fn rows_of(run: &Run<'_, '_>, slice: &Tensor, count: usize) -> Result<Tensor, Failure> {
     let mut dims = Dims::from_slice(slice.dims());
     dims.insert(0, count);
@@ -133,8 +133,8 @@ fn differ(first: &[usize], other: &[usize]) -> Failure {
     Failure::new(format!("one iteration gives a tensor of shape {first:?}, another one of {other:?}"))
 }
 
-/// Puts tensors behind one another along a new axis, the last first if `is_reversed`. Of none, type and shape are those
-/// that the output of the body declares, with 0 for what it leaves open.
+/// Stacks tensors along a new axis, in reverse order if `is_reversed`. Without tensors, type and shape are those that the output
+/// of the body declares, with size 0 for unknown dimensions.
 pub(super) fn stack(
     run: &Run<'_, '_>,
     slices: &[Value],
@@ -178,7 +178,7 @@ pub(super) fn stack(
     Ok(stacked)
 }
 
-/// Zeros, as many as there are in each of these tensors; of none, as many as the output of the body declares.
+/// Zeros in the shape of a slice; without slices, in the shape that the output of the body declares.
 pub(super) fn none(run: &Run<'_, '_>, slices: &[Value], port: &Port) -> Result<Tensor, Failure> {
     match slices.first() {
         Some(first) => Tensor::zeros(first.tensor()?.elem(), first.tensor()?.dims()),
@@ -189,7 +189,7 @@ pub(super) fn none(run: &Run<'_, '_>, slices: &[Value], port: &Port) -> Result<T
     }
 }
 
-/// One slice of a tensor along an axis.
+/// Slice `i` of a tensor along an axis.
 pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Failure> {
     let mut dims = Dims::from_slice(tensor.dims());
     if axis >= dims.len() || i >= dims[axis] {
@@ -198,7 +198,7 @@ pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Fa
     let n = dims.remove(axis);
     let inner: usize = dims[axis..].iter().product();
     let outer: usize = dims[..axis].iter().product();
-    // What lies in a row is read where it is.
+    // A contiguous slice shares the memory of the tensor.
     if outer == 1
         && let Some(part) = tensor.part(i * inner, &dims)
     {
@@ -207,7 +207,7 @@ pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Fa
     tensor.picked_runs(&dims, (0..outer).map(|o| (o * n + i) * inner), inner)
 }
 
-/// Where the new axis comes.
+/// The index of the new axis.
 fn place(axis: i64, rank: usize) -> Result<usize, Failure> {
     crate::kernels::resolve_axis(axis, rank + 1)
 }

@@ -1,16 +1,16 @@
-//! Arithmetic in the type of the elements, for kernels that must not leave it: sums of 64-bit integers, which wrap.
+//! Arithmetic in the element type, for kernels that must not convert: sums of 64-bit integers, which wrap around.
 
 use half::{bf16, f16};
 
-/// Elements that can be added, multiplied and compared in their own type.
+/// Elements that are added, multiplied and compared in their own type.
 pub(super) trait Arithmetic: bytemuck::Pod {
     const ZERO: Self;
     const ONE: Self;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// The smaller one; of a number and no number, no number.
+    /// The smaller one; NaN if one is NaN.
     fn least(self, other: Self) -> Self;
-    /// The larger one; of a number and no number, no number.
+    /// The larger one; NaN if one is NaN.
     fn most(self, other: Self) -> Self;
 }
 
@@ -59,7 +59,7 @@ macro_rules! floats {
 macro_rules! complexes {
     ($($ty:ty)*) => {
         $(
-            /// Real and imaginary part; ordered by the first, then by the second.
+            /// Complex numbers, ordered by the real part, then by the imaginary part.
             impl Arithmetic for [$ty; 2] {
                 const ZERO: Self = [0.0, 0.0];
                 const ONE: Self = [1.0, 0.0];
@@ -85,7 +85,7 @@ integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
 floats! { f32, 0.0, 1.0; f64, 0.0, 1.0; f16, f16::ZERO, f16::ONE; bf16, bf16::ZERO, bf16::ONE; }
 complexes! { f32 f64 }
 
-/// A boolean: a sum is an or, a product an and.
+/// Booleans: a sum is an or, a product an and.
 impl Arithmetic for [u8; 1] {
     const ZERO: Self = [0];
     const ONE: Self = [1];
@@ -103,7 +103,7 @@ impl Arithmetic for [u8; 1] {
     }
 }
 
-/// Calls a function that is generic over [`Arithmetic`] for the elements of a type.
+/// Calls a function that is generic over [`Arithmetic`] for an element type.
 macro_rules! for_elements {
     ($elem:expr, $function:ident($($argument:expr),*)) => {{
         use onnx_ir::ElemType as E;

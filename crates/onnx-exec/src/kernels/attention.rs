@@ -1,9 +1,9 @@
-//! Attention and MultiHeadAttention of long sequences.
+//! Attention and MultiHeadAttention for long sequences.
 //!
-//! These operators have function bodies, which are formulas: of short sequences, they are fused with what is around them. Where
-//! queries times keys are many, all products in memory take longer than what is gained by that, and nodes are run as a whole
-//! here, block by block of keys. What this does not know (windows, lengths, caches that change) stays with the body, which is also
-//! what tests hold it against.
+//! These operators have function bodies; for short sequences the formulas are fused with their neighbours. For long ones,
+//! materializing all products of queries and keys costs more than fusion gains, so nodes run here as a whole, block by block of
+//! keys. Variants that are not supported here (windows, lengths, updated caches) use the body, which is also the reference in
+//! tests.
 
 use super::contributed::{Look, Memory};
 use super::real::Real;
@@ -16,13 +16,13 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use std::ops::Range;
 
-/// Products of queries and keys of a head for which it is worth it: the formulas are measured to be faster below.
+/// The least products of queries and keys per head: below, the formulas were measured to be faster.
 const LEAST_PRODUCTS: usize = 1 << 14;
 
-/// What is known of an input.
+/// The type and shape of an input, if known.
 pub(crate) type Given<'g> = Option<(ElemType, &'g [usize])>;
 
-/// The kernel of a node whose products are many, if it is one that is known here.
+/// The kernel for a node with many products, if it supports the node.
 pub(crate) fn find_of_long(attrs: &Attributes<'_>, inputs: &[Given<'_>]) -> Option<Kernel> {
     let schema = attrs.schema;
     let is_many = |operands: &Operands| operands.length.saturating_mul(operands.total()) >= LEAST_PRODUCTS;
@@ -39,7 +39,7 @@ pub(crate) fn find_of_long(attrs: &Attributes<'_>, inputs: &[Given<'_>]) -> Opti
     }
 }
 
-/// The extents of a node.
+/// The sizes and operands of a node.
 #[derive(Clone, Debug)]
 struct Operands {
     batch: usize,
@@ -47,20 +47,20 @@ struct Operands {
     heads: usize,
     shared: usize,
     length: usize,
-    /// Keys of before, and new ones.
+    /// Past and new keys.
     past: usize,
     new: usize,
-    /// The elements of a key, and of a value.
+    /// Elements of a key, and of a value.
     size: usize,
     of_value: usize,
-    /// Whether heads are parts of the last axis, behind that of positions.
+    /// Whether heads are in the last axis, after the positions.
     is_packed: bool,
     scale: f32,
     cap: f32,
     is_causal: bool,
-    /// The inputs that have something to be added to products, with their extents as of four axes.
+    /// The inputs that are added to products, with their shapes as four axes.
     added: Vec<(usize, [usize; 4])>,
-    /// What is added for a key that may not be seen.
+    /// The addend for masked keys.
     filler: f32,
 }
 
@@ -69,7 +69,7 @@ impl Operands {
         self.past + self.new
     }
 
-    /// The extents of what is added, if each is 1 or that of the products.
+    /// The shape of an addend as four axes, if it broadcasts to the products.
     fn broadcast(&self, dims: &[usize]) -> Option<[usize; 4]> {
         let mut all = [1; 4];
         let first = all.len().checked_sub(dims.len())?;
@@ -79,12 +79,12 @@ impl Operands {
     }
 }
 
-/// A number of heads.
+/// A positive number of heads.
 fn number(attrs: &Attributes<'_>, name: &str) -> Option<usize> {
     attrs.int(name).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0)
 }
 
-/// The extents of single floats.
+/// The shape of an input of single floats.
 fn singles<'g>(inputs: &[Given<'g>], input: usize) -> Option<&'g [usize]> {
     inputs.get(input).copied().flatten().filter(|(elem, _)| *elem == ElemType::FLOAT).map(|(_, dims)| dims)
 }
@@ -156,7 +156,7 @@ fn multi_head(attrs: &Attributes<'_>, inputs: &[Given<'_>]) -> Option<Operands> 
         && vw > 0
         && width.is_multiple_of(heads)
         && vw.is_multiple_of(heads);
-    // A bias, and keys and values of before.
+    // The bias, and past keys and values.
     let is_plain =
         [3, 6, 7, 8, 9].iter().all(|input| !is_given(inputs, *input)) && attrs.node.outputs.len() <= 1;
     let size = width / heads;
@@ -188,10 +188,10 @@ fn multi_head(attrs: &Attributes<'_>, inputs: &[Given<'_>]) -> Option<Operands> 
     (is_sound && is_plain).then_some(operands)
 }
 
-/// What is added to products.
+/// An addend of the products.
 struct Added {
     numbers: List<f32>,
-    /// How far elements are apart along each axis.
+    /// The stride of each axis.
     apart: [usize; 4],
 }
 
@@ -228,7 +228,7 @@ impl Added {
     }
 }
 
-/// Rows of all heads as `[batch, heads, positions, size]`, behind those of before.
+/// Rows of all heads as `[batch, heads, positions, size]`, after the past ones.
 fn by_heads(new: &Tensor, past: Option<&Tensor>, o: &Operands, size: usize) -> Result<List<f32>, Failure> {
     let (numbers, past_numbers) = (f32::numbers(new)?, past.map(f32::numbers).transpose()?);
     if !o.is_packed && o.past == 0 {
@@ -272,7 +272,7 @@ fn attend(
     }
     let each = o.heads / o.shared;
     let of_plane = o.length * of_value;
-    // The heads of queries that share keys and values, one behind the other.
+    // The query heads that share keys and values are consecutive.
     let group = |plane: usize, out: &mut [f32]| {
         let (b, first) = (plane / o.shared, plane % o.shared * each);
         let keys = &keys[plane * total * size..][..total * size];

@@ -1,9 +1,9 @@
-//! Two tensors, element by element, where the extents are those of both or 1 in one of them.
+//! Broadcasting of two tensors.
 
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 
-/// The shape that two tensors have together.
+/// The broadcast shape of two tensors.
 pub(super) struct Broadcast {
     pub(super) dims: Vec<usize>,
 }
@@ -22,7 +22,7 @@ impl Broadcast {
         Ok(Broadcast { dims })
     }
 
-    /// Where the element of one of the tensors is that goes with an element of the result.
+    /// The index in one of the tensors for an index of the result.
     pub(super) fn place(&self, tensor: &Tensor, at: usize) -> usize {
         let (mut rest, mut stride, mut place) = (at, 1, 0);
         for axis in (0..self.dims.len()).rev() {
@@ -37,7 +37,7 @@ impl Broadcast {
     }
 }
 
-/// The extent of a tensor along an axis of a rank that may be greater than its own.
+/// The size of a tensor along an axis of a possibly greater rank.
 fn extent(tensor: &Tensor, axis: usize, rank: usize) -> usize {
     (axis + tensor.rank()).checked_sub(rank).map_or(1, |i| tensor.dims()[i])
 }

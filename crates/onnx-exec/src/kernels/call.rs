@@ -1,4 +1,4 @@
-//! What a kernel sees of its node.
+//! The interface between kernels and nodes.
 
 use super::keep::{self, Keep};
 use crate::budget;
@@ -18,34 +18,34 @@ pub(crate) struct Call<'a> {
     pub(crate) attrs: Attributes<'a>,
     /// `None` is an input that is left out; those that are left out at the end may be missing.
     pub(crate) inputs: Vec<Option<Value>>,
-    /// What is drawn from where the node has no seed.
+    /// The generator for nodes without a seed.
     pub(crate) random: Random,
-    /// What is kept from run to run, and the node that it is kept of.
+    /// Data kept between runs, and the node that it belongs to.
     pub(crate) keep: (&'a Keep, NodeId),
 }
 
 impl Call<'_> {
-    /// The operator.
+    /// The name of the operator.
     pub(crate) fn op(&self) -> &str {
         &self.attrs.schema.name
     }
 
-    /// The version of the operator set that brought the operator in this form.
+    /// The version of the operator set that introduced this form of the operator.
     pub(crate) fn since(&self) -> u32 {
         self.attrs.schema.since
     }
 
-    /// Whether somebody wants this output.
+    /// Whether an output is used.
     pub(crate) fn wants(&self, output: usize) -> bool {
         self.attrs.node.outputs.get(output).is_some_and(Option::is_some)
     }
 
-    /// How many outputs the node has, left-out ones included.
+    /// The number of outputs of the node, including those left out.
     pub(crate) fn output_count(&self) -> usize {
         self.attrs.node.outputs.len()
     }
 
-    /// An input that has to be there.
+    /// A required input.
     pub(crate) fn value(&self, i: usize) -> Result<&Value, Failure> {
         match self.optional(i) {
             Some(value) => Ok(value),
@@ -53,27 +53,27 @@ impl Call<'_> {
         }
     }
 
-    /// An input, unless it is left out.
+    /// An input; `None` if it is left out.
     pub(crate) fn optional(&self, i: usize) -> Option<&Value> {
         self.inputs.get(i)?.as_ref()
     }
 
-    /// An input that has to be a tensor.
+    /// A required tensor input.
     pub(crate) fn tensor(&self, i: usize) -> Result<&Tensor, Failure> {
         self.value(i)?.tensor()
     }
 
-    /// An input that is a tensor, or left out.
+    /// An optional tensor input.
     pub(crate) fn optional_tensor(&self, i: usize) -> Result<Option<&Tensor>, Failure> {
         self.optional(i).map(Value::tensor).transpose()
     }
 
-    /// The integers of an input, unless it is left out.
+    /// The integers of an optional input.
     pub(crate) fn optional_ints(&self, i: usize) -> Result<Option<List<i64>>, Failure> {
         self.optional_tensor(i)?.map(Tensor::ints).transpose()
     }
 
-    /// What the kernel makes of its attributes and some of its inputs; if these are the same as before, it is what it was then.
+    /// Data computed from attributes and some inputs, cached as long as these inputs stay the same.
     pub(crate) fn kept<T: Any + Send + Sync>(
         &self,
         inputs: &[usize],
@@ -83,7 +83,7 @@ impl Call<'_> {
         keep::kept(self.keep.0, self.keep.1, inputs.collect::<Result<_, _>>()?, make)
     }
 
-    /// Fails unless a tensor of this type and shape can be made: for kernels that gather elements before.
+    /// Fails unless a tensor of this type and shape can be allocated; for kernels that gather elements first.
     pub(crate) fn has_room(&self, elem: ElemType, dims: &[usize]) -> Result<usize, Failure> {
         let count = count_of(dims)?;
         budget::has_room(count.saturating_mul(width(elem).unwrap_or(size_of::<String>())))?;
@@ -101,7 +101,7 @@ pub(crate) struct Attributes<'a> {
 
 enum Found<'a> {
     Value(&'a AttrValue),
-    /// A list without elements, which no field holds.
+    /// An empty list, which no field holds.
     Empty,
     Default(&'a Default),
 }
@@ -174,7 +174,7 @@ impl<'a> Attributes<'a> {
             d => d.iter().map(|s| s.to_string()).collect();
     }
 
-    /// An integer that is 0 or 1.
+    /// A boolean attribute, stored as an integer.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.int(name).unwrap_or(0) != 0
     }
@@ -205,12 +205,12 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// An element type by its number.
+    /// An element type, stored as its number.
     pub(crate) fn elem(&self, name: &str) -> Option<ElemType> {
         i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
     }
 
-    /// An axis of a tensor of this rank, counted from the end if negative.
+    /// An axis of a tensor of this rank; negative ones count from the end.
     pub(crate) fn axis(&self, name: &str, rank: usize) -> Result<usize, Failure> {
         match self.int(name) {
             Some(axis) => resolve_axis(axis, rank),
@@ -219,7 +219,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// An axis of a tensor of this rank, counted from the end if negative.
+/// Resolves an axis of a tensor of this rank; negative ones count from the end.
 pub(crate) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, Failure> {
     let from_start = if axis < 0 { axis.saturating_add_unsigned(rank as u64) } else { axis };
     match usize::try_from(from_start) {

@@ -1,4 +1,4 @@
-//! Col2Im: blocks of an image that overlap, added up where they lie.
+//! The Col2Im kernel: sums overlapping blocks of an image.
 
 use super::arithmetic::{Arithmetic, for_elements};
 use super::window::{dilations, longs, pads, strides};
@@ -9,11 +9,11 @@ use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("", "Col2Im", col2im)];
 
-/// Where the elements of blocks lie.
+/// The geometry of blocks.
 struct Blocks {
     image: Vec<usize>,
     block: Vec<usize>,
-    /// How many blocks there are along each axis.
+    /// The number of blocks along each axis.
     counts: Vec<usize>,
     strides: Vec<i64>,
     dilations: Vec<i64>,
@@ -21,7 +21,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Where an element of a block lies in the image. `None` is outside.
+    /// The index of a block element in the image; `None` if it is outside.
     fn place(&self, element: &[usize], block: &[usize]) -> Option<usize> {
         let mut place = 0;
         for (axis, &extent) in self.image.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! DeformConv: a convolution whose window has its elements where data says.
+//! The DeformConv kernel: a convolution with offsets from data.
 
 use super::window::{dilations, long, longs, pads, strides};
 use super::{Call, Row};
@@ -18,7 +18,7 @@ fn groups(call: &Call<'_>, name: &str) -> Result<usize, Failure> {
     }
 }
 
-/// A plane at a place between its pixels, of which there are none outside.
+/// Bilinear interpolation of a plane; pixels outside are 0.
 fn bilinear(plane: &[f64], [h, w]: [usize; 2], y: f64, x: f64) -> f64 {
     let at = |i: f64, j: f64| {
         let is_inside = i >= 0.0 && j >= 0.0 && i < h as f64 && j < w as f64;
@@ -88,7 +88,7 @@ fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let places = oh * ow;
     let (per_offset, out_per_group) = (c / offset_group, oc / group);
     let mut y = filled(count_of(&dims)?, 0.0)?;
-    // What the window sees of one channel: a row of places for each of its elements.
+    // The gathered pixels of one channel: a row of output positions for each tap.
     let mut seen = filled(count_of(&[taps, places])?, 0.0)?;
     for image in 0..n {
         for channel in 0..c {

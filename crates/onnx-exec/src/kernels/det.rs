@@ -1,4 +1,4 @@
-//! Det: determinants of square matrices.
+//! The Det kernel: determinants of square matrices.
 
 use super::{Call, Row};
 use crate::budget::spend;
@@ -24,7 +24,7 @@ fn det(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(x.elem(), outer, &found)?.into()])
 }
 
-/// By elimination, the largest element of each column first.
+/// The determinant by elimination with partial pivoting.
 fn determinant(a: &mut [f64], n: usize) -> Result<f64, Failure> {
     let mut product = 1.0;
     for k in 0..n {

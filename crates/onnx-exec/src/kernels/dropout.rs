@@ -1,7 +1,6 @@
-//! Dropout: while training, leaves out elements at random.
+//! The Dropout kernel for training: drops elements at random.
 //!
-//! A node with a seed leaves out the elements that the reference does, whose generator is the Mersenne Twister (Matsumoto,
-//! Nishimura 1998).
+//! A node with a seed drops the same elements as the reference, which uses the Mersenne Twister (Matsumoto, Nishimura 1998).
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
@@ -11,7 +10,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-/// What is not identity.
+/// Nodes that are not the identity.
 pub(super) const BESIDE: &[Row] = &[("", "Dropout", dropout)];
 
 fn dropout(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -26,7 +25,7 @@ fn dropout(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if !(0.0..=1.0).contains(&ratio) {
         fail!("a ratio of {ratio} is not one of 0 to 1");
     }
-    // Versions 7 and 10 cannot tell, and do not train.
+    // Versions 7 to 11 have no training mode.
     let is_training = match call.since() {
         since if since < 7 => !call.attrs.flag("is_test"),
         since if since < 12 => false,
@@ -107,7 +106,7 @@ impl Twister {
         y ^ (y >> 18)
     }
 
-    /// A number from 0 up to but without 1, of 53 bits.
+    /// A number in [0, 1) with 53 bits.
     fn uniform(&mut self) -> f64 {
         let (a, b) = (self.next() >> 5, self.next() >> 6);
         (f64::from(a) * 67_108_864.0 + f64::from(b)) / 9_007_199_254_740_992.0
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_twister_gives_its_known_numbers() {
-        // The first and the ten thousandth number of the seed that its authors take.
+        // The first and the ten thousandth number for the seed that its authors use.
         let mut twister = Twister::new(5489);
         assert_eq!(twister.next(), 3_499_211_612);
         let last = (1..10_000).map(|_| twister.next()).last();

@@ -1,4 +1,4 @@
-//! GridSample: an image at places between its pixels, which data says.
+//! The GridSample kernel: samples an image at coordinates from data.
 
 use super::{Call, Row};
 use crate::budget::spend;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 pub(super) const ROWS: &[Row] = &[("", "GridSample", grid_sample)];
 
-/// What lies outside of the image.
+/// The padding mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Padding {
     Zeros,
@@ -26,7 +26,7 @@ enum Mode {
     Cubic,
 }
 
-/// An axis of the image.
+/// A spatial axis of the image.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     extent: usize,
@@ -35,7 +35,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// The place of a coordinate from -1 to 1, in pixels; single precision where the grid has no more.
+    /// Converts a coordinate from -1..1 to pixels; in single precision if the grid has it.
     fn place(&self, n: f64, is_single: bool) -> f64 {
         let d = self.extent as f64;
         if is_single {
@@ -49,7 +49,7 @@ impl Axis {
         if self.align_corners { (n + 1.0) / 2.0 * (d - 1.0) } else { ((n + 1.0) * d - 1.0) / 2.0 }
     }
 
-    /// A place within what the padding leaves.
+    /// Applies the padding mode to a coordinate.
     fn inside(&self, at: f64) -> f64 {
         let (low, high) = self.borders();
         match self.padding {
@@ -65,7 +65,7 @@ impl Axis {
         if self.align_corners { (0.0, d - 1.0) } else { (-0.5, d - 0.5) }
     }
 
-    /// Thrown back at the borders until it lies between them.
+    /// Reflects a coordinate at the borders until it is between them.
     fn reflected(&self, at: f64) -> f64 {
         let (low, high) = self.borders();
         let range = high - low;
@@ -79,22 +79,23 @@ impl Axis {
         }
         let turns = (beyond / range).trunc();
         let rest = beyond - turns * range;
-        // An even number of turns ends at the border that was passed.
+        // After an even number of reflections it is on the side of the border that was crossed.
         if is_low == (turns % 2.0 == 0.0) { low + rest } else { high - rest }
     }
 
-    /// The pixel at a whole number. `None` is a zero.
+    /// The pixel at an integer coordinate; `None` for zero padding.
     fn pixel(&self, at: f64) -> Option<usize> {
         let last = self.extent.checked_sub(1)?;
         match self.padding {
             Padding::Zeros => (at >= 0.0 && at <= last as f64).then_some(at as usize),
-            // What is no number is the first pixel.
+            // NaN selects the first pixel.
             Padding::Border => Some((at as usize).min(last)),
             Padding::Reflection => Some((self.reflected(at) as usize).min(last)),
         }
     }
 
-    /// Pixels and how much of each makes up a place; each pixel once, so that an axis has no more of them than pixels.
+    /// The pixels of an interpolation and their weights; repeated pixels are merged, so there are at most as many as the axis
+    /// has.
     fn taps(&self, at: f64, mode: Mode) -> Taps {
         let floor = at.floor();
         let part = at - floor;
@@ -165,7 +166,7 @@ fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let is_single = grid.elem() != ElemType::DOUBLE;
     let numbers = grid.floats()?;
-    // The last coordinate is that of the first axis.
+    // The last coordinate belongs to the first axis.
     let place = |at: &[f64], i: usize| {
         let at = axes[i].place(at[axes.len() - 1 - i], is_single);
         axes[i].inside(if mode == Mode::Nearest { at.round_ties_even() } else { at })
@@ -180,7 +181,7 @@ fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             for channel in 0..channels {
                 let start = (image * channels + channel) * plane;
                 positions.extend(grid.chunks_exact(axes.len()).map(|at| {
-                    // Thrown back, it may lie between two pixels again: the first one counts.
+                    // A reflected coordinate may be fractional again: it is truncated.
                     let pixel = |i: usize| axes[i].pixel(place(at, i).trunc()).map(|p| p * strides[i]);
                     (0..axes.len()).try_fold(start, |sum, i| Some(sum + pixel(i)?)).unwrap_or(NOWHERE)
                 }))?;

@@ -1,7 +1,7 @@
-//! ImageDecoder: the pixels of a compressed image.
+//! The ImageDecoder kernel: decodes compressed images.
 //!
-//! What cannot be decoded gives an image without pixels, as the operator's documentation wants. It also says how colours of half
-//! the resolution are spread over the pixels of a JPEG: as libjpeg-turbo does, to the bit.
+//! Undecodable data yields an image without pixels, as the operator's documentation requires. It also specifies the upsampling of
+//! subsampled JPEG colors: exactly that of libjpeg-turbo.
 
 use super::{Call, Row};
 use crate::budget::has_room;
@@ -15,7 +15,7 @@ use std::io::Cursor;
 
 pub(super) const ROWS: &[Row] = &[("", "ImageDecoder", image_decoder)];
 
-/// What decoders may allocate: enough for 100 megapixels, whatever the few bytes of a header say.
+/// The memory limit of decoders: enough for 100 megapixels. Headers can claim any size.
 const MOST_BYTES: u64 = 512 << 20;
 
 fn image_decoder(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -47,7 +47,7 @@ fn image_decoder(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of(&dims, &bytes)?.into()])
 }
 
-/// Of at most a hundred passes over the image: encoders make about ten, and a few bytes are enough for one.
+/// At most a hundred progressive scans: encoders use about ten, and a few bytes suffice for one.
 fn jpeg(encoded: &[u8]) -> Option<DynamicImage> {
     let limits = DecodeLimits {
         max_pixels: MOST_BYTES / 5,
@@ -62,7 +62,7 @@ fn jpeg(encoded: &[u8]) -> Option<DynamicImage> {
     RgbImage::from_raw(width, height, image.data).map(DynamicImage::from)
 }
 
-/// The brightness of a pixel (ITU-R BT.601), in 16 fractional bits.
+/// The luma of a pixel (ITU-R BT.601), with 16 fractional bits.
 fn gray(&[r, g, b]: &[u8; 3]) -> u8 {
     let sum = u32::from(r) * 19_595 + u32::from(g) * 38_470 + u32::from(b) * 7_471 + 0x8000;
     (sum >> 16).min(255) as u8
@@ -76,7 +76,7 @@ fn decoded(encoded: &[u8]) -> Option<DynamicImage> {
     reader.decode().ok()
 }
 
-/// A container, or a stream alone.
+/// A container or a raw codestream.
 fn is_jpeg2000(encoded: &[u8]) -> bool {
     encoded.starts_with(b"\x00\x00\x00\x0cjP  ") || encoded.starts_with(b"\xff\x4f\xff\x51")
 }
@@ -85,7 +85,7 @@ fn jpeg2000(encoded: &[u8]) -> Result<Option<DynamicImage>, Failure> {
     let Ok(image) = hayro_jpeg2000::Image::new(encoded, &DecodeSettings::default()) else { return Ok(None) };
     let (width, height) = (image.width(), image.height());
     let channels = image.color_space().num_channels() + u8::from(image.has_alpha());
-    // The decoder holds a float for each sample of each channel.
+    // The decoder stores a float per sample.
     let bytes = u64::from(width).saturating_mul(u64::from(height)).saturating_mul(u64::from(channels) * 4);
     if bytes > MOST_BYTES {
         return Ok(None);
@@ -122,7 +122,7 @@ mod tests {
         assert!(decoded(b"no image").is_none());
         assert!(jpeg(b"\xff\xd8\xff\xe0").is_none());
         assert!(jpeg2000(b"\xff\x4f\xff\x51\x00").expect("no failure").is_none());
-        // A header that promises 4 billion pixels.
+        // A header that claims 4 billion pixels.
         assert!(decoded(b"P6\n65535 65535\n255\n").is_none());
     }
 

@@ -1,5 +1,4 @@
-//! What kernels make of a node's attributes, and of inputs that are the same in every run, kept for the next: tables of trees,
-//! weights laid out anew.
+//! A cache of data that kernels derive from attributes and constant inputs, such as tree tables and packed weights.
 
 use crate::compile::lock_of;
 use crate::failure::Failure;
@@ -9,18 +8,18 @@ use onnx_ir::NodeId;
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-/// What the kernels of an executable keep, node by node.
+/// The cached data of an executable, by node.
 pub(crate) type Keep = Mutex<HashMap<NodeId, Kept>>;
 
 #[derive(Debug)]
 pub(crate) enum Kept {
-    /// What was made, and of which inputs.
+    /// The data and the inputs that they were derived from.
     Made(Vec<Option<Tensor>>, Arc<dyn Any + Send + Sync>),
-    /// Nothing: the inputs have been others.
+    /// Nothing, because the inputs have changed before.
     Changes,
 }
 
-/// What is kept of a node for these inputs, made now if it is not there.
+/// The cached data of a node for these inputs, computed if missing.
 pub(super) fn kept<T: Any + Send + Sync>(
     keep: &Keep,
     node: NodeId,

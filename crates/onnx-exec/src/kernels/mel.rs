@@ -1,4 +1,4 @@
-//! MelWeightMatrix: how much of each frequency of a spectrum is in each band of the mel scale.
+//! The MelWeightMatrix kernel: weights of spectrum frequencies in bands of the mel scale.
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
@@ -16,7 +16,7 @@ fn number(call: &Call<'_>, input: usize) -> Result<f64, Failure> {
     }
 }
 
-/// Triangles over the frequencies, whose corners are equally far from each other in mel (O'Shaughnessy 1987).
+/// Triangular windows whose corners are equidistant in mel (O'Shaughnessy 1987).
 fn mel_weight_matrix(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let count = |input: usize| match call.tensor(input)?.ints()?[..] {
         [n] => match usize::try_from(n) {
@@ -44,7 +44,7 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         }
     };
     for band in 0..bands {
-        // The upper end itself counts nothing, and may be the end of the spectrum.
+        // The upper end has weight 0, and may be the end of the spectrum.
         let (left, center) = (corner(band)?, corner(band + 1)?);
         let right = corner(band + 2)?;
         if center < left || right < center {

@@ -1,19 +1,18 @@
-//! Kernels: operators that are computed as a whole, because the shape of their results depends on data, or because what they
-//! do (sorting, recurrences, strings, random numbers, decoding) is no formula of single elements.
+//! Kernels of whole operators: those whose output shapes depend on data, or that are not formulas of single elements (sorting,
+//! recurrences, strings, random numbers, decoding).
 //!
-//! A kernel takes a [`Call`] and gives the outputs of its node in order. It looks at types and shapes itself and fails with
-//! a sentence where something does not fit. One file has the kernels of a family; the table below says which operators they
-//! are. Versions of an operator that differ are told apart by [`Call::since`].
+//! A kernel receives a [`Call`] and returns the outputs of its node in order. It checks types and shapes itself and fails with a
+//! reason. A file has the kernels of a family; the table below lists their operators. [`Call::since`] tells versions of an
+//! operator apart.
 
 mod arithmetic;
-mod around;
 mod attention;
-mod boxes;
+mod axis_split;
 mod broadcast;
 mod call;
 mod columns;
 mod contributed;
-mod cumulate;
+mod cumulative;
 mod deform;
 mod det;
 mod dropout;
@@ -24,6 +23,7 @@ mod keep;
 mod mel;
 mod ml;
 mod ngrams;
+mod nms;
 mod normalize;
 mod optimize;
 mod order;
@@ -31,8 +31,8 @@ mod pattern;
 mod random;
 mod real;
 mod recurrent;
-mod regions;
 mod resize;
+mod roi;
 mod scatter;
 mod select;
 mod sequence;
@@ -51,7 +51,7 @@ use crate::failure::Failure;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-/// Computes the outputs of a node, in order. Those behind the last one that the node wants need not be there.
+/// Computes the outputs of a node, in order. Outputs after the last used one may be missing.
 pub(crate) type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Failure>;
 
 /// The kernel of an operator.
@@ -64,13 +64,13 @@ pub(crate) fn find(domain: &str, op: &str) -> Option<Kernel> {
         .map(|row| row.2)
 }
 
-/// What takes the place of an operator's formula where an input is strings.
+/// The kernel that replaces the formula of an operator for string inputs.
 pub(crate) fn find_of_strings(domain: &str, op: &str) -> Option<Kernel> {
     let mut rows = structure::OF_STRINGS.iter().chain(text::OF_STRINGS);
     rows.find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
 }
 
-/// What takes the place of an operator's formula in a node that makes strings of other elements.
+/// The kernel that replaces the formula of a node that converts to strings.
 pub(crate) fn find_to_strings(domain: &str, op: &str, attrs: &Attributes<'_>) -> Option<Kernel> {
     let makes_strings = text::target(attrs) == Some(ElemType::STRING);
     if makes_strings {
@@ -80,8 +80,8 @@ pub(crate) fn find_to_strings(domain: &str, op: &str, attrs: &Attributes<'_>) ->
     }
 }
 
-/// What takes the place of an operator's formula in a node that trains: one that says so, or in versions that cannot, one
-/// that gives more than its first output.
+/// The kernel that replaces the formula of a training node: one with `training_mode`, or in versions without it, one with more
+/// than its first output.
 pub(crate) fn find_of_training(domain: &str, op: &str, attrs: &Attributes<'_>) -> Option<Kernel> {
     let is_training = match attrs.schema.attr("training_mode") {
         Some(_) => attrs.flag("training_mode"),
@@ -91,7 +91,7 @@ pub(crate) fn find_of_training(domain: &str, op: &str, attrs: &Attributes<'_>) -
     is_training.then_some(row.2)
 }
 
-/// What computes the nodes of an operator that its formula is not for: those of sequences, with random numbers, of other modes.
+/// The kernel for nodes that the formula of their operator does not support: sequences, random numbers, other modes.
 pub(crate) fn find_beside(domain: &str, op: &str) -> Option<Kernel> {
     let mut rows = BESIDE.iter().flat_map(|rows| rows.iter());
     rows.find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
@@ -100,11 +100,11 @@ pub(crate) fn find_beside(domain: &str, op: &str) -> Option<Kernel> {
 /// Domain, operator, kernel.
 type Row = (&'static str, &'static str, Kernel);
 
-/// The tables of the families.
+/// The kernels of each family.
 const FAMILIES: &[&[Row]] = &[
-    boxes::ROWS,
+    nms::ROWS,
     columns::ROWS,
-    cumulate::ROWS,
+    cumulative::ROWS,
     deform::ROWS,
     det::ROWS,
     fourier::ROWS,
@@ -117,7 +117,7 @@ const FAMILIES: &[&[Row]] = &[
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
-    regions::ROWS,
+    roi::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,
@@ -128,7 +128,7 @@ const FAMILIES: &[&[Row]] = &[
     unpool::ROWS,
 ];
 
-/// The tables of families of which most nodes are formulas.
+/// The kernels of families most of whose nodes have formulas.
 const BESIDE: &[&[Row]] = &[dropout::BESIDE, resize::BESIDE, structure::BESIDE];
 
 #[cfg(test)]

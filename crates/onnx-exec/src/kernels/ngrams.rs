@@ -1,7 +1,7 @@
-//! TfIdfVectorizer: how often each n-gram of a pool occurs in a row of integers or strings.
+//! The TfIdfVectorizer kernel: counts the n-grams of a pool in rows of integers or strings.
 //!
-//! The pool lists all 1-grams, then all 2-grams and so on; they are found by a tree in which each item leads on. An n-gram is
-//! looked for with every distance between its items, up to the skips that are allowed; single items once.
+//! The pool lists all 1-grams, then all 2-grams and so on; they are stored in a trie. An n-gram is searched with every distance
+//! between its items up to the allowed skips; single items once.
 
 use super::{Call, Row};
 use crate::budget::spend;
@@ -20,10 +20,10 @@ enum Item<'a> {
     Text(&'a str),
 }
 
-/// The n-grams that begin in the same way.
+/// A node of the trie: the n-grams with a common prefix.
 #[derive(Default)]
 struct Branch<'a> {
-    /// The column of the n-gram that ends here, and its weight.
+    /// The column and weight of the n-gram that ends here.
     gram: Option<(usize, f32)>,
     next: HashMap<Item<'a>, usize>,
 }
@@ -33,7 +33,7 @@ struct Pool<'a> {
     branches: Vec<Branch<'a>>,
 }
 
-/// Which n-grams count.
+/// The lengths of n-grams that count.
 struct Lengths {
     least: usize,
     greatest: usize,
@@ -41,7 +41,7 @@ struct Lengths {
 }
 
 impl<'a> Pool<'a> {
-    /// The n-grams of the lengths that count, each with its column and weight. `starts` says where those of each length begin.
+    /// The n-grams with the requested lengths, with columns and weights. `starts` has the start of each length in `items`.
     fn new(
         items: &[Item<'a>],
         starts: &[usize],
@@ -87,7 +87,7 @@ impl<'a> Pool<'a> {
     ) -> Result<(), Failure> {
         let mut least = lengths.least;
         for distance in 1..=lengths.skips.saturating_add(1) {
-            // With a larger distance even less fits.
+            // Larger distances do not fit either.
             if distance.saturating_mul(least - 1) >= row.len() {
                 break;
             }
@@ -103,7 +103,7 @@ impl<'a> Pool<'a> {
                     }
                 }
             }
-            // An item alone has no distance.
+            // A single item has no distances.
             least = least.max(2);
             if least > lengths.greatest {
                 break;
@@ -150,7 +150,7 @@ fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         (None, Some(ints)) => ints.iter().copied().map(Item::Int).collect(),
         (None, None) => fail!("there is neither `pool_strings` nor `pool_int64s`"),
     };
-    // The weights are those of the n-grams in the order of the pool, wherever their columns are.
+    // Weights are in the order of the pool, independent of columns.
     let weights = attrs.floats("weights").unwrap_or_default();
     let weights = weights.into_iter().chain(std::iter::repeat(1.0));
     let pool = Pool::new(&pool, &starts, columns.iter().copied().zip(weights), &lengths)?;

@@ -1,4 +1,4 @@
-//! BatchNormalization while training.
+//! BatchNormalization for training.
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
@@ -6,14 +6,14 @@ use crate::list::filled;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
-/// What takes the place of an operator's formula while training.
+/// Kernels that replace formulas in training.
 pub(super) const OF_TRAINING: &[Row] = &[("", "BatchNormalization", batch_normalization)];
 
-/// Normalizes by the mean and the variance of what is given, and adds these to those that are kept.
+/// Normalizes by the mean and variance of the batch, and updates the running ones.
 fn batch_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let [n, c, spatial @ ..] = x.dims() else { fail!("the shape {:?} has no axis of channels", x.dims()) };
-    // The first versions can keep a mean for each element instead of each channel.
+    // The first versions can have a mean per element instead of per channel.
     let is_spatial = call.attrs.int("spatial").unwrap_or(1) != 0;
     let plane = count_of(spatial)?;
     let (groups, inner) = match is_spatial {

@@ -1,7 +1,7 @@
-//! Steps of optimizers, of the domain ai.onnx.preview.training: Adagrad, Adam, Momentum.
+//! Optimizers of the domain ai.onnx.preview.training: Adagrad, Adam, Momentum.
 //!
-//! Inputs are the learning rate, the number of steps that were made, and then for several tensors: all of them, their
-//! gradients, and one kind of state after the other. Outputs are the tensors and states after the step.
+//! Inputs are the learning rate, the number of previous steps, and then for several tensors: the tensors, their gradients, and
+//! each kind of state. Outputs are the tensors and states after the step.
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     ("ai.onnx.preview.training", "Momentum", momentum),
 ];
 
-/// One element with its gradient and states; what it becomes takes their place.
+/// An element with its gradient and states, updated in place.
 struct Element<const N: usize> {
     x: f64,
     gradient: f64,
@@ -91,7 +91,7 @@ fn adam(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (alpha, beta) = (attribute(call, "alpha")?, attribute(call, "beta")?);
     let (norm, after) = (attribute(call, "norm_coefficient")?, attribute(call, "norm_coefficient_post")?);
     let epsilon = attribute(call, "epsilon")?;
-    // The first steps have seen little.
+    // Bias correction in the first steps.
     let rate = if t > 0.0 { rate * (1.0 - beta.powf(t)).sqrt() / (1.0 - alpha.powf(t)) } else { rate };
     step(call, |e: &mut Element<2>| {
         let gradient = norm * e.x + e.gradient;
@@ -111,7 +111,7 @@ fn momentum(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Some("nesterov") => true,
         other => fail!("there is no mode `{}`", other.unwrap_or("")),
     };
-    // The first gradient counts in full.
+    // The first gradient has full weight.
     let beta = if t > 0.0 { beta } else { 1.0 };
     step(call, |e: &mut Element<1>| {
         let gradient = norm * e.x + e.gradient;

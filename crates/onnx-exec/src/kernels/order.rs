@@ -1,4 +1,4 @@
-//! Elements in order, whatever their type.
+//! Ordering of elements of any type.
 
 use crate::failure::Failure;
 use crate::list::{List, Listed as _};
@@ -7,7 +7,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 use std::cmp::Ordering;
 
-/// The elements of a tensor as they are compared.
+/// The elements of a tensor in comparable form.
 pub(super) enum Keys<'t> {
     Integers(List<i64>),
     Floats(List<f64>),
@@ -21,7 +21,7 @@ impl<'t> Keys<'t> {
         use ElemType as E;
         Ok(match tensor.elem() {
             E::STRING => Keys::Strings(tensor.string_slice()?),
-            // The same order, shifted.
+            // Shifted to keep the order.
             E::UINT64 => {
                 let shifted = |&x: &u64| (x ^ (1 << 63)) as i64;
                 Keys::Integers(tensor.words::<u64>().iter().map(shifted).listed()?)
@@ -36,7 +36,7 @@ impl<'t> Keys<'t> {
         })
     }
 
-    /// Numbers by size, what is no number behind them; complex ones by their real part first; strings by their characters.
+    /// Compares numbers by value with NaN last, complex numbers by real part first, strings by characters.
     pub(super) fn compare(&self, a: usize, b: usize) -> Ordering {
         match self {
             Keys::Integers(keys) => keys[a].cmp(&keys[b]),

@@ -1,8 +1,8 @@
-//! RegexFullMatch: whether a pattern in the syntax of RE2 matches a whole string.
+//! The RegexFullMatch kernel: matches whole strings against patterns in RE2 syntax.
 //!
-//! The library's syntax is close to that of RE2 and not the same: its `\d \w \s \b` know all of Unicode where RE2 knows
-//! ASCII; its classes nest and intersect; some escapes are missing, and some mean something else. [`translated`] writes a
-//! pattern of RE2 so that the library means the same. Syntax: github.com/google/re2/wiki/Syntax.
+//! The regex library's syntax is close to RE2 but differs: its `\d \w \s \b` include Unicode; its classes nest and intersect;
+//! some escapes are missing or mean something else. [`translated`] rewrites an RE2 pattern to an equivalent one. Syntax:
+//! github.com/google/re2/wiki/Syntax.
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
@@ -22,7 +22,7 @@ fn full_match(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_bools(x.dims(), matches)?.into()])
 }
 
-/// A pattern in the syntax of RE2, ready to match.
+/// Compiles a pattern in RE2 syntax.
 pub(super) fn compiled(pattern: &str) -> Result<Regex, Failure> {
     build(pattern, &translated(pattern))
 }
@@ -33,7 +33,7 @@ fn build(pattern: &str, translated: &str) -> Result<Regex, Failure> {
         Err(regex::Error::CompiledTooBig(most)) => {
             fail!("the pattern `{pattern}` takes more than {most} bytes")
         }
-        Err(_) => fail!("`{pattern}` is no pattern in the syntax of RE2"),
+        Err(_) => fail!("`{pattern}` is not a pattern in the syntax of RE2"),
     }
 }
 
@@ -55,7 +55,7 @@ fn translated(pattern: &str) -> String {
     to
 }
 
-/// What is taken literally up to `\E`, or the end.
+/// Literal text up to `\E` or the end.
 fn quoted(from: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     while let Some(c) = from.next() {
@@ -74,7 +74,7 @@ enum Place {
     InClass,
 }
 
-/// What follows a backslash.
+/// The escape after a backslash.
 fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
     let Some(c) = from.next() else {
         to.push('\\');
@@ -92,7 +92,7 @@ fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
             to.push(c);
             to.push(')');
         }
-        // One byte, whatever it is.
+        // Any single byte.
         'C' if place == Place::Outside => to.push_str("(?s-u:.)"),
         '0'..='7' => {
             let mut code = u32::from(c) - u32::from('0');
@@ -104,7 +104,7 @@ fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
                 digits += 1;
                 from.next();
             }
-            // A single digit but 0 refers to a group, which neither knows.
+            // A single digit other than 0 is a back-reference, which neither supports.
             match (c, digits) {
                 ('1'..='7', 1) => to.extend(['\\', c]),
                 _ => to.push_str(&format!(r"\x{{{code:x}}}")),
@@ -115,7 +115,7 @@ fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
     }
 }
 
-/// A class, behind its bracket: a bracket, `&`, `~` and a second `-` in it are what they are.
+/// A class after its opening bracket: `[`, `&`, `~` and a second `-` in it are literal.
 fn class(from: &mut Peekable<Chars<'_>>, to: &mut String) {
     to.push('[');
     if from.next_if_eq(&'^').is_some() {

@@ -1,7 +1,7 @@
-//! Kernels that draw random numbers: RandomNormal, RandomUniform and those like an input, Bernoulli, Multinomial.
+//! Random number kernels: RandomNormal, RandomUniform and their Like forms, Bernoulli, Multinomial.
 //!
-//! Which numbers come of a seed, ONNX does not say. A node with a seed gives the same each time, one without draws from the
-//! seed of the run.
+//! ONNX does not specify the numbers for a seed. A node with a seed yields the same numbers each time, others use the seed of the
+//! run.
 
 use super::{Call, Row};
 use crate::budget::spend;
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     ("", "RandomUniformLike", |call| like(call, uniform)),
 ];
 
-/// One number of a distribution with the parameters of the node.
+/// Draws a number from a distribution with the parameters of the node.
 type Draw = fn(&Call<'_>, &mut Random) -> f64;
 
 fn normal(call: &Call<'_>, random: &mut Random) -> f64 {
@@ -34,7 +34,7 @@ fn uniform(call: &Call<'_>, random: &mut Random) -> f64 {
     f64::from(low) + (f64::from(high) - f64::from(low)) * random.uniform()
 }
 
-/// What this node draws from.
+/// The generator of this node.
 fn stream(call: &Call<'_>) -> Random {
     call.attrs.float("seed").map_or_else(|| call.random.clone(), Random::of_seed)
 }
@@ -58,7 +58,7 @@ fn like(call: &mut Call<'_>, draw: Draw) -> Result<Vec<Value>, Failure> {
     drawn(call, elem, x.dims(), draw)
 }
 
-/// 1 with the probability that the input says.
+/// 1 with the probability given by the input.
 fn bernoulli(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let mut random = stream(call);
@@ -67,7 +67,7 @@ fn bernoulli(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::from_floats(elem, x.dims(), drawn)?.into()])
 }
 
-/// Classes drawn by the logarithms of their probabilities, which need not sum to 1.
+/// Draws classes by unnormalized log probabilities.
 fn multinomial(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let &[rows, classes] = x.dims() else { fail!("the shape {:?} is not one of rows and classes", x.dims()) };

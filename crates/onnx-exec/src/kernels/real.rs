@@ -1,4 +1,4 @@
-//! The numbers that kernels compute with: double ones for doubles, single ones for all shorter floats.
+//! The number type of kernels: double for doubles, single for all shorter floats.
 
 use crate::failure::Failure;
 use crate::list::{List, Listed as _};
@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Numbers of a size.
+/// A float type for computations.
 pub(super) trait Real:
     bytemuck::Pod
     + PartialOrd
@@ -20,22 +20,22 @@ pub(super) trait Real:
     + Send
     + Sync
 {
-    /// A matrix that rows are multiplied by, again and again.
+    /// A packed matrix to multiply rows by.
     type Matrix: Send + Sync + 'static;
 
-    /// The matrix that has these numbers, `steps` after `steps`, as its columns.
+    /// The matrix whose columns of `steps` numbers are contiguous.
     fn matrix(columns: &[Self], steps: usize) -> Result<Self::Matrix, Failure>;
 
     /// Adds to each row of `out` the product of a row of `rows` with a matrix.
     fn add_products(matrix: &Self::Matrix, rows: &[Self], out: &mut [Self]) -> Result<(), Failure>;
 
-    /// The nearest to a number.
+    /// Rounds a number.
     fn of(x: f64) -> Self;
 
     /// The elements of a tensor of numbers.
     fn numbers(tensor: &Tensor) -> Result<List<Self>, Failure>;
 
-    /// A tensor of numbers that are rounded to the element type.
+    /// A tensor of numbers, rounded to the element type.
     fn tensor(elem: ElemType, dims: &[usize], numbers: &[Self]) -> Result<Tensor, Failure>;
 }
 
@@ -70,7 +70,7 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
-    /// Its columns, and how many steps each has.
+    /// Columns, and steps per column.
     type Matrix = (List<f64>, usize);
 
     fn matrix(columns: &[f64], steps: usize) -> Result<(List<f64>, usize), Failure> {
@@ -107,7 +107,7 @@ impl Real for f64 {
     }
 }
 
-/// The product of two rows, in eight sums that a processor can form at once.
+/// The dot product, in eight partial sums for vectorization.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a8, a_rest) = a.as_chunks::<8>();

@@ -1,7 +1,7 @@
-//! Kernels that put elements into a tensor at places that data says: Scatter, ScatterElements, ScatterND, TensorScatter.
+//! Scatter kernels: Scatter, ScatterElements, ScatterND, TensorScatter.
 
 use super::arithmetic::{Arithmetic, for_elements};
-use super::around::Around;
+use super::axis_split::AxisSplit;
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
 use crate::list::List;
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     ("", "TensorScatter", tensor_scatter),
 ];
 
-/// What becomes of an element that is there and one that comes.
+/// The combination of an existing and a new element.
 #[derive(Clone, Copy)]
 enum Reduction {
     Add,
@@ -24,7 +24,7 @@ enum Reduction {
     Max,
 }
 
-/// `None` takes the one that comes.
+/// `None` replaces the existing element.
 fn reduction(call: &Call<'_>) -> Result<Option<Reduction>, Failure> {
     Ok(match call.attrs.string("reduction").as_deref() {
         None | Some("none") => None,
@@ -36,7 +36,7 @@ fn reduction(call: &Call<'_>) -> Result<Option<Reduction>, Failure> {
     })
 }
 
-/// Pairs of a position in the data and one in the updates.
+/// Pairs of an index in the data and an index in the updates.
 type Pairs = List<(usize, usize)>;
 
 fn scattered(
@@ -75,7 +75,7 @@ fn reduce<T: Arithmetic>(
     Ok(())
 }
 
-/// An index of an axis, counted from the end if negative.
+/// Resolves an index of an axis; negative ones count from the end.
 fn resolve(index: i64, extent: usize) -> Result<usize, Failure> {
     let from_start = if index < 0 { index.saturating_add_unsigned(extent as u64) } else { index };
     match usize::try_from(from_start) {
@@ -84,7 +84,7 @@ fn resolve(index: i64, extent: usize) -> Result<usize, Failure> {
     }
 }
 
-/// Each update lies at its own place, but along the axis where its index says.
+/// Each update goes to its own position, except along the axis, where its index says.
 fn scatter_elements(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let axis = call.attrs.axis("axis", data.rank())?;
@@ -106,7 +106,7 @@ fn scatter_elements(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     scattered(data, updates, &pairs, reduction(call)?)
 }
 
-/// The last axis of the indices holds where a slice of the updates lies.
+/// The last axis of the indices holds the positions of slices of the updates.
 fn scatter_nd(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let Some((&depth, outer)) = indices.dims().split_last() else { fail!("the indices are a scalar") };
@@ -138,7 +138,7 @@ fn scatter_nd(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     scattered(data, updates, &pairs, reduction)
 }
 
-/// Writes to a cache along an axis, from the index of each batch on; a circular one goes on at its start.
+/// Writes to a cache along an axis, from an index per batch on; a circular cache wraps around.
 fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (cache, update) = (call.tensor(0)?, call.tensor(1)?);
     let axis = call.attrs.axis("axis", cache.rank())?;
@@ -163,7 +163,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if update.is_empty() {
         return Ok(vec![cache.clone().into()]);
     }
-    let (to, from) = (Around::of(cache.dims(), axis)?, Around::of(update.dims(), axis)?);
+    let (to, from) = (AxisSplit::of(cache.dims(), axis)?, AxisSplit::of(update.dims(), axis)?);
     let mut pairs: Pairs = List::with_room(update.len())?;
     for outer in 0..from.outer {
         let start = starts[outer / (from.outer / batches)];

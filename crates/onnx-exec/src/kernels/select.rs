@@ -1,4 +1,4 @@
-//! Kernels whose results are as large as the data says: NonZero, Compress.
+//! Kernels with data-dependent result sizes: NonZero, Compress.
 
 use super::{Call, Row, resolve_axis};
 use crate::budget::spend;
@@ -11,10 +11,10 @@ use onnx_ops::meaning::Number;
 
 pub(super) const ROWS: &[Row] = &[("", "Compress", compress), ("", "NonZero", non_zero)];
 
-/// The positions of elements that are not zero, a column each, in row-major order.
+/// The positions of nonzero elements as columns, in row-major order.
 fn non_zero(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
-    // All types have a zero whose bits are all 0, and floats another one.
+    // All types have a zero with all bits 0, and floats also a negative zero.
     let width = x.bytes().len().checked_div(x.len()).unwrap_or(1).max(1);
     let strings = x.string_slice().ok();
     let is_zero = |i: usize| match strings {
@@ -35,10 +35,10 @@ fn non_zero(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![positions.into()])
 }
 
-/// Whether the bytes of an element are those of a zero.
+/// Whether the bytes of an element are a zero.
 fn is_zero(elem: ElemType, bytes: &[u8]) -> bool {
     match elem {
-        // Of complex numbers, either part may be a negative zero.
+        // Either part of a complex number may be a negative zero.
         ElemType::COMPLEX64 => bytes.chunks_exact(4).all(|part| is_zero(ElemType::FLOAT, part)),
         ElemType::COMPLEX128 => bytes.chunks_exact(8).all(|part| is_zero(ElemType::DOUBLE, part)),
         _ => {

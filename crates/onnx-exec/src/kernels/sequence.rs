@@ -1,7 +1,7 @@
-//! Kernels of sequences and optionals: made, taken apart, split from tensors and joined to one.
+//! Kernels of sequences and optionals: construction, access, splitting and concatenation.
 //!
-//! A sequence has no element type of its own here: an empty one is an empty list. A value stands for an optional that has
-//! it wherever an optional is taken, as the later versions of the operators allow.
+//! A sequence has no element type at run time: an empty one is an empty list. A plain value is accepted as an optional that
+//! contains it, as later versions of the operators allow.
 
 use super::{Call, Row, resolve_axis};
 use crate::budget;
@@ -34,7 +34,7 @@ fn length(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::scalar(i64::try_from(count).unwrap_or(i64::MAX))?.into()])
 }
 
-/// The position that an input holds, counted from the end if negative, among so many.
+/// A position from an input, among `count`; negative ones count from the end.
 fn position(call: &Call<'_>, input: usize, count: usize) -> Result<Option<usize>, Failure> {
     let Some(given) = call.optional_ints(input)? else { return Ok(None) };
     let &[given] = &given[..] else { fail!("a position is one number, not {}", given.len()) };
@@ -51,10 +51,10 @@ fn at(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// Steps that the copy of an element takes.
+/// Steps charged for copying an element.
 const OF_COPY: usize = 64;
 
-/// The elements of the first input, to be changed: they are copied where others have the sequence, too.
+/// The elements of the first input for modification; copied if the sequence is shared.
 fn taken(call: &mut Call<'_>) -> Result<List<Value>, Failure> {
     call.value(0)?.elements()?;
     match call.inputs[0].take() {
@@ -69,7 +69,7 @@ fn taken(call: &mut Call<'_>) -> Result<List<Value>, Failure> {
     }
 }
 
-/// Position -1 without one.
+/// Removes an element, by default the last.
 fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut elements = taken(call)?;
     let at = position(call, 1, elements.len())?.unwrap_or(elements.len().wrapping_sub(1));
@@ -81,7 +81,7 @@ fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Value::list(elements)])
 }
 
-/// Before the element at a position; the position behind the last one, and none, is the end.
+/// Inserts an element before a position, by default at the end.
 fn insert(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut elements = taken(call)?;
     let at = position(call, 2, elements.len())?.unwrap_or(elements.len());
@@ -93,7 +93,7 @@ fn insert(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Value::list(elements)])
 }
 
-/// A tensor in parts along an axis: of the lengths that are given, of one length (the last may be shorter), or slices.
+/// Splits a tensor along an axis: by given lengths, by one length (the last part may be shorter), or into slices.
 fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let axis = call.attrs.axis("axis", x.rank())?;
@@ -114,7 +114,7 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 fail!("parts of length 0 do not make up {extent}");
             }
             let count = extent.div_ceil(each.max(1));
-            // Parts without elements take memory too.
+            // Empty parts take memory too.
             budget::has_room(count.saturating_mul(size_of::<Value>()))?;
             if count > x.len().max(MOST_EMPTY) {
                 fail!("{count} parts without elements are too many");
@@ -146,13 +146,13 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Value::list(parts)])
 }
 
-/// A tensor without elements can have a huge extent; it is split into no more parts than this.
+/// The most parts of a tensor without elements, whose axis can have a huge size.
 const MOST_EMPTY: usize = 1 << 20;
 
-/// All elements along an axis, or along a new one.
+/// Concatenates all elements along an axis, or stacks them along a new one.
 fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let tensors = call.value(0)?.elements()?.iter().map(Value::tensor).try_listed()?;
-    let Some(first) = tensors.first() else { fail!("a sequence without elements is no tensor") };
+    let Some(first) = tensors.first() else { fail!("an empty sequence cannot be concatenated") };
     let is_new = call.attrs.flag("new_axis");
     let axis = call.attrs.axis("axis", first.rank() + usize::from(is_new))?;
     if !is_new {
@@ -167,9 +167,9 @@ fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![join(&tensors.iter().listed()?, axis)?.into()])
 }
 
-/// Tensors behind one another along an axis that the first one has.
+/// Concatenates tensors along an axis of the first one.
 fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor, Failure> {
-    let Some(first) = tensors.first() else { fail!("no tensors are no tensor") };
+    let Some(first) = tensors.first() else { fail!("at least one tensor is needed") };
     let axis = resolve_axis(i64::try_from(axis).unwrap_or(i64::MAX), first.rank())?;
     let mut dims = first.dims().to_vec();
     let mut total = 0usize;
@@ -210,7 +210,7 @@ fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor, Failure> {
     Ok(joined)
 }
 
-/// An optional that has the input, or has nothing.
+/// An optional with the input, or an empty one.
 fn optional(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Value::Optional(call.optional(0).cloned().map(Arc::new))])
 }

@@ -1,6 +1,6 @@
-//! Kernels that put elements in order: TopK, Unique.
+//! Sorting kernels: TopK, Unique.
 
-use super::around::Around;
+use super::axis_split::AxisSplit;
 use super::order::Keys;
 use super::{Call, Row, resolve_axis};
 use crate::budget::spend;
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[("", "TopK", top_k), ("", "Unique", unique)];
 
-/// The largest or smallest elements of each line along an axis and where they were; of equal ones, those of lower index.
+/// The greatest or least elements of each line along an axis, with their indices; ties by lower index.
 fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let axis = call.attrs.axis("axis", x.rank())?;
@@ -23,9 +23,9 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         },
         None => call.attrs.int("k").ok_or_else(|| Failure::new("attribute `k` is missing"))?,
     };
-    let around = Around::of(x.dims(), axis)?;
-    let Some(k) = usize::try_from(k).ok().filter(|&k| k <= around.extent) else {
-        fail!("{k} elements are wanted of {}", around.extent)
+    let split = AxisSplit::of(x.dims(), axis)?;
+    let Some(k) = usize::try_from(k).ok().filter(|&k| k <= split.extent) else {
+        fail!("{k} elements are wanted of {}", split.extent)
     };
     let is_largest = call.attrs.int("largest").unwrap_or(1) != 0;
     let keys = Keys::of(x)?;
@@ -34,55 +34,55 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut indices = Tensor::zeros(onnx_ir::ElemType::INT64, &dims)?;
     let count = indices.len();
     let mut positions = filled(count, 0usize)?;
-    let mut line = List::with_room(around.extent)?;
-    let places = Around { extent: k, ..around };
+    let mut line = List::with_room(split.extent)?;
+    let places = AxisSplit { extent: k, ..split };
     let to = indices.words_mut::<i64>()?;
-    for (start, place) in around.lines().zip(places.lines()) {
-        let at = |i: usize| start + i * around.inner;
+    for (start, place) in split.lines().zip(places.lines()) {
+        let at = |i: usize| start + i * split.inner;
         let compare = |&a: &usize, &b: &usize| {
             let order = keys.compare(at(a), at(b));
             if is_largest { order.reverse() } else { order }.then(a.cmp(&b))
         };
-        spend(around.extent)?;
+        spend(split.extent)?;
         line.clear();
-        line.extend(0..around.extent)?;
+        line.extend(0..split.extent)?;
         if k < line.len() {
             line.select_nth_unstable_by(k, compare);
         }
         line[..k].sort_unstable_by(compare);
         for (i, &found) in line[..k].iter().enumerate() {
-            to[place + i * around.inner] = i64::try_from(found).unwrap_or(i64::MAX);
-            positions[place + i * around.inner] = at(found);
+            to[place + i * split.inner] = i64::try_from(found).unwrap_or(i64::MAX);
+            positions[place + i * split.inner] = at(found);
         }
     }
     Ok(vec![x.picked(&dims, &positions)?.into(), indices.into()])
 }
 
-/// The different elements, or slices along an axis: where each is first, which one each was, and how many of each there are.
+/// The unique elements, or slices along an axis: first indices, inverse indices and counts.
 fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let (x, axis) = match call.attrs.int("axis") {
         Some(axis) => (x.clone(), resolve_axis(axis, x.rank())?),
         None => (x.reshaped(&[x.len()])?, 0),
     };
-    let around = Around::of(x.dims(), axis)?;
+    let split = AxisSplit::of(x.dims(), axis)?;
     let keys = Keys::of(&x)?;
-    let inner = if x.is_empty() { 0 } else { around.inner };
-    let outer = if x.is_empty() { 0 } else { around.outer };
+    let inner = if x.is_empty() { 0 } else { split.inner };
+    let outer = if x.is_empty() { 0 } else { split.outer };
     let compare = |&a: &usize, &b: &usize| {
-        let elements = (0..outer).flat_map(|o| (0..inner).map(move |i| o * around.extent * inner + i));
+        let elements = (0..outer).flat_map(|o| (0..inner).map(move |i| o * split.extent * inner + i));
         let differ = |start| keys.compare(start + a * inner, start + b * inner);
         elements.map(differ).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
     spend(x.len())?;
-    let mut order: List<usize> = List::with_room(around.extent)?;
-    order.extend(0..around.extent)?;
-    // By place where they are equal, as a stable sort would have it, which needs memory of its own.
+    let mut order: List<usize> = List::with_room(split.extent)?;
+    order.extend(0..split.extent)?;
+    // Ties by index, like a stable sort, which would allocate.
     order.sort_unstable_by(|a, b| compare(a, b).then(a.cmp(b)));
 
-    // Groups of equal slices, each with the first of them, which comes first.
+    // Groups of equal slices; each starts with its first occurrence.
     let mut groups: List<(usize, i64)> = List::new();
-    let mut group_of = filled(around.extent, 0usize)?;
+    let mut group_of = filled(split.extent, 0usize)?;
     for (i, &slice) in order.iter().enumerate() {
         let is_new = i == 0 || compare(&order[i - 1], &slice).is_ne();
         match groups.last_mut() {
@@ -93,7 +93,7 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let mut place = (0..groups.len()).listed()?;
     if call.attrs.int("sorted").unwrap_or(1) == 0 {
-        // In the order in which they were met.
+        // In order of first occurrence.
         let mut met = (0..groups.len()).listed()?;
         met.sort_unstable_by_key(|&group| groups[group].0);
         for (i, &group) in met.iter().enumerate() {
@@ -109,7 +109,7 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let inverse = group_of.iter().map(|&group| long(place[group])).listed()?;
     let counts = groups.iter().map(|&(_, count)| count).listed()?;
     let list = |all: &[i64]| Tensor::of(&[all.len()], all);
-    let extent = around.extent;
+    let extent = split.extent;
     let starts = (0..outer).flat_map(|o| groups.iter().map(move |&(first, _)| (o * extent + first) * inner));
     let y = x.picked_runs(&dims, starts, inner)?;
     Ok(vec![y.into(), list(&firsts)?.into(), list(&inverse)?.into(), list(&counts)?.into()])

@@ -1,4 +1,4 @@
-//! Kernels that look at values as a whole: Shape and Size, and Identity of what is no tensor of numbers; and Equal of strings, of which formulas know nothing.
+//! Kernels that treat values as a whole: Shape, Size, Identity of values that are not numeric tensors, and Equal of strings.
 
 use super::broadcast::Broadcast;
 use super::{Call, Row};
@@ -7,20 +7,20 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-/// Of any value. They are formulas too, but inference mostly knows what they give, and where it does not, there is nothing to fuse.
+/// For any value. These are formulas too, but inference mostly computes their results, and otherwise nothing can be fused.
 pub(super) const ROWS: &[Row] = &[("", "Shape", shape), ("", "Size", size)];
 
-/// Of values that are no tensors of numbers.
+/// For values that are not tensors of numbers.
 pub(super) const BESIDE: &[Row] = &[("", "Identity", identity)];
 
-/// What takes the place of a formula where an input is strings.
+/// Kernels that replace formulas for string inputs.
 pub(super) const OF_STRINGS: &[Row] = &[("", "Equal", equal)];
 
 fn identity(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![call.value(0)?.clone()])
 }
 
-/// Some of the extents: `start` and `end` are axes, clamped to those that there are.
+/// A part of the shape: `start` and `end` are axes, clamped to the rank.
 fn shape(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let dims = call.tensor(0)?.dims();
     let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);

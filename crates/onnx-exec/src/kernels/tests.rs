@@ -1,4 +1,4 @@
-//! Kernels with inputs and attributes as they come: whatever these say, a kernel gives something or says what is wrong.
+//! Random inputs and attributes for all kernels: a kernel must return results or a failure.
 
 use super::{Attributes, BESIDE, Call, FAMILIES, Keep, Row, contributed};
 use crate::budget::Budget;
@@ -10,13 +10,13 @@ use onnx_ops::opset::{Loaded, contributed_sets};
 use onnx_ops::schema::{Lookup, Param, ParamKind, Registry, Schema};
 use std::sync::Arc;
 
-/// Enough for everything that is small.
+/// Enough for small tensors.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Nodes of each version of each operator.
+/// Nodes per version of an operator.
 const NODES: usize = 400;
 
-/// What attributes and inputs that are strings or name a way to do it may say.
+/// Values for string attributes and inputs, including names of modes.
 const WORDS: &[&str] = &[
     "linear",
     "nearest",
@@ -47,10 +47,10 @@ const WORDS: &[&str] = &[
     "",
 ];
 
-/// Attributes by their names.
+/// Integer attributes by name.
 type Integers = &'static [(&'static str, &'static [i64])];
 
-/// What fits for operators that chance does not meet: the extents of inputs, and attributes that are integers.
+/// Valid inputs for operators that random ones rarely satisfy: shapes, and integer attributes.
 const SOUND: &[(&str, &[&[usize]], Integers)] = &[
     ("NonMaxSuppression", &[&[2, 3, 4], &[2, 2, 3], &[1], &[1], &[1]], &[]),
     ("Col2Im", &[&[1, 4, 9], &[2], &[2]], &[]),
@@ -134,7 +134,7 @@ const SOUND: &[(&str, &[&[usize]], Integers)] = &[
     ("Adam", &[&[], &[], &[2], &[2], &[2], &[2]], &[]),
 ];
 
-/// Draws what a node is made of.
+/// A random generator of nodes.
 struct Dice(Random);
 
 impl Dice {
@@ -189,7 +189,7 @@ impl Dice {
             dims[at] = self.one_of(&[0, 1, 2, 3, 4, 8]);
         }
         if self.below(40) == 0 && !dims.is_empty() {
-            // Extents that no memory has, and no elements.
+            // A size beyond any memory, without elements.
             let at = self.below(dims.len());
             dims.insert(at, 1 << 40);
             dims.push(0);
@@ -226,7 +226,7 @@ impl Dice {
 
 fn node(model: &mut Model, schema: &Schema, dice: &mut Dice) -> (Node, Vec<Option<Value>>) {
     let mut node = Node::default();
-    // Most are sound but for a few things, as far as it is known what that is.
+    // Most nodes are valid except for a few changes, where a valid form is known.
     let sound = SOUND.iter().find(|(name, _, _)| *name == schema.name).filter(|_| dice.below(4) > 0);
     for attr in schema.attrs.iter() {
         let known = sound.and_then(|(_, _, attrs)| attrs.iter().find(|(name, _)| *name == attr.name));
@@ -302,7 +302,7 @@ fn nothing_that_a_model_says_ends_the_program() {
     let budget = Arc::new(Budget::new(MOST_BYTES, u64::MAX, None));
     for row in FAMILIES.iter().chain(contributed::FAMILIES).chain(BESIDE).flat_map(|rows| rows.iter()) {
         let schemas = versions(&registry, row);
-        assert!(!schemas.is_empty(), "{} is no operator", row.1);
+        assert!(!schemas.is_empty(), "{} is not an operator", row.1);
         for schema in schemas {
             let mut results = 0;
             for seed in 0..NODES {

@@ -1,5 +1,4 @@
-//! Kernels of strings: StringConcat, StringSplit, StringNormalizer; and Cast and CastLike, where strings are numbers or become
-//! such.
+//! String kernels: StringConcat, StringSplit, StringNormalizer; and Cast and CastLike from and to strings.
 
 use super::broadcast::Broadcast;
 use super::{Attributes, Call, Row};
@@ -13,10 +12,10 @@ use onnx_ir::ElemType;
 pub(super) const ROWS: &[Row] =
     &[("", "StringConcat", concat), ("", "StringNormalizer", normalize), ("", "StringSplit", split)];
 
-/// What takes the place of a formula where an input or the target is strings.
+/// Kernels that replace formulas for string inputs or targets.
 pub(super) const OF_STRINGS: &[Row] = &[("", "Cast", cast), ("", "CastLike", cast_like)];
 
-/// The element type that a node has in its attribute; in the first version a name.
+/// The target type in the attribute of a node; its name in the first version.
 pub(super) fn target(attrs: &Attributes<'_>) -> Option<ElemType> {
     attrs.elem("to").or_else(|| ElemType::from_name(&attrs.string("to")?.to_ascii_lowercase()))
 }
@@ -24,7 +23,7 @@ pub(super) fn target(attrs: &Attributes<'_>) -> Option<ElemType> {
 fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     match target(&call.attrs) {
         Some(to) => Ok(vec![converted(call.tensor(0)?, to)?.into()]),
-        None => fail!("attribute `to` is no element type"),
+        None => fail!("attribute `to` is not an element type"),
     }
 }
 
@@ -32,7 +31,7 @@ fn cast_like(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![converted(call.tensor(0)?, call.tensor(1)?.elem())?.into()])
 }
 
-/// Strings as something else, or the other way round.
+/// Converts from or to strings.
 fn converted(x: &Tensor, to: ElemType) -> Result<Tensor, Failure> {
     if to == ElemType::STRING { to_text(x) } else { from_text(x, to) }
 }
@@ -51,15 +50,15 @@ fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_texts(&shape.dims, joined)?.into()])
 }
 
-/// What separates words where no delimiter is given.
+/// Whether a character separates words by default.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// The words of a text, of which the last is the rest of the text after so many splits.
+/// The words of a text; after `most` splits the last one is the rest of the text.
 fn words(text: &str, most: usize) -> Result<List<&str>, Failure> {
     let mut words = List::new();
-    // White space around the text belongs to no word, nor to the rest that is not split.
+    // Surrounding white space belongs to no word, nor to the rest.
     let mut rest = text.trim_matches(is_space);
     while !rest.is_empty() {
         let end = rest.find(is_space).filter(|_| words.len() < most).unwrap_or(rest.len());
@@ -69,11 +68,11 @@ fn words(text: &str, most: usize) -> Result<List<&str>, Failure> {
     Ok(words)
 }
 
-/// The parts of each element along a new last axis, filled up with empty strings, and how many there are.
+/// The parts of each element along a new last axis, padded with empty strings, and their numbers.
 fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let delimiter = call.attrs.string("delimiter").unwrap_or_default();
-    // Without a number, and with a negative one, there is no end.
+    // A missing or negative limit means no limit.
     let most = call.attrs.int("maxsplit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
     let parts: List<List<&str>> = x
         .string_slice()?
@@ -95,10 +94,10 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_texts(&dims, strings)?.into(), Tensor::of(x.dims(), &counts)?.into()])
 }
 
-/// The bytes that a byte becomes at most in another case.
+/// The most bytes that a byte can become in another case.
 const MOST_CASED: usize = 3;
 
-/// Without the stop words, in upper or lower case. Of nothing, an empty string is left.
+/// Removes stop words and changes the case. An empty result becomes an empty string.
 fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let row: &[usize] = match x.dims() {
@@ -129,8 +128,8 @@ fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_texts(&[row, &[strings.len()]].concat(), strings)?.into()])
 }
 
-/// Numbers as strings: integers in decimal, floats with the fewest digits that tell them from their neighbours in their
-/// type (`3.14`, `100.0`, `1e-05`, `nan`, `inf`), booleans as `True` and `False`.
+/// Numbers as strings: integers in decimal, floats with the fewest digits that are unique in their type (`3.14`, `100.0`,
+/// `1e-05`, `nan`, `inf`), booleans as `True` and `False`.
 pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
     use ElemType as E;
     if numbers.is_strings() {
@@ -145,7 +144,7 @@ pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
         E::DOUBLE => Strings::all(numbers.words::<f64>().iter().map(|&x| shortest(x, format!("{x:e}"))))?,
         E::FLOAT16 => narrow(numbers, |x| half::f16::from_f64(x).to_f64())?,
         E::BFLOAT16 => narrow(numbers, |x| half::bf16::from_f64(x).to_f64())?,
-        // Of few digits, all that they have.
+        // Types with few digits print all of them.
         E::FLOAT8E4M3FN
         | E::FLOAT8E4M3FNUZ
         | E::FLOAT8E5M2
@@ -163,7 +162,7 @@ pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
     Tensor::of_texts(numbers.dims(), strings)
 }
 
-/// Floats of few digits, whose own rounding is given.
+/// Floats of narrow types, with their rounding.
 fn narrow(numbers: &Tensor, round: impl Fn(f64) -> f64) -> Result<Strings, Failure> {
     let text = |x: f64| {
         let tries = (0..17).map(|digits| format!("{x:.digits$e}"));
@@ -173,7 +172,7 @@ fn narrow(numbers: &Tensor, round: impl Fn(f64) -> f64) -> Result<Strings, Failu
     Strings::all(numbers.floats()?.into_iter().map(text))
 }
 
-/// A number of which the digits are given as `d.ddde-x`: with an exponent only where it is far from 0.
+/// Formats a number from its digits `d.ddde-x`, with an exponent only for very large or small numbers.
 fn shortest(x: impl Into<f64>, digits: String) -> String {
     let x: f64 = x.into();
     if x.is_nan() {
@@ -201,7 +200,7 @@ fn shortest(x: impl Into<f64>, digits: String) -> String {
     format!("{sign}{}.{}", &all[..whole], &all[whole..])
 }
 
-/// Strings as numbers: decimal or scientific, `inf` and `nan` in any case. Digits behind the point are no part of an integer.
+/// Strings as numbers: decimal or scientific, `inf` and `nan` in any case. The fraction is dropped for integers.
 pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Failure> {
     if elem == ElemType::STRING {
         return Ok(strings.clone());
@@ -213,7 +212,7 @@ pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Fail
         let width = numbers.bytes().len().checked_div(texts.len()).unwrap_or(0);
         for (text, to) in texts.iter().zip(numbers.bytes_mut()?.chunks_exact_mut(width.max(1))) {
             let Some(bytes) = integer(text).and_then(|n| in_range(n, elem)) else {
-                fail!("{text:?} is no {name}");
+                fail!("{text:?} is not a valid {name}");
             };
             to.copy_from_slice(&bytes[..width]);
         }
@@ -228,7 +227,7 @@ pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Fail
             _ => None,
         };
         let read = text.parse().ok().or_else(|| truth(text));
-        read.ok_or_else(|| Failure::new(format!("{text:?} is no {name}")))
+        read.ok_or_else(|| Failure::new(format!("{text:?} is not a valid {name}")))
     };
     let numbers = texts.iter().map(number).try_listed()?;
     Tensor::of_floats(elem, strings.dims(), &numbers)
@@ -238,7 +237,7 @@ fn is_integer(elem: ElemType) -> bool {
     range(elem).is_some()
 }
 
-/// The least and the greatest integer of a type.
+/// The least and greatest integer of a type.
 fn range(elem: ElemType) -> Option<(i128, i128)> {
     use ElemType as E;
     let bits = elem.bits()?;
@@ -257,7 +256,7 @@ fn integer(text: &str) -> Option<i128> {
     text.parse().ok().or_else(truncated)
 }
 
-/// The bytes of an integer of a type, the lowest first.
+/// The little-endian bytes of an integer, if it is in the range of its type.
 fn in_range(n: i128, elem: ElemType) -> Option<[u8; 16]> {
     let (least, greatest) = range(elem)?;
     (least..=greatest).contains(&n).then(|| n.to_le_bytes())

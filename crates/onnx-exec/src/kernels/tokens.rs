@@ -1,7 +1,7 @@
-//! Tokenizer of com.microsoft: the words of strings, or their characters.
+//! The Tokenizer of com.microsoft: splits strings into words or characters.
 //!
-//! Words are what a pattern matches, one behind the other, or what is left between the matches of several patterns, each of which
-//! divides what those before it left. Where a pattern can match in several ways, the library takes the first, not the longest.
+//! Words are consecutive matches of a pattern, or the text between the matches of several patterns, each of which divides what
+//! the previous ones left. If a pattern can match in several ways, the library takes the first, not the longest.
 
 use super::{Call, Row, pattern};
 use crate::failure::{Failure, fail};
@@ -13,28 +13,28 @@ use regex::bytes::Regex;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Tokenizer", tokenize)];
 
-/// How a string is divided.
-enum Way {
+/// The mode of splitting.
+enum SplitMode {
     Characters,
     Between(Vec<Regex>),
     Matches(Regex),
 }
 
-impl Way {
-    fn of(call: &Call<'_>) -> Result<Way, Failure> {
+impl SplitMode {
+    fn of(call: &Call<'_>) -> Result<SplitMode, Failure> {
         let separators = call.attrs.strings("separators").filter(|all| !all.is_empty());
         match (separators, call.attrs.string("tokenexp")) {
             (Some(_), Some(_)) => fail!("there are both `separators` and `tokenexp`"),
-            (Some(all), None) if all == [""] => Ok(Way::Characters),
-            (Some(all), None) => {
-                Ok(Way::Between(all.iter().map(|text| pattern::compiled(text)).collect::<Result<_, _>>()?))
-            }
-            (None, Some(text)) => Ok(Way::Matches(pattern::compiled(&text)?)),
+            (Some(all), None) if all == [""] => Ok(SplitMode::Characters),
+            (Some(all), None) => Ok(SplitMode::Between(
+                all.iter().map(|text| pattern::compiled(text)).collect::<Result<_, _>>()?,
+            )),
+            (None, Some(text)) => Ok(SplitMode::Matches(pattern::compiled(&text)?)),
             (None, None) => fail!("there are neither `separators` nor `tokenexp`"),
         }
     }
 
-    /// The parts of a text; empty ones may be among them.
+    /// The parts of a text, possibly empty.
     fn parts<'t>(&self, text: &'t str) -> Result<List<&'t str>, Failure> {
         // A pattern may match a single byte.
         let part = |start: usize, end: usize| match text.get(start..end) {
@@ -42,11 +42,13 @@ impl Way {
             None => fail!("a pattern divides a character of {text:?}"),
         };
         match self {
-            Way::Characters => text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).try_listed(),
-            Way::Matches(regex) => {
+            SplitMode::Characters => {
+                text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).try_listed()
+            }
+            SplitMode::Matches(regex) => {
                 regex.find_iter(text.as_bytes()).map(|found| part(found.start(), found.end())).try_listed()
             }
-            Way::Between(separators) => {
+            SplitMode::Between(separators) => {
                 let mut parts = filled(1, (0, text.len()))?;
                 for separator in separators {
                     let mut finer = List::with_room(parts.len())?;
@@ -75,18 +77,18 @@ fn tokenize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let dims: &[usize] = if x.rank() == 1 { &[0] } else { &[x.dims()[0], 0] };
         return Ok(vec![Tensor::of_strings(dims, Vec::new())?.into()]);
     }
-    let way = Way::of(call)?;
+    let mode = SplitMode::of(call)?;
     let least = usize::try_from(call.attrs.int("mincharnum").unwrap_or(1)).unwrap_or(0).max(1);
     let is_marked = call.attrs.flag("mark");
     let padding = call.attrs.string("pad_value").unwrap_or_default();
     let mut rows = List::with_room(x.len())?;
     for text in x.string_slice()? {
-        let mut words = way.parts(text)?;
+        let mut words = mode.parts(text)?;
         words.retain(|word| word.chars().count() >= least);
         rows.push(words)?;
     }
     let most = rows.iter().map(|words| words.len()).max().unwrap_or(0);
-    // Where there are no words at all, nothing is marked.
+    // Without any words, there are no markers.
     let marks = if is_marked && most > 0 { 2 } else { 0 };
     let dims = [x.dims(), &[most + marks]].concat();
     let mut tokens = Strings::with_room(call.has_room(ElemType::STRING, &dims)?)?;

@@ -1,4 +1,4 @@
-//! MaxUnpool: puts what MaxPool found back where it was.
+//! The MaxUnpool kernel: the inverse of MaxPool.
 
 use super::window::{longs, pads, strides};
 use super::{Call, Row};
@@ -9,7 +9,7 @@ use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("", "MaxUnpool", max_unpool)];
 
-/// Indices count in the shape that the window gives; a larger one that is asked for has zeros behind it.
+/// Indices refer to the shape that the window implies; a larger requested shape is padded with zeros at the end.
 fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (x, indices) = (call.tensor(0)?, call.tensor(1)?);
     if x.dims() != indices.dims() {

@@ -1,23 +1,22 @@
-//! Which axes of a formula are one: two neighbours are if every load and every index used as a number walks through them as
-//! through one axis of all their elements.
+//! Merges adjacent axes of a formula that every load and every index used as a number traverses like a single axis.
 
 use super::Linear;
 use super::program::Bound;
 use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 
-/// The axes of a formula, and what became of them.
+/// The axes of a formula and their merged axes.
 pub(super) struct Axes {
-    /// The extents before.
+    /// The original extents.
     old: Vec<usize>,
-    /// For each axis before, the one that it is in and whether it is the innermost there; `None` if its extent is 1.
+    /// For each original axis, its merged axis and whether it is the innermost one there; `None` if its extent is 1.
     place: Vec<Option<(usize, bool)>>,
-    /// The extents of those of the result, and of those that are reduced.
+    /// The extents of the merged axes of the result, and of those of the reduction.
     pub(super) dims: Vec<usize>,
     pub(super) over: Vec<usize>,
 }
 
-/// Extents of what formulas load from, by number.
+/// The shapes of operands, by number.
 pub(super) type Extents<'a> = dyn Fn(usize) -> Option<&'a [usize]> + 'a;
 
 impl Axes {
@@ -69,17 +68,17 @@ impl Axes {
         merged
     }
 
-    /// How many axes there are now.
+    /// The number of merged axes.
     fn count(&self) -> usize {
         self.dims.len() + self.over.len()
     }
 
-    /// All extents now.
+    /// The extents of all merged axes.
     pub(super) fn extents(&self) -> Vec<usize> {
         self.dims.iter().chain(&self.over).copied().collect()
     }
 
-    /// A function of the old axes as one of those that there are now.
+    /// Converts a function of the original axes to the merged axes.
     pub(super) fn moved(&self, function: &Linear) -> Linear {
         let mut by: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.count());
         for (place, factor) in self.place.iter().zip(&function.by) {
@@ -90,7 +89,7 @@ impl Axes {
         Linear { base: function.base, by }
     }
 
-    /// An affine index as a function of the old axes.
+    /// An affine index as a function of the original axes.
     pub(super) fn affine(&self, offset: i64, terms: &[(usize, i64)]) -> Option<Linear> {
         let mut by: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.old.len());
         for (axis, factor) in terms {
@@ -100,7 +99,7 @@ impl Axes {
         Some(Linear { base: offset, by })
     }
 
-    /// Whether a function stays below an extent, and not below 0, for all positions.
+    /// Whether a function is in `0..extent` at all positions.
     pub(super) fn is_in(&self, function: &Linear, extent: usize) -> bool {
         let (least, most) = self.range(function);
         least >= 0 && most < extent as i128
@@ -116,12 +115,12 @@ impl Axes {
         (least, most)
     }
 
-    /// The place in an operand as a function of the old axes, if every index of a load is affine and stays in.
+    /// The offset in an operand as a function of the original axes, if every index of a load is affine and in bounds.
     pub(super) fn place(&self, position: &[Index], dims: &[usize]) -> Option<Linear> {
         self.place_where(position, dims, &[])
     }
 
-    /// [`place`](Self::place), of a load where some functions lie in their bounds.
+    /// [`place`](Self::place) for a load under conditions that keep some functions in bounds.
     pub(super) fn place_where(&self, position: &[Index], dims: &[usize], bounds: &[Bound]) -> Option<Linear> {
         let mut sum = Linear { base: 0, by: SmallVec::from_elem(0, self.old.len()) };
         let mut stride = 1i64;
@@ -143,7 +142,7 @@ impl Axes {
         Some(sum)
     }
 
-    /// Every function of the axes that an expression has.
+    /// Collects every function of the axes in an expression.
     fn collect(&self, expr: &Expr, operands: &Extents<'_>, found: &mut Vec<Linear>) -> Option<()> {
         match expr {
             Expr::Load(operand, position) => {

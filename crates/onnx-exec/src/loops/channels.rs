@@ -1,11 +1,11 @@
-//! Stencils whose lanes are channels: depthwise convolutions and pools of images with their channels last.
+//! Stencils vectorized over channels: depthwise convolutions and pooling of channels-last images.
 //!
 //! ```text
 //! y[h, w, c] = sum over k < 3, l < 3 of x[h + k - 1, w + l - 1, c] * weight[k, l, c]
 //! ```
-//! No two steps read the same element for a lane, so nothing is laid out before: each step reads full registers of the operand.
-//! Which steps are in bounds depends on the pixel alone; pixels of a line with the same steps are computed four at a time, their
-//! totals in registers from the first step to the last. Elements narrower than single floats are widened line by line.
+//! No element is read by two lanes, so nothing is packed: each step reads whole vectors of the operand.
+//! Which steps are in bounds depends only on the pixel; adjacent pixels with the same steps are computed four at a time, with
+//! accumulators in registers from the first step to the last. Elements narrower than `float` are widened line by line.
 
 use super::program::Bound;
 use super::strip::Strip;
@@ -17,10 +17,10 @@ use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Pixels that are computed at once.
+/// Pixels per iteration.
 const PIXELS: usize = 4;
 
-/// Whether lanes of so many channels are read one behind the other by all steps, no element for two lanes.
+/// Whether each step reads the channels as contiguous lanes, with no element for two lanes.
 pub(super) fn are_channels(x: &Source, steps: &[Step], along: usize, extent: usize) -> bool {
     let is_of_lane = |bound: &Bound| bound.function.by[along] != 0;
     let extent = extent as i64;
@@ -31,30 +31,30 @@ pub(super) fn are_channels(x: &Source, steps: &[Step], along: usize, extent: usi
     lane == 1 && along > 0 && pixel >= extent && are_apart && !x.bounds.iter().any(is_of_lane)
 }
 
-/// Factors of all steps for all channels, one step after the other, where they do not lie so in their operand.
+/// The factors of all steps for all channels, in the order of the steps, gathered if their operand has another layout.
 #[derive(Default)]
 pub(super) struct Factors {
     numbers: Vec<f32>,
-    /// The place of the first.
+    /// The offset of the first factor.
     of: Option<i64>,
 }
 
-/// Factors for the lanes of a strip: those of each step begin somewhere.
+/// The factors for the lanes of a strip, with an offset for each step.
 pub(super) struct Weights<'w> {
     numbers: &'w [f32],
-    /// Where those of the first lane begin, and whether they are gathered: then each step has so many.
+    /// The offset for the first lane, and the number of factors per step if they are gathered.
     first: i64,
     gathered: Option<usize>,
 }
 
 impl Factors {
-    /// Forgets what the factors were.
+    /// Invalidates the gathered factors.
     pub(super) fn clear(&mut self) {
         self.of = None;
     }
 
-    /// The factors from a place on, `by` apart for each channel of so many, for the lanes from one on; those that are gathered are
-    /// less the zero point of their channel.
+    /// The factors of `count` channels from an offset on, `by` apart, for the lanes from one on. Gathered factors have the zero
+    /// point of their channel subtracted.
     pub(super) fn of<'f>(
         &'f mut self,
         elements: Elements<'f>,
@@ -83,7 +83,7 @@ impl Factors {
 }
 
 impl Weights<'_> {
-    /// Where the factors of a step begin.
+    /// The offset of the factors of a step.
     #[inline(always)]
     fn place(&self, at: usize, step: &Step) -> Option<usize> {
         let behind = match self.gathered {
@@ -94,21 +94,21 @@ impl Weights<'_> {
     }
 }
 
-/// What is reduced for a strip.
+/// The reduction for one strip.
 pub(super) struct Pixels<'p> {
     pub(super) taps: &'p Taps,
     pub(super) strip: Strip,
     pub(super) x: Elements<'p>,
     pub(super) factors: Option<Weights<'p>>,
-    /// Where the elements for the first lane are, and what bounds are asked of there.
+    /// The offset of the elements for the first lane, and the values of bounds there.
     pub(super) start: i64,
     pub(super) values: SmallVec<[i64; 4]>,
-    /// Lines of elements that are widened.
+    /// A buffer for lines of widened elements.
     pub(super) lines: &'p mut Vec<f32>,
     pub(super) out: &'p mut [f32],
 }
 
-/// A step that pixels of a line have: where it reads for the first of them, which pixels it is in bounds for, and its number.
+/// A step for the pixels of a line: its offset for the first pixel, the pixels for which it is in bounds, and its number.
 struct Reach {
     place: i64,
     pixels: Range<usize>,
@@ -116,7 +116,7 @@ struct Reach {
 }
 
 impl Job for Pixels<'_> {
-    /// Whether all that is read is there.
+    /// Whether all reads are inside the operands.
     type Out = bool;
 
     #[inline(always)]
@@ -143,7 +143,7 @@ impl Job for Pixels<'_> {
                 }
             }
             let of = Line { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
-            // No closures: what is in one is compiled for every processor.
+            // No closures: they would not inherit the target features and would be compiled without vectors.
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
                 _ => match of.widen(x, &mut reach, lines) {
@@ -163,18 +163,18 @@ struct Line<'l> {
     taps: &'l Taps,
     factors: Option<&'l Weights<'l>>,
     lanes: usize,
-    /// How far apart pixels are in the operand.
+    /// The distance between pixels in the operand.
     of_pixel: usize,
 }
 
 impl Line<'_> {
-    /// Widens what the steps read, where they overlap once, and says where they read then.
+    /// Widens the elements that the steps read, overlapping ranges once, and updates the offsets of the steps.
     #[inline(always)]
     fn widen(&self, x: Elements<'_>, reach: &mut [Reach], lines: &mut Vec<f32>) -> Option<()> {
         lines.clear();
         let mut order: SmallVec<[usize; 16]> = (0..reach.len()).collect();
         order.sort_unstable_by_key(|at| self.read(&reach[*at]).map_or(0, |read| read.start));
-        // What is widened of the operand, and where it begins in the lines.
+        // The widened range of the operand, and its start in the lines.
         let mut there: Option<(Range<usize>, usize)> = None;
         for at in order {
             let read = self.read(&reach[at])?;
@@ -197,7 +197,7 @@ impl Line<'_> {
                     lines.extend(x.get(more.clone())?.iter().map(|byte| f32::from(*byte) - zero));
                 }
             }
-            // The place for pixel 0, which may not be there.
+            // The offset for pixel 0, which may lie outside.
             let moved = begin as i64 - from.start as i64;
             reach[at].place += moved;
             there = Some((from.start..more.end, begin));
@@ -205,7 +205,7 @@ impl Line<'_> {
         Some(())
     }
 
-    /// What a step reads of the operand.
+    /// The range of the operand that a step reads.
     #[inline(always)]
     fn read(&self, reach: &Reach) -> Option<Range<usize>> {
         let first = usize::try_from(reach.place + (reach.pixels.start * self.of_pixel) as i64).ok()?;
@@ -232,7 +232,7 @@ impl Line<'_> {
         }
     }
 
-    /// The totals of pixels: of neighbours that have the same steps together.
+    /// The totals of pixels, processing adjacent pixels with equal steps together.
     #[inline(always)]
     fn pixels<C: Combining, const FUSED: bool>(
         &self,
@@ -285,7 +285,7 @@ impl Line<'_> {
         };
         let mut lane = 0;
         while lane < self.lanes {
-            // The last registers begin where they end with the lanes.
+            // The last vectors end with the last lane and overlap the ones before.
             let (places, factors) = if N == PIXELS {
                 let at = lane.min(last);
                 ([0, 1, 2, 3].map(|pixel| pixel * self.of_pixel + at), [at; PIXELS])
@@ -306,8 +306,8 @@ impl Line<'_> {
         Some(())
     }
 
-    /// The totals of four registers, of which each reads from a place on and has factors from another on: the same, or not.
-    // Names rather than an array of registers: then they become some.
+    /// The totals of four vectors, each with its offsets in the operand and in the factors, which may all be equal.
+    // Separate variables, because the compiler does not keep arrays of vectors in registers.
     #[inline(always)]
     fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
         &self,
@@ -346,7 +346,7 @@ impl Line<'_> {
         }
     }
 
-    /// The same of fewer lanes than a register has.
+    /// The same for fewer lanes than a vector has.
     #[inline(always)]
     fn few<C: Combining, const FUSED: bool>(
         &self,

@@ -1,12 +1,11 @@
-//! Holds what loops give against what the formula says, element by element.
+//! Compares the results of loops with the reference evaluation, element by element.
 
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Elements, Number};
 
-/// How far two elements may be apart, as a part of their magnitude: loops round single floats after each operation, formulas
-/// once in the end.
+/// The relative tolerance: loops round single floats after each operation, the reference once at the end.
 fn tolerance(elem: ElemType) -> f64 {
     use ElemType as E;
     match elem {
@@ -14,18 +13,18 @@ fn tolerance(elem: ElemType) -> f64 {
         E::FLOAT => 1e-4,
         E::FLOAT16 => 2e-3,
         E::BFLOAT16 => 1.6e-2,
-        // Three bits of precision, or less.
+        // Types with at most three bits of precision.
         _ => 0.25,
     }
 }
 
-/// The magnitude that everything has at least: numbers around 1 that cancel out leave what is rounding alone.
+/// The least magnitude for relative errors: numbers around 1 that cancel leave only rounding errors.
 const NOTHING: f64 = 1e-3;
 
-/// Fails unless two tensors are the same but for rounding.
+/// Fails unless two tensors are equal within tolerance.
 pub(crate) fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
     let elem = loops.elem();
-    // What sums of many elements are near 0 is as far from it as they are.
+    // A sum near 0 has an absolute error like those of the largest elements.
     let largest = (0..formula.len()).filter_map(|i| match formula.number(i) {
         Some(Number::Float(x)) if x.is_finite() => Some(x.abs()),
         Some(Number::Float(_) | Number::Int(_)) | None => None,
@@ -40,7 +39,7 @@ pub(crate) fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
                     || a.is_nan() && b.is_nan()
                     || apart <= tolerance(elem) * (b.abs() + 1e-2 * scale + NOTHING)
             }
-            // A quotient that is rounded may be just at the edge.
+            // A rounded quotient may fall on either side.
             (Some(Number::Int(a)), Some(Number::Int(b))) => {
                 (a - b).abs() <= i128::from(elem.bits() == Some(8))
             }

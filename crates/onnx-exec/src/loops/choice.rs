@@ -1,31 +1,31 @@
-//! How a formula is run, as far as there is a choice: what a schedule says of each, and what may be changed in it.
+//! The loop form of a formula, as schedules print and set it.
 
 use super::Nest;
 use super::contract::Contraction;
 use std::fmt::{self, Display, Formatter};
 
-/// The loops that a formula is run by.
+/// The forms of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     /// Strips along the last axis of the result.
     Loops,
     /// Strips along the last axis of the reduction.
     Along,
-    /// A reduction in single precision at places that are known before.
+    /// A single-precision reduction at statically known offsets.
     Single,
-    /// A reduction whose neighbours share what they read.
+    /// A reduction whose neighbouring results share operands.
     Stencil,
-    /// A sum of products in tiles.
+    /// A tiled sum of products.
     Product,
-    /// A convolution of 3×3 taps by Winograd's products.
+    /// A 3×3 convolution by Winograd's algorithm.
     Winograd,
-    /// Loops of their own for each piece of the result.
+    /// Separate loops for each piece of the result.
     Pieces,
-    /// Elements that are only moved.
+    /// A copy or permutation of elements.
     Copy,
 }
 
-/// All forms, and the words for them.
+/// All forms with their names.
 const FORMS: [(Form, &str); 8] = [
     (Form::Loops, "loops"),
     (Form::Along, "loops along the reduction"),
@@ -37,21 +37,21 @@ const FORMS: [(Form, &str); 8] = [
     (Form::Copy, "copy"),
 ];
 
-/// How a formula is run.
+/// The form of a formula's loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Choice {
     pub(crate) form: Form,
-    /// Whether what is computed of totals is computed in one pass while they are in registers or in the first cache.
+    /// Whether the epilogue runs in one pass, while accumulators are in registers or the first-level cache.
     pub(crate) is_one_pass: bool,
 }
 
 impl Form {
-    /// The form that is called by these words.
+    /// The form with this name.
     pub(crate) fn named(words: &str) -> Option<Form> {
         FORMS.iter().find(|(_, name)| *name == words).map(|(form, _)| *form)
     }
 
-    /// The words for all forms.
+    /// The names of all forms.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         FORMS.iter().map(|(_, name)| *name)
     }
@@ -68,34 +68,34 @@ impl Display for Choice {
     }
 }
 
-/// What a nest may be made of.
+/// The forms that lowering may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowed(Option<Choice>);
 
 impl Allowed {
-    /// Whatever is best.
+    /// Any form.
     pub(super) const ALL: Allowed = Allowed(None);
 
     pub(super) fn only(choice: Choice) -> Allowed {
         Allowed(Some(choice))
     }
 
-    /// Whether there may be loops of this form.
+    /// Whether this form is allowed.
     pub(super) fn has(self, form: Form) -> bool {
         self.0.is_none_or(|choice| choice.form == form)
     }
 
-    /// Whether there may be a matrix product, plain or by Winograd's transforms.
+    /// Whether a matrix product is allowed, plain or by Winograd's algorithm.
     pub(super) fn has_product(self) -> bool {
         self.has(Form::Product) || self.has(Form::Winograd)
     }
 
-    /// Whether somebody has chosen this form.
+    /// Whether the schedule requires this form.
     pub(super) fn must_be(self, form: Form) -> bool {
         self.0.is_some_and(|choice| choice.form == form)
     }
 
-    /// Whether strips may lie along the reduction, if that is better, or must.
+    /// Whether strips go along the reduction, by requirement or because it is better.
     pub(super) fn along(self, is_better: bool) -> bool {
         match self.0.map(|choice| choice.form) {
             None => is_better,
@@ -109,7 +109,7 @@ impl Allowed {
 }
 
 impl Nest {
-    /// How it is run.
+    /// The form of this nest.
     pub(crate) fn choice(&self) -> Choice {
         let form = match (&self.contraction, &self.taps, self.reduction) {
             _ if self.pieces.is_some() => Form::Pieces,

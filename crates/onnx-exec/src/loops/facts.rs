@@ -1,7 +1,6 @@
-//! What lowering asks about the parts of an expression, found once for each, from the bottom up.
+//! Facts about parts of expressions that lowering needs, computed bottom-up once for each part.
 //!
-//! Without the table each question walks the expression below it, at each level again: lowering would be quadratic in the size of a
-//! formula.
+//! Without the table each query would walk its expression again at each level, and lowering would take quadratic time.
 
 use super::axes::{Axes, Extents};
 use super::lower::Types;
@@ -12,25 +11,25 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Index, Number};
 use std::hash::{BuildHasher as _, Hash};
 
-/// What is known of a part of an expression.
+/// The facts of a part of an expression.
 #[derive(Clone, Copy)]
 pub(super) struct PartFacts {
-    /// Equal parts have equal hashes, but for the signs of zeros.
+    /// Equal parts have equal hashes, and zeros hash the same for both signs.
     pub(super) hash: u64,
-    /// The class that it has by itself; the inner `None` for a number, which takes the class of what it meets. The outer `None`
-    /// if there are no loops for it.
+    /// The register class that it determines. The inner `None` is a number, which adopts the class of the other operand; the
+    /// outer `None` has no loops.
     pub(super) class: Option<Option<Class>>,
-    /// Whether it is of 64 bits without a sign, which registers do not have.
+    /// Whether it is an unsigned 64-bit integer, which registers cannot hold.
     pub(super) has_no_sign: bool,
-    /// Whether an index of some load may be out of bounds.
+    /// Whether an index of a load may be out of bounds.
     pub(super) can_fail: bool,
 }
 
-/// The facts of all parts of expressions, by their address: the expressions outlive the table.
+/// The facts of all parts of expressions, by their address; the expressions outlive the table.
 #[derive(Default)]
 pub(super) struct FactTable(HashMap<*const Expr, PartFacts>);
 
-/// What facts depend on besides the expression.
+/// The context of an expression.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'b, 'a> {
     pub(super) operands: &'b Types<'a>,
@@ -40,7 +39,7 @@ pub(super) struct Around<'b, 'a> {
 }
 
 impl FactTable {
-    /// The facts of an expression that is part of one that was added.
+    /// The facts of a part of an expression that was added.
     pub(super) fn of(&self, expr: &Expr) -> Option<PartFacts> {
         self.0.get(&std::ptr::from_ref(expr)).copied()
     }

@@ -1,7 +1,7 @@
-//! Rows of an operand that integers choose: `y[i0, i1] = x[rows[i0], i1]`.
+//! Row gathers: `y[i0, i1] = x[rows[i0], i1]`.
 //!
-//! Where the elements of a row of the result lie one behind the other in the operand, only the place of the first is computed, by
-//! the steps of the program that compute places; for as many rows at once as a strip has lanes.
+//! If the elements of a result row are contiguous in the operand, only the offset of the first one is computed, by the steps of
+//! the program that compute offsets, for as many rows at once as a strip has lanes.
 
 use super::interpret::{numbers, run};
 use super::lanes::Registers;
@@ -14,20 +14,20 @@ use crate::failure::{Failure, fail};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Where rows begin.
+/// The offsets of rows.
 #[derive(Clone, Debug)]
 pub(super) struct Gathered {
-    /// What computes the places of the first elements, with lanes along the axis of rows.
+    /// Computes the offsets of first elements, with lanes along the row axis.
     program: Program,
     places: Reg,
 }
 
 impl Gathered {
-    /// What a program gathers in its last step, if that is rows.
+    /// The row gather of a program whose last step gathers whole rows.
     pub(super) fn of(dims: &[usize], body: &Program) -> Option<Gathered> {
         let [before @ .., Instr::Gather { places, .. }] = &body.instrs[..] else { return None };
         let last = dims.len().checked_sub(1).filter(|last| *last > 0)?;
-        // How far a register goes from one element of a row to the next, if that is known; of numbers, nowhere.
+        // The increment of each register from one element of a row to the next, if known; constants have 0.
         let mut steps = body.counts.map(|count| vec![Some(0i64); count]);
         for instr in before {
             let mut reads: Vec<Reg> = Vec::new();
@@ -65,7 +65,7 @@ impl Gathered {
         is_row.then_some(Gathered { program, places: *places })
     }
 
-    /// Some elements of the result, in row-major order, from elements of which the first has a number.
+    /// Copies a range of elements of the result, in row-major order.
     pub(super) fn run<T: Copy>(
         &self,
         operands: &Operands<'_>,
@@ -83,7 +83,7 @@ impl Gathered {
         for (at, d) in at.iter_mut().zip(outer).rev() {
             (*at, index) = (index % d, index / d);
         }
-        // The first row may be one that has begun before.
+        // The first row may be entered in the middle.
         let mut column = elements.start % row;
         let mut out = out;
         while rows > 0 {

@@ -1,4 +1,4 @@
-//! Runs programs, strip by strip.
+//! The interpreter of programs, strip by strip.
 
 use super::Class;
 use super::lanes::Registers;
@@ -18,8 +18,8 @@ pub(super) fn numbers(program: &Program, regs: &mut Registers) {
     }
 }
 
-/// Runs a program for a strip from a position on. Single floats that come out may be wanted elsewhere than in the register of the
-/// result: whether they are there.
+/// Runs a program for a strip from a position on. If `wanted` is given, single-float results may be written there instead of into
+/// the result register; returns whether they were.
 pub(super) fn run(
     program: &Program,
     regs: &mut Registers,
@@ -31,7 +31,7 @@ pub(super) fn run(
     run_into(program, regs, operands, strip, at, wanted.map(Out::Single))
 }
 
-/// The same where elements may be wanted.
+/// The same with an optional destination.
 pub(super) fn run_into(
     program: &Program,
     regs: &mut Registers,
@@ -158,7 +158,7 @@ fn step(
     Ok(())
 }
 
-/// Bounds for a strip.
+/// The bounds of a strip.
 struct Bounds<'b>(SmallVec<[(&'b Bound, Walk); 4]>);
 
 impl<'b> Bounds<'b> {
@@ -166,7 +166,7 @@ impl<'b> Bounds<'b> {
         Bounds(bounds.iter().map(|bound| (bound, strip.walk(&bound.function, at))).collect())
     }
 
-    /// The lanes, of so many of a row, for which all hold.
+    /// The lanes of `0..n` for which all bounds hold.
     fn lanes(&self, moved: [usize; 2], n: usize) -> Range<usize> {
         self.0.iter().fold(0..n, |lanes, (bound, value)| {
             let mine = bound.of(value.row(moved), value.by[2], lanes.end);
@@ -175,7 +175,7 @@ impl<'b> Bounds<'b> {
     }
 }
 
-/// Loads all lanes of a strip. Single floats stay where they are until somebody has to have them in the register itself.
+/// Loads all lanes of a strip. Single floats are copied into the register only when an operation needs that.
 fn load_all(regs: &mut Registers, n: usize, to: Reg, (operand, view): (usize, View<'_>), walk: Walk) {
     let first = usize::try_from(walk.start - view.first).ok();
     match (walk.stride(), first) {

@@ -1,4 +1,4 @@
-//! Makes a nest of a formula.
+//! Lowers formulas to loop nests.
 
 use super::axes::{Axes, Extents};
 use super::choice::{Allowed, Choice, Form};
@@ -16,7 +16,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
 use smallvec::SmallVec;
 
-/// What a formula may load: its element type and extents, and whether it is the same in all runs.
+/// An operand of a formula: element type, shape, and whether it is constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand<'a> {
     pub(crate) elem: ElemType,
@@ -24,16 +24,16 @@ pub(crate) struct Operand<'a> {
     pub(crate) is_constant: bool,
 }
 
-/// What formulas may load, by number.
+/// The operands of formulas, by number.
 pub(crate) type Types<'a> = dyn Fn(usize) -> Option<Operand<'a>> + 'a;
 
 impl Nest {
-    /// The loops of a formula; `None` if there are none for its types.
+    /// The loops of a formula; `None` if its types have no loops.
     pub(crate) fn of<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
         Nest::build(formula, operands, Allowed::ALL)
     }
 
-    /// The loops of a formula as somebody has chosen them; `None` if it cannot be run so.
+    /// The loops of a formula in a given form; `None` if the form does not apply.
     pub(crate) fn chosen<'a>(formula: &Formula, operands: &Types<'a>, choice: Choice) -> Option<Nest> {
         Nest::build(formula, operands, Allowed::only(choice)).filter(|nest| nest.choice() == choice)
     }
@@ -73,7 +73,7 @@ impl Nest {
             .filter(|_| over_count <= MOST_OF_STENCIL && allowed.has(Form::Stencil))
             .and_then(|over| Taps::of(over.combine, &body, &axes.dims, &axes.over))
             .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
-        // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along their axes.
+        // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along the reduction.
         if over.is_some() && stencil.is_none() {
             let other = Program { along: inner, ..body.clone() };
             let all = axes.extents();
@@ -103,7 +103,7 @@ impl Nest {
                 })
             }
         };
-        // A single row of bytes is packed for nothing else.
+        // For a single row of bytes, packing does not pay off.
         if contraction.as_ref().is_some_and(|product| product.rows_of_one() > 1) {
             stencil_of_bytes = None;
         } else if stencil_of_bytes.is_some() {
@@ -123,7 +123,7 @@ impl Nest {
             None => None,
             Some(over) => {
                 Class::of(over.elem)?;
-                // What is added up in single floats is no double.
+                // Sums in single precision are not widened to doubles.
                 let is_single = contraction.as_ref().is_some_and(Contraction::is_float)
                     || taps.as_ref().is_some_and(Taps::is_single) && !is_of_bytes && class == Class::Single;
                 let total = if is_single { Class::Single } else { total_class(over.combine, class) };
@@ -136,7 +136,7 @@ impl Nest {
             Some(then) => {
                 let mut builder = builder(last);
                 builder.total = total;
-                // Totals of bytes are there as integers of 32 bits, which become floats as well as wider integers.
+                // Accumulators of bytes are 32-bit integers, which convert to floats like wider integers.
                 builder.is_float_total = (contraction.is_some() || is_of_bytes)
                     && total == Some(Class::Int)
                     && are_totals_floats(then);
@@ -148,7 +148,7 @@ impl Nest {
             (None, Some(total)) => total,
             (None, None) => class,
         };
-        // A float that is stored as an integer is a mistake in the formula.
+        // A float result for an integer type is a mistake in the formula.
         let fits = (Class::of(formula.elem)? == Class::Int) == (result == Class::Int);
         if !fits {
             return None;
@@ -193,7 +193,7 @@ impl Nest {
     }
 }
 
-/// What a step of one element costs if strips lie along the axis, in some unit.
+/// The relative cost of an element if strips go along the axis.
 pub(super) fn cost(program: &Program, extent: usize) -> f64 {
     let loads = program.instrs.iter().map(|instr| match instr {
         Instr::Load { place, .. } | Instr::LoadWhere { place, .. } => match place.by[program.along] {
@@ -203,7 +203,7 @@ pub(super) fn cost(program: &Program, extent: usize) -> f64 {
         Instr::Gather { .. } => 4.0,
         _ => 1.0,
     });
-    // Each strip has to be begun.
+    // The overhead of a strip.
     loads.sum::<f64>() + 40.0 / extent.clamp(1, LANES) as f64
 }
 
@@ -215,12 +215,12 @@ struct Builder<'b, 'a, 'e> {
     axes: &'b Axes,
     program: Program,
     total: Option<Class>,
-    /// Whether the total is there as a float, which it is cast to wherever it is used.
+    /// Whether the accumulator is converted to float wherever it is used.
     is_float_total: bool,
     facts: FactTable,
-    /// What is computed already, by its hash and class and the mask that is looked at: it is not computed again.
+    /// Computed parts by hash, class and mask, for common subexpression elimination.
     seen: HashMap<Seen, SmallVec<[(&'e Expr, Reg); 1]>>,
-    /// Masks that are nothing but bounds.
+    /// Masks that are conjunctions of bounds.
     inside: Vec<(Reg, Vec<Bound>)>,
 }
 
@@ -233,13 +233,13 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(self.program)
     }
 
-    /// Finds the facts of an expression, which is lowered next.
+    /// Computes the facts of an expression before it is lowered.
     fn learn(&mut self, expr: &'e Expr) -> PartFacts {
         let Builder { operands, extents, axes, total, .. } = *self;
         self.facts.add(expr, Around { operands, extents, axes, total })
     }
 
-    /// The facts of a part of the expression that is lowered.
+    /// The facts of a part of the current expression.
     fn known(&self, expr: &Expr) -> Option<PartFacts> {
         self.facts.of(expr)
     }
@@ -265,7 +265,7 @@ impl<'e> Builder<'_, '_, 'e> {
         to
     }
 
-    /// Whether an expression is an integer at a linear position, of a type that is loaded as single floats.
+    /// Whether an expression loads an integer at a linear position, of a type that is loaded as single floats.
     fn is_loaded_as_single(&self, expr: &Expr) -> bool {
         let Expr::Load(operand, position) = expr else { return false };
         let Some(Operand { elem, dims, .. }) = (self.operands)(*operand) else { return false };
@@ -300,7 +300,7 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(to)
     }
 
-    /// The steps of an expression whose result is to be of a class; where `mask` is 0, nobody looks at it.
+    /// Lowers an expression to a register class; lanes where `mask` is 0 are not used.
     fn expr(&mut self, expr: &'e Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
         let facts = self.known(expr)?;
         let own = facts.class?.unwrap_or(class);
@@ -317,7 +317,7 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(match (own, class) {
             (Class::Int, Class::Int) | (Class::Single, Class::Single) | (Class::Double, Class::Double) => reg,
             (Class::Single, Class::Double) => self.emit(class, |to| Instr::Widen { to, x: reg }),
-            // What is computed in doubles is rounded where it is stored.
+            // Double-precision results are rounded when they are stored.
             (Class::Double, Class::Single) => reg,
             (Class::Int, Class::Single | Class::Double) | (Class::Single | Class::Double, Class::Int) => {
                 return None;
@@ -332,14 +332,14 @@ impl<'e> Builder<'_, '_, 'e> {
             Expr::Index(index) => self.index(index, mask)?,
             Expr::Total => self.total(class),
             Expr::Cast(_, x) if self.is_float_total && **x == Expr::Total => self.total(class),
-            // Integers that become floats are loaded as such.
+            // Integers that become floats are loaded as floats.
             Expr::Cast(cast, x) if cast.to == ElemType::FLOAT && self.is_loaded_as_single(x) => {
                 let Expr::Load(operand, position) = &**x else { return None };
                 let Operand { elem, dims, .. } = (self.operands)(*operand)?;
                 let (operand, place) = (*operand, self.axes.moved(&self.axes.place(position, dims)?));
                 self.emit(class, |to| Instr::Load { to, operand, elem, place })
             }
-            // Rounded to bytes and back, a single float stays one.
+            // A single float that is rounded to a byte and back stays a single float.
             Expr::Cast(cast, x) if cast.to == ElemType::FLOAT && self.is_byte_of_single(x) => {
                 let Expr::Cast(cast, x) = &**x else { return None };
                 let (cast, x) = (*cast, self.expr(x, Class::Single, mask)?);
@@ -412,7 +412,7 @@ impl<'e> Builder<'_, '_, 'e> {
         })
     }
 
-    /// A load where some indices lie in bounds, and a number elsewhere: padding.
+    /// Lowers a padded load: elements in bounds, and a number elsewhere.
     fn bounded(&mut self, parts: &'e [Expr; 3]) -> Option<Reg> {
         let [condition, Expr::Load(operand, position), Expr::Number(otherwise)] = parts else { return None };
         let Operand { elem, dims, .. } = (self.operands)(*operand)?;
@@ -434,7 +434,7 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(self.emit(class, |to| Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }))
     }
 
-    /// One of two where the condition is nothing but bounds, within which the first is loaded.
+    /// Lowers a select whose condition is a conjunction of bounds.
     fn select_inside(&mut self, parts: &'e [Expr; 3], class: Class) -> Option<Reg> {
         let [condition, yes, no] = parts;
         let mut bounds = Vec::new();
@@ -451,7 +451,7 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(self.emit(class, |to| Instr::Select { to, condition, yes, no }))
     }
 
-    /// What a condition asks of affine indices, if that is all.
+    /// The bounds on affine indices that a condition consists of; `None` for other conditions.
     fn bounds(&self, condition: &Expr, bounds: &mut Vec<Bound>) -> Option<()> {
         let Expr::Binary(op, a, b) = condition else { return None };
         if *op == Binary::And {
@@ -495,7 +495,7 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(self.emit(class, |to| Instr::Select { to, condition, yes, no }))
     }
 
-    /// The type of integers that an expression gives, if it is known.
+    /// The integer type of an expression, if it is known.
     fn int(&self, expr: &Expr) -> Option<ElemType> {
         match expr {
             Expr::Load(operand, _) => (self.operands)(*operand).map(|operand| operand.elem),
@@ -572,7 +572,7 @@ impl<'e> Builder<'_, '_, 'e> {
     }
 }
 
-/// The class in which two meet; the outer `None` if they cannot.
+/// The common register class of two operands; the outer `None` if there is none.
 pub(super) fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>> {
     Some(match (a, b) {
         (None, other) | (other, None) => other,
@@ -582,7 +582,7 @@ pub(super) fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>>
     })
 }
 
-/// Whether what an operation gives depends on the sign that 64 bits have.
+/// Whether an operation depends on the signedness of 64-bit integers.
 fn needs_sign(op: Binary) -> bool {
     match op {
         Binary::Add | Binary::Sub | Binary::Mul | Binary::And | Binary::Or | Binary::Xor | Binary::Equal => {
@@ -598,7 +598,7 @@ fn needs_sign(op: Binary) -> bool {
     }
 }
 
-/// Whether a type of integers has all that another has.
+/// Whether an integer type includes all values of another.
 fn holds(wide: ElemType, narrow: ElemType) -> bool {
     let range = |elem: ElemType| match (Combine::Max.neutral(elem)?, Combine::Min.neutral(elem)?) {
         (Number::Int(least), Number::Int(most)) => Some((least, most)),

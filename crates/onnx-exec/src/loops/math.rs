@@ -1,14 +1,14 @@
-//! Functions of single floats without branches and calls, so that loops over lanes become loops over registers.
+//! Single-precision functions without branches and calls, so that loops over lanes are vectorized.
 //!
-//! Each is a polynomial on a small range, fitted for the least relative error, and steps that bring every argument there. The
-//! results are at most 2 units in the last place from the rounded ones, which a test sees to; at the edges (infinities, zeros,
-//! no numbers) they are those of the standard library.
+//! Each is a polynomial on a small range, fitted for the least relative error, after a range reduction. Results are within 2
+//! units in the last place of the correctly rounded ones, which a test checks; special values (infinities, zeros, NaN) are those
+//! of the standard library.
 //!
-//! `FUSED` is set where the processor multiplies and adds in one step.
+//! `FUSED` is set if the processor has fused multiply-add.
 
 #[inline(always)]
 fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
-    // Without the instruction, `mul_add` is a call of a hundred steps.
+    // Without the instruction, `mul_add` is a slow library call.
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
@@ -36,19 +36,19 @@ fn poly64<const FUSED: bool, const N: usize>(x: f64, by: [f64; N]) -> f64 {
     sum
 }
 
-/// Adding it rounds to a whole number, which is then in the lowest bits.
+/// Adding this constant rounds to an integer, which is then in the low bits.
 const ROUND: f32 = 12_582_912.0;
 const ROUND64: f64 = 6_755_399_441_055_744.0;
-/// The first part has few bits, so that whole numbers of up to 15 bits times it are exact.
+/// The first part has few bits, so that its products with integers of up to 15 bits are exact.
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 
-/// Two to the power of a whole number from -126 to 127.
+/// Two to the power of an integer from -126 to 127.
 #[inline(always)]
 fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
-/// A number as `n * ln 2 + r`: `n` as an integer and `exp(r) - 1`. The number is at most about 100 away from 0.
+/// Range reduction to `n * ln 2 + r`: `n` and `exp(r) - 1`, for arguments up to about ±100.
 #[inline(always)]
 fn split<const FUSED: bool>(x: f32) -> (i32, f32) {
     let rounded = fma::<FUSED>(x, std::f32::consts::LOG2_E, ROUND);
@@ -58,7 +58,7 @@ fn split<const FUSED: bool>(x: f32) -> (i32, f32) {
     (rounded.to_bits().wrapping_sub(ROUND.to_bits()) as i32, fma::<FUSED>(r * r, tail, r))
 }
 
-/// No number stays what it is.
+/// Keeps NaN.
 #[inline(always)]
 fn clamp(x: f32, least: f32, most: f32) -> f32 {
     let x = if x < least { least } else { x };
@@ -68,18 +68,18 @@ fn clamp(x: f32, least: f32, most: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn exp<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(clamp(x, -104.0, 89.0));
-    // In two steps, because the power alone may be too large or too small for its type.
+    // In two steps, because the power alone may overflow or underflow.
     let half = n >> 1;
     (e + 1.0) * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
-/// Whether [`exp_within`] is for a number.
+/// Whether a number is in the range of [`exp_within`].
 #[inline(always)]
 pub(super) fn is_within(x: f32) -> bool {
     x.abs() < 87.0
 }
 
-/// The same as [`exp`], to the bit, where neither the result nor its power of two is near the ends of its type.
+/// The same as [`exp`], bit for bit, if neither the result nor its power of two is near the limits of the type.
 #[inline(always)]
 pub(super) fn exp_within<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(x);
@@ -89,10 +89,10 @@ pub(super) fn exp_within<const FUSED: bool>(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(clamp(x, -20.0, 89.0));
-    // Half of the result, whose power of two has its type up to the end.
+    // Half of the result, whose power of two cannot overflow.
     let power = power_of_two(n.wrapping_sub(1));
     let y = 2.0 * fma::<FUSED>(power, e, power - 0.5);
-    // Of small ones the sign of 0, and what the type has no power of two for.
+    // Small results keep the sign of 0 and subnormal arguments.
     if x.abs() < 1e-7 { x } else { y }
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
 pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
     let is_tiny = x < f32::MIN_POSITIVE;
     let bits = (if is_tiny { x * 8_388_608.0 } else { x }).to_bits() as i32;
-    // The exponent for which what is left lies about 1, from the root of 1/2 on.
+    // The exponent that leaves a mantissa in [√½, √2).
     let exponent = bits.wrapping_sub(0x3f35_04f3) >> 23;
     let f = f32::from_bits(bits.wrapping_sub(exponent << 23) as u32) - 1.0;
     let e = exponent as f32 - if is_tiny { 23.0 } else { 0.0 };
@@ -123,14 +123,14 @@ pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
     let y = fma::<FUSED>(e, LN_2[0], f + small);
     let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
     let y = if x < 0.0 { f32::NAN } else { y };
-    // Infinity, and no number.
+    // Infinity and NaN.
     if x < f32::INFINITY { y } else { x }
 }
 
 #[inline(always)]
 pub(crate) fn ln_1p<const FUSED: bool>(x: f32) -> f32 {
     let sum = 1.0 + x;
-    // What rounding the sum has lost.
+    // The rounding error of the sum.
     let lost = if x > 1.0 { 1.0 - (sum - x) } else { x - (sum - 1.0) };
     let y = log::<FUSED>(sum) + lost / sum;
     let y = if sum == 0.0 { f32::NEG_INFINITY } else { y };
@@ -175,10 +175,10 @@ pub(super) fn erf<const FUSED: bool>(x: f32) -> f32 {
     if x.abs() < 0.925 { small } else { large.copysign(x) }
 }
 
-/// The largest that [`sin`] and [`cos`] are for.
+/// The largest argument of [`sin`] and [`cos`].
 pub(super) const LARGEST_ANGLE: f32 = 100_000.0;
 
-/// The sine, a quarter of a turn times `quarters` ahead.
+/// The sine of an angle plus `quarters` quarter turns.
 #[inline(always)]
 fn turned<const FUSED: bool>(x: f32, quarters: i32) -> f32 {
     let x = f64::from(x);
@@ -220,13 +220,13 @@ pub(super) fn cos<const FUSED: bool>(x: f32) -> f32 {
     turned::<FUSED>(x, 1)
 }
 
-/// Whether [`pow`] is for a pair.
+/// Whether a pair is in the domain of [`pow`].
 #[inline(always)]
 pub(super) fn has_power(base: f32, exponent: f32) -> bool {
     (f32::MIN_POSITIVE..f32::INFINITY).contains(&base) && exponent.abs() < 1e30
 }
 
-/// A power, of pairs that [`has_power`] says.
+/// A power, for pairs that satisfy [`has_power`].
 #[inline(always)]
 pub(super) fn pow<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
     let bits = base.to_bits() as i32;
@@ -246,7 +246,7 @@ pub(super) fn pow<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
     );
     let log = fma64::<FUSED>(s, tail, f64::from(whole));
     let y = log * f64::from(exponent);
-    // Further out, the result is 0 or infinity anyway.
+    // Beyond, the result is 0 or infinity anyway.
     let y = if y < -200.0 { -200.0 } else { y };
     let y = if y > 200.0 { 200.0 } else { y };
     let rounded = y + ROUND64;
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::loops::widest::{Job, widest};
 
-    /// A function of registers, or the same without instructions that add and multiply.
+    /// A function compiled with and without fused multiply-add.
     struct Strip<'s> {
         of: &'s str,
         x: &'s mut [f32],
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// How many floats lie between a result and the rounded one.
+    /// The distance of a result from the correctly rounded one, in floats.
     fn apart(result: f32, exact: f64) -> u32 {
         let rounded = exact as f32;
         if result.is_nan() || rounded.is_nan() {
@@ -338,7 +338,7 @@ mod tests {
             ("cos", f64::cos, angle),
             ("pow", |x| x.powf((-1.7f32).into()), |x| has_power(x, -1.7)),
         ];
-        // A step that is prime to the number of floats of an exponent, and the edges.
+        // Every 20011th float (prime to the number of floats per exponent), and the special values.
         let edges = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE];
         let arguments: Vec<f32> = (0..=u32::MAX).step_by(20_011).map(f32::from_bits).chain(edges).collect();
         for (of, exact, is_wanted) in functions {

@@ -1,4 +1,4 @@
-//! Matrices by which rows are multiplied again and again, for kernels whose rows come one after the other.
+//! Prepacked matrices for kernels that multiply many rows by the same matrix.
 
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use super::parallel::{LEAST_PRODUCTS, parallel};
@@ -10,10 +10,11 @@ use std::ops::Range;
 
 /// Steps of a block.
 const STEPS: usize = f32::STEPS;
-/// Products of a few rows for which it is worth it to share columns: a part of a matrix is in the caches of its thread.
+/// With at least this many products, threads share the columns of a few rows: each thread keeps its part of the matrix in its
+/// caches.
 const LEAST_OF_COLUMNS: usize = 1 << 17;
 
-/// A matrix, laid out once as the micro-kernels read it: for each block of steps, tile of columns after tile.
+/// A matrix in the layout of the micro-kernels: for each block of steps, its tiles of columns.
 pub(crate) struct Matrix {
     micro: Micro<f32>,
     steps: usize,
@@ -22,7 +23,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// The matrix that has these numbers, `steps` after `steps`, as its columns.
+    /// The matrix whose columns of `steps` numbers are contiguous in `numbers`.
     pub(crate) fn of_columns(numbers: &[f32], steps: usize) -> Result<Matrix, Failure> {
         let columns = numbers.len().checked_div(steps).unwrap_or(0);
         Matrix::laid(steps, columns, |in_block, in_tile, out| {
@@ -34,7 +35,7 @@ impl Matrix {
         })
     }
 
-    /// The matrix that has these numbers, `columns` after `columns`, as its rows.
+    /// The matrix whose rows of `columns` numbers are contiguous in `numbers`.
     pub(crate) fn of_rows(numbers: &[f32], columns: usize) -> Result<Matrix, Failure> {
         let steps = numbers.len().checked_div(columns).unwrap_or(0);
         Matrix::laid(steps, columns, |in_block, in_tile, out| {
@@ -46,7 +47,7 @@ impl Matrix {
         })
     }
 
-    /// A matrix that is laid out tile by tile: some steps of some columns.
+    /// Packs a matrix tile by tile: some steps of some columns.
     fn laid(
         steps: usize,
         columns: usize,
@@ -66,8 +67,8 @@ impl Matrix {
         Ok(Matrix { micro, steps, columns, numbers })
     }
 
-    /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads that there are. They share the rows,
-    /// or the columns of a few of these: then each has its own part of the matrix in its caches, step after step.
+    /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads of the pool. They divide the
+    /// rows, or the columns of a few rows: then each thread keeps its part of the matrix in its caches.
     pub(crate) fn add_products(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, .. } = self;
         if rows.is_empty() || *steps == 0 || *columns == 0 {
@@ -86,11 +87,11 @@ impl Matrix {
         parallel(parts, |(rows, out)| self.add_some(rows, out, 0..tiles_of_columns))
     }
 
-    /// The same, so many tiles of columns at a time.
+    /// The same by columns, `tiles` tiles per thread.
     fn add_by_columns(&self, rows: &[f32], out: &mut [f32], tiles: usize) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, .. } = self;
         let (count, wide) = (rows.len() / steps, tiles * micro.columns);
-        // What is there is added to, block of steps after block, as it is without threads.
+        // The existing values are added block by block of steps, in the same order as on one thread.
         let mut apart = filled(count * columns, 0.0)?;
         let part = |part: usize| part * wide..columns.min(&((part + 1) * wide)).to_owned();
         for (at, apart) in apart.chunks_mut(wide * count).enumerate() {
@@ -110,7 +111,7 @@ impl Matrix {
         Ok(())
     }
 
-    /// The same for some tiles of columns, which are all that `out` has.
+    /// The same for some tiles of columns, which are all columns of `out`.
     fn add_some(&self, rows: &[f32], out: &mut [f32], tiles: Range<usize>) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, numbers } = self;
         let whole = columns.next_multiple_of(micro.columns);
@@ -142,7 +143,7 @@ impl Matrix {
                         micro.run(Tile { a, b, c, stride: columns, size: [count, wide], is_first: false });
                         continue;
                     }
-                    // Behind the last column, the next row begins.
+                    // A full tile would overwrite the start of the next row.
                     let (c, stride) = (&mut ragged[..], micro.columns);
                     micro.run(Tile { a, b, c, stride, size: [count, wide], is_first: true });
                     for (out, sums) in out.chunks_exact_mut(columns).zip(ragged.chunks_exact(micro.columns)) {
@@ -155,8 +156,8 @@ impl Matrix {
     }
 }
 
-/// A single row by tiles of columns, several of them at a time: the sums of one wait for one another. They are added up in the
-/// order in which a micro-kernel does it.
+/// A single row by several tiles of columns at a time, which hides the latency of additions. The order of additions is that of a
+/// micro-kernel.
 struct Line<'l> {
     row: &'l [f32],
     block: &'l [f32],
@@ -165,7 +166,7 @@ struct Line<'l> {
 }
 
 impl Job for Line<'_> {
-    /// Whether it is done: as micro-kernels do it, which multiply and add in one step.
+    /// Whether it was done: only with fused multiply-add, as in micro-kernels.
     type Out = bool;
 
     #[inline(always)]
@@ -188,7 +189,7 @@ impl Line<'_> {
         for (block, out) in fours {
             let mut tiles = block.chunks_exact(each).map(|tile| tile.as_chunks::<WIDE>().0);
             let (Some(p), q, r, s) = (tiles.next(), tiles.next(), tiles.next(), tiles.next()) else { return };
-            // Names rather than an array, so that all sums are in registers.
+            // Separate variables, so that all accumulators stay in registers.
             let (mut a, mut b, mut c, mut d) = ([0.0; WIDE], [0.0; WIDE], [0.0; WIDE], [0.0; WIDE]);
             if let (Some(q), Some(r), Some(s)) = (q, r, s) {
                 for ((((x, p), q), r), s) in row.iter().zip(p).zip(q).zip(r).zip(s) {
@@ -238,7 +239,7 @@ mod tests {
             };
             let one = product(1);
             assert!((2..5).all(|threads| product(threads) == one), "{steps} {columns} {count}");
-            // A row alone is what it is among others.
+            // A single row gives the same result as among others.
             let mut alone: Vec<f32> = (0..columns).map(|i| number(i + 8)).collect();
             matrix.add_products(&rows[..steps], &mut alone).expect("there is room");
             assert_eq!(alone, one[..columns]);

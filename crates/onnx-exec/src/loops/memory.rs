@@ -1,4 +1,4 @@
-//! From elements to lanes and back.
+//! Loads and stores of lanes.
 
 use super::Class;
 use super::lanes::{Registers, are_short, int_of, short_of, wrap};
@@ -11,19 +11,19 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 use std::ops::Range;
 
-/// Where lanes come from.
+/// The offsets of lanes.
 #[derive(Clone, Copy)]
 pub(super) enum Places<'a> {
-    /// The first, and from each to the next.
+    /// The first offset and the stride.
     Stride(i64, i64),
-    /// Rows of them.
+    /// Rows with strides.
     Rows(Walk),
-    /// One by one, after the place that comes first; what is outside is not looked at by anyone.
+    /// Individual offsets, relative to a base; offsets out of range belong to unused lanes.
     Each(&'a [i64], i64),
 }
 
 impl Places<'_> {
-    /// The same in memory that begins at a place.
+    /// The same relative to a base.
     fn from(self, first: i64) -> Self {
         match self {
             Places::Stride(start, by) => Places::Stride(start - first, by),
@@ -37,7 +37,7 @@ fn copy<A: Copy + Default, B: Copy>(out: &mut [B], from: &[A], places: Places<'_
     widest(Copying { out, from, places, convert });
 }
 
-/// Lanes that are being filled.
+/// A load of lanes as a multiversioned function.
 struct Copying<'c, A, B, F> {
     out: &'c mut [B],
     from: &'c [A],
@@ -70,7 +70,7 @@ impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
     }
 }
 
-/// Converts elements that are as far apart from one another.
+/// Converts elements with a constant stride.
 #[inline(always)]
 fn line<A: Copy + Default, B: Copy>(
     out: &mut [B],
@@ -106,7 +106,7 @@ fn line<A: Copy + Default, B: Copy>(
     }
 }
 
-/// From the first of `n` places to the last, and how far apart they are, if that is forward and they are all there.
+/// The elements from the first to the last of `n` offsets and their stride, if it is positive and all exist.
 #[inline(always)]
 fn stretch<A>(from: &[A], start: i64, by: i64, n: usize) -> Option<(&[A], usize)> {
     let (start, by) = (usize::try_from(start).ok()?, usize::try_from(by).ok().filter(|by| *by > 0)?);
@@ -145,7 +145,7 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
     }
 }
 
-/// [`load`] of integers at places that are in another register.
+/// [`load`] of integers at the offsets in another register.
 pub(super) fn gather(regs: &mut Registers, n: usize, to: Reg, from: View<'_>, places: Reg) {
     let all = std::mem::take(&mut regs.int[places.at]);
     load(regs, 0..n, to, from, Places::Each(&all[..n], 0));
@@ -167,7 +167,7 @@ fn ints(out: &mut [i64], from: View<'_>, places: Places<'_>) {
     }
 }
 
-/// Rounds lanes, which are in the register itself, to the element type and stores them.
+/// Rounds lanes to the element type and stores them; they must be in the register itself.
 pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
     use ElemType as E;
     fn put<T: bytemuck::Pod, A: Copy + Default>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {
@@ -182,7 +182,7 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
                 E::DOUBLE => put(to, lanes, |x: f32| f64::from(x)),
                 E::FLOAT16 => put(to, lanes, single_to_half),
                 E::BFLOAT16 => put(to, lanes, single_to_brain),
-                // Casts that are left to this.
+                // Casts that were deferred to the store.
                 E::INT32 => put(to, lanes, int_of),
                 E::INT8 | E::UINT8 => widest(Bytes { to, lanes }),
                 E::BOOL => put(to, lanes, |x: f32| u8::from(x != 0.0)),
@@ -194,7 +194,7 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
             match elem {
                 E::FLOAT => put(to, lanes, |x: f64| x as f32),
                 E::DOUBLE => put(to, lanes, |x: f64| x),
-                // `half` looks at the upper half of a double only.
+                // `half` considers only the upper half of a double.
                 E::FLOAT16 | E::BFLOAT16 => put(to, lanes, |x: f64| half_bits(elem, x)),
                 _ => put(to, lanes, |x: f64| narrow(elem, x)),
             }
@@ -212,7 +212,7 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
     }
 }
 
-/// Single floats that are stored as bytes.
+/// A store of single floats as bytes.
 struct Bytes<'b> {
     to: &'b mut [u8],
     lanes: &'b [f32],

@@ -1,19 +1,19 @@
-//! Formulas as loops: each nest computes one tensor, strip by strip.
+//! Formulas as loop nests: each nest computes one tensor, strip by strip.
 //!
-//! A strip is a stretch of up to [`LANES`] elements along one axis, and where that is short, along the axes before it. What has to
-//! be done for a strip is a [`Program`]: loads, arithmetic on whole registers of lanes, no branches. Around it are plain loops over
-//! the other axes. Axes that all loads walk through in the same way are one axis, so that a chain of elementwise operators is one
-//! long loop whatever its rank.
+//! A strip is a run of up to [`LANES`] elements along one axis, and if that is short, also along the axes before it. A
+//! [`Program`] computes a strip: loads and arithmetic on whole registers of lanes, without branches. Around it are loops over the
+//! other axes. Axes that all loads traverse in the same way are merged, so a chain of elementwise operators is one long loop for
+//! any rank.
 //!
 //! ```text
 //! y = Softmax(x), x: float[2,3]                            as it prints
 //!   m[i0]     = max over i1 of x[i0, i1]                   float t2[2]: max over i1 < 3, along i1
 //!                                                             r0 = load %0[3*i0 + i1]
 //! ```
-//! A reduction runs along an axis of the result (a lane for each element) or along one that is reduced (the lanes are combined
-//! at the end), whichever its loads like better. The order in which elements are combined depends on the extents alone.
+//! A reduction vectorizes along an axis of the result (one lane per element) or along a reduction axis (the lanes are combined at
+//! the end), whichever suits its loads. The order of combining depends only on the sizes.
 //!
-//! Whatever has no nest here (bits of other types, numbers of 64 bits without a sign) is evaluated element by element.
+//! Formulas that have no nest (bit operations on other types, unsigned 64-bit integers) are evaluated element by element.
 
 mod axes;
 mod channels;
@@ -74,8 +74,8 @@ use taps::Taps;
 pub(crate) use view::View;
 pub(crate) use widest::{Job, widest};
 
-/// The most elements of a strip: enough for a step to be more than what it takes to begin it, and so few that the registers of a
-/// program, each of 4 KiB or 8 KiB, stay in the first cache.
+/// The most elements of a strip: enough to amortize the overhead of a step, and few enough for the registers of a program, of 4
+/// or 8 KiB each, to stay in the first-level cache.
 pub(crate) const LANES: usize = 1024;
 
 /// The loops that compute a formula.
@@ -83,26 +83,26 @@ pub(crate) const LANES: usize = 1024;
 pub(crate) struct Nest {
     /// The element type of the result.
     elem: ElemType,
-    /// Extents of the axes of the result, those that are walked through alike put together.
+    /// The sizes of the axes of the result, after merging.
     dims: Vec<usize>,
-    /// Extents of the axes that are reduced, likewise.
+    /// The sizes of the reduction axes, after merging.
     over: Vec<usize>,
     reduction: Option<Reduction>,
-    /// The element, or what is combined.
+    /// Computes the element, or the operand of the reduction.
     body: Program,
-    /// The element computed from the total, along the last axis of the result.
+    /// The epilogue: computes the element from the accumulator, along the last axis of the result.
     then: Option<Program>,
-    /// The same two in pipelines, as they are run, if they have any.
+    /// Pipelined versions of both, which are run if they exist.
     in_pipelines: [Option<Program>; 2],
-    /// The matrix product that it is.
+    /// The matrix product, if it is one.
     contraction: Option<Contraction>,
-    /// Its reduction, if it is one of single floats with places that are known before.
+    /// Its reduction, if it is in single precision with statically known offsets.
     taps: Option<Taps>,
-    /// What is computed from the totals of a stencil, if one pass does it.
+    /// The one-pass epilogue of a stencil, if it has one.
     epilogue: Option<Epilogue>,
-    /// The elements that it only moves.
+    /// The copy, if it only moves elements.
     moved: Option<Moved>,
-    /// What it is walked through by, if it chooses by position; the body does nothing then.
+    /// Its pieces, if it selects by position; then the body is empty.
     pieces: Option<Pieces>,
 }
 
@@ -112,26 +112,25 @@ impl Nest {
         self.contraction.is_some()
     }
 
-    /// How many elements of the result belong to one position of the first axis, if it is many matrix products and that axis tells
-    /// some from others.
+    /// For a batched matrix product whose first axis counts matrices, the elements of the result per position of that axis.
     pub(crate) fn elements_of_matrix(&self) -> Option<usize> {
         let product = self.contraction.as_ref()?;
         product.both.contains(&0).then(|| self.dims[1..].iter().product())
     }
 
-    /// Whether it is one of bytes.
+    /// Whether it is a product of bytes.
     pub(crate) fn is_product_of_bytes(&self) -> bool {
         self.contraction.as_ref().is_some_and(|contraction| !contraction.is_float())
     }
 
-    /// The operands that its factors are made of which have been packed, and are read no more.
+    /// The operands of packed factors, which are not read any more.
     pub(crate) fn packed_operands(&self) -> impl Iterator<Item = usize> + '_ {
         let sides = self.contraction.iter().flat_map(|product| [(product, true), (product, false)]);
         let packed = sides.filter(|(product, is_rows)| product.is_packed(*is_rows));
         packed.flat_map(|(product, is_rows)| if is_rows { &product.a } else { &product.b }.program.operands())
     }
 
-    /// Whether neighbours share what it reduces, which is laid out for them.
+    /// Whether neighbouring results share operands, in a layout prepared for that.
     pub(crate) fn is_stencil(&self) -> bool {
         self.taps.as_ref().is_some_and(Taps::has_windows)
     }
@@ -141,17 +140,17 @@ impl Nest {
         self.is_stencil() && self.reduction.is_some_and(|reduction| reduction.total == Class::Int)
     }
 
-    /// How many elements are computed, those that are combined counted.
+    /// The number of evaluated elements, counting the elements of reductions.
     pub(crate) fn steps(&self) -> usize {
         self.dims.iter().chain(&self.over).fold(1, |steps, d| steps.saturating_mul(*d))
     }
 
-    /// How many elements the result has.
+    /// The number of elements of the result.
     pub(crate) fn count(&self) -> usize {
         self.dims.iter().product()
     }
 
-    /// Whether it chooses by position, piece by piece.
+    /// Whether it selects by position, piece by piece.
     pub(crate) fn is_piecewise(&self) -> bool {
         self.pieces.is_some()
     }
@@ -161,12 +160,12 @@ impl Nest {
         self.in_pipelines[0].as_ref().unwrap_or(&self.body)
     }
 
-    /// What is done with totals, as it is run.
+    /// The epilogue as it is run.
     fn run_then(&self) -> Option<&Program> {
         self.in_pipelines[1].as_ref().or(self.then.as_ref())
     }
 
-    /// How many operations on elements there are.
+    /// The number of operations on elements.
     pub(crate) fn flops(&self) -> u128 {
         if let Some(pieces) = &self.pieces {
             return pieces.pieces.iter().map(|piece| piece.nest.flops()).sum();
@@ -179,30 +178,30 @@ impl Nest {
     }
 }
 
-/// How a nest reduces.
+/// The reduction of a nest.
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
     combine: Combine,
-    /// What totals of integers wrap around in.
+    /// The type in which integer accumulators wrap around.
     elem: ElemType,
-    /// What the total is.
+    /// The register class of the accumulator.
     total: Class,
-    /// Whether the strips lie along an axis that is reduced.
+    /// Whether strips go along a reduction axis.
     is_inner: bool,
 }
 
-/// What the lanes of a register are.
+/// The class of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Class {
     /// Floats of at most 32 bits.
     Single,
     Double,
-    /// Integers and booleans, in 64 bits with a sign.
+    /// Integers and booleans, as signed 64-bit integers.
     Int,
 }
 
 impl Class {
-    /// What elements of a type are computed as; `None` if they are no numbers.
+    /// The class for elements of a type; `None` if they are not numbers.
     fn of(elem: ElemType) -> Option<Class> {
         use ElemType as E;
         Some(match elem {
@@ -216,7 +215,7 @@ impl Class {
     }
 }
 
-/// A linear function of the axes of a nest: those of the result, then those that are reduced.
+/// A linear function of the axes of a nest: those of the result, then those of the reduction.
 #[derive(Clone, PartialEq, Debug)]
 struct Linear {
     base: i64,
@@ -225,7 +224,7 @@ struct Linear {
 
 impl Linear {
     fn at(&self, position: &[usize]) -> i64 {
-        // Positions and strides of tensors that exist fit.
+        // Offsets and strides of existing tensors do not overflow.
         self.by.iter().zip(position).fold(self.base, |sum, (by, at)| sum + by * (*at as i64))
     }
 }

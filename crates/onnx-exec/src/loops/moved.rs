@@ -1,9 +1,8 @@
-//! Results that are elements of an operand in another order, bit for bit: transpositions, slices, repetitions.
+//! Copies of operand elements in another order, bit for bit: transpositions, slices, broadcasts.
 //!
-//! Along the last axis of the result, elements lie one behind the other, stand still, or lie far apart. In the last case, if they
-//! lie one behind the other along another axis, both are walked through in blocks, so that what is read and what is written
-//! are whole lines of the cache. Rows of elements that lie one behind the other may have something else on both sides, and begin
-//! where integers say that are computed before, for many rows at once.
+//! Along the last axis of the result, operand elements are contiguous, constant, or strided. In the strided case, if they are
+//! contiguous along another axis, both axes are tiled, so that reads and writes use whole cache lines. Contiguous rows may have
+//! padding at both ends, and may start at computed offsets, for many rows at once.
 
 use super::gathered::Gathered;
 use super::program::{Bound, Instr, Program};
@@ -18,21 +17,21 @@ use onnx_ops::meaning::Number;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Elements of a block along the axis where they lie together in the operand.
+/// Elements of a tile along the contiguous axis of the operand.
 const BLOCK: usize = 16;
 
-/// Where each element of a result comes from.
+/// A copy of operand elements.
 #[derive(Clone, Debug)]
 pub(super) struct Moved {
     pub(super) operand: usize,
     place: Linear,
     pub(super) dims: Vec<usize>,
     padding: Option<Padding>,
-    /// Where rows begin, if that is computed.
+    /// The offsets of rows, if they are computed.
     gathered: Option<Gathered>,
 }
 
-/// What stands where some functions are out of their bounds.
+/// The padding where some functions are out of bounds.
 #[derive(Clone, Debug)]
 struct Padding {
     bounds: Vec<Bound>,
@@ -41,7 +40,7 @@ struct Padding {
 }
 
 impl Moved {
-    /// What a nest without a reduction moves, if it does nothing else.
+    /// The copy that a nest without a reduction consists of, if it does nothing else.
     pub(super) fn of(elem: ElemType, dims: &[usize], body: &Program) -> Option<Moved> {
         let last = dims.len() - 1;
         let (to, operand, from, place, padding, gathered) = match &body.instrs[..] {
@@ -67,7 +66,7 @@ impl Moved {
         is_all.then_some(Moved { operand, place, dims, padding, gathered })
     }
 
-    /// Some elements of the result, in row-major order.
+    /// Copies some elements of the result, in row-major order.
     pub(super) fn run(
         &self,
         operands: &Operands<'_>,
@@ -102,7 +101,7 @@ impl Moved {
         }
         let last = self.dims.len() - 1;
         let by = &self.place.by;
-        // The axis along which blocks lie: the last one itself if there is no better.
+        // The contiguous axis, along which tiles are copied; the last axis if there is no other.
         let across = match by[last] {
             0 | 1 => last,
             _ => (0..last).rev().find(|axis| by[*axis] == 1 && self.dims[*axis] > 1).unwrap_or(last),
@@ -154,7 +153,7 @@ impl Moved {
         Ok(())
     }
 
-    /// Whole rows of the last axis, along the one before.
+    /// Copies whole rows of the last axis, along the axis before it.
     fn rows<T: Pod>(&self, from: &[T], first: i64, at: &mut [usize], out: &mut [T]) -> Result<(), Failure> {
         let last = self.dims.len() - 1;
         let (row, by) = (self.dims[last], [self.place.by[last - 1], self.place.by[last]]);
@@ -185,7 +184,7 @@ impl Moved {
         if is_there { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
-    /// Elements from a position on, some steps along one axis and all along those behind it.
+    /// Copies elements from a position on: some steps along one axis, and everything along the axes after it.
     fn slab<T: Copy>(
         &self,
         from: &[T],
@@ -221,12 +220,12 @@ impl Moved {
 }
 
 impl Padding {
-    /// What bounds are asked of at a position.
+    /// The values of functions with bounds at a position.
     fn values(&self, at: &[usize]) -> SmallVec<[i64; 4]> {
         self.bounds.iter().map(|bound| bound.function.at(at)).collect()
     }
 
-    /// A stretch of elements along an axis, from a place on.
+    /// Copies a run of elements along an axis, from an offset on.
     #[inline]
     fn line<T: Pod>(
         &self,
@@ -254,14 +253,14 @@ impl Padding {
     }
 }
 
-/// Elements from one on.
+/// Copies contiguous elements.
 #[inline]
 fn copied<T: Copy>(from: &[T], start: usize, out: &mut [T]) -> Option<()> {
     out.copy_from_slice(from.get(start..)?.get(..out.len())?);
     Some(())
 }
 
-/// A stretch of elements along the last axis.
+/// Copies a run of elements along the last axis.
 fn line<T: Copy>(from: &[T], start: usize, by: i64, out: &mut [T]) -> Result<(), Failure> {
     let n = out.len();
     let span = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX).saturating_mul(n - 1);
@@ -285,7 +284,8 @@ fn line<T: Copy>(from: &[T], start: usize, by: i64, out: &mut [T]) -> Result<(),
     Ok(())
 }
 
-/// A matrix, transposed: the rows of the result, `behind` apart, lie one element apart in the operand, its columns `by`.
+/// Transposes a matrix: the rows of the result are `behind` apart and one element apart in the operand, its columns are `by`
+/// apart.
 struct Transposed<'t, T> {
     from: &'t [T],
     start: usize,
@@ -296,7 +296,7 @@ struct Transposed<'t, T> {
 }
 
 impl<T: Copy> Job for Transposed<'_, T> {
-    /// Whether all elements are there.
+    /// Whether all elements exist.
     type Out = bool;
 
     #[inline(always)]
@@ -332,7 +332,7 @@ impl<T: Copy> Job for Transposed<'_, T> {
     }
 }
 
-/// As many lines as elements of a line.
+/// A square tile of [`BLOCK`] lines.
 #[inline(always)]
 fn square<'f, T: Copy + 'f>(line: impl Fn(usize) -> Option<&'f [T]>) -> Option<[[T; BLOCK]; BLOCK]> {
     let first = line(0)?.first_chunk::<BLOCK>()?;
@@ -344,7 +344,7 @@ fn square<'f, T: Copy + 'f>(line: impl Fn(usize) -> Option<&'f [T]>) -> Option<[
 }
 
 impl Nest {
-    /// What the nest moves, if it does nothing else.
+    /// The copy that the nest consists of, if it does nothing else.
     pub(super) fn moves(&self) -> Option<Moved> {
         if self.reduction.is_some() || self.then.is_some() {
             return None;

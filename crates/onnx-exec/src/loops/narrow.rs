@@ -1,35 +1,35 @@
-//! `float16` and `bfloat16` without branches and calls, so that loops over lanes become loops over registers.
+//! Conversions of `float16` and `bfloat16` without branches and calls, so that loops over lanes are vectorized.
 
-/// An element of `float16` as a single float.
+/// Converts `float16` to a single float.
 #[inline(always)]
 pub(super) fn half_to_single(bits: u16) -> f32 {
     let bits = u32::from(bits);
     let (sign, rest) = ((bits & 0x8000) << 16, bits & 0x7fff);
-    // 2^112 puts the exponent right, of subnormal numbers too.
+    // Multiplication by 2^112 adjusts the exponent, also for subnormal numbers.
     let finite = f32::from_bits(rest << 13) * f32::from_bits((127 + 112) << 23);
     let quiet = if rest > 0x7c00 { 0x0040_0000 } else { 0 };
     let other = rest << 13 | 0x7f80_0000 | quiet;
     f32::from_bits(sign | if rest >= 0x7c00 { other } else { finite.to_bits() })
 }
 
-/// A single float rounded to an element of `float16`.
+/// Rounds a single float to `float16`.
 #[inline(always)]
 pub(super) fn single_to_half(x: f32) -> u16 {
     let x = round_to_half(x);
     let (sign, rest) = (x.to_bits() >> 16 & 0x8000, x.to_bits() & 0x7fff_ffff);
-    // What was rounded has no bits that are lost here; 2^-112 makes subnormal numbers of what `float16` has as such.
+    // After rounding no set bits are lost here; multiplication by 2^-112 produces the subnormal numbers of `float16`.
     let finite = (f32::from_bits(rest) * f32::from_bits((127 - 112) << 23)).to_bits() >> 13;
     let other = if rest > 0x7f80_0000 { 0x7e00 | rest >> 13 & 0x3ff } else { 0x7c00 };
     (sign | if rest >= 0x7f80_0000 { other } else { finite }) as u16
 }
 
-/// A single float rounded to what `float16` has, the even one of two.
+/// Rounds a single float to a value of `float16`, ties to even.
 #[inline(always)]
 pub(super) fn round_to_half(x: f32) -> f32 {
     let bits = x.to_bits();
     let size = x.abs();
     let normal = f32::from_bits((bits & 0x7fff_ffff).wrapping_add(0xfff + (bits >> 13 & 1)) & !0x1fff);
-    // Numbers near 0.75 are as far apart as subnormal ones of `float16`.
+    // Floats near 0.75 have the spacing of `float16` subnormals.
     let small = size + 0.75 - 0.75;
     let rounded = if size < 6.103_515_6e-5 { small } else { normal };
     let rounded = if rounded > 65_504.0 { f32::INFINITY } else { rounded };
@@ -37,19 +37,19 @@ pub(super) fn round_to_half(x: f32) -> f32 {
     if x.is_nan() { quiet(x) } else { rounded }
 }
 
-/// An element of `bfloat16` as a single float.
+/// Converts `bfloat16` to a single float.
 #[inline(always)]
 pub(super) fn brain_to_single(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// A single float rounded to an element of `bfloat16`.
+/// Rounds a single float to `bfloat16`.
 #[inline(always)]
 pub(super) fn single_to_brain(x: f32) -> u16 {
     (round_to_brain(x).to_bits() >> 16) as u16
 }
 
-/// A single float rounded to what `bfloat16` has, the even one of two.
+/// Rounds a single float to a value of `bfloat16`, ties to even.
 #[inline(always)]
 pub(super) fn round_to_brain(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// Every element, what lies halfway to the next, and the single floats on both sides of that.
+    /// Every value, the midpoint to the next, and the single floats next to the midpoint.
     #[test]
     fn single_floats_are_rounded_to_the_nearest() {
         let near = |x: f32| [-1, 0, 1].map(|by| f32::from_bits(x.to_bits().wrapping_add_signed(by)));

@@ -1,7 +1,7 @@
-//! A nest on several threads, each of which computes a part of the result.
+//! Runs a nest on several threads, each of which computes a part of the result.
 //!
-//! Parts begin where strips begin, and a strip is computed in the same way whatever part it is in: so results do not depend on
-//! the number of threads.
+//! Parts start at strip boundaries, and a strip is computed in the same way in any part, so results do not depend on the number
+//! of threads.
 
 use super::run::Workers;
 use super::view::Operands;
@@ -13,16 +13,16 @@ use crate::tensor::width;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
-/// Steps for which it is not worth it to ask others.
+/// Nests with fewer steps run on one thread.
 const LEAST_STEPS: usize = 1 << 16;
-/// Products, of which a thread does many at once.
+/// The same for matrix products, whose steps are faster.
 pub(super) const LEAST_PRODUCTS: usize = 1 << 19;
 
-/// Rows of a whole number of tiles of any processor.
+/// A multiple of the tile rows of every processor.
 const TILE: usize = 12;
 
 impl Nest {
-    /// Computes all elements of the result, on the threads that there are.
+    /// Computes all elements of the result on the threads of the pool.
     pub(crate) fn run_all(
         &self,
         operands: &Operands<'_>,
@@ -49,14 +49,14 @@ impl Nest {
         share(parts, |(elements, out)| self.run(operands, elements, out, workers))
     }
 
-    /// The elements of which a part has a whole number.
+    /// The elements of a part are a multiple of this.
     fn unit(&self, threads: usize) -> usize {
         let behind: usize = self.dims[1..].iter().product();
         let is_one = self.dims.len() == 1;
         match (&self.contraction, self.dims.last()) {
-            // Whole tiles of any processor, or what was packed as a whole before.
+            // Whole tiles of any processor, or whole prepacked blocks.
             (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.block),
-            // Whole tiles of rows, which may be packed before.
+            // Whole tiles of rows, which may be prepacked.
             (Some(contraction), _) if contraction.a.axes == [0] => TILE * behind.max(1),
             (Some(contraction), _) => contraction.lines_of_tiles() * behind.max(1),
             (None, _) if is_one || self.pieces.is_some() => LANES,
@@ -65,7 +65,7 @@ impl Nest {
         }
     }
 
-    /// Whether one thread does it.
+    /// Whether one thread runs it.
     pub(crate) fn is_little(&self) -> bool {
         let steps = self.steps();
         match self.contraction {
@@ -75,10 +75,10 @@ impl Nest {
     }
 }
 
-/// Parts of work for so many threads take no memory of their own.
+/// For up to this many threads, parts need no allocation.
 const FEW: usize = 4;
 
-/// Does parts of some work on the threads that there are, and says what was wrong with the first of them that failed.
+/// Runs parts of some work on the threads of the pool, and returns the failure of the first part that failed.
 pub(crate) fn parallel<P: Send>(
     parts: Vec<P>,
     work: impl Fn(P) -> Result<(), Failure> + Sync,
@@ -86,7 +86,7 @@ pub(crate) fn parallel<P: Send>(
     share(parts, work)
 }
 
-/// The same with parts of any list: those of few threads take no memory.
+/// The same for parts from an iterator, without allocation for few threads.
 pub(crate) fn share<P: Send>(
     parts: impl IntoIterator<Item = P>,
     work: impl Fn(P) -> Result<(), Failure> + Sync,

@@ -1,20 +1,20 @@
-//! The most operations that this processor does in a second: products and sums in registers, with the instructions of the
-//! micro-kernels. Where there are none of these, the plain micro-kernel says what is done.
+//! Peak arithmetic of the processor: multiply-adds in registers with the instructions of the micro-kernels, or tiles of the plain
+//! micro-kernel.
 
 use super::micro::{self, Columns, Factor, Micro, Rows, Steps, Tile};
 use std::hint::black_box;
 
-/// Does products of single floats, and says how many operations they are.
+/// Runs products of single floats, and returns the number of operations.
 pub(crate) fn singles(rounds: usize) -> u64 {
     micro::peak_of_floats(rounds).unwrap_or_else(|| tiles::<f32>(rounds))
 }
 
-/// Does products of bytes, and says how many operations they are.
+/// Runs products of bytes, and returns the number of operations.
 pub(crate) fn bytes(rounds: usize) -> u64 {
     micro::peak_of_bytes(rounds).unwrap_or_else(|| tiles::<u8>(rounds))
 }
 
-/// Computes tiles of a matrix product, of about as many operations as registers would do in so many rounds.
+/// Computes tiles of a matrix product with about as many operations as `rounds` rounds in registers.
 fn tiles<T: Factor>(rounds: usize) -> u64 {
     const GROUPS: usize = 128;
     let micro = Micro::<T>::best();
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn operations_are_counted() {
-        // A register of at least one number, twelve sums, a product and a sum each; whole tiles of the plain kernel.
+        // At least one lane and twelve accumulators, two operations each; or whole tiles of the plain kernel.
         for (count, group) in [(singles(1000), 1), (bytes(1000), u8::GROUP as u64)] {
             assert!(count >= 24 * 1000 * group && count.is_multiple_of(2 * group), "{count}");
         }

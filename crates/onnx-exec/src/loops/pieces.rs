@@ -1,13 +1,13 @@
-//! Formulas that choose by position, walked through piece by piece: concatenations, and what is put into something.
+//! Index-set splitting: formulas that select by position (concatenation, insertion) are computed piece by piece.
 //!
-//! In a piece the choice is settled, so that only what is chosen is computed, with loops of its own:
+//! In a piece the condition is constant, so only the selected branch is computed, with loops of its own:
 //!
 //! ```text
 //! y[i0, i1] = a[i0, i1] if i1 < 64 else max(b[i0, i1 - 64], 0)
 //! y[i0, i1] = a[i0, i1]               64 elements of each row
 //! y[i0, i1] = max(b[i0, i1], 0)       the others
 //! ```
-//! Padding is no such choice: a load knows its bounds.
+//! Padding is not split: loads have bounds.
 
 use super::lower::Types;
 use super::program::{Bound, Program};
@@ -20,32 +20,32 @@ use crate::tensor::count;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 use std::ops::Range;
 
-/// There are no more pieces than this.
+/// The most pieces.
 const MOST_PIECES: usize = 128;
-/// Pieces have at least so many elements in the mean, or it is not worth it.
+/// The least average number of elements of a piece.
 const LEAST_ELEMENTS: usize = 16;
-/// What of a row is less is computed for many rows at a time, and put into its places then.
+/// Pieces with shorter rows are computed for many rows at a time and then copied to their places.
 const FEW: usize = LANES / 2;
-/// About so many elements of whole rows are computed piece by piece before the next ones.
+/// The number of elements per batch of whole rows: all pieces of a batch are computed before the next batch.
 const BATCH: usize = 4 * LANES;
 
-/// The pieces of a result, cut along one axis.
+/// The pieces of a result, split along one axis.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
-    /// How many elements all pieces have together at a position of the axes before the one that is cut.
+    /// The elements of all pieces per position of the axes before the split one.
     pub(super) row: usize,
     pub(super) pieces: Vec<Piece>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// Its elements of each row.
+    /// Its elements in each row.
     pub(super) of_row: Range<usize>,
     pub(super) nest: Nest,
 }
 
 impl Pieces {
-    /// The pieces of a formula, if it is one without a reduction that chooses by position, and all have loops.
+    /// The pieces of a formula without a reduction that selects by position, if all pieces have loops.
     pub(super) fn of(formula: &Formula, operands: &Types<'_>) -> Option<Pieces> {
         let dims = &formula.dims;
         let elements = count(dims).filter(|_| formula.over.is_none() && formula.then.is_none())?;
@@ -74,7 +74,7 @@ impl Pieces {
         Some(Pieces { row: dims[axis] * inner, pieces })
     }
 
-    /// Some elements of the result, in row-major order.
+    /// Computes some elements of the result, in row-major order.
     pub(super) fn run(
         &self,
         workers: &mut [Worker],
@@ -109,7 +109,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// What some rows have of a piece, computed together.
+    /// Computes a piece of several rows together.
     fn put(
         &self,
         piece: &Piece,
@@ -119,7 +119,7 @@ impl Pieces {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let each = piece.of_row.len();
-        // As words, so that all types are aligned.
+        // In words, which are aligned for all types.
         let mut together = filled((rows.len() * each * width).div_ceil(size_of::<u64>()), 0u64)?;
         let together = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut together)[..rows.len() * each * width];
         worker.run(&piece.nest, operands, rows.start * each..rows.end * each, together)?;
@@ -132,7 +132,7 @@ impl Pieces {
 }
 
 impl Nest {
-    /// The loops of a formula that is walked through piece by piece.
+    /// The nest of a formula that is computed piece by piece.
     pub(super) fn of_pieces(formula: &Formula, pieces: Pieces) -> Option<Nest> {
         let outer = count(&formula.dims)? / pieces.row.max(1);
         Some(Nest {
@@ -153,7 +153,7 @@ impl Nest {
 }
 
 impl Piece {
-    /// What it has of a stretch of one row.
+    /// Computes a part of one row.
     fn part(
         &self,
         (worker, operands): (&mut Worker, &Operands<'_>),
@@ -173,7 +173,7 @@ impl Piece {
     }
 }
 
-/// The positions of each axis at which choices begin to give something else.
+/// Collects for each axis the positions at which a condition changes.
 fn find(expr: &Expr, dims: &[usize], cuts: &mut [Vec<usize>]) {
     match expr {
         Expr::Load(..) | Expr::Number(_) | Expr::Index(_) | Expr::Total => {}
@@ -216,7 +216,7 @@ fn of_condition(condition: &Expr, dims: &[usize], cuts: &mut [Vec<usize>]) {
     }
 }
 
-/// An affine index, and how it is compared with which number.
+/// An affine index, and its comparison with a number.
 #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
 fn compared(condition: &Expr) -> Option<(i64, &[(usize, i64)], (Binary, i128))> {
     let Expr::Binary(op, a, b) = condition else { return None };
@@ -226,7 +226,7 @@ fn compared(condition: &Expr) -> Option<(i64, &[(usize, i64)], (Binary, i128))> 
     Some((*offset, terms, (*op, *n)))
 }
 
-/// Whether a comparison with a number holds for all values from the least to the most, or for none.
+/// Whether a comparison with a number is true for all values of a range, or false for all.
 pub(crate) fn settled(op: Binary, n: i128, (least, most): (i128, i128)) -> Option<bool> {
     let (always, never) = match op {
         Binary::Less => (most < n, least >= n),
@@ -239,22 +239,22 @@ pub(crate) fn settled(op: Binary, n: i128, (least, most): (i128, i128)) -> Optio
     (always != never).then_some(always)
 }
 
-/// Whether a choice is between an element and a number: what stands beside a tensor.
+/// Whether a select is between an element and a number: padding.
 pub(crate) fn is_padding(parts: &[Expr; 3]) -> bool {
     matches!(parts, [_, Expr::Load(..), Expr::Number(_)])
 }
 
-/// Makes of a formula what it is for some positions of an axis.
+/// Specializes a formula to a range of positions of an axis.
 struct Settle<'s> {
     axis: usize,
-    /// The first of them.
+    /// The first position.
     from: i64,
-    /// The extents of the piece.
+    /// The sizes of the piece.
     dims: &'s [usize],
 }
 
 impl Settle<'_> {
-    /// The expression with indices that begin at the piece, and choices made; `None` where numbers do not fit.
+    /// The expression with shifted indices and resolved conditions; `None` on overflow.
     fn expr(&self, expr: &Expr) -> Option<Expr> {
         let boxed = |x: &Expr| self.expr(x).map(Box::new);
         Some(match expr {
@@ -299,7 +299,7 @@ impl Settle<'_> {
         })
     }
 
-    /// Whether a condition holds at all positions of the piece, or at none.
+    /// Whether a condition is true at all positions of the piece, or false at all.
     fn holds(&self, condition: &Expr) -> Option<bool> {
         match condition {
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
@@ -339,7 +339,7 @@ mod tests {
         Tensor::of(dims, &numbers).expect("small")
     }
 
-    /// `a` in front of `b` along an axis.
+    /// Concatenates `a` and `b` along an axis.
     fn joined(axis: usize, a: &Tensor, b: &Tensor) -> Formula {
         let split = a.dims()[axis] as i64;
         let mut dims = a.dims().to_vec();
@@ -385,7 +385,7 @@ mod tests {
             let numbers: Vec<f32> = dense.numbers.iter().map(|n| n.as_float() as f32).collect();
             let expected = Tensor::of(&formula.dims, &numbers).expect("small");
             agree(&result, &expected).expect("the same");
-            // Any stretch of it is the same as in the whole.
+            // Any part of it equals the same part of the whole.
             for stretch in [1..17, 3..formula.dims[2] * 3 + 2, result.len() - 9..result.len()] {
                 let mut out = vec![0f32; stretch.len()];
                 let bytes = bytemuck::cast_slice_mut(&mut out);

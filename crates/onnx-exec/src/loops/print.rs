@@ -1,4 +1,4 @@
-//! The loops of nests as text.
+//! Prints nests.
 
 use super::contract::Contraction;
 use super::epilogue::Epilogue;
@@ -13,7 +13,7 @@ impl Display for Reg {
         let class = match self.class {
             Class::Single => 'f',
             Class::Double => 'd',
-            // Axes are `i`.
+            // `i` is for axes.
             Class::Int => 'n',
         };
         write!(f, "{class}{}", self.at)
@@ -21,7 +21,7 @@ impl Display for Reg {
 }
 
 impl Class {
-    /// The shortest text of a float that reads back as the same lane.
+    /// The shortest decimal that parses to the same lane.
     fn number(self, x: f64) -> String {
         match self {
             Class::Single => (x as f32).to_string(),
@@ -50,12 +50,11 @@ impl Display for Linear {
     }
 }
 
-/// What operands are called.
+/// The names of operands.
 pub(crate) type Names<'n> = &'n dyn Fn(usize) -> String;
 
 impl Nest {
-    /// The loops and what is done in them, a few lines. They are the same on any processor: where there are tiles, the processor says
-    /// how large they are.
+    /// The loops and their bodies in a few lines, equal on all processors: tile sizes are not printed.
     ///
     /// ```text
     /// for i0 < 64 in parallel, i1 < 10: sum over i2 < 128 as a matrix product in tiles, 256 steps at a time
@@ -127,7 +126,7 @@ impl Nest {
         lines
     }
 
-    /// The cast that is done where a result is stored.
+    /// The conversion on store.
     fn narrowed(&self, program: &Program) -> String {
         match program.result {
             Some(result) if result.class == Class::Single && Class::of(self.elem) == Some(Class::Int) => {
@@ -144,7 +143,7 @@ impl Nest {
         format!("i{axis} < {extent}{parallel}{}", if is_along { " in strips" } else { "" })
     }
 
-    /// The matrix product that it is, in words.
+    /// A description of the matrix product.
     pub(crate) fn product(&self) -> Option<String> {
         let product = self.contraction.as_ref()?;
         let [rows, columns, steps, count] = product.extents();
@@ -154,7 +153,7 @@ impl Nest {
     }
 }
 
-/// What a reduction does.
+/// The name of a reduction.
 fn combined(combine: Combine) -> &'static str {
     match combine {
         Combine::Sum => "sum",

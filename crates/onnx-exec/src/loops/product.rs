@@ -1,6 +1,6 @@
-//! Which sums of products are matrix products, and what their factors are.
+//! Recognizes sums of products that are matrix products, and their factors.
 //!
-//! A factor of whole numbers is a byte less a zero point, or 0 out of bounds, where it is as well a byte that is the zero point:
+//! An integer factor is a byte minus a zero point, or 0 out of bounds, which is the same as padding the byte with the zero point:
 //!
 //! ```text
 //! (int32(x[…, i2 - 1]) - int32(zero)) if 0 < i2 else 0        =        int32(x[…, i2 - 1] if 0 < i2 else zero) - int32(zero)
@@ -17,29 +17,28 @@ use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Fewer rows, columns or steps are no matrix; of rows, unless what they are multiplied by is packed before.
+/// Fewer rows, columns or steps are not worth a matrix product, except fewer rows with prepacked columns.
 const LEAST_ROWS: usize = 4;
 const LEAST_COLUMNS: usize = 8;
-/// As many are worth it where the rows are packed before, as in the convolutions of short signals, or where the columns are and there
-/// are many rows.
+/// Fewer columns are worth it with prepacked rows, as in convolutions of short signals, or with prepacked columns and many rows.
 const FEW_COLUMNS: usize = 2;
 const MANY_ROWS: usize = 64;
 const LEAST_STEPS: usize = 4;
-/// Products of two numbers of 9 bits, of which so many are added up without an overflow of 32 bits.
+/// The most products of two 9-bit numbers whose sum cannot overflow 32 bits.
 pub(crate) const MOST_EXACT: usize = 1 << 15;
 
-/// A factor that is a byte less a zero point.
+/// A factor that is a byte minus a zero point.
 pub(super) struct Codes {
     is_signed: bool,
-    /// The byte, where it is not out of bounds.
+    /// The byte, in bounds.
     byte: Expr,
-    /// What has to hold for it, with the zero point elsewhere: as a load that is bounded, and as two expressions.
+    /// The byte padded with the zero point: as a bounded load, or as two expressions.
     padded: Option<[Expr; 2]>,
     zero: Option<Expr>,
 }
 
 impl Codes {
-    /// Both factors of a sum of products, if they are that.
+    /// The factors of a sum of products of bytes; `None` for other formulas.
     pub(super) fn of(formula: &Formula, operands: &Types<'_>) -> Option<[Codes; 2]> {
         let over = formula.over.as_ref()?;
         let count = over.dims.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
@@ -78,7 +77,7 @@ impl Codes {
     }
 }
 
-/// An expression without casts to wider integers.
+/// Removes casts to wider integers.
 fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Cast(cast, x) if matches!(cast.to, ElemType::INT16 | ElemType::INT32 | ElemType::INT64) => {
@@ -88,7 +87,7 @@ fn bare(expr: &Expr) -> &Expr {
     }
 }
 
-/// Whether an expression is of a type of 8 bits with a sign; nothing if it is of no type of 8 bits.
+/// Whether an expression of an 8-bit type is signed; `None` for other types.
 fn has_sign(expr: &Expr, operands: &Types<'_>) -> Option<bool> {
     use ElemType as E;
     let elem = match expr {
@@ -112,13 +111,13 @@ fn has_sign(expr: &Expr, operands: &Types<'_>) -> Option<bool> {
     }
 }
 
-/// A factor, lowered.
+/// A lowered factor.
 pub(super) struct Factor {
     program: Program,
     bytes: Option<Lowered>,
 }
 
-/// What there is beside the program of a byte.
+/// The properties of a byte factor besides its program.
 struct Lowered {
     is_signed: bool,
     zero: Option<Program>,
@@ -130,7 +129,7 @@ impl Factor {
         Factor { program, bytes: None }
     }
 
-    /// The factor that a byte is, with what lowers expressions.
+    /// Lowers a byte factor; `lower` lowers expressions.
     pub(super) fn bytes<'e>(codes: &'e Codes, lower: impl Fn(&'e Expr) -> Option<Program>) -> Option<Factor> {
         let zero = match &codes.zero {
             Some(zero) => Some(lower(zero)?),
@@ -156,7 +155,7 @@ impl Factor {
         Some(Factor { program, bytes: Some(Lowered { is_signed: codes.is_signed, zero, is_padded }) })
     }
 
-    /// The programs of the byte and of its zero point, if it is a byte whose bounds a single load has.
+    /// The programs of the byte and of its zero point, if its only bounds are those of a single load.
     pub(super) fn byte(&self) -> Option<(&Program, Option<&Program>)> {
         let bytes = self.bytes.as_ref()?;
         Some((&self.program, bytes.zero.as_ref()))
@@ -171,19 +170,19 @@ impl Factor {
         all
     }
 
-    /// Whether it is the same in all runs.
+    /// Whether it is constant.
     fn is_constant(&self, operands: &Types<'_>) -> bool {
         let is_known = |operand: usize| operands(operand).is_some_and(|operand| operand.is_constant);
         self.program.operands().all(is_known)
     }
 
-    /// Whether it has a zero point that is not the same for all steps.
+    /// Whether its zero point varies along the reduction.
     fn is_uneven(&self, split: usize, axes: usize) -> bool {
         let zero = self.bytes.as_ref().and_then(|bytes| bytes.zero.as_ref());
         zero.is_some_and(|zero| depends(zero, axes)[split..].contains(&true))
     }
 
-    /// What it is as one of the sides, of which one is multiplied with a sign.
+    /// The factor as a side of a product; one of the sides must be signed.
     fn side(self, own: Vec<usize>, extents: &[usize], has_sign: bool) -> Side {
         let inner = extents.len() - 1;
         let along = |axis: usize| Program { along: axis, ..self.program.clone() };
@@ -206,7 +205,7 @@ impl Factor {
     }
 }
 
-/// The matrix product of two factors, if there are enough of everything.
+/// The matrix product of two factors, if it has enough rows, columns and steps.
 pub(super) fn contraction(
     elem: ElemType,
     axes: &Axes,
@@ -220,7 +219,7 @@ pub(super) fn contraction(
         return None;
     }
     let (of_a, of_b) = (a.depends(extents.len()), b.depends(extents.len()));
-    // The columns are those that lie together in the result.
+    // The columns are contiguous in the result.
     let ((a, of_a), (b, of_b)) =
         if of_b[split - 1] { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
     if of_a[split - 1] || !of_b[split - 1] {
@@ -233,7 +232,7 @@ pub(super) fn contraction(
     let both: Vec<usize> = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
     let count = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
     let steps: usize = axes.over.iter().product();
-    // A row or a column of bytes, too, is multiplied four steps at a time.
+    // For bytes, even a single row or column gains, because four steps are multiplied at a time.
     let (least_rows, least_columns) = match a.bytes {
         Some(_) => (1, 1),
         None if both.is_empty() && b.is_constant(operands) && count(&own_a) >= MANY_ROWS => (1, FEW_COLUMNS),
@@ -253,11 +252,11 @@ pub(super) fn contraction(
     })
 }
 
-/// More steps of images than this along the last axis are not padded.
+/// Channels are padded only if they have at most this many steps.
 const MOST_PADDED: usize = 16;
 
-/// Pads the channels of an image of bytes to a whole number of groups, whose factors are 0, so that it is read from a copy with a
-/// border and not packed for each step.
+/// Pads the channels of a byte image to whole groups, with zero factors, so that the image is read from a padded copy instead of
+/// being packed for each step.
 fn in_groups(a: &mut Side, b: &mut Side, over: &mut [usize], split: usize) {
     let last = split + over.len() - 1;
     let [.., _, channels] = over else { return };
@@ -278,7 +277,7 @@ fn in_groups(a: &mut Side, b: &mut Side, over: &mut [usize], split: usize) {
     }
 }
 
-/// A load that gives 0, or what it gives out of bounds, behind so many positions of an axis.
+/// The load with its padding value, or 0, beyond `count` positions of an axis.
 fn padded(program: &Program, axis: usize, count: usize) -> Option<Program> {
     let (instr, mut bounds) = match &program.instrs[..] {
         [instr @ Instr::Load { .. }] => (instr, Vec::new()),

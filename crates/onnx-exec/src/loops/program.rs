@@ -1,4 +1,4 @@
-//! What is done for one strip.
+//! Programs: the straight-line code for a strip.
 
 use super::pipeline::Pipeline;
 use super::{Class, Linear};
@@ -9,21 +9,21 @@ use onnx_ops::meaning::{Binary, Cast, Unary};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reg {
     pub(super) class: Class,
-    /// Among those of its class.
+    /// The index in its class.
     pub(super) at: usize,
 }
 
 /// One step.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Instr {
-    /// Elements at the place that a function says, which is in the operand.
+    /// Loads elements at the offset that a function yields, which is in range.
     Load {
         to: Reg,
         operand: usize,
         elem: ElemType,
         place: Linear,
     },
-    /// Elements as above where some functions lie in their bounds, else a number. Along an axis, that is one stretch of lanes.
+    /// The same where some functions are in bounds, and a number elsewhere. Along an axis the bounds select one range of lanes.
     LoadWhere {
         to: Reg,
         operand: usize,
@@ -32,7 +32,7 @@ pub(super) enum Instr {
         bounds: Vec<Bound>,
         otherwise: (f64, i64),
     },
-    /// 1 where some functions lie in their bounds, else 0.
+    /// 1 where some functions are in bounds, otherwise 0.
     Inside {
         to: Reg,
         bounds: Vec<Bound>,
@@ -42,7 +42,7 @@ pub(super) enum Instr {
         to: Reg,
         function: Linear,
     },
-    /// `to = index` if that is below the extent and not below 0; where `mask` is 0, 0 instead; else the index is out of bounds.
+    /// `to = index`, checked to be in `0..extent`; where `mask` is 0, 0 without a check.
     Guard {
         to: Reg,
         index: Reg,
@@ -56,7 +56,7 @@ pub(super) enum Instr {
         index: Reg,
         by: i64,
     },
-    /// Elements at places that a register says; none are outside but those that nobody wants.
+    /// Loads elements at the offsets in a register; offsets are in range except in unused lanes.
     Gather {
         to: Reg,
         operand: usize,
@@ -85,24 +85,24 @@ pub(super) enum Instr {
         cast: Cast,
         x: Reg,
     },
-    /// The same number in a wider class.
+    /// Converts to a wider class.
     Widen {
         to: Reg,
         x: Reg,
     },
-    /// `to = floor(x / by)`, or what that leaves.
+    /// `to = floor(x / by)`, or the remainder.
     Divide {
         to: Reg,
         x: Reg,
         by: i64,
         is_remainder: bool,
     },
-    /// Several steps in one pass.
+    /// Several fused steps.
     Pipeline(Box<Pipeline>),
 }
 
 impl Instr {
-    /// Visits all registers, those that are read first.
+    /// Visits all registers, first those that are read.
     pub(super) fn each_reg(&mut self, visit: &mut dyn FnMut(&mut Reg)) {
         match self {
             Instr::Load { to, .. } | Instr::LoadWhere { to, .. } => visit(to),
@@ -144,7 +144,7 @@ impl Instr {
     }
 }
 
-/// A function that is to be at least the first and less than the second number.
+/// A function with bounds: at least `from` and less than `to`.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Bound {
     pub(super) function: Linear,
@@ -153,16 +153,15 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// The lanes, of `n`, for which it holds of a value that each adds something to.
+    /// The lanes of `0..n` in bounds, for a value that starts at `base` and grows by `by` per lane.
     #[inline]
     pub(super) fn of(&self, base: i64, by: i64, n: usize) -> std::ops::Range<usize> {
         Bound::lanes_of(self.from..self.to, base, by, n)
     }
 
-    /// The least number of an index for which a comparison with a number holds, and the first one behind; both far from where
-    /// sums would not fit.
+    /// The range of an index for which a comparison with a number is true, with ends that are safe from overflow.
     pub(super) fn asked(op: Binary, n: i128) -> Option<(i64, i64)> {
-        // Numbers that indices never reach.
+        // Beyond all index values.
         let (least, most) = (i64::MIN / 4, i64::MAX / 4);
         let n = i64::try_from(n).ok().filter(|n| (least..most).contains(n))?;
         Some(match op {
@@ -175,16 +174,16 @@ impl Bound {
         })
     }
 
-    /// The lanes, of `n`, in which a value that each adds something to lies in a range.
+    /// The lanes of `0..n` in which a value that starts at `base` and grows by `by` per lane is in a range.
     pub(super) fn lanes_of(
         within: std::ops::Range<i64>,
         base: i64,
         by: i64,
         n: usize,
     ) -> std::ops::Range<usize> {
-        // The first lane whose value is at least `least`, of values that grow.
+        // The first lane whose value is at least `least`, for growing values.
         let first = |least: i64, base: i64, by: i64| match by {
-            // Divisions take their time.
+            // Divisions are slow.
             1 => least - base,
             _ => -(base - least).div_euclid(by),
         };
@@ -192,7 +191,7 @@ impl Bound {
             0 if within.contains(&base) => (0, i64::MAX),
             0 => (0, 0),
             1.. => (first(within.start, base, by), first(within.end, base, by)),
-            // Values that fall are values that grow with the other sign.
+            // Falling values are growing values with the opposite sign.
             _ => (first(1 - within.end, -base, -by), first(1 - within.start, -base, -by)),
         };
         let clamp = |lane: i64| usize::try_from(lane.max(0)).unwrap_or(usize::MAX).min(n);
@@ -203,21 +202,21 @@ impl Bound {
 /// The steps for a strip.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Program {
-    /// The axis along which strips lie.
+    /// The axis of the strips.
     pub(super) along: usize,
     pub(super) instrs: Vec<Instr>,
-    /// Registers that hold one number in all lanes, whatever the strip.
+    /// Registers with a constant in all lanes.
     pub(super) numbers: Vec<(Reg, f64, i64)>,
-    /// How many registers there are of single floats, doubles and integers.
+    /// The number of single-float, double and integer registers.
     pub(super) counts: [usize; 3],
-    /// Where the result is.
+    /// The register of the result.
     pub(super) result: Option<Reg>,
-    /// Where the total of the reduction is expected.
+    /// The register in which the accumulator is expected.
     pub(super) total: Option<Reg>,
 }
 
 impl Program {
-    /// The operands that it loads from.
+    /// The operands that it loads.
     pub(super) fn operands(&self) -> impl Iterator<Item = usize> {
         self.instrs.iter().filter_map(|instr| match instr {
             Instr::Load { operand, .. }
@@ -227,7 +226,7 @@ impl Program {
         })
     }
 
-    /// Makes what it was at a position of an axis what it is at the first one.
+    /// Rebases the program from a position of an axis to its first position.
     pub(super) fn shift(&mut self, axis: usize, position: usize) {
         let shift = |function: &mut Linear| function.base += function.by[axis] * position as i64;
         for instr in &mut self.instrs {
@@ -255,11 +254,11 @@ impl Program {
         }
     }
 
-    /// Lets registers be used again when nobody reads them any more, so that they all stay in the first cache.
+    /// Reuses registers after their last read, so that all fit into the first-level cache.
     pub(super) fn compact(&mut self) {
         let mut last = [const { Vec::new() }; 3];
         for (class, count) in self.counts.iter().enumerate() {
-            // What is there before and behind the program keeps its own.
+            // Constants, accumulator and result keep their registers.
             last[class] = vec![usize::MAX; *count];
         }
         let fixed: Vec<Reg> =
@@ -290,7 +289,7 @@ impl Program {
             instr.each_reg(&mut |reg| {
                 let class = reg.class as usize;
                 let old = reg.at;
-                // A register that is written is never one that is read in the same step.
+                // A step never writes a register that it reads.
                 let at = *moved[class][old].get_or_insert_with(|| take(&mut free, class));
                 reg.at = at;
                 if last[class][old] == i && !dead.contains(reg) {
@@ -309,7 +308,7 @@ impl Program {
         self.counts = counts;
     }
 
-    /// Leaves the cast of single floats to the integers that are stored, if it is the last step, to who stores them.
+    /// Removes a final conversion from single floats to stored integers, which the store does.
     pub(super) fn narrow_at_the_end(&mut self, elem: ElemType) {
         if let Some(Instr::Cast { to, cast, x }) = self.instrs.last()
             && self.result == Some(*to)
@@ -321,7 +320,7 @@ impl Program {
         }
     }
 
-    /// How many operations on an element it has.
+    /// The number of operations per element.
     pub(super) fn work(&self) -> usize {
         let is_work = |instr: &&Instr| {
             matches!(instr, Instr::Unary { .. } | Instr::Binary { .. } | Instr::Select { .. })
@@ -368,7 +367,7 @@ mod tests {
         }
         program.result = Some(x);
         program.compact();
-        // The number, the result, and two that take turns.
+        // The constant, the result, and two that alternate.
         assert_eq!(program.counts, [4, 0, 0]);
         for instr in &program.instrs {
             let Instr::Binary { to, a, b, .. } = instr else { panic!("{instr:?}") };

@@ -1,4 +1,4 @@
-//! What lanes are combined into.
+//! Accumulators of reductions.
 
 use super::Class;
 use super::lanes::Registers;
@@ -9,26 +9,26 @@ use super::widest::{Job, widest};
 use onnx_ops::meaning::{Combine, Keep};
 use std::ops::Range;
 
-/// Totals that a strip which is reduced itself is combined into, element after element in turn; these are combined in the end.
+/// The number of partial accumulators for a strip along the reduction, which are combined at the end.
 pub(super) const ALONG: usize = 64;
 
-/// Totals of a strip, a lane each; if the strip is reduced itself, the first are combined in the end.
+/// The accumulators of a strip, one per lane; along the reduction, the first [`ALONG`] are combined at the end.
 ///
-/// Single floats are added up in doubles, as `sums` says. The order depends on the number of elements alone.
+/// Single floats are summed in doubles, see `sums`. The order depends only on the number of elements.
 pub(super) struct Totals {
     combine: Combine,
-    /// The greatest or least of single floats, or sums that are not yet added to doubles: so many of each lane.
+    /// Maxima or minima of single floats, or partial sums of each lane that are not yet added to doubles, with their count.
     single: Vec<f32>,
     pending: usize,
     double: Vec<f64>,
     int: Vec<i64>,
-    /// Where the best is, of positions.
+    /// For arg reductions, the index of the best element.
     at: Vec<i64>,
     count: i64,
 }
 
 impl Totals {
-    /// Totals for strips of so many lanes of a class.
+    /// Accumulators for strips of `lanes` lanes of a class.
     pub(super) fn new(combine: Combine, class: Class, lanes: usize) -> Self {
         let lanes = lanes.max(ALONG);
         let is_added = matches!(combine, Combine::Sum | Combine::Product);
@@ -44,7 +44,7 @@ impl Totals {
         }
     }
 
-    /// Begins again, with so many totals, and at least those that strips are pushed along into.
+    /// Resets `n` accumulators, at least [`ALONG`].
     pub(super) fn clear(&mut self, n: usize) {
         let n = n.max(ALONG);
         (self.count, self.pending) = (0, 0);
@@ -60,12 +60,12 @@ impl Totals {
         first(&mut self.at, n).fill(0);
     }
 
-    /// The first totals, of single floats and of doubles, for who sets them.
+    /// The first single and double accumulators, for writing.
     pub(super) fn first(&mut self, n: usize) -> (&mut [f32], &mut [f64]) {
         (first(&mut self.single, n), first(&mut self.double, n))
     }
 
-    /// Adds a lane of `x` to each total.
+    /// Adds a lane of `x` to each accumulator.
     pub(super) fn push(&mut self, n: usize, x: Strips<'_>) {
         let Totals { combine, single, pending, double, int, at, count } = self;
         let (combine, at, count_now) = (*combine, first(at, n), *count);
@@ -83,7 +83,7 @@ impl Totals {
         *count += 1;
     }
 
-    /// Adds lanes of `x` to the first totals, as one after the other. Positions go on where they were.
+    /// Adds lanes of `x` along the reduction. Arg reductions continue counting.
     pub(super) fn push_along(&mut self, x: Strips<'_>) {
         let Totals { combine, single, double, int, at, count, .. } = self;
         let combine = *combine;
@@ -101,7 +101,7 @@ impl Totals {
         };
     }
 
-    /// Combines rows of so many lanes of `x` each, and puts the results into a register from a lane on.
+    /// Reduces rows of `lanes` lanes of `x` each, and writes the results to lanes of a register from `to` on.
     pub(super) fn rows(&mut self, lanes: usize, x: Strips<'_>, regs: &mut Registers, total: Reg, to: usize) {
         let combine = self.combine;
         let is_added = matches!(combine, Combine::Sum | Combine::Product);
@@ -128,12 +128,12 @@ impl Totals {
             (Strips::Int(x), Class::Int) => {
                 widest(Rows { combine, lanes, x, totals: &mut regs.int[total.at][to..] });
             }
-            // Totals have the classes that `total_class` says.
+            // Accumulators have the class of `total_class`.
             (Strips::Single(_) | Strips::Double(_) | Strips::Int(_), _) => {}
         }
     }
 
-    /// Combines the totals that strips were pushed along into, and begins again with the result in lane `to` of a register.
+    /// Combines the partial accumulators, writes the result to lane `to` of a register, and resets them.
     pub(super) fn fold(&mut self, regs: &mut Registers, total: Reg, to: usize) {
         let combine = self.combine;
         match total.class {
@@ -146,7 +146,7 @@ impl Totals {
         self.clear(ALONG);
     }
 
-    /// Puts `n` totals into a register, from a lane on.
+    /// Writes `n` accumulators to a register, from a lane on.
     pub(super) fn put(&mut self, n: usize, regs: &mut Registers, total: Reg, first: usize) {
         if self.pending > 0 {
             self.pending = 0;
@@ -163,19 +163,19 @@ impl Totals {
         }
     }
 
-    /// Whether nothing was combined, where nothing has no total.
+    /// Whether the reduction is empty and has no identity.
     pub(super) fn is_missing(&self, is_empty: bool) -> bool {
         is_empty && is_place(self.combine)
     }
 }
 
-/// The first totals, if there are any of their kind.
+/// The first accumulators of a class, if it is in use.
 fn first<T>(totals: &mut [T], n: usize) -> &mut [T] {
     let n = n.min(totals.len());
     &mut totals[..n]
 }
 
-/// Lanes that are combined.
+/// Lanes to combine.
 #[derive(Clone, Copy)]
 pub(super) enum Strips<'l> {
     Single(&'l [f32]),
@@ -210,14 +210,14 @@ impl<'l> Strips<'l> {
     }
 }
 
-/// Whether the total is a position.
+/// Whether the result is an index.
 fn is_place(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMax(_) | Combine::ArgMin(_))
 }
 
-/// A kind of number that totals are.
+/// A type of accumulators.
 trait Total: Copy + PartialOrd {
-    /// What sums, products, greatest and least begin with.
+    /// Identities of sum and product.
     const ZERO: Self;
     const ONE: Self;
     const LEAST: Self;
@@ -274,7 +274,7 @@ impl Total for i64 {
     }
 }
 
-/// Combines each total with a lane.
+/// Combines each accumulator with a lane.
 struct Push<'p, A, T> {
     combine: Combine,
     totals: &'p mut [T],
@@ -302,7 +302,8 @@ impl<A: Copy + Into<T>, T: Total> Job for Push<'_, A, T> {
     }
 }
 
-/// Combines the first [`ALONG`] totals with lanes in turn; of positions, the first. Gives how many there were by now.
+/// Combines lanes with the first [`ALONG`] accumulators in turn; arg reductions use only the first one. Returns the number of
+/// lanes so far.
 struct PushAlong<'p, A, T> {
     combine: Combine,
     totals: &'p mut [T],
@@ -343,7 +344,7 @@ impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
     }
 }
 
-/// Combines each of some rows, in the order in which [`PushAlong`] and [`Fold`] do.
+/// Reduces rows, in the order of [`PushAlong`] and [`Fold`].
 struct Rows<'p, A, T> {
     combine: Combine,
     lanes: usize,
@@ -356,7 +357,7 @@ impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        // Where all are numbers, the greatest takes one instruction.
+        // Without NaN, a maximum is one instruction.
         let are_numbers = || self.x.iter().fold(true, |all, x| all & !(*x).into().is_nan());
         match self.combine {
             Combine::Sum => self.with::<Added>(),
@@ -365,7 +366,7 @@ impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
             Combine::Max => self.with::<Greatest>(),
             Combine::Min if are_numbers() => self.with::<LeastNumber>(),
             Combine::Min => self.with::<Least>(),
-            // Positions are nothing that lanes are combined into.
+            // Arg reductions do not use this.
             Combine::ArgMax(_) | Combine::ArgMin(_) => {}
         }
     }
@@ -389,7 +390,7 @@ impl<A: Copy + Into<T>, T: Total> Rows<'_, A, T> {
     }
 }
 
-/// Combines totals with elements in turn, a hardware register of them at a time.
+/// Combines elements with accumulators in turn, a hardware register at a time.
 #[inline(always)]
 fn accumulate<A: Copy + Into<T>, T: Total, C: Combining<T>>(totals: &mut [T; ALONG], x: &[A]) {
     let (chunks, rest) = x.as_chunks::<ALONG>();
@@ -402,7 +403,7 @@ fn accumulate<A: Copy + Into<T>, T: Total, C: Combining<T>>(totals: &mut [T; ALO
     totals.iter_mut().zip(rest).for_each(|(total, x)| *total = C::combine(*total, (*x).into()));
 }
 
-/// [`accumulate`] for four times `N` of the totals, from one on.
+/// [`accumulate`] for `4 * N` of the accumulators.
 #[inline(always)]
 fn four<A: Copy + Into<T>, T: Total, C: Combining<T>, const N: usize>(
     totals: &mut [T; ALONG],
@@ -410,7 +411,7 @@ fn four<A: Copy + Into<T>, T: Total, C: Combining<T>, const N: usize>(
     first: usize,
 ) {
     let ([to_a, to_b, to_c, to_d], _) = totals[first..first + 4 * N].as_chunks_mut::<N>() else { return };
-    // Names rather than an array of arrays: then they stay in hardware registers.
+    // Separate variables stay in hardware registers, unlike an array of arrays.
     let (mut a, mut b, mut c, mut d) = (*to_a, *to_b, *to_c, *to_d);
     for chunk in chunks {
         let ([p, q, r, s], _) = chunk[first..first + 4 * N].as_chunks::<N>() else { return };
@@ -432,7 +433,7 @@ fn with_each<A: Copy + Into<T>, T: Total, C: Combining<T>, const N: usize>(
     combined
 }
 
-/// How two totals become one.
+/// A combining operation.
 trait Combining<T> {
     const NEUTRAL: T;
 
@@ -443,7 +444,7 @@ struct Added;
 struct Multiplied;
 struct Greatest;
 struct Least;
-/// The same where no total and no element is a NaN.
+/// The same without NaN in accumulators and elements.
 struct GreatestNumber;
 struct LeastNumber;
 
@@ -503,7 +504,7 @@ impl<T: Total> Combining<T> for LeastNumber {
     }
 }
 
-/// Combines the first [`ALONG`] totals: each of the first half with one of the second, and so on.
+/// Combines the first [`ALONG`] accumulators pairwise: the first half with the second half, and so on.
 struct Fold<'p, T> {
     combine: Combine,
     totals: &'p mut [T],
@@ -537,12 +538,12 @@ fn push<A: Copy + Into<T>, T: Total>(combine: Combine, totals: &mut [T], x: &[A]
             let x: T = (*x).into();
             *total = if (x < *total) | x.is_nan() { x } else { *total };
         }),
-        // Positions are nothing that lanes are combined into.
+        // Arg reductions do not use this.
         Combine::ArgMax(_) | Combine::ArgMin(_) => {}
     }
 }
 
-/// Whether an element is to be taken instead of the best before it.
+/// Whether an element replaces the best one so far.
 #[inline(always)]
 fn is_better<T: Total>(combine: Combine, keep: Keep, x: T, best: T) -> bool {
     let beats = |a: T, b: T| {

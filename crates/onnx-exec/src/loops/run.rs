@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 impl Nest {
-    /// Computes some elements of the result, which stand in row-major order; of a matrix product, all at some positions of the
+    /// Computes some elements of the result, in row-major order; for a matrix product, all elements at some positions of the
     /// first axis.
     pub(crate) fn run(
         &self,
@@ -39,17 +39,17 @@ impl Nest {
         done
     }
 
-    /// Whether a worker is kept for the next run: of many steps, its memory would be cold by then.
+    /// Whether a worker is kept for the next run; for long nests its memory would be cold.
     pub(crate) fn keeps_worker(&self) -> bool {
         self.steps() <= MOST_STEPS
     }
 }
 
-/// What it takes to run a nest: registers, totals, room. It is made once, and serves any number of runs, one at a time.
+/// The registers, accumulators and buffers of a nest, for any number of runs, one at a time.
 pub(crate) struct Worker(Room);
 
 enum Room {
-    /// Products and copies take memory while they run.
+    /// Products and copies allocate in the run.
     None,
     Pieces(Vec<Worker>),
     Loops(Box<Loops>),
@@ -66,7 +66,7 @@ impl Worker {
         })
     }
 
-    /// [`Nest::run`] of the nest that it was made for.
+    /// [`Nest::run`] for the nest of this worker.
     pub(crate) fn run(
         &mut self,
         nest: &Nest,
@@ -87,13 +87,13 @@ impl Worker {
     }
 }
 
-/// Workers of a nest that nobody uses now.
+/// Unused workers of a nest.
 #[derive(Default)]
 pub(crate) struct Workers(Mutex<Vec<Worker>>);
 
-/// A nest of more steps takes so long that a worker is made anew, and its memory is not kept.
+/// Workers of nests with more steps are not kept.
 const MOST_STEPS: usize = 1 << 15;
-/// So many are kept.
+/// The most workers that are kept.
 const MOST_KEPT: usize = 4;
 
 impl std::fmt::Debug for Workers {
@@ -107,7 +107,7 @@ impl Workers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One of them, or a new one.
+    /// An unused worker, or a new one.
     pub(crate) fn take(&self, nest: &Nest) -> Worker {
         let kept = self.lock().pop();
         kept.unwrap_or_else(|| Worker::new(nest))
@@ -124,32 +124,32 @@ impl Workers {
     }
 }
 
-/// The most lanes of pixels that are computed together: their totals stay in the first cache.
+/// The most lanes of pixels that are computed together: their accumulators fit into the first-level cache.
 const OF_PIXELS: usize = 4 * LANES;
 
-/// The most lanes of a strip of a single pipeline, which needs no registers in the first cache.
+/// The most lanes of a strip of a single pipeline, which uses no registers in memory.
 const STREAMED: usize = 16 * LANES;
 /// The same if the lanes are reduced next.
 const REDUCED: usize = 4 * LANES;
 
-/// A nest of loops that is being run.
+/// The state of running a nest of loops.
 struct Loops {
     body: Registers,
     then: Registers,
     totals: Option<Totals>,
-    /// Where totals go.
+    /// The register of the accumulator.
     total: Reg,
     /// The most lanes of a strip.
     most: usize,
-    /// What stencils lay out.
+    /// Buffers of stencils.
     laid: Laid,
-    /// Sums of products of bytes, before they become integers.
+    /// Sums of products of bytes, before their conversion to integers.
     sums: Vec<f32>,
-    /// Room for numbers of columns.
+    /// Buffers for numbers per column.
     numbers: [Vec<f32>; 2],
 }
 
-/// Whole numbers in single floats as integers.
+/// Converts integers in single floats to integer lanes.
 struct ToInts<'t> {
     sums: &'t [f32],
     lanes: &'t mut [i64],
@@ -160,7 +160,7 @@ impl Job for ToInts<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        // Sums of stencils fit into 24 bits, which are two times 12.
+        // Sums of stencils have at most 24 bits, which are split into twice 12.
         const HALF: f32 = 4096.0;
         self.lanes.iter_mut().zip(self.sums).for_each(|(lane, sum)| {
             let high = (sum / HALF).trunc();
@@ -175,13 +175,13 @@ impl Nest {
         let body = self.run_body();
         let extents: SmallVec<[usize; 8]> = match self.reduction {
             None => SmallVec::from_slice(&self.dims),
-            // Rows are what is reduced, for the last axis of the result.
+            // For a reduction along strips, the rows of a strip are positions of the last axis of the result.
             Some(reduction) if reduction.is_inner && self.over.len() == 1 => {
                 self.dims.last().into_iter().chain(&self.over).copied().collect()
             }
             Some(_) => return LANES,
         };
-        // What is reduced as it lies needs no register.
+        // Operands that are reduced in place need no register.
         let is_as_it_lies = |instr: &Instr, rows: i64| match instr {
             Instr::Load { elem: ElemType::FLOAT, place, to, .. } => {
                 place.by[body.along] == 1 && place.by[self.dims.len() - 1] == rows && body.result == Some(*to)
@@ -199,7 +199,7 @@ impl Nest {
 
 impl Loops {
     fn new(nest: &Nest) -> Self {
-        // Of nothing, there may be totals.
+        // An empty reduction still has results.
         let lanes = LANES.min(nest.steps().max(nest.dims.iter().product()));
         let class = nest.run_body().result.map_or(Class::Single, |result| result.class);
         let totals = nest.reduction.map(|reduction| Totals::new(reduction.combine, class, lanes));
@@ -236,7 +236,7 @@ impl Loops {
             (*at, place) = (place % d, place / d);
         }
         self.laid.clear();
-        // Pixels with all their channels share more of what they read the more there are.
+        // Wide strips of pixels with all their channels share more operands.
         let is_wide = nest.taps.as_ref().is_some_and(Taps::are_channels) && !nest.over.contains(&0);
         let most = match nest.reduction {
             _ if is_wide => OF_PIXELS,
@@ -285,7 +285,7 @@ impl Loops {
         self.finish(nest, operands, strip, at, out)
     }
 
-    /// From the totals of a stencil to results.
+    /// Computes the results of a stencil from its accumulators.
     fn totals_of_stencil(
         &mut self,
         nest: &Nest,
@@ -310,7 +310,7 @@ impl Loops {
             match self.total.class {
                 Class::Int => widest(ToInts { sums, lanes: &mut self.then.int[self.total.at][..part.n()] }),
                 Class::Single => self.then.own(self.total)[..part.n()].copy_from_slice(sums),
-                Class::Double => fail!("the total of a stencil is no double"),
+                Class::Double => fail!("the total of a stencil is not a double"),
             }
             self.finish(nest, operands, part, &at, now)?;
             part.pass(&mut at[..split], &nest.dims);
@@ -319,7 +319,7 @@ impl Loops {
         Ok(())
     }
 
-    /// Computes the elements of a strip, of a reduction from its totals.
+    /// Computes the elements of a strip, after its reduction if it has one.
     fn finish(
         &mut self,
         nest: &Nest,
@@ -348,7 +348,7 @@ impl Loops {
         Ok(())
     }
 
-    /// Combines what a strip has to combine.
+    /// Reduces a strip.
     fn reduce(
         &mut self,
         nest: &Nest,
@@ -385,7 +385,7 @@ impl Loops {
             self.along(nest, operands, strip, at, result)?;
         } else {
             totals.clear(n);
-            // Of few lanes in a row, several steps at once.
+            // If rows have few lanes, several steps are combined at once.
             let (inner, last) = (nest.over.len() - 1, nest.dims.len() - 1);
             let is_line = strip.lanes() == n && strip.is_along(last);
             let most = if is_line { (LANES / n.max(1)).max(1) } else { 1 };
@@ -413,7 +413,7 @@ impl Loops {
         Ok(())
     }
 
-    /// Combines along the last axis that is reduced, for each lane of a strip.
+    /// Reduces along the last reduction axis, for each lane of a strip.
     fn along(
         &mut self,
         nest: &Nest,
@@ -436,7 +436,7 @@ impl Loops {
                 at[split - 1] = first + done;
                 let mut rows = 1;
                 if outer.is_empty() && inner[0] <= self.most {
-                    // As many lanes as fit into a strip.
+                    // As many rows as fit into a strip.
                     rows = (self.most / inner[0]).min(row.len() - done);
                     let strip = Strip::rows(split - 1, along, rows, inner[0]);
                     run(nest.run_body(), body, operands, strip, at, None)?;
@@ -469,7 +469,7 @@ impl Loops {
         })
     }
 
-    /// The totals of no elements.
+    /// Writes the results of an empty reduction.
     fn nothing(&mut self, nest: &Nest, n: usize, total: Reg) {
         let Some(reduction) = nest.reduction else { return };
         let neutral = reduction.combine.neutral(reduction.elem);

@@ -1,4 +1,4 @@
-//! Memory for what is packed, kept by each thread from one time to the next: new pages cost more than what is done with them.
+//! Scratch memory for packing, kept per thread: getting new pages costs more than using them.
 
 use crate::budget::Charge;
 use crate::failure::Failure;
@@ -8,16 +8,16 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// The most bytes of a piece that is kept.
+/// The most bytes of a block that is kept.
 const MOST_KEPT: usize = 1 << 26;
-/// The most pieces.
+/// The most blocks.
 const PIECES: usize = 8;
 
 thread_local! {
     static KEPT: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Numbers to be overwritten, each of a whole part of 32 bits.
+/// An uninitialized buffer of numbers, in whole 32-bit words.
 pub(crate) struct Scratch<T> {
     block: Block,
     count: usize,
@@ -25,11 +25,11 @@ pub(crate) struct Scratch<T> {
     _of: PhantomData<T>,
 }
 
-/// So many numbers, of any value.
+/// A buffer of `count` numbers with arbitrary values.
 pub(crate) fn scratch<T: Pod>(count: usize) -> Result<Scratch<T>, Failure> {
     let bytes = words_of::<T>(count).saturating_mul(size_of::<f32>());
     let charge = Charge::of(bytes)?;
-    // The smallest that is large enough.
+    // The smallest sufficient block.
     let kept = KEPT.with_borrow_mut(|kept| {
         let fits = kept.iter().enumerate().filter(|(_, piece)| piece.bytes().len() >= bytes);
         let best = fits.min_by_key(|(_, piece)| piece.bytes().len()).map(|(at, _)| at);
@@ -42,7 +42,7 @@ pub(crate) fn scratch<T: Pod>(count: usize) -> Result<Scratch<T>, Failure> {
     Ok(Scratch { block, count, _charge: charge, _of: PhantomData })
 }
 
-/// The words of 32 bits that so many numbers take.
+/// The number of 32-bit words of `count` numbers.
 pub(super) fn words_of<T>(count: usize) -> usize {
     count.div_ceil(size_of::<f32>() / size_of::<T>())
 }

@@ -1,20 +1,20 @@
-//! Strips: lanes one behind the other along an axis, and if it is short, along the axes before it.
+//! Strips: contiguous lanes along an axis, and if it is short, along the axes before it.
 
 use super::{LANES, Linear};
 use std::ops::Range;
 
-// Functions are inlined so that strips stay in registers: read from memory right after they are written there, in other units, they
-// would wait for all stores before, to results too.
+// Functions are inlined so that strips stay in registers: a read from memory right after a write of another width would wait for
+// all earlier stores.
 
 /// The lanes of a strip: planes of rows of lanes, in row-major order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strip {
-    /// The axes of planes, rows and lanes. Of those that are not there, one is taken.
+    /// The axes of planes, rows and lanes; missing ones have extent 1.
     axes: [usize; 3],
     extents: [usize; 3],
 }
 
-/// Where the lanes of a strip are: at each place of the first two so many steps, each so far from the next.
+/// The offsets of the lanes of a strip: start, and for planes, rows and lanes the extents and strides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
     pub(super) start: i64,
@@ -29,18 +29,18 @@ impl Strip {
         Strip { axes: [along; 3], extents: [1, 1, n] }
     }
 
-    /// Rows of lanes along one axis, which lie along another.
+    /// Rows along `across`, with lanes along `along`.
     #[inline(always)]
     pub(super) fn rows(across: usize, along: usize, rows: usize, lanes: usize) -> Strip {
         Strip { axes: [along, across, along], extents: [1, rows, lanes] }
     }
 
-    /// The most lanes, and no more than `left`, from a position in extents on.
+    /// The longest strip from a position on, with at most `left` lanes.
     pub(super) fn at(at: &[usize], dims: &[usize], left: usize) -> Strip {
         Strip::at_most(at, dims, left, LANES)
     }
 
-    /// The same with a number of lanes that are too many for registers.
+    /// The same with at most `most` lanes, more than registers have.
     #[inline(always)]
     pub(super) fn at_most(at: &[usize], dims: &[usize], left: usize, most: usize) -> Strip {
         let last = dims.len() - 1;
@@ -60,40 +60,40 @@ impl Strip {
         strip
     }
 
-    /// The same from a position on, of one row only.
+    /// The first row of the strip.
     #[inline(always)]
     pub(super) fn first_row(self) -> Strip {
         Strip::line(self.axes[2], self.extents[2])
     }
 
-    /// Whether lanes lie along an axis.
+    /// Whether lanes are along an axis.
     pub(super) fn is_along(&self, axis: usize) -> bool {
         self.axes[2] == axis
     }
 
-    /// How many lanes there are.
+    /// The number of lanes.
     #[inline(always)]
     pub(super) fn n(&self) -> usize {
         self.extents.iter().product()
     }
 
-    /// How many planes, rows and lanes there are.
+    /// The numbers of planes, rows per plane and lanes per row.
     #[inline(always)]
     pub(super) fn extents(&self) -> [usize; 3] {
         self.extents
     }
 
-    /// How many lanes a row has.
+    /// Lanes per row.
     pub(super) fn lanes(&self) -> usize {
         self.extents[2]
     }
 
-    /// How many rows a plane has.
+    /// Rows per plane.
     pub(super) fn height(&self) -> usize {
         self.extents[1]
     }
 
-    /// Goes on behind the strip.
+    /// Advances a position past the strip.
     pub(super) fn pass(&self, at: &mut [usize], dims: &[usize]) {
         let outermost = self.extents.iter().position(|d| *d > 1).unwrap_or(2);
         let axis = self.axes[outermost];
@@ -106,14 +106,14 @@ impl Strip {
         }
     }
 
-    /// The values of a function.
+    /// The values of a function on the strip.
     #[inline(always)]
     pub(super) fn walk(&self, function: &Linear, at: &[usize]) -> Walk {
         let by = self.axes.map(|axis| function.by[axis]);
         Walk { start: function.at(at), extents: self.extents, by }
     }
 
-    /// Visits the rows: the lanes of each, and how far from the first one it is along the axes of planes and rows.
+    /// Visits the rows: the lanes of each, and its offset along the axes of planes and rows.
     pub(super) fn each_row<E>(
         &self,
         mut visit: impl FnMut(Range<usize>, [usize; 2]) -> Result<(), E>,
@@ -134,7 +134,7 @@ impl Strip {
         at[self.axes[1]] += by[1];
     }
 
-    /// Moves it back.
+    /// Undoes `moved`.
     pub(super) fn back(&self, at: &mut [usize], by: [usize; 2]) {
         at[self.axes[0]] -= by[0];
         at[self.axes[1]] -= by[1];
@@ -142,7 +142,7 @@ impl Strip {
 }
 
 impl Walk {
-    /// How far apart all lanes are, if they are as far apart at the end of a row.
+    /// The stride of all lanes, if it also holds between rows.
     #[inline(always)]
     pub(super) fn stride(&self) -> Option<i64> {
         let [planes, rows, lanes] = self.extents;
@@ -151,7 +151,7 @@ impl Walk {
         (are_one(rows, of_row, lanes) && are_one(planes, of_plane, lanes * rows)).then_some(by)
     }
 
-    /// The same with longer rows, if some lie as if they were one.
+    /// The same with rows merged where they form one longer row.
     #[inline(always)]
     pub(super) fn merged(self) -> Walk {
         let [planes, rows, lanes] = self.extents;
@@ -162,7 +162,7 @@ impl Walk {
         self
     }
 
-    /// Where a row begins.
+    /// The offset of a row.
     pub(super) fn row(&self, [plane, row]: [usize; 2]) -> i64 {
         self.start + self.by[0] * plane as i64 + self.by[1] * row as i64
     }

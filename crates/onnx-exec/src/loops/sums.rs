@@ -1,14 +1,14 @@
-//! Sums of single floats: of some elements in single floats, of these sums in doubles.
+//! Blocked summation of single floats: blocks are summed in single floats, and their sums in doubles.
 //!
-//! To convert each element takes longer than to add it. The order depends on the number of elements alone.
+//! Converting every element would take longer than adding it. The order depends only on the number of elements.
 
 use super::reduce::ALONG;
 use super::widest::Job;
 
-/// Elements that are added up as single floats before the sum is added to a double.
+/// Elements that are summed in single floats before the sum is added to a double.
 pub(super) const BLOCK: usize = 8;
 
-/// Adds a lane to each total that is pending, and these to doubles when there are enough.
+/// Adds a lane to each pending sum, and full blocks to doubles.
 pub(super) struct AddPending<'p> {
     pub(super) single: &'p mut [f32],
     pub(super) double: &'p mut [f64],
@@ -50,7 +50,7 @@ impl Job for AddSingles<'_> {
     }
 }
 
-/// Adds single floats to the first [`ALONG`] totals in turn.
+/// Adds single floats to the first [`ALONG`] sums in turn.
 pub(super) struct AddAlong<'p> {
     pub(super) totals: &'p mut [f64],
     pub(super) x: &'p [f32],
@@ -67,7 +67,7 @@ impl Job for AddAlong<'_> {
     }
 }
 
-/// Adds up each of some rows, in the order in which [`AddAlong`] and the fold of totals do.
+/// Sums rows, in the order of [`AddAlong`] and the fold of accumulators.
 pub(super) struct AddRows<'p> {
     pub(super) lanes: usize,
     pub(super) x: &'p [f32],
@@ -94,7 +94,7 @@ impl Job for AddRows<'_> {
     }
 }
 
-/// Adds elements to totals in turn: of [`BLOCK`] for each total the sum, then of fewer.
+/// Adds elements to sums in turn: first blocks of [`BLOCK`] per sum, then the rest.
 #[inline(always)]
 fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
     let (chunks, rest) = x.as_chunks::<ALONG>();
@@ -115,7 +115,7 @@ fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
     totals.iter_mut().zip(rest).for_each(|(total, x)| *total += f64::from(*x));
 }
 
-/// Adds a sum to each total.
+/// Adds a block sum to each total.
 #[inline(always)]
 fn add_block(totals: &mut [f64; ALONG], sum: impl Fn(usize) -> f32) {
     for (lane, total) in totals.iter_mut().enumerate() {

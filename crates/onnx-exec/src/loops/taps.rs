@@ -1,7 +1,7 @@
-//! Reductions of strips in single floats: sums of products with one number for the whole strip, and greatest elements.
+//! Single-precision strip reductions: maxima, and sums of products with a scalar factor per strip.
 //!
-//! Convolutions of a channel with itself, products of a row with a matrix and pools are such. What each step adds to the places
-//! is known before, so that for a strip nothing is left but to find the stretch that lies within bounds and to combine it.
+//! Depthwise convolutions, row-times-matrix products and pooling have this form. The offsets of steps are static, so for each
+//! strip only the in-bounds range is computed before combining.
 
 use super::channels::{Factors, Pixels, are_channels};
 use super::narrow::{brain_to_single, half_to_single};
@@ -19,42 +19,42 @@ use onnx_ops::meaning::{Binary, Combine};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The most steps whose places are kept.
+/// The most steps whose offsets are stored.
 const MOST_STEPS: usize = 1 << 16;
-/// Products that are added up in single floats before they are added to a double.
+/// Products that are summed in single floats before the sum is added to a double.
 const BLOCK: usize = 256;
-/// The most steps of a stencil, whose total is a single float.
+/// The most steps of a stencil, whose accumulators are single floats.
 pub(super) const MOST_OF_STENCIL: usize = BLOCK;
-/// Steps that are done at once, so that what they load comes at once.
+/// Steps that are combined at once, so that their loads overlap.
 const TOGETHER: usize = 4;
 
 /// Such a reduction.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
     pub(super) x: Source,
-    /// What elements are multiplied with.
+    /// The factor of elements.
     pub(super) factor: Option<Source>,
     pub(super) combine: Combine,
     /// The axis of the strips.
     pub(super) along: usize,
     pub(super) steps: Vec<Step>,
-    /// How many lanes there are in all along that axis.
+    /// The number of lanes along that axis.
     channels: usize,
     shared: Shared,
 }
 
-/// What neighbours share of what they read.
+/// How neighbouring results share operands.
 #[derive(Clone, Debug)]
 enum Shared {
-    /// Nothing, or it is not made use of.
+    /// They do not, or it is not used.
     Nothing,
-    /// Elements beside one another along a strip, which are laid out before.
+    /// Adjacent elements along a strip, copied into patches first.
     Windows(Windows),
     /// Lanes are channels, and neighbours along the axis before read the same elements.
     Channels,
 }
 
-/// What stencils need while they run.
+/// Buffers of stencils.
 #[derive(Default)]
 pub(super) struct Laid {
     patches: Vec<f32>,
@@ -62,22 +62,22 @@ pub(super) struct Laid {
 }
 
 impl Laid {
-    /// Forgets what depends on operands.
+    /// Invalidates what depends on operands.
     pub(super) fn clear(&mut self) {
         self.factors.clear();
     }
 }
 
-/// What is loaded: single floats, narrower ones, or bytes that become such, less a zero point.
+/// A load of single floats, narrower floats, or bytes minus a zero point.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     operand: usize,
     elem: ElemType,
     pub(super) place: Linear,
     pub(super) bounds: Vec<Bound>,
-    /// What stands for an element out of bounds, nothing subtracted.
+    /// The padding value, before a zero point is subtracted.
     pub(super) otherwise: f32,
-    /// The zero point of bytes, by the operand and the place of its byte.
+    /// The zero point of bytes: operand and offset.
     zero: Option<(usize, Linear)>,
 }
 
@@ -87,7 +87,7 @@ pub(super) enum Elements<'e> {
     Single(&'e [f32]),
     Half(&'e [u16]),
     Brain(&'e [u16]),
-    /// Less a zero point each.
+    /// Minus a zero point.
     Unsigned(&'e [u8], f32),
     Signed(&'e [i8], f32),
 }
@@ -114,7 +114,7 @@ impl<'e> Elements<'e> {
     }
 }
 
-/// What a step adds to places, and to what bounds are asked of.
+/// The contribution of a step to offsets and to functions with bounds.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) x: i64,
@@ -137,7 +137,7 @@ impl Source {
         is_it.then_some(Source { operand, elem, place, bounds, otherwise, zero: None })
     }
 
-    /// A byte less a zero point, which is the same within a plane, and 0 out of bounds.
+    /// A byte minus a zero point that is constant in a plane, and 0 out of bounds.
     fn of_byte(byte: &Program, zero: Option<&Program>) -> Option<Source> {
         let (operand, elem, place, bounds, otherwise) = match &byte.instrs[..] {
             [Instr::Load { operand, elem, place, .. }] => (operand, elem, place, Vec::new(), 0),
@@ -159,7 +159,7 @@ impl Source {
         is_byte.then_some(Source { operand, elem, place, bounds, otherwise, zero })
     }
 
-    /// The elements, and the number of the first.
+    /// The elements, and the offset of the first.
     fn elements<'v>(&self, operands: &Operands<'v>, zero: f32) -> Result<(Elements<'v>, i64), Failure> {
         let from = view(operands, self.operand)?;
         let all = match self.elem {
@@ -172,7 +172,7 @@ impl Source {
         Ok((all, from.first))
     }
 
-    /// The zero point at a position, so many planes further.
+    /// The zero point at a position, `plane` planes further.
     fn zero(
         &self,
         operands: &Operands<'_>,
@@ -190,7 +190,7 @@ impl Source {
         }
     }
 
-    /// The zero point of a channel at a position; `None` if there is none in the operand.
+    /// The zero point of a channel at a position; `None` if it is out of range.
     fn zero_of_lane(
         &self,
         operands: &Operands<'_>,
@@ -205,8 +205,7 @@ impl Source {
         Some(if self.elem == ElemType::INT8 { f32::from(bits as i8) } else { f32::from(bits) })
     }
 
-    /// Which of two is what is read and which is what it is multiplied with: a factor has no bounds, and is the same for a whole
-    /// strip or for a lane of all its rows.
+    /// Orders two loads as operand and factor: a factor has no bounds, and is constant in a strip or per lane in all its rows.
     fn pair(a: Source, b: Source, along: usize) -> Option<(Source, Source)> {
         let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
         let is_of_lane = |source: &Source| source.bounds.is_empty() && is_of_lane(&source.place, along);
@@ -219,13 +218,13 @@ impl Source {
         }
     }
 
-    /// Whether its zero point is the same for all elements of the axes from one on.
+    /// Whether its zero point is constant along the axes from one on.
     fn is_even_from(&self, axis: usize) -> bool {
         self.zero.as_ref().is_none_or(|(_, place)| place.by[axis..].iter().all(|by| *by == 0))
     }
 }
 
-/// Whether a function depends on no axis of a strip but that of its lanes.
+/// Whether a function depends only on the lane axis of a strip.
 fn is_of_lane(function: &Linear, along: usize) -> bool {
     steps_of(function, along)[..2] == [0, 0]
 }
@@ -238,7 +237,7 @@ fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure
 }
 
 impl Taps {
-    /// The reduction of a body over axes behind those of the result, if it is such a one.
+    /// The reduction of a body over the axes after those of the result, if it has this form.
     pub(super) fn of(combine: Combine, body: &Program, dims: &[usize], over: &[usize]) -> Option<Taps> {
         let along = body.along;
         let (x, factor) = match (&body.instrs[..], combine) {
@@ -256,7 +255,7 @@ impl Taps {
         Taps::new(combine, x, factor, along, dims, over)
     }
 
-    /// The sum of products of bytes less zero points, in single floats, which are exact up to so many steps.
+    /// A sum of products of bytes minus zero points, in single floats, which are exact up to a number of steps.
     pub(super) fn of_bytes(
         [a, b]: [&Factor; 2],
         along: usize,
@@ -268,7 +267,7 @@ impl Taps {
             Source::of_byte(byte, zero)
         };
         let (x, factor) = Source::pair(source(a)?, source(b)?, along)?;
-        // A strip may have several planes, each with a zero point of its factors.
+        // A strip may have several planes, each with its own zero point of factors.
         let is_even = match factor.place.by[along] {
             0 => factor.is_even_from(along.saturating_sub(1)),
             _ => factor.zero.as_ref().is_none_or(|(_, place)| is_of_lane(place, along)),
@@ -293,7 +292,7 @@ impl Taps {
             _ => f32::INFINITY,
         };
         let is_backward = x.place.by[along] < 0;
-        // The least byte is less than none, too.
+        // For bytes, the limit of the type serves as the identity as well.
         let least_or_most = match (x.elem, combine) {
             (ElemType::UINT8, Combine::Max) => 0.0,
             (ElemType::UINT8, Combine::Min) => 255.0,
@@ -330,7 +329,7 @@ impl Taps {
         } else {
             Shared::Nothing
         };
-        // Sums that no neighbours share are doubles, and narrow floats are read by stencils only.
+        // Sums that share nothing need doubles, and only stencils read narrow floats.
         let is_sum = combine == Combine::Sum && factor.is_none();
         let is_single = |source: &Source| source.elem == ElemType::FLOAT;
         let are_single = is_single(&x) && factor.as_ref().is_none_or(is_single);
@@ -346,23 +345,23 @@ impl Taps {
         })
     }
 
-    /// Whether the total is a single float.
+    /// Whether accumulators are single floats.
     pub(super) fn is_single(&self) -> bool {
         self.combine != Combine::Sum || self.steps.len() <= BLOCK
     }
 
-    /// Whether neighbours share what they read.
+    /// Whether neighbouring results share operands.
     pub(super) fn has_windows(&self) -> bool {
         !matches!(self.shared, Shared::Nothing)
     }
 
-    /// Whether lanes are channels, so that strips may be of any length.
+    /// Whether lanes are channels, so that strips can have any length.
     pub(super) fn are_channels(&self) -> bool {
         matches!(self.shared, Shared::Channels)
     }
 
-    /// Combines all steps for a strip from a position on, if it [has windows](Self::has_windows), into the first of some single
-    /// floats. Those behind, up to a whole hardware register, become anything.
+    /// Combines all steps for a strip from a position on, if it [has windows](Self::has_windows), into the first floats of `out`.
+    /// Floats after them, up to a whole hardware register, become unspecified.
     pub(super) fn run_windows(
         &self,
         operands: &Operands<'_>,
@@ -408,8 +407,8 @@ impl Taps {
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
-    /// Combines all steps for the strip from a position on, into single floats, or into doubles if they are
-    /// not [`is_single`](Self::is_single).
+    /// Combines all steps for the strip from a position on, into single floats, or into doubles if it is not
+    /// [`is_single`](Self::is_single).
     pub(super) fn run(
         &self,
         operands: &Operands<'_>,
@@ -434,16 +433,16 @@ impl Taps {
     }
 }
 
-/// What is loaded for a strip.
+/// The operands of a strip.
 struct Stretches<'s> {
     taps: &'s Taps,
     x: &'s [f32],
     start: i64,
-    /// What bounds are asked of.
+    /// The values of functions with bounds.
     values: SmallVec<[i64; 4]>,
 }
 
-/// A strip that is reduced; whether all that it loads is there.
+/// A strip reduction; returns whether all loads are in range.
 struct Line<'s> {
     of: Stretches<'s>,
     factors: &'s [f32],
@@ -466,7 +465,7 @@ impl Job for Line<'_> {
 }
 
 impl Stretches<'_> {
-    /// The lanes of `n` that a step is within bounds for, and the stretch of elements for them.
+    /// The lanes of `0..n` for which a step is in bounds, with their elements and stride.
     #[inline(always)]
     fn stretch(&self, step: &Step, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
         let Taps { x, along, .. } = self.taps;
@@ -487,7 +486,7 @@ impl Stretches<'_> {
 }
 
 impl Stretches<'_> {
-    /// The stretches and factors of some steps that have no bounds.
+    /// The elements and factors of some steps without bounds.
     #[inline(always)]
     fn rows(
         &self,
@@ -561,7 +560,7 @@ impl Line<'_> {
     }
 }
 
-/// Combines totals with every so many elements.
+/// Combines accumulators with every `by`-th element.
 #[inline(always)]
 fn each(totals: &mut [f32], x: &[f32], by: usize, combine: impl Fn(f32, f32) -> f32) {
     match by {

@@ -1,19 +1,19 @@
-//! Totals of four stretches of lanes at once, in hardware registers from the first step to the last.
+//! Accumulators of four chunks of lanes at once, in hardware registers.
 //!
-//! Stretches lie so far apart that what one reads in its second step, the next one has read in its first: so a stretch is loaded
-//! once for up to three steps.
+//! Chunks are spaced so that the second step of one reads what the first step of the next has read: a chunk is loaded once for up
+//! to three steps.
 
 use smallvec::SmallVec;
 
-/// Lanes of a stretch.
+/// Lanes of a chunk.
 pub(super) const WIDE: usize = 16;
-/// Stretches that are totalled at once, so that none need wait for what it was before.
+/// Chunks that are accumulated at once, which hides the latency of additions.
 pub(super) const HIGH: usize = 4;
 
-/// The lanes of a stretch.
+/// The lanes of a chunk.
 pub(super) type Stretch = [f32; WIDE];
 
-/// How an element, with its factor, is combined with a total.
+/// A combining operation of an accumulator with an element and its factor.
 pub(super) trait Combining {
     const NEUTRAL: f32;
 
@@ -22,13 +22,13 @@ pub(super) trait Combining {
 
 /// Sums of products.
 pub(super) struct Sums;
-/// The greatest, where all are numbers.
+/// Maximum, for elements without NaN.
 pub(super) struct Greatest;
-/// The least, where all are numbers.
+/// Minimum, for elements without NaN.
 pub(super) struct Least;
-/// The greatest, or no number if one is none.
+/// Maximum that propagates NaN.
 pub(super) struct GreatestOrNone;
-/// The least, or no number if one is none.
+/// Minimum that propagates NaN.
 pub(super) struct LeastOrNone;
 
 impl Combining for Sums {
@@ -78,7 +78,8 @@ impl Combining for LeastOrNone {
     }
 }
 
-/// Steps of a reduction: where the first reads for the first stretch, and the factors of all. The second reads a stretch further.
+/// The steps of a reduction: the offset of the first for the first chunk, and all factors. Each further step reads one chunk
+/// further.
 #[derive(Default)]
 pub(super) struct Steps {
     pub(super) threes: SmallVec<[(usize, [f32; 3]); 8]>,
@@ -87,7 +88,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The totals of stretches that are so far apart, unless something is read that is not there.
+    /// The accumulators of chunks; `None` if an offset is out of range.
     #[inline(always)]
     pub(super) fn totals<C: Combining, const FUSED: bool>(
         &self,
@@ -108,7 +109,7 @@ impl Steps {
     }
 }
 
-// Names rather than arrays of stretches, and stretches made anew: then all of them become registers.
+// Separate variables instead of arrays, and new chunks, so that all of them stay in registers.
 
 #[inline(always)]
 fn ones<C: Combining, const FUSED: bool>(

@@ -1,10 +1,10 @@
-//! What totals of reductions are, and how they are used.
+//! The register class of accumulators.
 
 use super::Class;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Combine, Expr};
 
-/// Whether all that an expression does with totals is to cast them to single floats.
+/// Whether an expression only converts accumulators to single floats.
 pub(super) fn are_totals_floats(expr: &Expr) -> bool {
     match expr {
         Expr::Total => false,
@@ -12,18 +12,18 @@ pub(super) fn are_totals_floats(expr: &Expr) -> bool {
         Expr::Cast(_, x) | Expr::Unary(_, x) | Expr::Bits(_, _, x) => are_totals_floats(x),
         Expr::Binary(_, a, b) => are_totals_floats(a) && are_totals_floats(b),
         Expr::Select(parts) => parts.iter().all(are_totals_floats),
-        // Positions do not depend on totals.
+        // Positions do not depend on accumulators.
         Expr::Load(..) | Expr::Number(_) | Expr::Index(_) => true,
     }
 }
 
-/// What the total of a reduction is.
+/// The class of the accumulator of a reduction.
 pub(super) fn total_class(combine: Combine, class: Class) -> Class {
     match combine {
         Combine::ArgMax(_) | Combine::ArgMin(_) => Class::Int,
         Combine::Max | Combine::Min => class,
         Combine::Sum | Combine::Product if class == Class::Int => Class::Int,
-        // Single floats are added up in doubles.
+        // Single floats are summed in doubles.
         Combine::Sum | Combine::Product => Class::Double,
     }
 }

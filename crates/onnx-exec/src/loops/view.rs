@@ -3,16 +3,16 @@
 use crate::tensor::{Tensor, width};
 use onnx_ir::ElemType;
 
-/// Elements of a tensor that lie in memory, from one of them on.
+/// Elements of a tensor in memory, from one of them on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) elem: ElemType,
     pub(crate) bytes: &'a [u8],
-    /// The place of the first of them in the tensor. What lies before is never read.
+    /// The index of the first of them in the tensor. Elements before it are never read.
     pub(crate) first: i64,
 }
 
-/// What formulas load from, by number.
+/// The operands of formulas, by number.
 pub(crate) type Operands<'a> = [Option<View<'a>>];
 
 impl<'a> View<'a> {
@@ -21,7 +21,7 @@ impl<'a> View<'a> {
         View { elem: tensor.elem(), bytes: tensor.bytes(), first: 0 }
     }
 
-    /// The elements as words of their width, as which they are aligned; with another width, nothing.
+    /// The elements as words of their width, for which they are aligned; empty for another width.
     pub(crate) fn words<T: bytemuck::Pod>(&self) -> &'a [T] {
         match width(self.elem) {
             Some(width) if width == size_of::<T>() => bytemuck::try_cast_slice(self.bytes).unwrap_or(&[]),

@@ -1,7 +1,7 @@
-//! Code that is compiled several times, for registers of different widths, and run as the widest that the processor has.
+//! Multiversioned functions: compiled for several vector widths, and dispatched to the widest one of the processor.
 //!
-//! What is compiled so is a [`Job`]: its `run`, and all that this calls, is put into one function for each width, in which the
-//! compiler makes of its loops what the registers allow.
+//! A [`Job`] is compiled this way: its `run`, with everything that it inlines, becomes one function for each width, in which the
+//! compiler vectorizes its loops.
 
 #![allow(
     unsafe_code,
@@ -10,19 +10,19 @@
 
 use std::sync::OnceLock;
 
-/// Something to be done.
+/// A multiversioned function with its arguments.
 pub(crate) trait Job {
-    /// What it gives.
+    /// The result.
     type Out;
 
-    /// Does it; `FUSED` where a product can be added to a number in one step. To be inlined always, as all that it calls.
+    /// Computes the result; `FUSED` with fused multiply-add. This and all callees must be inlined always.
     fn run<const FUSED: bool>(self) -> Self::Out;
 }
 
-/// How wide registers are.
+/// The vector width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Width {
-    /// Those that every processor of the architecture has.
+    /// The baseline of the architecture.
     Least,
     /// 256 bits.
     #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ enum Width {
     Avx512,
 }
 
-/// The widest that this processor has.
+/// The widest of this processor.
 fn width() -> Width {
     static WIDTH: OnceLock<Width> = OnceLock::new();
     *WIDTH.get_or_init(|| {
@@ -52,28 +52,28 @@ fn width() -> Width {
     })
 }
 
-/// Does something in the widest registers.
+/// Runs a job with the widest vectors.
 #[inline]
 pub(crate) fn widest<J: Job>(job: J) -> J::Out {
     match width() {
         Width::Least => job.run::<false>(),
-        // SAFETY: `width` has seen that the processor has these instructions.
+        // SAFETY: `width` has checked for these instructions.
         #[cfg(target_arch = "x86_64")]
         Width::Avx2 => unsafe { avx2(job) },
-        // SAFETY: `width` has seen that the processor has these instructions.
+        // SAFETY: `width` has checked for these instructions.
         #[cfg(target_arch = "x86_64")]
         Width::Avx512 => unsafe { avx512(job) },
     }
 }
 
-/// Asks for the memory that begins so many elements behind the first, into the second cache: whoever reads it soon need not wait.
+/// Prefetches memory `ahead` elements after the first into the second-level cache.
 #[inline(always)]
 pub(crate) fn fetch<T>(from: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let place = from.as_ptr().wrapping_add(ahead).cast();
-        // SAFETY: nothing is read: where there is no memory, nothing happens.
+        // SAFETY: a prefetch of an invalid address does nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(place) };
     }
     #[cfg(not(target_arch = "x86_64"))]

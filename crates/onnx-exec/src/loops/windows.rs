@@ -1,15 +1,14 @@
-//! Windows: reductions of few elements each, which neighbours share.
+//! Stencils: reductions of few elements each, which neighbouring results share.
 //!
-//! Convolutions of a channel with itself and pools are such. What a strip reads is laid out in patches before, with what stands
-//! beside it: then no bounds are left to be asked, each step of the reduction reads one stretch for each row, and totals stay in
-//! hardware registers from the first step to the last.
+//! Examples are depthwise convolutions and pooling. The operands of a strip are first copied into padded patches: then there are
+//! no bounds, each step of the reduction reads one chunk per row, and accumulators stay in hardware registers.
 //!
 //! ```text
 //! y[i0, i1] = sum over k0 < 3, k1 < 3 of x[2*i0 + k0 - 1, i1 + k1 - 1] * w[k0, k1]
 //!   patch 0: rows  2*i0 - 1,  for k0 = 0 and, one row further, k0 = 2
 //!   patch 1: rows  2*i0,      for k0 = 1
 //! ```
-//! Steps read from one patch if they differ by whole steps of the result along its last two axes.
+//! Steps share a patch if their distance is a whole number of result steps along the last two axes.
 
 use super::Linear;
 use super::narrow::{brain_to_single, half_to_single};
@@ -22,62 +21,62 @@ use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Further apart, steps do not read from one patch.
+/// Steps at a greater distance do not share a patch.
 const REACH: i64 = 32;
-/// More patches are no windows.
+/// With more patches it is not a stencil.
 const MOST_PATCHES: usize = 64;
-/// Fewer rows are totalled along their lanes.
+/// Fewer rows are accumulated along their lanes.
 const LEAST_ROWS: usize = 3;
 
 /// How the steps of a reduction read from patches.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     patches: Vec<Patch>,
-    /// Those of three steps, then those of two, then those of one.
+    /// First the runs of three steps, then of two, then of one.
     runs: Vec<Run>,
 }
 
-/// Up to three steps of which each reads a row further than the one before.
+/// Up to three steps, each reading one row after the previous one.
 #[derive(Clone, Debug)]
 struct Run {
     patch: usize,
-    /// How many rows and columns further the first reads than the element of the result is.
+    /// The offset of the first step in rows and columns.
     row: i64,
     column: i64,
     steps: SmallVec<[usize; 3]>,
 }
 
-/// Elements a whole number of steps of the result apart.
+/// Elements at distances of whole result steps.
 #[derive(Clone, Debug)]
 struct Patch {
-    /// What the first step that reads it adds to places, and to what bounds are asked of.
+    /// The contribution of its first step to offsets and to functions with bounds.
     place: i64,
     bounds: SmallVec<[i64; 2]>,
-    /// The rows and columns that are read, beside those of the strip.
+    /// The rows and columns that are read, relative to those of the strip.
     rows: [i64; 2],
     columns: [i64; 2],
 }
 
-/// What is reduced for a strip.
+/// The reduction of a strip.
 pub(super) struct Window<'w> {
     pub(super) windows: &'w Windows,
     pub(super) taps: &'w Taps,
     pub(super) strip: Strip,
     pub(super) x: Elements<'w>,
-    /// The factors, and the place of the first.
+    /// The factors, and the offset of the first.
     pub(super) factors: Option<(Elements<'w>, i64)>,
-    /// What is subtracted from the factors of each plane.
+    /// The zero points of the factors of each plane.
     pub(super) zeros: SmallVec<[f32; 4]>,
-    /// Where the elements for the first lane are, and what bounds are asked of there.
+    /// The offset of the elements for the first lane, and the values of functions with bounds there.
     pub(super) start: i64,
     pub(super) values: SmallVec<[i64; 4]>,
     pub(super) patches: &'w mut Vec<f32>,
-    /// Totals, and room behind them.
+    /// The accumulators, with room after them.
     pub(super) out: &'w mut [f32],
 }
 
 impl Windows {
-    /// The windows of steps, if it is worth it to lay them out.
+    /// The stencil of some steps, if copying to patches is worth it.
     pub(super) fn of(x: &Source, factor: Option<&Source>, steps: &[Step], along: usize) -> Option<Windows> {
         let step_of = |function: &Linear| {
             let [_, row, lane] = steps_of(function, along);
@@ -132,8 +131,8 @@ impl Windows {
     }
 }
 
-/// How many rows and columns of the result two steps are apart, if that is all that they are, given what the second adds to the
-/// place and to what bounds are asked of.
+/// The distance of two steps in rows and columns of the result, if it is a whole number of them, given what the second step adds
+/// to the offset and to functions with bounds.
 fn apart(place: i64, by: [i64; 2], added: &[i64], bounds: &[[i64; 2]]) -> Option<[i64; 2]> {
     let of_row = added.iter().zip(bounds).find(|(_, by)| by[0] != 0 && by[1] == 0);
     let row = match of_row {
@@ -147,14 +146,14 @@ fn apart(place: i64, by: [i64; 2], added: &[i64], bounds: &[[i64; 2]]) -> Option
     (is_all && row.abs() <= REACH && column.abs() <= REACH).then_some([row, column])
 }
 
-/// What a function adds from plane to plane, row to row and lane to lane.
+/// The increments of a function per plane, row and lane.
 pub(super) fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
     let before = |by: usize| along.checked_sub(by).map_or(0, |axis| function.by[axis]);
     [before(2), before(1), function.by[along]]
 }
 
 impl Job for Window<'_> {
-    /// Whether all that is read is there.
+    /// Whether all reads are in range.
     type Out = bool;
 
     #[inline(always)]
@@ -167,7 +166,7 @@ impl Job for Window<'_> {
             starts.push(count);
             count += (self.strip.height() + (patch.rows[1] - patch.rows[0]) as usize) * pitch;
         }
-        // What is read for rows and lanes behind the last.
+        // Padding for reads past the last row and lane.
         let behind = HIGH * (pitch + WIDE);
         if self.patches.len() < count + behind {
             self.patches.resize(count + behind, 0.0);
@@ -195,7 +194,7 @@ impl Job for Window<'_> {
 }
 
 impl Window<'_> {
-    /// Where steps read, without factors: for some rows at once or, if they are few, for some stretches of a row.
+    /// The offsets of steps without factors: for some rows at once or, if there are few, for some chunks of a row.
     #[inline(always)]
     fn steps(&self, starts: &[usize], pitch: usize, is_high: bool) -> Steps {
         let mut steps = Steps::default();
@@ -212,7 +211,7 @@ impl Window<'_> {
         steps
     }
 
-    /// The factors for a plane; whether they are there.
+    /// Sets the factors for a plane; returns whether they are in range.
     #[inline(always)]
     fn factors(&self, plane: usize, steps: &mut Steps) -> bool {
         let Taps { factor, along, steps: all, .. } = self.taps;
@@ -236,7 +235,7 @@ impl Window<'_> {
             && steps.ones.iter_mut().all(|(_, factors)| set(factors))
     }
 
-    /// The totals of a plane. Where rows are shorter than a stretch, each is followed by something, which the next one overwrites.
+    /// The accumulators of a plane. If rows are shorter than a chunk, each overwrites the padding of the previous one.
     #[inline(always)]
     fn plane<C: Combining, const FUSED: bool>(
         &mut self,
@@ -250,7 +249,7 @@ impl Window<'_> {
         let (rows, columns) = if is_high { (HIGH, WIDE) } else { (1, HIGH * WIDE) };
         for row in (0..height).step_by(rows) {
             for column in (0..lanes).step_by(columns) {
-                // The last ones of a row twice rather than something behind it.
+                // The last chunk of a row overlaps the one before.
                 let column = if is_high { column.min(lanes.saturating_sub(WIDE)) } else { column };
                 let from = self.patches.get(row * pitch + column..)?;
                 let first = row * lanes + column;
@@ -270,7 +269,7 @@ impl Window<'_> {
         Some(())
     }
 
-    /// Lays out the patches of a plane; whether what they are made of is there.
+    /// Fills the patches of a plane; returns whether their operands are in range.
     #[inline(always)]
     fn lay(&mut self, plane: usize, pitch: usize, starts: &[usize]) -> bool {
         let Taps { x: source, along, .. } = self.taps;
@@ -326,14 +325,14 @@ impl Window<'_> {
     }
 }
 
-/// What is in both.
+/// The intersection.
 #[inline(always)]
 fn both(a: Range<usize>, b: Range<usize>) -> Range<usize> {
     a.start.max(b.start)..a.end.min(b.end)
 }
 
-/// Lays out a row of `n` elements, of which some are inside: from a place on, so far apart, as single floats. What stands behind
-/// it may become anything.
+/// Fills a row of `n` elements, those `inside` from an offset on with a stride, as single floats. What follows the row becomes
+/// unspecified.
 #[inline(always)]
 fn lay_line<X: Copy>(
     line: &mut [f32],
@@ -385,8 +384,8 @@ fn lay_line<X: Copy>(
     beside(line, inside.end..n, otherwise)
 }
 
-/// The columns that are there of those inside, and the place of the first: a patch has all columns for all its rows, of which
-/// nobody may want some.
+/// The existing columns of those inside, and the offset of the first: a patch has all columns for all its rows, including unused
+/// ones.
 #[inline(always)]
 fn there(inside: Range<usize>, place: i64, by: usize, length: usize) -> (Range<usize>, usize) {
     if let Ok(place) = usize::try_from(place)
@@ -401,7 +400,7 @@ fn there(inside: Range<usize>, place: i64, by: usize, length: usize) -> (Range<u
     (start..start + count, place.min(length))
 }
 
-/// What stands beside elements, perhaps further than that.
+/// Fills the padding around elements, and possibly beyond.
 #[inline(always)]
 fn beside(line: &mut [f32], columns: Range<usize>, otherwise: f32) -> Option<()> {
     for column in columns.step_by(WIDE) {

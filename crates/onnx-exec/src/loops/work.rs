@@ -1,25 +1,25 @@
-//! How much arithmetic a nest is, for who holds its time against what the processor can do.
+//! The arithmetic of a nest, to compare its time with the peak of the processor.
 
 use super::program::{Instr, Program};
 use super::{Class, Nest};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
-/// Operations of a nest, by what they are done in.
+/// The operations of a nest, by type.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Operations {
-    /// On single floats, and on integers that are no factors.
+    /// On single floats, and on integers outside byte products.
     pub(crate) singles: u64,
     pub(crate) doubles: u64,
-    /// Products of bytes, and sums of them.
+    /// Products of bytes and their sums.
     pub(crate) bytes: u64,
 }
 
-/// What a function counts as that is no arithmetic, such as an exponential.
+/// The weight of a function such as the exponential.
 const FUNCTION: u64 = 8;
 
 impl Nest {
-    /// The operations that it does, those of all its pieces.
+    /// The operations of the nest, including all its pieces.
     pub(crate) fn operations(&self) -> Operations {
         if let Some(pieces) = &self.pieces {
             return pieces
@@ -37,7 +37,7 @@ impl Nest {
         if self.is_product_of_bytes() {
             return Operations { bytes: steps.saturating_mul(2), singles: behind, doubles: 0 };
         }
-        // A product is two operations, whatever its factors are made of.
+        // A product is two operations for any factors.
         let each = if self.is_product() { 2 } else { body + combined };
         let operations = steps.saturating_mul(each).saturating_add(behind);
         match self.elem == ElemType::DOUBLE || self.reduction.is_some_and(|r| r.total == Class::Double) {
@@ -55,7 +55,7 @@ fn sum(a: Operations, b: Operations) -> Operations {
     }
 }
 
-/// The operations of a program on one element.
+/// The operations of a program per element.
 fn work(program: &Program) -> u64 {
     let each = |instr: &Instr| match instr {
         Instr::Unary { op, .. } => match op {

@@ -1,15 +1,15 @@
-//! What every plan has to be, and its formulas from stage to stage: everything read is written before, what is loaded is there,
-//! and no two tensors that are needed at a time overlap.
+//! Verifies plans, and formulas between stages: every slot is written before it is read, loads are in bounds, and tensors that
+//! are live at the same time do not overlap.
 
 use super::define::Item;
 use super::index::Position;
 use super::rewrite::{extents, operands};
-use super::{Place, Plan, Slot, Source, Step, Stretch, root};
+use super::{Partition, Place, Plan, Slot, Source, Step, root};
 use onnx_ops::meaning::{Expr, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Stretch {
-    /// Says what is wrong with its formulas.
+impl Partition {
+    /// The first mistake in the formulas.
     pub(super) fn mistake(&self) -> Option<String> {
         let mut is_written = vec![false; self.slots.len()];
         for item in &self.items {
@@ -35,8 +35,8 @@ impl Stretch {
     }
 }
 
-/// The operand that a formula loads from out of bounds somewhere, whatever conditions there are, if the place is a linear function
-/// of the indices, of which the range is exact. What depends on elements is looked at when it is run.
+/// The operand that a formula certainly loads out of bounds somewhere: the load is unconditional and its position is a linear
+/// function of the indices, whose range is exact. Positions that depend on elements are checked by the run.
 pub(super) fn outside(formula: &Formula, slots: &[Slot]) -> Option<usize> {
     let extents = extents(formula);
     if extents.contains(&0) {
@@ -61,7 +61,7 @@ pub(super) fn outside(formula: &Formula, slots: &[Slot]) -> Option<usize> {
     found
 }
 
-/// Visits what is computed whatever conditions there are.
+/// Visits the parts that are evaluated unconditionally.
 fn always<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
     each(expr);
     match expr {
@@ -76,7 +76,7 @@ fn always<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
 }
 
 impl Plan {
-    /// Says what is wrong with a plan, and with which slot; `name` says what a slot is called.
+    /// The first mistake in a plan, with its slot; `name` returns the name of a slot.
     pub(super) fn mistake(&self, name: &dyn Fn(usize) -> String) -> Option<(usize, String)> {
         let mut written: Vec<Option<usize>> = vec![None; self.slots.len()];
         let mut last_read = vec![0; self.slots.len()];
@@ -125,7 +125,7 @@ impl Plan {
                 _ => None,
             })
             .collect();
-        // Those that are needed now, by where they begin; in the order in which they are first needed.
+        // The live tensors by offset; tensors enter in the order of their first use.
         let mut now: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         let mut ends: BTreeSet<(usize, usize)> = BTreeSet::new();
         let mut lives = lives;

@@ -1,13 +1,13 @@
-//! What depends on constants alone, computed once.
+//! Constant folding in plans.
 //!
-//! That are whole formulas, and parts of others: arithmetic with constants on both sides of something else becomes one
-//! multiplication and one addition, whose numbers are computed here. So a batch normalization behind a convolution is
+//! Folds whole formulas and parts of formulas. A chain of additions and multiplications with constants becomes one multiplication
+//! and one addition, whose constants are computed here. So a batch normalization after a convolution becomes
 //!
 //! ```text
 //! scale[i1] * (total + b[i1] - mean[i1]) / sqrt(variance[i1] + 1e-5) + bias[i1]   ──▶   total * %7[i1] + %8[i1]
 //! ```
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
@@ -21,29 +21,29 @@ use foldhash::HashMap;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 
-/// What takes more steps is computed when it is wanted, and within what the run may take.
+/// Formulas of more steps are computed by the run, which charges their steps.
 const MOST_STEPS: usize = 1 << 26;
 
-/// What is computed.
+/// Which formulas are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Which {
     All,
-    /// What is no dequantized byte, which may be wanted as the byte that it is.
+    /// All but dequantized bytes: products may read the bytes themselves.
     ButBytes,
 }
 
-/// Smaller constants are not worth a call of the system.
+/// Smaller constants are not worth a system call.
 const LEAST_RELEASED: usize = 1 << 18;
 
-/// Computes the formulas that load nothing but constants.
-pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure> {
-    let Stretch { items, slots, folded, .. } = stretch;
+/// Computes the formulas that load only constants.
+pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Failure> {
+    let Partition { items, slots, folded, .. } = partition;
     let mut kept = Vec::with_capacity(items.len());
     for item in std::mem::take(items) {
         if let Item::Formula(assignment) = &item {
             let Assignment { slot, formula, .. } = &**assignment;
             let is_left = which == Which::ButBytes && is_dequantized(formula, slots);
-            // Extents of the slot are those of the formula before its axes were split.
+            // The slot has the shape that the formula had before its axes were split.
             if !is_left
                 && let Some(tensor) = evaluated(formula, slots)?
                 && let Ok(tensor) = tensor.reshaped(&slots[*slot].dims)
@@ -59,9 +59,9 @@ pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure
     Ok(())
 }
 
-/// Prepares the constant factors of matrix products, once for all plans: they take as much memory again.
+/// Packs the constant factors of matrix products, once for all plans. The packed copies take as much memory again.
 ///
-/// Stored tensors that have been packed are released: whoever reads them after all has to fetch them again.
+/// Stored tensors that have been packed are released; a later read loads their pages again.
 pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'_>) {
     for step in steps {
         let Step::Kernel(kernel) = step else { continue };
@@ -70,13 +70,13 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
             Source::Value(_) | Source::Formula | Source::Alias(_) => None,
         };
         let constants: Vec<Option<&Tensor>> = kernel.loads.iter().map(constant).collect();
-        // Kernels of several members are computed in blocks of few rows.
+        // Kernels with several members are computed in blocks of few rows, for which fast algorithms do not pay.
         let is_exact = executable.options.exact || kernel.members.len() > 1;
         let precision = if is_exact { Precision::Exact } else { Precision::Fast };
         for member in kernel.members.iter_mut().filter(|member| member.nest.is_product()) {
             let Some(node) = member.assignment.nodes.first() else { continue };
             let mut packed = lock_of(&executable.packed);
-            // Without the memory for it, they are prepared in each run.
+            // Without memory for it, packing happens in each run.
             _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default(), precision);
             let Some(release) = executable.options.release else { continue };
             for operand in member.nest.packed_operands() {
@@ -90,8 +90,8 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
     }
 }
 
-/// What a formula of constants gives; `None` of other formulas, and of those that are too large or fail. The steps that it takes
-/// are those of the run.
+/// The value of a constant formula; `None` for other formulas, and for those that are too large or fail. Charges the steps of the
+/// run.
 pub(super) fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tensor>, Failure> {
     let Some((nest, views)) = prepared(formula, slots) else { return Ok(None) };
     spend(nest.steps())?;
@@ -101,7 +101,7 @@ pub(super) fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tens
     Ok(is_done.then_some(result))
 }
 
-/// The loops of a formula of constants, and the constants.
+/// The loops of a constant formula, and its constants.
 fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Option<View<'s>>>)> {
     if formula.elem == ElemType::STRING {
         return None;
@@ -114,16 +114,16 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
         loaded = loaded.saturating_add(tensor.len());
         views[operand] = Some(View::of(tensor));
     }
-    // What is made of little and large is made when it is wanted.
+    // Results much larger than their operands are computed when they are needed.
     let count = crate::tensor::count(&formula.dims)?;
     (count <= loaded.saturating_mul(2).max(1 << 12)).then_some(())?;
     let nest = Nest::of(formula, &types(slots))?;
     (nest.steps() <= MOST_STEPS).then_some((nest, views))
 }
 
-/// Leaves out zero points that are 0 everywhere: nothing is subtracted then.
-pub(super) fn zeros(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
+/// Removes the subtraction of zero points that are 0 everywhere.
+pub(super) fn zeros(partition: &mut Partition) {
+    let Partition { items, slots, .. } = partition;
     let mut known: HashMap<usize, bool> = HashMap::default();
     for item in items {
         let Item::Formula(it) = item else { continue };
@@ -164,12 +164,12 @@ fn without_zeros(expr: &mut Expr, is_zero: &mut dyn FnMut(usize) -> bool) {
     }
 }
 
-/// Parts of more elements are computed where they are wanted.
+/// Parts with more elements are computed where they are used.
 const MOST_OF_PART: usize = 1 << 16;
 
-/// Computes the parts of formulas that depend on constants alone.
-pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
-    let Stretch { items, slots, folded, .. } = stretch;
+/// Computes the constant parts of formulas.
+pub(super) fn parts(partition: &mut Partition) -> Result<(), Failure> {
+    let Partition { items, slots, folded, .. } = partition;
     for item in items {
         let Item::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
@@ -180,7 +180,7 @@ pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
         }
         let mut parts = Parts { slots, folded, extents: extents(formula), known, made: Vec::new() };
         formula.expr = match &formula.expr {
-            // A sum of products stays one.
+            // The reduction must stay a sum of products.
             Expr::Binary(Binary::Mul, a, b) if formula.over.is_some() => {
                 parts.simplified(a).binary(Binary::Mul, parts.simplified(b))
             }
@@ -191,22 +191,22 @@ pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
             parts.extents.truncate(formula.dims.len());
             formula.then = Some(parts.simplified(then));
         }
-        // What ends the run ends planning: a part that was not computed for that reason alone is seen here.
+        // A failure for lack of steps or by cancellation must end planning, but folding a part ignores failures.
         spend(0)?;
     }
     Ok(())
 }
 
-/// What a part of an expression is, found before any is simplified, so that no part is looked at again at each level above it.
+/// Facts of a part of an expression, computed before simplification so that no part is visited again at each level above it.
 #[derive(Clone, Copy)]
 struct PartFacts {
-    /// Whether it depends on constants alone.
+    /// Whether it depends only on constants.
     is_constant: bool,
-    /// Its type, if it has one by itself.
+    /// Its type, if the expression determines it.
     elem: Option<ElemType>,
 }
 
-/// The facts of all parts of an expression, by their address: the expression outlives them.
+/// The facts of all parts of an expression by their address, valid as long as the expression is borrowed.
 type PartTable = HashMap<*const Expr, PartFacts>;
 
 struct Parts<'s> {
@@ -214,11 +214,11 @@ struct Parts<'s> {
     folded: &'s mut Vec<(usize, Formula)>,
     extents: Vec<usize>,
     known: PartTable,
-    /// What expressions of constants have become, so that equal ones stay equal.
+    /// Folded expressions and their replacements, so that equal ones stay equal.
     made: Vec<(Expr, Expr)>,
 }
 
-/// Notes the facts of an expression and all its parts, from the bottom up.
+/// Computes the facts of an expression and all its parts, bottom-up.
 fn note(expr: &Expr, slots: &[Slot], total: Option<ElemType>, known: &mut PartTable) -> PartFacts {
     let mut of = |x: &Expr| note(x, slots, total, known);
     let facts = match expr {
@@ -259,7 +259,7 @@ fn note(expr: &Expr, slots: &[Slot], total: Option<ElemType>, known: &mut PartTa
     facts
 }
 
-/// Notes the expressions in an index; whether all of them are constant.
+/// Computes the facts of the expressions in an index; returns whether all of them are constant.
 fn note_index(index: &Index, slots: &[Slot], total: Option<ElemType>, known: &mut PartTable) -> bool {
     match index {
         Index::Affine(..) => true,
@@ -271,7 +271,7 @@ fn note_index(index: &Index, slots: &[Slot], total: Option<ElemType>, known: &mu
     }
 }
 
-/// `x * scale + shift`, where both are constants.
+/// `x * scale + shift` with constant `scale` and `shift`.
 struct Line<'e> {
     scale: Option<Expr>,
     x: &'e Expr,
@@ -279,8 +279,8 @@ struct Line<'e> {
 }
 
 impl Parts<'_> {
-    /// An expression with its constant parts computed. Every part is simplified once: the passes over a formula are linear in
-    /// its size.
+    /// An expression with its constant parts folded. Every part is simplified once, so the time is linear in the size of the
+    /// formula.
     fn simplified(&mut self, expr: &Expr) -> Expr {
         if self.is_constant(expr) {
             return self.computed(expr);
@@ -318,7 +318,7 @@ impl Parts<'_> {
                 }
                 Expr::Binary(*op, x, y)
             }
-            // Padding is seen as such.
+            // Padding must stay recognizable as a select over a load.
             Expr::Select(parts) if matches!(parts[1], Expr::Load(..)) => expr.clone(),
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
@@ -329,13 +329,13 @@ impl Parts<'_> {
         }
     }
 
-    /// The number that a load of a constant of one element gives.
+    /// The value of a load from a constant with one element.
     fn number(&self, expr: &Expr) -> Option<Expr> {
         let Expr::Load(operand, _) = expr else { return None };
         self.slots[root(self.slots, *operand)].number().map(Expr::Number)
     }
 
-    /// More than one operation with constants, one after the other, as one line; nothing is simplified for it.
+    /// Two or more consecutive operations with constants as a [`Line`]; simplifies nothing.
     fn line<'e>(&self, expr: &'e Expr) -> Option<Line<'e>> {
         let mut operations: Vec<(Binary, &Expr, bool)> = Vec::new();
         let mut x = expr;
@@ -383,7 +383,7 @@ impl Parts<'_> {
         Some(line)
     }
 
-    /// Scale and shift of a line as one constant each.
+    /// Folds scale and shift to one constant each.
     fn joined(&mut self, line: &Line<'_>) -> Option<[Option<Expr>; 2]> {
         let mut joined = [None, None];
         for (to, part) in joined.iter_mut().zip([&line.scale, &line.shift]) {
@@ -394,17 +394,17 @@ impl Parts<'_> {
         Some(joined)
     }
 
-    /// A constant as a number or a load; `None` where not all of its elements are finite numbers.
+    /// A constant as a number or a load; `None` if an element is not finite.
     fn known(&mut self, expr: &Expr) -> Option<Expr> {
         if matches!(expr, Expr::Load(..) | Expr::Number(_)) { Some(expr.clone()) } else { self.table(expr) }
     }
 
-    /// An expression of constants, computed if it is more than one, small, and finite.
+    /// Folds a constant expression of more than one part if the result is small and finite.
     fn computed(&mut self, expr: &Expr) -> Expr {
         if let Expr::Cast(cast, x) = expr
             && cast.to == ElemType::DOUBLE
         {
-            // A number is one of the type that it meets.
+            // A number adopts the type of the other operand.
             return match self.computed(x) {
                 Expr::Load(operand, _) if self.slots[root(self.slots, operand)].number().is_some() => {
                     self.double_of(operand).unwrap_or_else(|| expr.clone())
@@ -479,7 +479,7 @@ impl Parts<'_> {
         self.facts(expr).is_some_and(|facts| facts.is_constant)
     }
 
-    /// The type of an expression, if it has one by itself.
+    /// The type of an expression, if the expression determines it.
     fn elem(&self, expr: &Expr) -> Option<ElemType> {
         self.facts(expr)?.elem
     }

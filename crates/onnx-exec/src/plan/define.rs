@@ -1,4 +1,4 @@
-//! Nodes as formulas, as far as their types are known.
+//! Selects the nodes of a plan and converts them to formulas, as far as their types are known.
 
 use super::{Assignment, Need, Slot, Source, precision};
 use crate::budget::spend;
@@ -18,28 +18,28 @@ use onnx_ops::meaning::{Expr, Formula, value_inputs};
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 
-/// Results of more elements are not computed before the run.
+/// Results with more elements are not computed before the run.
 const MOST_FOLDED: usize = 1 << 16;
-/// Steps of the run that planning takes for a node, and for each of its inputs.
+/// Steps charged for planning a node, and for each of its inputs.
 const STEPS_OF_NODE: usize = 1 << 10;
-/// A plan takes no more nodes than these.
+/// The most nodes of a plan.
 const MOST_NODES: usize = 1 << 14;
 
-/// What nodes are, before anything is fused.
+/// The nodes of a plan as formulas, before fusion.
 #[derive(Debug, Default)]
-pub(crate) struct Stretch {
-    /// The node behind the last of them.
+pub(crate) struct Partition {
+    /// The index after the last node.
     pub(super) end: usize,
     pub(super) needs: Vec<(ValueId, Need)>,
     pub(super) slots: Vec<Slot>,
     pub(super) items: Vec<Item>,
-    /// The formulas of slots that are constants by now, in the order in which they were computed.
+    /// The formulas of slots that have become constants, in the order of their computation.
     pub(super) folded: Vec<(usize, Formula)>,
-    /// The values that are read elsewhere, and what they are.
+    /// The values that are read outside the plan, and their slots.
     pub(super) published: Vec<(ValueId, usize)>,
     /// The slots of values.
     pub(super) named: Vec<(ValueId, usize)>,
-    /// Of these, the results of nodes that are run as they are.
+    /// Of these, the results of nodes that run outside kernels.
     pub(super) expected: HashMap<ValueId, usize>,
 }
 
@@ -49,23 +49,23 @@ pub(super) enum Item {
     Node(NodeId),
 }
 
-/// What is known of a value.
+/// The planner's knowledge of a value.
 #[derive(Clone)]
 pub(super) enum Known {
-    /// What it is.
+    /// Its value.
     Constant(Value),
-    /// A tensor whose type is known.
+    /// It is a tensor slot, so its type is known.
     Slot(usize),
-    /// What inference says.
+    /// An inferred fact.
     Fact(Fact),
 }
 
-/// How a node went.
+/// The effect of a node on the plan.
 pub(super) enum Flow {
     On,
-    /// The stretch ends before the node: what it depends on is computed first.
+    /// The plan ends before the node: it needs values that the run must compute first.
     Before,
-    /// The stretch ends behind the node: nobody knows what it gives.
+    /// The plan ends after the node: the types of its results are unknown.
     Behind,
 }
 
@@ -73,33 +73,33 @@ pub(super) struct Define<'p, 'x, 'r> {
     pub(super) run: &'p mut Run<'x, 'r>,
     graph: GraphId,
     start: usize,
-    pub(super) stretch: Stretch,
+    pub(super) partition: Partition,
     pub(super) known: HashMap<ValueId, Known>,
     needed: HashSet<ValueId>,
-    /// Whether elements of what is there may be taken for granted.
+    /// Whether the plan may depend on elements of current values.
     may_assume: bool,
     /// The slots of stored values that formulas read.
     stored: HashMap<ValueId, usize>,
-    /// The node whose function body this is, and how many bodies that is in.
+    /// The node whose function body is being defined, and the nesting depth of bodies.
     pub(super) outer: Option<NodeId>,
     pub(super) depth: usize,
 }
 
-impl Stretch {
-    /// Defines the nodes of a graph from one of them on.
+impl Partition {
+    /// Defines the nodes of a graph from `start` on.
     pub(crate) fn of(
         run: &mut Run<'_, '_>,
         graph: GraphId,
         start: usize,
         may_assume: bool,
-    ) -> Result<Stretch, Box<Diagnostic>> {
+    ) -> Result<Partition, Box<Diagnostic>> {
         let executable = run.executable;
         let nodes = &executable.body().graphs[graph].nodes;
         let mut define = Define {
             run,
             graph,
             start,
-            stretch: Stretch { end: start, ..Stretch::default() },
+            partition: Partition { end: start, ..Partition::default() },
             known: HashMap::default(),
             needed: HashSet::default(),
             may_assume,
@@ -112,31 +112,31 @@ impl Stretch {
                 return Err(executable.failed(node, why.code(), &format!("it cannot be planned: {why}")));
             }
             match define.node(node) {
-                Flow::On => define.stretch.end += 1,
-                Flow::Before if define.stretch.end > start => break,
+                Flow::On => define.partition.end += 1,
+                Flow::Before if define.partition.end > start => break,
                 Flow::Before | Flow::Behind => {
                     if define
-                        .stretch
+                        .partition
                         .items
                         .last()
                         .is_none_or(|last| !matches!(last, Item::Node(n) if *n == node))
                     {
-                        define.stretch.items.push(Item::Node(node));
+                        define.partition.items.push(Item::Node(node));
                     }
-                    define.stretch.end += 1;
+                    define.partition.end += 1;
                     break;
                 }
             }
         }
         define.publish();
-        let mut stretch = define.stretch;
+        let mut partition = define.partition;
         if !executable.options.exact {
-            precision::widen(&mut stretch);
+            precision::widen(&mut partition);
         }
-        Ok(stretch)
+        Ok(partition)
     }
 
-    /// About how much memory planning takes: for formulas and slots before any are fused, and for what stages make of them.
+    /// An estimate of the memory that planning takes for formulas and slots, including later stages.
     pub(super) fn bytes(&self) -> usize {
         const STAGES: usize = 4;
         let of_item = |item: &Item| match item {
@@ -149,25 +149,25 @@ impl Stretch {
         STAGES * self.items.iter().map(of_item).fold(slots, usize::saturating_add)
     }
 
-    /// The position of its last node.
+    /// The index of its last node.
     pub(crate) fn last(&self) -> usize {
         self.end.saturating_sub(1)
     }
 }
 
-/// How far a stretch has got.
+/// A position to return to.
 pub(super) struct Mark {
     slots: usize,
     items: usize,
     named: usize,
 }
 
-impl Stretch {
+impl Partition {
     pub(super) fn mark(&self) -> Mark {
         Mark { slots: self.slots.len(), items: self.items.len(), named: self.named.len() }
     }
 
-    /// Forgets what has come behind a mark.
+    /// Removes everything after a mark.
     pub(super) fn back_to(&mut self, mark: Mark) {
         self.slots.truncate(mark.slots);
         self.items.truncate(mark.items);
@@ -181,11 +181,11 @@ impl Stretch {
 }
 
 impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
-    /// Goes on with the body of a function, of whose inputs this is known, in place of a node.
+    /// Defines the body of a function in place of a node, for inputs with these facts.
     pub(super) fn within(
         run: &'p mut Run<'x, 'r>,
         graph: GraphId,
-        stretch: Stretch,
+        partition: Partition,
         known: Vec<(ValueId, Known)>,
         outer: NodeId,
         depth: usize,
@@ -194,7 +194,7 @@ impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
             run,
             graph,
             start: 0,
-            stretch,
+            partition,
             known: known.into_iter().collect(),
             needed: HashSet::default(),
             may_assume: false,
@@ -221,7 +221,7 @@ impl<'x> Define<'_, 'x, '_> {
             Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
         };
         let inputs: Vec<Option<Known>> = n.inputs.iter().map(|v| v.and_then(|v| self.value(v))).collect();
-        // What nobody has computed is told when the node runs.
+        // Missing values are reported when the node runs.
         if n.inputs.iter().zip(&inputs).any(|(value, known)| value.is_some() && known.is_none()) {
             return Flow::Behind;
         }
@@ -259,11 +259,11 @@ impl<'x> Define<'_, 'x, '_> {
                 return Flow::On;
             }
         }
-        self.stretch.items.push(Item::Node(node));
+        self.partition.items.push(Item::Node(node));
         self.results(node, &outputs)
     }
 
-    /// What is known of a value that a node reads.
+    /// The planner's knowledge of a value that a node reads.
     fn value(&mut self, value: ValueId) -> Option<Known> {
         if let Some(known) = self.known.get(&value) {
             return Some(known.clone());
@@ -274,7 +274,7 @@ impl<'x> Define<'_, 'x, '_> {
             (Value::Tensor(tensor), false) if !tensor.is_strings() => {
                 let (elem, dims) = (tensor.elem(), tensor.dims());
                 if self.needed.insert(value) {
-                    self.stretch.needs.push((value, Need::Tensor(elem, dims.into())));
+                    self.partition.needs.push((value, Need::Tensor(elem, dims.into())));
                 }
                 let dims = dims.to_vec();
                 Known::Slot(self.slot(elem, dims, Source::Value(value)))
@@ -282,7 +282,7 @@ impl<'x> Define<'_, 'x, '_> {
             (other, false) => {
                 let other = other.clone();
                 if self.needed.insert(value) {
-                    self.stretch.needs.push((value, Need::Other(type_of(&other))));
+                    self.partition.needs.push((value, Need::Other(type_of(&other))));
                 }
                 Known::Fact(Fact::of(type_of(&other)))
             }
@@ -292,22 +292,22 @@ impl<'x> Define<'_, 'x, '_> {
     }
 
     fn slot(&mut self, elem: ElemType, dims: Vec<usize>, source: Source) -> usize {
-        self.stretch.slots.push(Slot::new(elem, dims, source));
-        self.stretch.slots.len() - 1
+        self.partition.slots.push(Slot::new(elem, dims, source));
+        self.partition.slots.len() - 1
     }
 
-    /// Whether a value is computed by the nodes before, so that its elements are not there yet.
+    /// Whether a node of the plan computes a value, so that its elements do not exist yet.
     fn is_made_here(&self, value: ValueId) -> bool {
         match self.known.get(&value) {
             Some(Known::Slot(slot)) => {
-                !matches!(self.stretch.slots[*slot].source, Source::Value(value) if self.needed.contains(&value))
+                !matches!(self.partition.slots[*slot].source, Source::Value(value) if self.needed.contains(&value))
             }
             Some(Known::Fact(_)) => !self.needed.contains(&value),
             Some(Known::Constant(_)) | None => false,
         }
     }
 
-    /// Takes the elements of small inputs for granted. Whether there are any.
+    /// Specializes the plan to the elements of small inputs. Returns whether there are any.
     fn assume(&mut self, node: NodeId, inputs: &mut [Option<Known>], which: impl Fn(usize) -> bool) -> bool {
         if !self.may_assume {
             return false;
@@ -321,7 +321,7 @@ impl<'x> Define<'_, 'x, '_> {
             if !which(i) || !says_shapes(tensor) {
                 continue;
             }
-            self.stretch.needs.push((*value, Need::Elements(tensor.clone())));
+            self.partition.needs.push((*value, Need::Elements(tensor.clone())));
             *known = Known::Constant(Value::Tensor(tensor.clone()));
             self.known.insert(*value, known.clone());
             is_any = true;
@@ -332,15 +332,15 @@ impl<'x> Define<'_, 'x, '_> {
     fn facts(&self, node: NodeId, inputs: &[Option<Known>]) -> Option<Vec<Fact>> {
         let of = |known: &Known| match known {
             Known::Constant(value) => fact(value),
-            Known::Slot(slot) => Fact::of(ty(&self.stretch.slots[*slot])),
+            Known::Slot(slot) => Fact::of(ty(&self.partition.slots[*slot])),
             Known::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
         self.run.infer(node, &facts).ok()
     }
 
-    /// Computes a node whose inputs are constants, if that makes little of them; of a node that is no formula, no more than they
-    /// are.
+    /// Computes a node with constant inputs if the result is small. The result of a node without a formula must not be larger
+    /// than the inputs.
     fn fold(&mut self, node: NodeId, inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
         let given = inputs.iter().map(|known| match known {
             Some(Known::Constant(Value::Tensor(tensor))) => tensor.len(),
@@ -368,7 +368,7 @@ impl<'x> Define<'_, 'x, '_> {
         true
     }
 
-    /// Takes what inference knows of the elements of all results: a shape is known before what has it.
+    /// Uses inferred elements if they are known for all results, so that shapes become constants.
     fn known(&mut self, node: NodeId, outputs: &[Fact]) -> bool {
         let n = &self.run.executable.body().nodes[node];
         let known = |fact: &Fact| {
@@ -387,7 +387,7 @@ impl<'x> Define<'_, 'x, '_> {
         true
     }
 
-    /// Makes formulas of a node; whether it has some that loops can compute.
+    /// Converts a node to formulas; returns whether all of them can be lowered to loops.
     fn formulas(
         &mut self,
         node: NodeId,
@@ -402,7 +402,7 @@ impl<'x> Define<'_, 'x, '_> {
             operands.push(match known {
                 None => None,
                 Some(Known::Slot(slot)) => {
-                    let Slot { elem, dims, .. } = &self.stretch.slots[*slot];
+                    let Slot { elem, dims, .. } = &self.partition.slots[*slot];
                     Some((*elem, dims.clone(), None))
                 }
                 Some(Known::Constant(Value::Tensor(tensor))) => {
@@ -446,13 +446,13 @@ impl<'x> Define<'_, 'x, '_> {
                             let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
                             self.stored.extend(value.map(|value| (value, slot)));
                             if self.outer.is_none() {
-                                self.stretch.named.extend(value.map(|value| (value, slot)));
+                                self.partition.named.extend(value.map(|value| (value, slot)));
                             }
                             slot
                         }
                     }
                 }
-                // Nothing loads what is left out.
+                // Outputs that are left out are never loaded.
                 (_, _) => usize::MAX,
             });
         }
@@ -462,13 +462,13 @@ impl<'x> Define<'_, 'x, '_> {
             let slot = self.slot(formula.elem, formula.dims.clone(), Source::Formula);
             numbers.push(slot);
             let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };
-            self.stretch.items.push(Item::Formula(Box::new(assignment)));
+            self.partition.items.push(Item::Formula(Box::new(assignment)));
         }
         for (value, of) in n.outputs.iter().zip(&definition.outputs) {
             if let (Some(value), Some(of)) = (value, of) {
                 let slot = numbers[definition.inputs + of];
                 if self.outer.is_none() {
-                    self.stretch.named.push((*value, slot));
+                    self.partition.named.push((*value, slot));
                 }
                 self.known.insert(*value, Known::Slot(slot));
             }
@@ -476,7 +476,7 @@ impl<'x> Define<'_, 'x, '_> {
         true
     }
 
-    /// Notes what a node that is run as it is will give.
+    /// Creates slots for the results of a node that runs outside kernels.
     fn results(&mut self, node: NodeId, outputs: &[Fact]) -> Flow {
         let n = &self.run.executable.body().nodes[node];
         for (value, fact) in n.outputs.iter().zip(outputs) {
@@ -485,7 +485,7 @@ impl<'x> Define<'_, 'x, '_> {
                 Some((ElemType::STRING, _)) => Known::Fact(Fact::of(fact.ty.clone())),
                 Some((elem, dims)) => {
                     let slot = self.slot(elem, dims, Source::Value(value));
-                    self.stretch.expected.insert(value, slot);
+                    self.partition.expected.insert(value, slot);
                     Known::Slot(slot)
                 }
                 None => return Flow::Behind,
@@ -495,24 +495,24 @@ impl<'x> Define<'_, 'x, '_> {
         Flow::On
     }
 
-    /// Finds the values that are read by others than formulas of this stretch.
+    /// Finds the values that are read outside the formulas of the plan.
     fn publish(&mut self) {
         let executable: &'x Executable<'_> = self.run.executable;
         let body = executable.body();
-        let nodes = &body.graphs[self.graph].nodes[self.start..self.stretch.end];
-        // What is there already, because it is stored or taken for granted, stays as it is.
+        let nodes = &body.graphs[self.graph].nodes[self.start..self.partition.end];
+        // Stored and assumed values exist already.
         let is_computed = |node: &&NodeId| !matches!(executable.actions[**node], Some(Action::Constant(_)));
         let computed: HashSet<ValueId> = nodes
             .iter()
             .filter(is_computed)
             .flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied())
             .collect();
-        // What no node of this stretch reads last is read by later ones, or an output of the graph.
+        // A value that is not dead after any node of the plan is read by later nodes or is an output of the graph.
         let mut wanted = computed.clone();
         for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
             wanted.remove(value);
         }
-        for item in &self.stretch.items {
+        for item in &self.partition.items {
             if let Item::Node(node) = item {
                 wanted.extend(executable.liveness.reads(body, *node));
             }
@@ -527,7 +527,7 @@ impl<'x> Define<'_, 'x, '_> {
                     let slot = self.slot(tensor.elem(), tensor.dims().to_vec(), Source::Constant(tensor));
                     published.push((value, slot));
                 }
-                Known::Slot(slot) => match self.stretch.slots[slot].source {
+                Known::Slot(slot) => match self.partition.slots[slot].source {
                     Source::Value(same) if same == value => {}
                     Source::Value(_) | Source::Constant(_) | Source::Formula | Source::Alias(_) => {
                         published.push((value, slot));
@@ -536,7 +536,7 @@ impl<'x> Define<'_, 'x, '_> {
                 Known::Constant(_) | Known::Fact(_) => {}
             }
         }
-        self.stretch.published = published;
+        self.partition.published = published;
     }
 }
 
@@ -544,7 +544,7 @@ fn ty(slot: &Slot) -> Ty {
     Ty::tensor(slot.elem, slot.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const)))
 }
 
-/// Whether a tensor may be one that shapes depend on: extents, axes, counts, scales. What is more is data.
+/// Whether a tensor is small enough to be a shape, axes, a count or scales. Larger tensors are data.
 fn says_shapes(tensor: &Tensor) -> bool {
     let most = match tensor.elem() {
         ElemType::INT64 | ElemType::INT32 => 64,
@@ -554,7 +554,7 @@ fn says_shapes(tensor: &Tensor) -> bool {
     tensor.rank() <= 1 && tensor.len() <= most
 }
 
-/// Whether a node makes floats of stored bytes, one of each: products read the bytes themselves.
+/// Whether a node dequantizes stored bytes elementwise: products read the bytes themselves.
 fn is_dequantization(inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
     let (Some(Some(Known::Constant(Value::Tensor(bytes)))), [output, ..]) = (inputs.first(), outputs) else {
         return false;

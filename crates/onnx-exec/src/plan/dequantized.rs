@@ -1,13 +1,13 @@
-//! Products of dequantized bytes as products of whole numbers.
+//! Products of dequantized bytes as integer products.
 //!
-//! The scales do not depend on what is summed over, so that they go behind the sum, which is exact then:
+//! The scales do not depend on the reduction axes, so they are applied after the sum, which is then exact:
 //!
 //! ```text
 //! sum over k of (float(a[i, k]) - float(x)) * s * ((float(b[k, j]) - float(z)) * t[j])
 //!
 //! float(int32 sum over k of (int32(a[i, k]) - int32(x)) * (int32(b[k, j]) - int32(z))) * (s * t[j])
 //! ```
-//! Dequantizing is no work of its own: whoever reads the result reads bytes.
+//! Dequantization has no kernel of its own: consumers of its result read the bytes.
 
 use super::rewrite::{Rewrite, extents, walk};
 use super::{Position, Slot};
@@ -15,7 +15,7 @@ use crate::loops::MOST_EXACT;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number};
 
-/// Whether all that a formula does is to dequantize bytes that it loads.
+/// Whether a formula only dequantizes bytes that it loads.
 pub(super) fn is_dequantized(formula: &Formula, slots: &[Slot]) -> bool {
     let is_plain = formula.over.is_none() && formula.elem == ElemType::FLOAT;
     is_plain && Dequantized::of(&formula.expr, slots).is_some_and(|it| matches!(it.byte, Expr::Load(..)))
@@ -41,7 +41,7 @@ impl<'e> Dequantized<'e> {
         Some(Dequantized { byte, zero, scale })
     }
 
-    /// The same without scale, as an integer.
+    /// The integer value without the scale.
     fn whole(&self) -> Expr {
         let int = |x: &Expr| x.clone().cast(ElemType::INT32);
         match self.zero {
@@ -51,7 +51,7 @@ impl<'e> Dequantized<'e> {
     }
 }
 
-/// The element of 8 bits that is made a float.
+/// The 8-bit element that is converted to float.
 fn byte_of<'e>(expr: &'e Expr, slots: &[Slot]) -> Option<&'e Expr> {
     let Expr::Cast(cast, x) = expr else { return None };
     let elem = match &**x {
@@ -63,7 +63,7 @@ fn byte_of<'e>(expr: &'e Expr, slots: &[Slot]) -> Option<&'e Expr> {
     (cast.to == ElemType::FLOAT && is_byte).then_some(x)
 }
 
-/// A sum of products of dequantized bytes as one of whole numbers, if it is such a sum.
+/// Converts a sum of products of dequantized bytes to an integer sum; `None` for other formulas.
 pub(super) fn whole(formula: &Formula, slots: &[Slot]) -> Option<Formula> {
     let over = formula.over.as_ref()?;
     let count = over.dims.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
@@ -98,7 +98,7 @@ pub(super) fn whole(formula: &Formula, slots: &[Slot]) -> Option<Formula> {
     Some(Formula { over: Some(over), expr: a * b, then: Some(then), ..formula.clone() })
 }
 
-/// A factor as a whole number, 0 where it is out of bounds, and its scale.
+/// A factor as an integer, 0 where it is padded, and its scale.
 fn factor(expr: &Expr, rank: usize, slots: &[Slot]) -> Option<(Expr, Option<Expr>)> {
     let (condition, expr) = match expr {
         Expr::Select(parts) if parts[2] == Expr::Number(Number::Float(0.0)) => (Some(&parts[0]), &parts[1]),
@@ -120,7 +120,7 @@ fn factor(expr: &Expr, rank: usize, slots: &[Slot]) -> Option<(Expr, Option<Expr
     is_even.then(|| (whole, it.scale.cloned()))
 }
 
-/// Whether an index depends on axes of the result alone.
+/// Whether an index depends only on axes of the result.
 fn is_below(index: &Index, rank: usize) -> bool {
     match index {
         Index::Affine(_, terms) => terms.iter().all(|(axis, _)| *axis < rank),

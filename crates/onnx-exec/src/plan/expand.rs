@@ -1,11 +1,12 @@
-//! Nodes that a function defines, as the formulas of its body.
+//! Expands nodes with function bodies in a plan.
 //!
-//! The body stands in place of the node, in the same plan: what it computes is fused with what is around it, and gets its layout.
+//! The formulas of the body replace the node in the same plan, so they are fused with the surrounding formulas and get their
+//! layout.
 //!
 //! ```text
 //! c = QLinearAdd (a, a_scale, a_zero, b, …)   ──▶   uint8(round((float(a) - a_zero) * a_scale + …) / c_scale) + c_zero)
 //! ```
-//! A body that has anything but formulas (a kernel, control flow, results whose extents nobody knows) is run as a node.
+//! A body with anything but formulas (a kernel, control flow, results of unknown shape) is run as a node.
 
 use super::define::{Define, Flow, Item, Known};
 use crate::compile::Action;
@@ -16,11 +17,11 @@ use onnx_ir::{NodeId, ValueId};
 use onnx_ops::infer::Fact;
 use onnx_ops::meaning::has_definition;
 
-/// Bodies lie no deeper in one another.
+/// The deepest nesting of bodies that are expanded.
 const MOST_DEPTH: usize = 8;
 
 impl Define<'_, '_, '_> {
-    /// Whether a node has so much to compute that a kernel does it.
+    /// Whether a kernel is much faster than the body of a node.
     fn is_long(&self, node: NodeId, inputs: &[Option<Known>]) -> bool {
         let executable = self.run.executable;
         let Some(Action::Formula(schema)) = executable.actions[node] else { return false };
@@ -32,7 +33,7 @@ impl Define<'_, '_, '_> {
             types.push(match known {
                 Some(Known::Constant(Value::Tensor(tensor))) => Some((tensor.elem(), tensor.dims())),
                 Some(Known::Slot(slot)) => {
-                    Some((self.stretch.slots[*slot].elem, &self.stretch.slots[*slot].dims))
+                    Some((self.partition.slots[*slot].elem, &self.partition.slots[*slot].dims))
                 }
                 Some(Known::Constant(_) | Known::Fact(_)) | None => None,
             });
@@ -40,7 +41,7 @@ impl Define<'_, '_, '_> {
         executable.kernel_of_long(node, schema, &types).is_some()
     }
 
-    /// Puts the body of the function that defines a node in its place, if there is one and all of it are formulas.
+    /// Replaces a node by the formulas of its function body; returns false if there is no body or a part of it has no formula.
     pub(super) fn expand(&mut self, node: NodeId, inputs: &[Option<Known>]) -> bool {
         let executable = self.run.executable;
         let n = &executable.body().nodes[node];
@@ -49,7 +50,7 @@ impl Define<'_, '_, '_> {
         }
         let of = |known: &Known| match known {
             Known::Constant(value) => fact(value),
-            Known::Slot(slot) => Fact::of(self.stretch.ty(*slot)),
+            Known::Slot(slot) => Fact::of(self.partition.ty(*slot)),
             Known::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
@@ -60,14 +61,14 @@ impl Define<'_, '_, '_> {
         let (body, graph) = (inner.body(), &inner.body().graphs[inner.root]);
         let may_be_formula = |node: &NodeId| match inner.actions[*node] {
             Some(Action::Constant(_) | Action::Formula(_)) => true,
-            // Shapes, which inference knows.
+            // Shapes, which inference computes.
             Some(Action::Kernel(schema, _)) => has_definition(inner.registry.get(schema)),
             Some(Action::Control(_)) | None => false,
         };
         if !graph.nodes.iter().all(may_be_formula) {
             return false;
         }
-        // An operand that is there twice is one input.
+        // A value that is an operand twice is one input.
         let mut seen: Vec<ValueId> = Vec::new();
         let mut ports = graph.inputs.iter();
         let mut known = Vec::new();
@@ -77,30 +78,30 @@ impl Define<'_, '_, '_> {
             let (Some(port), Some(input)) = (ports.next(), input) else { return false };
             known.extend(port.value.map(|value| (value, input.clone())));
         }
-        let before = self.stretch.mark();
+        let before = self.partition.mark();
         let results = self.run.inside(&inner, |run| {
-            let stretch = std::mem::take(&mut self.stretch);
+            let partition = std::mem::take(&mut self.partition);
             let outer = self.outer.unwrap_or(node);
-            let mut define = Define::within(run, inner.root, stretch, known, outer, self.depth + 1);
+            let mut define = Define::within(run, inner.root, partition, known, outer, self.depth + 1);
             let is_done = graph.nodes.iter().all(|node| {
-                let items = define.stretch.items.len();
+                let items = define.partition.items.len();
                 let is_on = matches!(define.node(*node), Flow::On);
-                is_on && define.stretch.items[items..].iter().all(|item| matches!(item, Item::Formula(_)))
+                is_on && define.partition.items[items..].iter().all(|item| matches!(item, Item::Formula(_)))
             });
             let ports = body.graphs[inner.root].outputs.iter();
             let results: Option<Vec<Known>> =
                 ports.map(|port| define.known.get(&port.value?).cloned()).collect();
             let results = results.filter(|_| is_done);
-            self.stretch = std::mem::take(&mut define.stretch);
+            self.partition = std::mem::take(&mut define.partition);
             results
         });
         let Some(results) = results else {
-            self.stretch.back_to(before);
+            self.partition.back_to(before);
             return false;
         };
         for (value, known) in n.outputs.iter().flatten().zip(results) {
             if let (Known::Slot(slot), None) = (&known, self.outer) {
-                self.stretch.named.push((*value, *slot));
+                self.partition.named.push((*value, *slot));
             }
             self.known.insert(*value, known);
         }

@@ -1,19 +1,18 @@
-//! Formulas put into one another.
+//! Fusion of formulas.
 //!
-//! A producer without a reduction goes into its consumer, at the consumer's positions: always if it only moves elements, else
-//! if nobody else reads it and no element is computed more often than before. A consumer without a reduction goes behind the
-//! producer's reduction, as what is computed of the total:
+//! A producer without a reduction is inlined into its consumer: always if it only moves elements, otherwise if it has no other
+//! reader and no element is computed more often than before. A consumer without a reduction becomes the epilogue of a producer's
+//! reduction:
 //!
 //! ```text
 //! a = sum over k of x[i0, k] * w[k, i1]          y = max(total + b[i1], 0)
 //! y = max(a[i0, i1] + b[i1], 0)           ──▶        where total = sum over k of x[i0, k] * w[k, i1]
 //! ```
-//! Positions are computed through views: an axis that a reshape has split is put together again (`index`), or the consumer's is
-//! split as well (`split`). Dequantized bytes are read as bytes, by products as whole numbers (`dequantized`). What comes out has
-//! to have loops at least as good as what was there: a matrix product stays one, no position becomes a computed one that was
-//! linear.
+//! Positions are composed through views: an axis that a reshape has split is merged again (`index`), or the axis of the consumer
+//! is split as well (`split`). Dequantized bytes are read as bytes, by products as integers (`dequantized`). The loops of the
+//! fused formula must be at least as good as those of the parts: a matrix product stays one, and linear positions stay linear.
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::dequantized::{is_dequantized, whole};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
@@ -30,23 +29,23 @@ use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 use std::cell::Cell;
 
-/// Expressions are no larger than this.
+/// The largest expression that fusion may produce, in parts.
 const MOST_PARTS: usize = 160;
 const TOO_LONG: &str = "the expression would be too long";
-/// Formulas load no more than this.
+/// The most operands that fusion may produce.
 const MOST_OPERANDS: usize = 24;
 
-/// Formulas of more parts take nothing in: each attempt costs as much as they are large, and what comes out would be refused.
+/// Formulas with more parts are not fused: an attempt costs time in proportion to the parts, and the result would be refused.
 const TOO_LARGE: usize = 4 * MOST_PARTS;
-/// Steps of the run that planning takes for each part of an expression that it looks at.
+/// Steps charged for each part of an expression that fusion visits.
 const STEPS_OF_PART: usize = 64;
 
-/// Fuses what a stretch has, and says what was refused.
-pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
-    known(stretch);
-    alias(stretch);
-    let mut fuse = Fuse::new(stretch);
-    // What dequantizes goes into who reads it, and is left alone until that has been tried.
+/// Fuses the formulas of a plan; returns the refused fusions with their reasons.
+pub(super) fn fuse(partition: &mut Partition) -> Result<Refusals, Failure> {
+    known(partition);
+    alias(partition);
+    let mut fuse = Fuse::new(partition);
+    // First for formulas that do not dequantize: products must see the dequantizing formulas as they are, to read their bytes.
     for is_bytes in [false, true] {
         for at in 0..fuse.items.len() {
             fuse.absorb(at, is_bytes)?;
@@ -62,7 +61,7 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
             all.insert(assignment.slot, refused);
         }
     }
-    stretch.items = items
+    partition.items = items
         .into_iter()
         .flatten()
         .filter(|item| match item {
@@ -73,19 +72,19 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
     Ok(all)
 }
 
-/// What loops there are for a formula.
+/// The kind of loops that a formula has.
 #[derive(Clone, Copy)]
 pub(super) struct Loops {
     pub(super) is_product: bool,
-    /// Whether it is a product or a stencil of bytes.
+    /// Whether it is a product or stencil of bytes.
     is_of_bytes: bool,
     pub(super) is_piecewise: bool,
     pub(super) is_stencil: bool,
-    /// How many positions are computed.
+    /// The number of nonlinear positions.
     pub(super) rough: usize,
 }
 
-/// What loops there are for a formula, if there are any.
+/// The kind of loops of a formula; `None` if it cannot be lowered.
 pub(super) fn judge(formula: &Formula, slots: &[Slot]) -> Option<Loops> {
     let formula = split(formula)?;
     let nest = Nest::of(&formula, &types(slots))?;
@@ -99,7 +98,7 @@ pub(super) fn judge(formula: &Formula, slots: &[Slot]) -> Option<Loops> {
 }
 
 impl Loops {
-    /// Those of arithmetic on floats that are loaded at linear positions.
+    /// Arithmetic on floats that are loaded at linear positions.
     const PLAIN: Loops =
         Loops { is_product: false, is_of_bytes: false, is_piecewise: false, is_stencil: false, rough: 0 };
 
@@ -111,22 +110,22 @@ impl Loops {
 struct Fuse<'s> {
     slots: &'s [Slot],
     items: Vec<Option<Item>>,
-    /// What is known of the loops of each item, once somebody has asked.
+    /// The loops of each item, computed on demand.
     judged: Vec<Cell<Option<Option<Loops>>>>,
     /// For each slot the item that computes it.
     maker: Vec<Option<usize>>,
-    /// For each slot that is no alias, how many formulas read it, and nodes and others outside.
+    /// For each slot that is not an alias, the number of readers: formulas, nodes, and readers outside the plan.
     readers: Vec<usize>,
-    /// How many parts the expressions of each item have.
+    /// The number of parts in the expressions of each item.
     sizes: Vec<usize>,
-    /// Why producers did not go into each item.
+    /// The refused fusions of each item with its producers.
     refused: Vec<Vec<Refused>>,
 }
 
 impl<'s> Fuse<'s> {
-    fn new(stretch: &'s mut Stretch) -> Fuse<'s> {
-        let items: Vec<Option<Item>> = std::mem::take(&mut stretch.items).into_iter().map(Some).collect();
-        let slots = &stretch.slots;
+    fn new(partition: &'s mut Partition) -> Fuse<'s> {
+        let items: Vec<Option<Item>> = std::mem::take(&mut partition.items).into_iter().map(Some).collect();
+        let slots = &partition.slots;
         let mut maker = vec![None; slots.len()];
         let mut readers = vec![0; slots.len()];
         for (at, item) in items.iter().enumerate() {
@@ -136,7 +135,7 @@ impl<'s> Fuse<'s> {
                 readers[operand] += 1;
             }
         }
-        for (_, slot) in &stretch.published {
+        for (_, slot) in &partition.published {
             readers[root(slots, *slot)] += 2;
         }
         let judged = vec![Cell::new(None); items.len()];
@@ -153,8 +152,8 @@ impl<'s> Fuse<'s> {
         judge(formula, self.slots)
     }
 
-    /// Whether a formula is arithmetic on floats that are loaded at linear positions: if it is made of two that have loops, it has
-    /// loops too, which need not be made to know that.
+    /// Whether a formula is arithmetic on floats that are loaded at linear positions. A fusion of two formulas with loops that
+    /// has this form has loops too, which need not be built to know that.
     fn is_plain(&self, formula: &Formula) -> bool {
         let mut is = formula.over.is_none() && formula.elem == ElemType::FLOAT;
         parts(formula, &mut |part, _| {
@@ -172,7 +171,7 @@ impl<'s> Fuse<'s> {
         is
     }
 
-    /// [`judge`](Self::judge) of the formula of an item.
+    /// [`judge`] for the formula of an item, cached.
     fn loops(&self, at: usize) -> Option<Loops> {
         let known = &self.judged[at];
         if known.get().is_none() {
@@ -192,7 +191,7 @@ impl<'s> Fuse<'s> {
         self.formula(at).is_some_and(|it| is_dequantized(&it.formula, self.slots))
     }
 
-    /// A product of dequantized bytes as one of whole numbers, and the nodes that it stands for then.
+    /// A product of dequantized bytes as an integer product, and its nodes.
     fn whole(&self, at: usize) -> Option<(Formula, Loops, SmallVec<[NodeId; 4]>)> {
         let product = self.formula(at).filter(|it| it.formula.over.is_some())?;
         let (mut formula, mut nodes) = (product.formula.clone(), SmallVec::new());
@@ -210,10 +209,10 @@ impl<'s> Fuse<'s> {
         (loops.is_of_bytes && fits).then_some((formula, loops, nodes))
     }
 
-    /// Puts producers into a formula, one after the other, as long as that can be done, and as long as it dequantizes or as long
-    /// as it does not.
+    /// Inlines producers into a formula, one after the other, while possible and while the formula does (`is_bytes`) or does not
+    /// dequantize.
     fn absorb(&mut self, at: usize, is_bytes: bool) -> Result<(), Failure> {
-        // Producers that were tried in vain with the formula as it is.
+        // Producers that were refused for the current formula.
         let mut tried: HashSet<usize> = HashSet::default();
         while self.sizes[at] <= TOO_LARGE
             && self.is_dequantizing(at) == is_bytes
@@ -222,7 +221,7 @@ impl<'s> Fuse<'s> {
         Ok(())
     }
 
-    /// Puts one of its producers into a formula, if that can be done.
+    /// Inlines one producer into a formula; returns whether one was inlined.
     fn absorb_one(&mut self, at: usize, tried: &mut HashSet<usize>) -> Result<bool, Failure> {
         spend(STEPS_OF_PART * (1 + self.sizes[at]))?;
         if let Some((formula, loops, nodes)) = self.whole(at) {
@@ -231,7 +230,7 @@ impl<'s> Fuse<'s> {
             return Ok(true);
         }
         let Some(consumer) = self.formula(at) else { return Ok(false) };
-        // The latest first: what was computed last is the nearest.
+        // The latest producer first.
         let mut loaded = distinct(&consumer.formula, self.slots);
         loaded.sort_unstable_by_key(|slot| std::cmp::Reverse(self.maker[*slot]));
         for operand in loaded {
@@ -277,7 +276,7 @@ impl<'s> Fuse<'s> {
         let mut dropped = before;
         while let Some(operand) = dropped.pop() {
             self.readers[operand] -= 1;
-            // What nobody reads any more reads nothing.
+            // An item whose result is no longer read is removed, so its own operands lose a reader.
             if self.readers[operand] == 0
                 && let Some(maker) = self.maker[operand]
                 && let Some(Item::Formula(gone)) = self.items[maker].take()
@@ -287,7 +286,7 @@ impl<'s> Fuse<'s> {
         }
     }
 
-    /// Both as one formula with its loops, or why not; without a reason where they have nothing in common.
+    /// The fused formula with its loops, or the reason for a refusal; no reason if the formulas are unrelated.
     fn fused(
         &self,
         producer: &Assignment,
@@ -336,8 +335,8 @@ impl<'s> Fuse<'s> {
         Ok((formula, loops))
     }
 
-    /// How many parts there are at least once a producer is in each load of a consumer: that is known without making them where
-    /// nothing can become simpler on the way.
+    /// A lower bound on the size after inlining, computed without building the result. It is exact where nothing can be
+    /// simplified.
     fn least_size(&self, producer: &Formula, slot: usize, consumer: &Formula) -> usize {
         let (mut count, mut loads, mut is_plain) = (0usize, 0usize, true);
         let is_linear = |position: &[Index]| position.iter().all(|index| matches!(index, Index::Affine(..)));
@@ -360,7 +359,7 @@ impl<'s> Fuse<'s> {
         if is_plain { count + loads * size } else { 0 }
     }
 
-    /// The consumer with the producer's element at each of its loads.
+    /// The consumer with the producer inlined at each load.
     fn inlined(
         &self,
         producer: &Assignment,
@@ -387,20 +386,20 @@ impl<'s> Fuse<'s> {
                 }
                 seen.push(part);
                 is_packed |= !is_then;
-                // A factor is computed once for each of its own positions.
+                // A factor is evaluated once for each of its own positions.
                 let reads =
                     |axis: usize| !is_product || is_then || position.iter().any(|i| mentions(i, axis));
                 let axes = if is_then { 0..rank } else { 0..all.len() };
                 let each = axes.filter(|axis| reads(*axis)).map(|axis| all[axis]);
                 let each = each.fold(1usize, usize::saturating_mul);
-                // In the pieces where it is chosen, each is wanted once.
+                // Each piece evaluates only its own branch.
                 let is_once = is_piecewise && walks_once(position, &all);
                 times += if is_once { each.min(self.slots[*operand].count()) } else { each };
             });
             if times > self.slots[producer.slot].count() {
                 return Err(Some("elements would be computed more than once"));
             }
-            // Bytes are packed faster than anything is computed.
+            // Packing bytes is faster than any computation.
             let is_of_bytes = is_packed && loops.is_some_and(|loops| loops.is_of_bytes);
             if is_product && (is_of_bytes || weight >= HEAVY) {
                 return Err(Some("it costs too much to be computed where factors are packed"));
@@ -410,7 +409,7 @@ impl<'s> Fuse<'s> {
             .ok_or(Some("positions cannot be put together"))
     }
 
-    /// A formula of these extents with a producer's element at each of its loads.
+    /// A formula with the given extents and the producer inlined at each load.
     fn with(&self, producer: &Assignment, formula: &Formula, all: &[usize]) -> Option<Formula> {
         let from = &producer.formula;
         self.rewritten(formula, producer.slot, all, &|position| {
@@ -424,7 +423,7 @@ impl<'s> Fuse<'s> {
         })
     }
 
-    /// A formula with something else for each load of what a slot has, by its position in the producer's axes.
+    /// A formula with each load of a slot replaced; `with` receives the position in the axes of the producer.
     fn rewritten(
         &self,
         formula: &Formula,
@@ -443,7 +442,7 @@ impl<'s> Fuse<'s> {
         rewrite.formula(formula, formula.clone())
     }
 
-    /// A position in an alias as one in what it is an alias of.
+    /// Converts a position in an alias to one in the tensor that it refers to.
     fn through(
         &self,
         alias: usize,
@@ -457,7 +456,7 @@ impl<'s> Fuse<'s> {
         Position::place(&position, &self.slots[alias].dims)?.spread(&self.slots[slot].dims, extents)
     }
 
-    /// The producer's reduction with the consumer behind it.
+    /// The producer's reduction with the consumer as its epilogue.
     fn behind(
         &self,
         producer: &Assignment,
@@ -486,7 +485,7 @@ impl<'s> Fuse<'s> {
             return Err(Some("its elements are wanted in another order"));
         }
         let Some(over) = &from.over else { return Err(None) };
-        // The result's indices, then those of the reduction.
+        // First the indices of the result, then those of the reduction.
         let mut result = to.clone();
         result.over = Some(over.clone());
         let all = extents(&result);
@@ -502,7 +501,7 @@ impl<'s> Fuse<'s> {
                 Some(then) => moved.expr(then)?,
                 None => Expr::Total,
             };
-            // Totals of products are single floats, others may be doubles.
+            // Accumulators of products are single floats; others may be doubles.
             let is_single = from.elem == ElemType::FLOAT && loops.is_some_and(|loops| loops.is_product);
             let total = if is_single && from.then.as_ref().is_none_or(|then| is_arithmetic(then, self.slots))
             {
@@ -517,7 +516,7 @@ impl<'s> Fuse<'s> {
     }
 }
 
-/// The slots that a formula reads, aliases as what they are.
+/// The slots that a formula reads, with aliases resolved.
 pub(super) fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
     let mut all: Vec<usize> = operands(formula).into_iter().map(|operand| root(slots, operand)).collect();
     all.sort_unstable();

@@ -1,19 +1,18 @@
-//! Formulas over the same rows as kernels.
+//! Groups formulas over the same rows into kernels.
 //!
-//! The rows of a result are what its outer axes count. A formula joins the kernel that computes what it reads if each of its
-//! rows reads from the same row of that only: then a block of rows goes through all formulas while it is in the first caches,
-//! and what only the kernel reads is never larger than a block.
+//! The outer axes of a result count its rows. A formula joins the kernel of its operand if each of its rows reads only the same
+//! row of that operand. Then a block of rows passes through all formulas while it is in the caches, and local results never need
+//! more memory than a block.
 //!
 //! ```text
 //! m[i0]     = max over i1 of x[i0, i1]         row i0
 //! s[i0]     = sum over i1 of exp(x[i0, i1] - m[i0])
 //! y[i0, i1] = exp(x[i0, i1] - m[i0]) / s[i0]
 //! ```
-//! A matrix product is a kernel of its own, unless it is one of many: then a row is a whole matrix of each, and what attention
-//! computes for a head stays in the caches from the first product to the second. Small formulas that have nothing to do with one
-//! another are one kernel if their rows are alike.
+//! A matrix product is a kernel of its own, except batched ones: then a row is a whole matrix, and what attention computes for a
+//! head stays in the caches from the first product to the second. Small unrelated formulas with equal rows share a kernel.
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
@@ -23,32 +22,32 @@ use crate::loops::{self, Nest, Workers};
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
-/// What a row leaves for the kernel alone is no more than this.
+/// The most bytes of a row of local results.
 const MOST_OF_ROW: usize = 1 << 20;
-/// Bytes of a block that are computed by one formula and read by the next: they stay in the second cache, and
-/// what it takes to begin a formula for a block is little beside what it computes.
+/// The bytes of local results per block: they fit into the second-level cache, and the overhead of starting a formula per block
+/// is small.
 const BLOCK: usize = 1 << 17;
-/// The same of matrices, for which a block takes longer to begin: they stay in the second cache.
+/// The same for matrices, which take longer to start.
 const BLOCK_OF_MATRICES: usize = 1 << 18;
-/// Formulas of so many steps are worth several threads, which share rows: no fewer than these.
+/// Formulas with this many steps can use several threads, which divide the rows; at least this many rows.
 const SHARED: usize = 1 << 17;
 const LEAST_ROWS: usize = 4;
-/// Kernels of fewer steps take little more time than it takes to begin them.
+/// Kernels with fewer steps take hardly longer than their overhead.
 const LITTLE: usize = 1 << 12;
-/// A kernel has no more formulas.
+/// The most formulas of a kernel.
 const MOST_MEMBERS: usize = 32;
 
-/// A kernel that is being put together.
+/// A kernel under construction.
 struct Draft {
     rows: usize,
     members: Vec<Assignment>,
-    /// The matrix products among them.
+    /// Its matrix products.
     products: Vec<Product>,
-    /// How many elements are computed.
+    /// The number of computed elements.
     steps: usize,
 }
 
-/// A matrix product, and how many elements its result has for each position of its first axis, if that tells matrices apart.
+/// A matrix product and, if its first axis counts matrices, the number of result elements per matrix.
 #[derive(Clone, Copy)]
 struct Product {
     slot: usize,
@@ -60,14 +59,14 @@ enum Part {
     Node(NodeId),
 }
 
-/// The kernels and nodes of a stretch, in order.
-pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec<Step>> {
-    let slots = &stretch.slots;
+/// The kernels and nodes of a plan, in order.
+pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option<Vec<Step>> {
+    let slots = &partition.slots;
     let mut parts: Vec<Part> = Vec::new();
-    // For each slot the part that makes it.
+    // For each slot the part that computes it.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
     let (mut last_node, mut last_kernel) = (None, None);
-    for item in std::mem::take(&mut stretch.items) {
+    for item in std::mem::take(&mut partition.items) {
         let assignment = match item {
             Item::Node(node) => {
                 last_node = Some(parts.len());
@@ -76,7 +75,7 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec
             }
             Item::Formula(assignment) => *assignment,
         };
-        // What it reads is there behind the last of these.
+        // Its operands exist after the last of these.
         let mut latest = None;
         let mut is_after_node = None;
         for operand in operands(&assignment.formula) {
@@ -143,7 +142,7 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec
             }
         }
     }
-    for (_, slot) in &stretch.published {
+    for (_, slot) in &partition.published {
         readers[root(slots, *slot)].push(usize::MAX);
     }
     let steps = parts.into_iter().enumerate().map(|(at, part)| match part {
@@ -153,8 +152,8 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec
     steps.collect()
 }
 
-/// The last kernel, if it takes as little time as a formula which reads nothing of it but has as many elements in as many rows,
-/// and these rows: what both of them take to begin is taken once.
+/// The last kernel, if it is as cheap as this formula, independent of it, and has the same rows and as many elements: merging
+/// them saves the overhead of one kernel.
 fn sibling(
     parts: &[Part],
     at: usize,
@@ -186,10 +185,10 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     Some(Step::Kernel(Box::new(kernel)))
 }
 
-/// Makes the loops of a member, whose number and formula these are.
+/// Lowers a member to loops; receives its number and formula.
 type MakeNest<'m> = &'m dyn Fn(usize, &Formula, &loops::Types<'_>) -> Option<Nest>;
 
-/// A kernel of formulas in order; `None` if one of them has no loops. Its block is all rows.
+/// A kernel of these formulas in order, with all rows in one block; `None` if one of them has no loops.
 pub(super) fn assembled(
     members: Vec<Assignment>,
     rows: usize,
@@ -224,7 +223,7 @@ pub(super) fn assembled(
     Some(Kernel { rows, block: rows, members: made, nodes, loads })
 }
 
-/// How many rows a kernel has with another formula, or why there are none in common.
+/// The number of rows that a kernel and another formula have in common, or the reason why there are none.
 fn joined(
     draft: &Draft,
     with: &Assignment,
@@ -279,7 +278,7 @@ fn joined(
     Err(Some(why))
 }
 
-/// Whether each row of a formula reads from the same row only of what its kernel computes.
+/// Whether each row of a formula reads only the same row of the results of its kernel.
 pub(super) fn is_by_row(
     is_made: &dyn Fn(usize) -> bool,
     formula: &Formula,
@@ -296,7 +295,7 @@ pub(super) fn is_by_row(
         *by = stride;
         stride = stride.saturating_mul(i64::try_from((*d).max(1)).unwrap_or(i64::MAX));
     }
-    // Axes with a stride of a row or more count rows.
+    // Axes whose stride is at least a row count rows.
     let first_inner = strides[..formula.dims.len()].iter().take_while(|by| **by >= each as i64).count();
     let mut is = true;
     parts(formula, &mut |part, _| {

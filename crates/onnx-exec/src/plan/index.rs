@@ -1,7 +1,7 @@
-//! Positions, simplified by what is known of the extents of indices.
+//! Positions as sums, simplified by the extents of indices.
 //!
-//! A position is a number plus multiples of indices, of quotients, of remainders and of elements. What a reshape brings in,
-//! quotients and remainders, goes out again where a later one turns it back:
+//! A position is a number plus multiples of indices, quotients, remainders and elements. Quotients and remainders from one
+//! reshape cancel against a later one:
 //!
 //! ```text
 //! (64*i0 + i1) / 64          i1 < 64      i0
@@ -11,14 +11,14 @@
 
 use onnx_ops::meaning::{Expr, Index};
 
-/// A number plus multiples.
+/// A number plus multiples of atoms.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Position {
     pub(super) offset: i64,
     pub(super) terms: Vec<(Atom, i64)>,
 }
 
-/// What there are multiples of.
+/// An atom of a position.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Atom {
     Index(usize),
@@ -40,7 +40,7 @@ impl Position {
         Position { offset: 0, terms: vec![(atom, 1)] }
     }
 
-    /// The sum with a multiple of another; `None` where numbers do not fit.
+    /// Adds `by` times another position; `None` on overflow.
     pub(super) fn plus(mut self, other: &Position, by: i64) -> Option<Self> {
         self.offset = self.offset.checked_add(other.offset.checked_mul(by)?)?;
         for (atom, of) in &other.terms {
@@ -54,7 +54,7 @@ impl Position {
         self.joined()
     }
 
-    /// `d * k * (x / d) + k * (x % d)` is `k * x`.
+    /// Merges `d * k * (x / d) + k * (x % d)` to `k * x`.
     fn joined(mut self) -> Option<Self> {
         let pair = self.terms.iter().enumerate().find_map(|(i, (atom, k))| {
             let Atom::Remainder(x, d) = atom else { return None };
@@ -74,7 +74,7 @@ impl Position {
         self.plus(&x, k)
     }
 
-    /// The least and the greatest value, if they are known.
+    /// The least and greatest value, if they are known.
     pub(super) fn range(&self, extents: &[usize]) -> Option<(i128, i128)> {
         let (mut least, mut most) = (i128::from(self.offset), i128::from(self.offset));
         for (atom, by) in &self.terms {
@@ -97,7 +97,7 @@ impl Position {
         self.range(extents).is_some_and(|(least, most)| least >= 0 && most < bound.into())
     }
 
-    /// What of it is a multiple of a divisor, divided by that, and the rest.
+    /// Separates the multiples of a divisor, divided by it, from the rest.
     fn parted(self, by: i64) -> (Position, Position) {
         let whole = Position::number(self.offset.div_euclid(by));
         let rest = Position::number(self.offset.rem_euclid(by));
@@ -111,7 +111,7 @@ impl Position {
         })
     }
 
-    /// Divided by a number above 0, rounded down.
+    /// Divides by a positive number, rounded down.
     pub(super) fn divided(self, by: i64, extents: &[usize]) -> Option<Self> {
         (by > 0).then_some(())?;
         let (whole, mut rest) = self.parted(by);
@@ -131,7 +131,7 @@ impl Position {
         whole.plus(&Position::atom(Atom::Quotient(Box::new(rest), by)), 1)
     }
 
-    /// What the division by a number above 0 leaves.
+    /// The remainder of a division by a positive number.
     pub(super) fn remainder(self, by: i64, extents: &[usize]) -> Option<Self> {
         (by > 0).then_some(())?;
         let (_, rest) = self.parted(by);
@@ -158,14 +158,14 @@ impl Position {
         Some(Position::atom(Atom::Remainder(Box::new(rest), by)))
     }
 
-    /// Divided by a common divisor of all multiples; what is lost of the offset lies below it.
+    /// Divides by a common divisor of all factors; the rest of the offset is smaller than the divisor.
     fn shrunk(mut self, by: i64) -> Self {
         self.offset = self.offset.div_euclid(by);
         self.terms.iter_mut().for_each(|(_, of)| *of /= by);
         self
     }
 
-    /// The multiples, if they are of indices alone: for each index, by how much.
+    /// The factor of each index, if the position consists only of indices.
     pub(super) fn linear(&self, indices: usize) -> Option<Vec<i64>> {
         let mut by = vec![0; indices];
         for (atom, of) in &self.terms {
@@ -175,7 +175,7 @@ impl Position {
         Some(by)
     }
 
-    /// As formulas have it.
+    /// Converts to the index of a formula.
     pub(super) fn into_index(self) -> Index {
         let mut affine = Vec::new();
         let mut others = Vec::new();
@@ -201,7 +201,7 @@ impl Position {
         }
     }
 
-    /// A place in row-major order as a position in a shape.
+    /// Unravels a row-major offset into a position in a shape.
     pub(super) fn spread(self, dims: &[usize], extents: &[usize]) -> Option<Vec<Position>> {
         let mut stride = 1i64;
         let mut spread = Vec::with_capacity(dims.len());
@@ -220,7 +220,7 @@ impl Position {
         Some(spread)
     }
 
-    /// A position in a shape as a place in row-major order.
+    /// The row-major offset of a position in a shape.
     pub(super) fn place(position: &[Position], dims: &[usize]) -> Option<Position> {
         let mut stride = 1i64;
         let mut place = Position::default();

@@ -1,20 +1,19 @@
-//! In which order the elements of tensors lie in memory.
+//! Selects memory layouts of tensors.
 //!
-//! A convolution multiplies all channels of a pixel by a column of weights. Where the channels of a pixel lie one behind the
-//! other, it reads its input as it is, its results are whole rows, and what follows (bias, activation, residual, a depthwise
-//! convolution, a pool) works on full registers whatever the extents of the image. So intermediate results around convolutions
-//! have their channels last:
+//! A convolution multiplies all channels of a pixel by a column of weights. If the channels of a pixel are contiguous, it reads
+//! its input in place, its results are whole rows, and what follows (bias, activation, residual, depthwise convolution, pooling)
+//! uses full vector registers for any image size. So intermediate results around convolutions are stored channels-last:
 //!
 //! ```text
 //! y[n, m, h, w] = sum over c, k, l of x[n, c, h + k, w + l] * weight[m, c, k, l]
 //! y[n, h, w, m] = sum over k, l, c of x[n, h + k, w + l, c] * weight[m, c, k, l]
 //! ```
-//! Slots that formulas read with the same channels are decided together, by the operations of the convolutions for it and against
-//! it. Inputs and results of the plan keep their layout: formulas beside them read or write across. A formula whose loops would
-//! be worse reads a copy.
+//! Slots that formulas access with the same channels are decided together, by the numbers of operations of the convolutions that
+//! gain and lose. Inputs and results of the plan keep their layout; the formulas next to them access them with strides. A formula
+//! whose loops would be worse reads a copy.
 
 use super::constants::evaluated;
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::fuse::{Loops, distinct, judge};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, walk};
@@ -27,35 +26,35 @@ use onnx_ir::NodeId;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Reduction};
 use smallvec::SmallVec;
 
-/// The axis of channels.
+/// The channel axis.
 const CHANNELS: usize = 1;
-/// Ranks of images and signals: a batch, channels, and one to three axes.
+/// Ranks of images and signals: batch, channels, and one to three spatial axes.
 const RANKS: std::ops::RangeInclusive<usize> = 3..=5;
-/// A result of the plan is computed with its channels last, and copied, if so many elements are combined for each.
+/// A result of the plan is computed channels-last and copied if at least this many elements are combined per element.
 const LEAST_STEPS: usize = 64;
-/// Steps of the run that planning takes for a formula that is looked at.
+/// Steps charged for each formula that is considered.
 const STEPS_OF_FORMULA: usize = 1 << 12;
 
-/// Chooses layouts, and says the formulas in them.
-pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
-    reshape(stretch);
-    let mut is_last = chosen(stretch);
-    // A formula may have worse loops than before; what it writes is then left as it was, and what it reads is copied.
+/// Selects layouts and rewrites the formulas for them.
+pub(super) fn layout(partition: &mut Partition) -> Result<(), Failure> {
+    reshape(partition);
+    let mut is_last = chosen(partition);
+    // If a formula would have worse loops than before, its result keeps the original layout or its operand is copied.
     while is_last.contains(&true) {
-        spend(STEPS_OF_FORMULA * stretch.items.len())?;
-        let Some((items, slots, folded)) = applied(stretch, &mut is_last) else { continue };
-        (stretch.items, stretch.slots) = (items, slots);
-        stretch.folded.extend(folded);
+        spend(STEPS_OF_FORMULA * partition.items.len())?;
+        let Some((items, slots, folded)) = applied(partition, &mut is_last) else { continue };
+        (partition.items, partition.slots) = (items, slots);
+        partition.folded.extend(folded);
         break;
     }
     Ok(())
 }
 
-/// Says copies in the shape in which all others read them, so that a transpose between two reshapes has the axes of the image that
-/// it permutes the channels of.
-fn reshape(stretch: &mut Stretch) {
-    let Stretch { items, slots, published, .. } = stretch;
-    // The first operand by which each slot is read, if all read it in one shape.
+/// Rewrites copies to the shape in which all readers access them, so that a transpose between two reshapes has the axes of the
+/// image whose channels it permutes.
+fn reshape(partition: &mut Partition) {
+    let Partition { items, slots, published, .. } = partition;
+    // The first operand through which each slot is read, if all readers use the same shape.
     let mut read: Vec<Option<usize>> = vec![None; slots.len()];
     let mut is_fixed = vec![false; slots.len()];
     for (_, slot) in published {
@@ -89,30 +88,30 @@ fn reshape(stretch: &mut Stretch) {
     }
 }
 
-/// The axes of channels-last results of a rank, by their number before.
+/// The original axes of a channels-last tensor, in the order of memory.
 fn order(rank: usize) -> impl Iterator<Item = usize> {
     (0..rank).filter(|axis| *axis != CHANNELS).chain((rank > CHANNELS).then_some(CHANNELS))
 }
 
-/// Which slots get their channels last.
-fn chosen(stretch: &Stretch) -> Vec<bool> {
-    let slots = &stretch.slots;
+/// Which slots become channels-last.
+fn chosen(partition: &Partition) -> Vec<bool> {
+    let slots = &partition.slots;
     let mut may = vec![false; slots.len()];
-    for item in &stretch.items {
+    for item in &partition.items {
         if let Item::Formula(it) = item {
             let dims = &slots[it.slot].dims;
             may[it.slot] = RANKS.contains(&dims.len()) && slots[it.slot].count() > 0;
         }
     }
     let mut is_published = vec![false; slots.len()];
-    for (_, slot) in &stretch.published {
+    for (_, slot) in &partition.published {
         is_published[root(slots, *slot)] = true;
     }
     // Results of the plan keep their layout, but a convolution of many steps is worth a copy.
     let mut copied = Vec::new();
     let mut groups = Groups((0..slots.len()).collect());
     let mut votes = Vec::new();
-    for item in &stretch.items {
+    for item in &partition.items {
         let Item::Formula(it) = item else { continue };
         let read: Vec<usize> = distinct(&it.formula, slots)
             .into_iter()
@@ -144,7 +143,7 @@ fn chosen(stretch: &Stretch) -> Vec<bool> {
     is_last
 }
 
-/// Slots that are decided together: for each, one that is nearer to the one that stands for all.
+/// A union-find structure over slots that are decided together: the parent of each slot.
 struct Groups(Vec<usize>);
 
 impl Groups {
@@ -162,7 +161,7 @@ impl Groups {
     }
 }
 
-/// Whether a formula reads a slot in such a way that the batch, the channels and the other axes of one are those of the other.
+/// Whether a formula accesses a slot so that batch, channels and the other axes correspond.
 fn is_alike(it: &Assignment, slot: usize, slots: &[Slot]) -> bool {
     let rank = it.formula.dims.len();
     let mut is = rank == slots[slot].dims.len();
@@ -184,8 +183,8 @@ fn is_alike(it: &Assignment, slot: usize, slots: &[Slot]) -> bool {
     is
 }
 
-/// How much a formula gains if its channels are last: its products, if it multiplies constants for each channel with an image,
-/// and as much less if the constants are for each position of the last axis, which lie together already.
+/// The gain of a formula if its channels are last: the number of multiplications if it multiplies an image by constants per
+/// channel, the negative number if the constants are per position of the last axis, which are contiguous already.
 fn vote(formula: &Formula, slots: &[Slot]) -> Option<i128> {
     let over = formula.over.as_ref().filter(|over| over.combine == Combine::Sum)?;
     let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
@@ -219,7 +218,7 @@ fn is_constant(expr: &Expr, slots: &[Slot]) -> bool {
     is
 }
 
-/// Whether an element that an expression loads depends on an axis.
+/// Whether a loaded element depends on an axis.
 fn is_of(expr: &Expr, axis: usize) -> bool {
     let mut is = false;
     walk(expr, &mut |part| {
@@ -230,31 +229,31 @@ fn is_of(expr: &Expr, axis: usize) -> bool {
     is
 }
 
-/// Formulas of constants, by the slot that has what they give.
+/// Constant formulas, with the slot of their value.
 type Folded = Vec<(usize, Formula)>;
 
-/// The formulas and slots in the layouts that are chosen, or nothing and fewer choices.
-fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>, Folded)> {
-    let mut now = stretch.slots.clone();
+/// The formulas and slots in the chosen layouts; `None` after some choices were withdrawn.
+fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>, Folded)> {
+    let mut now = partition.slots.clone();
     for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
         slot.axes = order(slot.dims.len()).map(|axis| axis as u8).collect();
         slot.dims = order(slot.dims.len()).map(|axis| slot.dims[axis]).collect();
     }
     let mut results = HashMap::default();
-    for (_, slot) in &stretch.published {
-        let slot = root(&stretch.slots, *slot);
+    for (_, slot) in &partition.published {
+        let slot = root(&partition.slots, *slot);
         if is_last[slot] && !results.contains_key(&slot) {
             results.insert(slot, now.len());
             now.push(now[slot].clone());
-            now[slot].clone_from(&stretch.slots[slot]);
+            now[slot].clone_from(&partition.slots[slot]);
         }
     }
     let (copies, weights) = (HashMap::default(), HashMap::default());
     let is_chosen = is_last.to_vec();
-    let (before, folded) = (&stretch.slots, Vec::new());
+    let (before, folded) = (&partition.slots, Vec::new());
     let mut change = Change { before, now, folded, is_last: is_chosen, results, copies, weights };
-    let mut items = Vec::with_capacity(stretch.items.len());
-    for item in &stretch.items {
+    let mut items = Vec::with_capacity(partition.items.len());
+    for item in &partition.items {
         let it = match item {
             Item::Node(node) => {
                 items.push(Item::Node(*node));
@@ -262,7 +261,7 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
             }
             Item::Formula(it) => it,
         };
-        let read = distinct(&it.formula, &stretch.slots);
+        let read = distinct(&it.formula, &partition.slots);
         let is_touched = |slot: &usize| is_last[*slot];
         let formula = if is_touched(&it.slot) || read.iter().any(is_touched) {
             match change.formula(it, false).filter(|formula| change.is_as_good(it, formula)) {
@@ -295,16 +294,16 @@ struct Change<'s> {
     now: Vec<Slot>,
     folded: Folded,
     is_last: Vec<bool>,
-    /// The slots that have the elements of results of the plan with their channels last.
+    /// Channels-last slots that hold the elements of results of the plan.
     results: HashMap<usize, usize>,
-    /// The slots that have the elements of others in the order before.
+    /// Copies of slots in the original layout.
     copies: HashMap<usize, usize>,
-    /// The slots that have the constants of others with their first axis, which is that of channels, last.
+    /// Constants with their first axis, the channels, moved last.
     weights: HashMap<usize, usize>,
 }
 
 impl Change<'_> {
-    /// A formula in the layouts that are chosen; with all that it reads in the order before, where there is a copy.
+    /// A formula in the chosen layouts; with `is_plain`, it reads copies in the original layout where they exist.
     fn formula(&self, it: &Assignment, is_plain: bool) -> Option<Formula> {
         let formula = &it.formula;
         let rank = formula.dims.len();
@@ -320,7 +319,7 @@ impl Change<'_> {
         for (new, old) in result.iter().copied().chain(steps.iter().map(|step| rank + step)).enumerate() {
             indices[old] = Position::index(new);
         }
-        // Those that are always 0 say nothing.
+        // Indices of extent 1 are dropped.
         let before = extents(formula);
         indices
             .iter_mut()
@@ -333,7 +332,7 @@ impl Change<'_> {
         Rewrite { indices: &indices, extents: &extents, total: None, load: &load }.formula(formula, to)
     }
 
-    /// The axes that a sum is over, those of channels last: the order of a sum is free, and channels lie together.
+    /// The reduction axes in channels-last order: sums may be reordered, and channels are contiguous.
     fn order_of_steps(&self, formula: &Formula) -> SmallVec<[usize; 8]> {
         let Some(over) = &formula.over else { return SmallVec::new() };
         let rank = formula.dims.len();
@@ -378,7 +377,7 @@ impl Change<'_> {
         })
     }
 
-    /// A stencil whose constants for each channel lie one behind the other, as it reads them.
+    /// A stencil whose constants per channel are contiguous in the order in which it reads them.
     fn with_weights(&mut self, formula: Formula) -> Formula {
         let Some(last) = formula.dims.len().checked_sub(1) else { return formula };
         if !judge(&formula, &self.now).is_some_and(|loops| loops.is_stencil) {
@@ -422,7 +421,7 @@ impl Change<'_> {
         rewrite.formula(&formula, formula.clone()).unwrap_or(formula)
     }
 
-    /// A formula that brings a slot back into the order before, for all who read it from here on and would be worse otherwise.
+    /// A formula that copies a slot to the original layout, for all readers that would otherwise be slower.
     fn copy(&mut self, slot: usize, nodes: &SmallVec<[NodeId; 4]>) -> Option<Item> {
         if !self.is_last[slot] || self.copies.contains_key(&slot) {
             return None;
@@ -439,7 +438,7 @@ impl Change<'_> {
         Some(Item::Formula(Box::new(Assignment { slot: copy, formula, nodes: nodes.clone() })))
     }
 
-    /// Whether the loops of a formula are as good as they were before.
+    /// Whether the loops of a formula are as good as in the original layout.
     fn is_as_good(&self, it: &Assignment, formula: &Formula) -> bool {
         let (Some(before), Some(now)) = (judge(&it.formula, self.before), judge(formula, &self.now)) else {
             return false;

@@ -1,23 +1,23 @@
-//! Plans: what a stretch of nodes computes for inputs of certain types, as few passes over memory.
+//! Plans: the nodes of a subgraph compiled for certain input types, with as few passes over memory as possible.
 //!
-//! A body is run stretch by stretch. A stretch goes as far as types are known: behind a node whose results have a shape that
-//! depends on data, the next one begins, when there are data. Its plan is made once for each signature of what it reads, from
-//! stage to stage:
+//! A body is run plan by plan. A plan extends as far as types are known: after a node whose output shape depends on data, the
+//! next plan starts once the data exist. A plan is made once for each signature of its inputs, in stages:
 //!
 //! ```text
 //! nodes ──define──▶ formulas ──fuse──▶ fewer formulas ──group──▶ kernels ──place──▶ Plan ──run──▶ results
 //! ```
-//! - `define`: types are inferred node by node, what depends on constants alone is computed, every node that is a formula
-//!   becomes one. Control flow, kernels and function bodies stay nodes.
-//! - `fuse`: formulas go into those that load them: views and elementwise work into what reads it, elementwise work behind a
-//!   reduction into what is computed of its total. Whatever does not lower to loops as good as before is not fused.
-//!   (`views` are what needs no loops at all, `weigh` says what expressions cost.)
-//! - `group`: formulas that go row by row over the same rows become one kernel, whose intermediate results never leave a block
-//!   of rows. Softmax, normalizations and attention are such.
-//! - `place`: what kernels leave for later kernels gets a place in an arena, shared with what lives at other times.
+//! - `define` infers types node by node, folds constants and converts each node with a formula. Control flow, kernels and some
+//!   function bodies stay nodes.
+//! - `fuse` inlines formulas into those that load them: views and elementwise operations into their consumers, elementwise
+//!   operations after a reduction into its epilogue. A fusion that would lower to worse loops is refused. (`views` finds formulas
+//!   that need no loops, `weigh` estimates the cost of expressions.)
+//! - `group` merges formulas that process the same rows into one kernel, whose intermediate results never need more memory than a
+//!   block of rows. Softmax, normalizations and attention are examples.
+//! - `place` assigns intermediate results between kernels to an arena, in which tensors that are not live at the same time share
+//!   memory.
 //!
-//! A plan is written as text and read back (`text`), and `check` holds it against what every plan has to be. The plain way, node by node, stays:
-//! for who wants to see every value, and to say which node it was when something fails.
+//! `text` prints and parses plans, and `check` verifies them. Nodes can still be run one by one, to observe every value, and to
+//! find the node that fails.
 
 mod check;
 mod constants;
@@ -42,7 +42,7 @@ mod weigh;
 mod work;
 
 use constants::Which;
-pub(crate) use define::Stretch;
+pub(crate) use define::Partition;
 use index::Position;
 use room::Rooms;
 pub use schedule::{Schedule, Stats};
@@ -65,49 +65,48 @@ use onnx_ops::infer::Ty;
 use onnx_ops::meaning::{Elements, Formula, Number};
 use smallvec::SmallVec;
 
-/// What a stretch of nodes does.
+/// The compiled form of some consecutive nodes of a graph.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The positions of the nodes in their graph.
+    /// The indices of the nodes in their graph.
     pub(crate) nodes: std::ops::Range<usize>,
-    /// What has to be so for this plan to be the right one.
+    /// The conditions under which the plan is valid.
     needs: Vec<(ValueId, Need)>,
-    /// What kernels load and compute, by number.
+    /// The tensors that kernels load and compute, by number.
     slots: Vec<Slot>,
     /// The formulas of constants that were computed when it was made, in order.
     folded: Vec<(usize, Formula)>,
-    /// Where the slot of each tensor lies.
+    /// The storage of each slot.
     places: Vec<Place>,
     steps: Vec<Step>,
-    /// Bytes of the arena.
+    /// The size of the arena in bytes.
     arena: usize,
-    /// Why formulas are apart.
+    /// The reasons for refused fusions.
     refused: Refusals,
-    /// What inference says of the results of nodes that are run as they are.
+    /// The inferred results of nodes that run outside kernels.
     expected: HashMap<ValueId, usize>,
-    /// The slots of values that have one.
+    /// The slots of values.
     named: Vec<(ValueId, usize)>,
-    /// What runs work in.
+    /// The reusable memory of runs.
     rooms: Rooms,
 }
 
-/// What a plan takes for granted of a value.
+/// A condition on a value.
 #[derive(Debug)]
 enum Need {
     Tensor(ElemType, SmallVec<[usize; 4]>),
-    /// The very elements.
+    /// It has exactly these elements.
     Elements(Tensor),
     Other(Ty),
 }
 
-/// A tensor that formulas speak of.
+/// A tensor in formulas.
 #[derive(Clone, Debug)]
 struct Slot {
     elem: ElemType,
     dims: Vec<usize>,
     source: Source,
-    /// The order of its axes in memory, if it is another than that of the tensor: axis `n` of these extents is axis `axes[n]` of
-    /// the tensor.
+    /// The order of its axes in memory, if it is not the logical order: memory axis `n` is axis `axes[n]` of the tensor.
     axes: SmallVec<[u8; 8]>,
 }
 
@@ -133,49 +132,49 @@ impl Slot {
     }
 }
 
-/// Where a tensor comes from.
+/// The origin of a slot.
 #[derive(Clone, Debug)]
 enum Source {
-    /// It is a value of the body when the kernel runs.
+    /// A value of the body, read when the kernel runs.
     Value(ValueId),
     Constant(Tensor),
-    /// A formula says what it is.
+    /// A formula computes it.
     Formula,
     /// The elements of another slot in the same order.
     Alias(usize),
 }
 
-/// A formula and the slot that it says.
+/// A formula and the slot that it computes.
 #[derive(Clone, Debug)]
 struct Assignment {
     slot: usize,
     formula: Formula,
-    /// The nodes that it stands for.
+    /// The nodes that are fused into it.
     nodes: SmallVec<[NodeId; 4]>,
 }
 
-/// One thing after the other.
+/// A step of a plan.
 #[derive(Debug)]
 enum Step {
     Kernel(Box<Kernel>),
-    /// A node that is run as it is.
+    /// Runs a node outside kernels.
     Node(NodeId),
-    /// A tensor becomes a value of the body.
+    /// Stores a tensor as a value of the body.
     Publish(ValueId, usize),
-    /// Values, and slots that became values, that nothing reads any more.
+    /// Drops values, and slots that became values, after their last reader.
     Release(Vec<ValueId>, Vec<usize>),
 }
 
 /// Formulas over the same rows, computed block by block.
 #[derive(Debug)]
 struct Kernel {
-    /// How many rows there are, and how many of them are a block.
+    /// The number of rows, and of rows per block.
     rows: usize,
     block: usize,
     members: Vec<Member>,
-    /// The nodes that it stands for, in order.
+    /// The nodes that are fused into it, in order.
     nodes: Vec<NodeId>,
-    /// The slots that its formulas load: the numbers of operands in their loops.
+    /// The slots that its formulas load, by the operand numbers of their loops.
     loads: Vec<usize>,
 }
 
@@ -185,65 +184,65 @@ struct Member {
     assignment: Assignment,
     nest: Nest,
     workers: Workers,
-    /// How many elements of the result a row has.
+    /// Elements of the result per row.
     each: usize,
-    /// Whether only this kernel reads it, so that there is never more than a block of it.
+    /// Whether only this kernel reads it, so that only a block of it is stored.
     is_local: bool,
-    /// The operands that other members compute: their number, and the member.
+    /// The operands that other members compute: operand number and member.
     inner: Vec<(usize, usize)>,
 }
 
-/// Where the elements of a slot lie.
+/// The storage of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// In a value, a constant, or the place of the slot that it is an alias of.
+    /// In a value, a constant, or the storage of the aliased slot.
     Elsewhere,
-    /// At this byte of the arena.
+    /// At this byte offset of the arena.
     Arena(usize),
-    /// In a tensor of its own, which becomes a value.
+    /// A tensor of its own, which becomes a value.
     Own,
     /// In the block of a kernel.
     Local,
 }
 
-/// A fusion with a consumer that would have been possible by its data alone.
+/// A fusion that data dependences would allow, with the reason for its refusal.
 #[derive(Clone, Debug)]
 struct Refused {
     producer: usize,
     why: &'static str,
 }
 
-/// For the slot of a consumer, what was not fused with it.
+/// Refused fusions by the slot of the consumer.
 type Refusals = HashMap<usize, Vec<Refused>>;
 
 impl Plan {
-    /// Plans what a stretch of a graph does, which begins at a node; `None` if it has formulas without loops. Planning takes
-    /// steps of the run, and ends where they do.
+    /// Plans consecutive nodes of a graph; `None` if a formula has no loops. Planning charges steps of the run and fails when
+    /// they run out.
     pub(crate) fn of(
-        mut stretch: Stretch,
+        mut partition: Partition,
         executable: &Executable<'_>,
         graph: GraphId,
         start: usize,
         recorder: &Recorder,
     ) -> Result<Option<Plan>, Failure> {
-        recorder.record(Stage::Formulas, graph, start, &stretch, executable);
-        debug_assert_eq!(stretch.mistake(), None, "when nodes are formulas");
-        let _charge = Charge::of(stretch.bytes())?;
-        constants::zeros(&mut stretch);
-        constants::compute(&mut stretch, Which::ButBytes)?;
-        debug_assert_eq!(stretch.mistake(), None, "when constants are computed");
-        let mut refused = fuse::fuse(&mut stretch)?;
-        debug_assert_eq!(stretch.mistake(), None, "when formulas are fused");
-        constants::parts(&mut stretch)?;
-        constants::compute(&mut stretch, Which::All)?;
-        debug_assert_eq!(stretch.mistake(), None, "when parts are computed");
-        recorder.record(Stage::Fused, graph, start, &stretch, executable);
-        layout::layout(&mut stretch)?;
-        recorder.record(Stage::Layout, graph, start, &stretch, executable);
-        debug_assert_eq!(stretch.mistake(), None, "when layouts are chosen");
-        let Some(mut kernels) = group::group(&mut stretch, &mut refused) else { return Ok(None) };
-        constants::pack(&mut kernels, &stretch.slots, executable);
-        let Stretch { end, needs, slots, published, named, expected, folded, .. } = stretch;
+        recorder.record(Stage::Formulas, graph, start, &partition, executable);
+        debug_assert_eq!(partition.mistake(), None, "when nodes are formulas");
+        let _charge = Charge::of(partition.bytes())?;
+        constants::zeros(&mut partition);
+        constants::compute(&mut partition, Which::ButBytes)?;
+        debug_assert_eq!(partition.mistake(), None, "when constants are computed");
+        let mut refused = fuse::fuse(&mut partition)?;
+        debug_assert_eq!(partition.mistake(), None, "when formulas are fused");
+        constants::parts(&mut partition)?;
+        constants::compute(&mut partition, Which::All)?;
+        debug_assert_eq!(partition.mistake(), None, "when parts are computed");
+        recorder.record(Stage::Fused, graph, start, &partition, executable);
+        layout::layout(&mut partition)?;
+        recorder.record(Stage::Layout, graph, start, &partition, executable);
+        debug_assert_eq!(partition.mistake(), None, "when layouts are chosen");
+        let Some(mut kernels) = group::group(&mut partition, &mut refused) else { return Ok(None) };
+        constants::pack(&mut kernels, &partition.slots, executable);
+        let Partition { end, needs, slots, published, named, expected, folded, .. } = partition;
         let (places, arena) = place::place(&kernels, &slots, &published);
         let nodes = &executable.body().graphs[graph].nodes[start..end];
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
@@ -255,7 +254,7 @@ impl Plan {
         Ok(Some(plan))
     }
 
-    /// Whether the plan is for values like these.
+    /// Whether the current values satisfy the conditions of the plan.
     pub(crate) fn fits<'v>(&self, value: impl Fn(ValueId) -> Option<&'v Value>) -> bool {
         self.needs.iter().all(|(id, need)| match (need, value(*id)) {
             (Need::Tensor(elem, dims), Some(Value::Tensor(tensor))) => {
@@ -269,13 +268,13 @@ impl Plan {
         })
     }
 
-    /// Whether it depends on elements of what it reads, and not on types alone.
+    /// Whether it depends on elements of its inputs, not only on types.
     pub(crate) fn is_special(&self) -> bool {
         self.needs.iter().any(|(_, need)| matches!(need, Need::Elements(_)))
     }
 }
 
-/// The types of slots, as loops ask for them.
+/// The types of slots, for lowering to loops.
 fn types<'s>(slots: &'s [Slot]) -> impl Fn(usize) -> Option<loops::Operand<'s>> + 's {
     move |slot| {
         let is_constant = matches!(slots.get(root(slots, slot))?.source, Source::Constant(_));
@@ -284,7 +283,7 @@ fn types<'s>(slots: &'s [Slot]) -> impl Fn(usize) -> Option<loops::Operand<'s>> 
     }
 }
 
-/// The slot that a slot is, in the end.
+/// Resolves aliases.
 fn root(slots: &[Slot], mut slot: usize) -> usize {
     while let Source::Alias(of) = slots[slot].source {
         slot = of;

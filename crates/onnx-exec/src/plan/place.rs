@@ -1,7 +1,7 @@
-//! Where results of kernels lie.
+//! Assigns storage to the results of kernels.
 //!
-//! What only later kernels read lies in an arena, at the lowest place where nothing lies that is needed at the same time; what
-//! becomes a value has memory of its own.
+//! Results that only later kernels read are in an arena, each at the lowest offset that is free during its lifetime. Results that
+//! become values have memory of their own.
 
 use super::rewrite::operands;
 use super::{Place, Slot, Source, Step, root};
@@ -10,13 +10,13 @@ use foldhash::HashMap;
 use onnx_ir::{NodeId, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Places begin at a multiple of this: a line of a cache.
+/// The alignment of offsets: a cache line.
 pub(super) const ALIGN: usize = 64;
 
-/// Places for all slots, and the bytes of the arena.
+/// The storage of all slots, and the size of the arena in bytes.
 pub(super) fn place(steps: &[Step], slots: &[Slot], published: &[(ValueId, usize)]) -> (Vec<Place>, usize) {
     let mut places = vec![Place::Elsewhere; slots.len()];
-    // The first and the last step that a slot is needed at.
+    // The first and last step that use a slot.
     let mut lives: Vec<Option<(usize, usize)>> = vec![None; slots.len()];
     for (at, step) in steps.iter().enumerate() {
         let Step::Kernel(kernel) = step else { continue };
@@ -51,10 +51,10 @@ pub(super) fn place(steps: &[Step], slots: &[Slot], published: &[(ValueId, usize
     (places, arena)
 }
 
-/// Where the slots of so many are looked for by size, each beside all others.
+/// Up to this many slots, offsets are assigned by size, which takes quadratic time.
 const MOST_BY_SIZE: usize = 1 << 10;
 
-/// A slot that needs a place in the arena from one step to another, both included.
+/// A slot with its lifetime in steps, both ends included.
 struct Wanted {
     slot: usize,
     bytes: usize,
@@ -62,7 +62,7 @@ struct Wanted {
     last: usize,
 }
 
-/// Offsets, and the bytes of the arena: the largest slots first, the small ones fit in between.
+/// Offsets and the size of the arena: largest slots first, small ones fill the gaps.
 fn by_size(wanted: &[Wanted]) -> (Vec<usize>, usize) {
     let mut order: Vec<&Wanted> = wanted.iter().collect();
     order.sort_by_key(|w| (std::cmp::Reverse(w.bytes), w.slot));
@@ -90,8 +90,8 @@ fn by_size(wanted: &[Wanted]) -> (Vec<usize>, usize) {
     (wanted.iter().map(|w| offsets[&w.slot]).collect(), arena)
 }
 
-/// The same for many slots, in the order of the steps: each takes the smallest gap that it fits in. It packs less tightly, and
-/// takes hardly more than linear time.
+/// The same for many slots, in the order of the steps: each takes the smallest gap that fits. It packs less tightly and takes
+/// nearly linear time.
 fn by_time(wanted: &[Wanted]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|i| (wanted[*i].first, wanted[*i].slot));
@@ -112,7 +112,7 @@ fn by_time(wanted: &[Wanted]) -> (Vec<usize>, usize) {
 /// The free ranges of an arena that grows at its end.
 #[derive(Default)]
 struct Gaps {
-    /// From the start of each range to its length, and the same by length.
+    /// Start to length of each range, and pairs of length and start.
     by_start: BTreeMap<usize, usize>,
     by_length: BTreeSet<(usize, usize)>,
     end: usize,
@@ -163,7 +163,7 @@ impl Gaps {
     }
 }
 
-/// The steps with values published as soon as they are there, and released when nothing reads them any more.
+/// The steps, with values published as soon as they are computed and released after their last reader.
 pub(super) fn steps(
     kernels: Vec<Step>,
     slots: &[Slot],
@@ -173,7 +173,7 @@ pub(super) fn steps(
     nodes: &[NodeId],
 ) -> Vec<Step> {
     let body = executable.body();
-    // What each step computes, and the last step that reads each value and each tensor of its own.
+    // The step that computes each slot, and the last step that reads each value and each separate tensor.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
     let mut by_node: HashMap<ValueId, usize> = HashMap::default();
     let mut last_of_slot: HashMap<usize, usize> = HashMap::default();
@@ -204,13 +204,13 @@ pub(super) fn steps(
         Source::Value(value) => by_node.get(value).copied(),
         Source::Constant(_) | Source::Formula | Source::Alias(_) => made[root(slots, slot)],
     };
-    // Behind which step something is done; in front of all where it is `None`.
+    // The step after which a value is published; `None` for the start of the plan.
     let mut publish: Vec<(Option<usize>, ValueId, usize)> =
         published.iter().map(|(value, slot)| (born(*slot), *value, *slot)).collect();
     publish.sort_by_key(|(at, ..)| *at);
     let end = kernels.len().saturating_sub(1);
     let mut release: Vec<(Vec<ValueId>, Vec<usize>)> = vec![Default::default(); kernels.len()];
-    // What was there before stays until the end: the plain way may have to begin anew.
+    // Inputs stay until the end, because the nodes may have to be run again one by one.
     let slot_of: HashMap<ValueId, usize> = published.iter().copied().collect();
     for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
         let own = slot_of.get(value).map(|slot| born(*slot));
@@ -252,7 +252,7 @@ pub(super) fn steps(
 mod tests {
     use super::*;
 
-    /// Slots of pseudo-random sizes and lives.
+    /// Slots with pseudo-random sizes and lifetimes.
     fn drawn(count: usize) -> Vec<Wanted> {
         let mut state = 7u64;
         let mut next = |most: usize| {

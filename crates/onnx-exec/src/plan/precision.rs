@@ -11,7 +11,7 @@
 //! A `Cast` of the model still rounds, as do results that are outputs or that are read by nodes outside of kernels.
 //! [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off.
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::rewrite::parts;
 use super::{Slot, Source, root};
 use onnx_ir::ElemType;
@@ -22,9 +22,9 @@ fn is_narrow(elem: ElemType) -> bool {
     matches!(elem, ElemType::FLOAT16 | ElemType::BFLOAT16)
 }
 
-/// Keeps the results that only the formulas of the stretch read in `float`.
-pub(super) fn widen(stretch: &mut Stretch) {
-    let Stretch { items, slots, published, .. } = stretch;
+/// Keeps the results that only the formulas of the partition read in `float`.
+pub(super) fn widen(partition: &mut Partition) {
+    let Partition { items, slots, published, .. } = partition;
     if !slots.iter().any(|slot| is_narrow(slot.elem) && matches!(slot.source, Source::Formula)) {
         return;
     }
@@ -35,7 +35,7 @@ pub(super) fn widen(stretch: &mut Stretch) {
     for item in &*items {
         let Item::Formula(it) = item else { continue };
         parts(&it.formula, &mut |part, _| {
-            // The bits of what is read are those of its type.
+            // The bits of a loaded value are those of its original type.
             if let Expr::Bits(_, _, x) = part
                 && let Expr::Load(operand, _) = &**x
             {

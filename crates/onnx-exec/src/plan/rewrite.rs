@@ -1,4 +1,4 @@
-//! Formulas with other indices and other loads.
+//! Substitution of indices and loads in formulas.
 
 use super::index::{Atom, Position};
 use crate::loops::settled;
@@ -6,25 +6,25 @@ use foldhash::HashSet;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Mode, Number};
 
-/// How an expression is rewritten.
+/// A substitution.
 pub(super) struct Rewrite<'r> {
-    /// What stands for each index.
+    /// The replacement of each index.
     pub(super) indices: &'r [Position],
-    /// The extents of the indices that there are then.
+    /// The extents of the new indices.
     pub(super) extents: &'r [usize],
-    /// What stands for the total; itself without it.
+    /// The replacement of the accumulator; `None` keeps it.
     pub(super) total: Option<&'r Expr>,
-    /// What stands for a load, whose position is rewritten already; `None` gives it up.
+    /// The replacement of a load, for an already rewritten position; returns `None` to give up.
     pub(super) load: &'r dyn Fn(usize, Vec<Position>) -> Option<Expr>,
 }
 
-/// A load, as formulas have it.
+/// A load expression.
 pub(super) fn load(operand: usize, position: Vec<Position>) -> Expr {
     Expr::Load(operand, position.into_iter().map(Position::into_index).collect())
 }
 
 impl Rewrite<'_> {
-    /// The expressions of one formula, with the extents of another.
+    /// Rewrites the expressions of `from` into `to`, which provides the extents.
     pub(super) fn formula(&self, from: &Formula, to: Formula) -> Option<Formula> {
         let then = match &from.then {
             Some(then) => Some(self.expr(then)?),
@@ -83,7 +83,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// The integer that an expression of numbers alone gives.
+/// The integer value of an expression of numbers.
 fn closed(expr: &Expr) -> Option<i64> {
     let mut is_closed = true;
     walk(expr, &mut |part| is_closed &= !matches!(part, Expr::Load(..) | Expr::Index(_) | Expr::Total));
@@ -96,7 +96,7 @@ fn closed(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Whether the comparison of a position with a number holds everywhere, or nowhere.
+/// Whether a comparison of a position with a number is always true or always false.
 fn holds(condition: &Expr, extents: &[usize]) -> Option<bool> {
     let Expr::Binary(op, a, b) = condition else { return None };
     let (Expr::Index(index), Expr::Number(Number::Int(n))) = (&**a, &**b) else { return None };
@@ -110,10 +110,10 @@ fn loads(expr: &Expr) -> bool {
     is
 }
 
-/// One of two; what is padded twice with one number is padded once.
+/// A select; nested paddings with the same number are merged.
 fn padded(condition: Expr, yes: Expr, no: Expr) -> Expr {
     match yes {
-        // What loads is asked only where the first condition holds.
+        // A condition that loads must be evaluated only where the outer condition holds.
         Expr::Select(inner) if matches!(no, Expr::Number(_)) && inner[2] == no && !loads(&inner[0]) => {
             let [also, yes, no] = *inner;
             Expr::Select(Box::new([condition.binary(Binary::And, also), yes, no]))
@@ -123,7 +123,7 @@ fn padded(condition: Expr, yes: Expr, no: Expr) -> Expr {
 }
 
 impl Position {
-    /// An index as it stands.
+    /// The position of an index.
     pub(super) fn of(index: &Index) -> Option<Position> {
         match index {
             Index::Affine(offset, terms) => {
@@ -153,8 +153,8 @@ pub(super) fn extents(formula: &Formula) -> Vec<usize> {
     formula.dims.iter().chain(over).copied().collect()
 }
 
-/// Calls `each` for every part of the expressions of a formula, those in indices included; `is_then`: of what is computed
-/// from the total.
+/// Calls `each` for every part of the expressions of a formula, including those in indices; the flag is true for parts of the
+/// epilogue.
 pub(super) fn parts<'e>(formula: &'e Formula, each: &mut dyn FnMut(&'e Expr, bool)) {
     walk(&formula.expr, &mut |part| each(part, false));
     if let Some(then) = &formula.then {
@@ -187,7 +187,7 @@ fn walk_index<'e>(index: &'e Index, each: &mut dyn FnMut(&'e Expr)) {
     }
 }
 
-/// The operands that a formula loads, each once, in order.
+/// The operands that a formula loads, without repetitions, in order.
 pub(super) fn operands(formula: &Formula) -> Vec<usize> {
     let (mut found, mut more) = (Vec::new(), HashSet::default());
     parts(formula, &mut |part, _| {
@@ -200,17 +200,17 @@ pub(super) fn operands(formula: &Formula) -> Vec<usize> {
     found
 }
 
-/// So many operands are found faster by looking at each than in a set.
+/// Up to this many operands, a linear search is faster than a set.
 const FEW: usize = 16;
 
-/// How many parts the expressions have.
+/// The number of parts in the expressions of a formula.
 pub(super) fn size(formula: &Formula) -> usize {
     let mut count = 0;
     parts(formula, &mut |_, _| count += 1);
     count
 }
 
-/// Gives operands other numbers.
+/// Renumbers operands.
 pub(super) fn renumber(formula: &mut Formula, numbers: &[usize]) {
     expr_numbers(&mut formula.expr, numbers);
     if let Some(then) = &mut formula.then {

@@ -1,4 +1,4 @@
-//! What it takes to run a plan, made once: where its kernels read and write, and the memory that one run uses after the other.
+//! The reusable memory of a plan, and how its kernels access it.
 
 use super::{Kernel, Place, Plan, Slot, Source, Step, root};
 use crate::failure::{Failure, fail};
@@ -11,14 +11,14 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What the runs of a plan share.
+/// Data that the runs of a plan share.
 #[derive(Default)]
 pub(super) struct Rooms {
     accesses: OnceLock<Vec<Access>>,
     free: Mutex<Vec<Room>>,
 }
 
-/// So many runs at a time find a room that was used before.
+/// The most unused rooms that are kept.
 const MOST_ROOMS: usize = 4;
 
 impl std::fmt::Debug for Rooms {
@@ -29,26 +29,26 @@ impl std::fmt::Debug for Rooms {
 
 /// The memory of one run.
 pub(super) struct Room {
-    /// The arena, if it is small; a large one comes from the memory that all plans share.
+    /// The arena, if it is small; a large one comes from the recycler.
     pub(super) arena: Block,
-    /// The tensors of slots that have memory of their own.
+    /// The tensors of slots with memory of their own.
     pub(super) own: Vec<Option<Tensor>>,
-    /// What one thread needs for each kernel.
+    /// The workers of each kernel for a single thread.
     pub(super) desks: Vec<Desk>,
-    /// The blocks of results that only their kernel reads, of one kernel at a time.
+    /// The blocks of local results, for one kernel at a time.
     pub(super) local: Block,
 }
 
-/// The workers of a kernel, one for each member; none until it is run by one thread.
+/// The workers of a kernel, one for each member; empty until one thread has run it.
 pub(super) type Desk = SmallVec<[Worker; 1]>;
 
 impl Rooms {
-    /// How each kernel of a plan accesses memory, in order.
+    /// The memory accesses of each kernel, in order.
     pub(super) fn accesses(&self, plan: &Plan) -> &[Access] {
         self.accesses.get_or_init(|| accesses(plan))
     }
 
-    /// A room that nobody uses, or a new one.
+    /// An unused room, or a new one.
     pub(super) fn take(&self, plan: &Plan) -> Result<Room, Failure> {
         match self.lock().pop() {
             Some(room) => Ok(room),
@@ -81,19 +81,19 @@ impl Room {
     }
 }
 
-/// Which memory a kernel reads and writes.
+/// The memory that a kernel reads and writes.
 pub(super) struct Access {
-    /// How many elements are computed, those that are combined counted.
+    /// The number of evaluated elements, counting the elements of reductions.
     pub(super) steps: usize,
-    /// Whether it is not worth it to ask other threads.
+    /// Whether the kernel is too small for several threads.
     pub(super) is_little: bool,
-    /// Bytes of the blocks that only the kernel itself reads.
+    /// Bytes of the blocks of local results.
     pub(super) local: usize,
-    /// The parts of the arena, in order.
+    /// The ranges of the arena, in order.
     parts: Vec<(Range<usize>, Part)>,
-    /// Where each operand comes from.
+    /// The source of each operand.
     pub(super) loads: Vec<Load>,
-    /// For each member that has memory of its own, the value that it becomes.
+    /// For each member with memory of its own, the value that it becomes.
     pub(super) own: Vec<Option<Own>>,
 }
 
@@ -105,34 +105,34 @@ pub(super) struct Own {
     pub(super) value: Option<ValueId>,
 }
 
-/// What becomes of a part of the arena.
+/// How a kernel uses a range of the arena.
 enum Part {
     /// A member writes it.
     Written(usize),
-    /// It is these operands.
+    /// These operands read it.
     Read(SmallVec<[usize; 4]>),
 }
 
-/// Where an operand comes from.
+/// The source of an operand.
 pub(super) enum Load {
-    /// A member of the kernel, or a part of the arena.
+    /// A member of the kernel, or a range of the arena.
     Here,
     /// A value of the run.
     Value(ValueId),
-    /// A constant: its slot.
+    /// A constant, by its slot.
     Constant(usize),
-    /// A slot that has memory of its own.
+    /// A slot with memory of its own.
     Own(usize),
 }
 
-/// What a kernel reads, by number.
+/// The operands of a kernel, by number.
 pub(super) type Around<'a> = SmallVec<[Option<View<'a>>; 64]>;
 
-/// The memory of the results of a kernel; none for those of which there is only a block.
+/// The memory of the results of a kernel; `None` for results of which only a block is stored.
 pub(super) type Outs<'o> = SmallVec<[Option<&'o mut [u8]>; 16]>;
 
 impl Access {
-    /// Cuts the parts that a kernel uses out of the arena.
+    /// Borrows the ranges that a kernel uses from the arena.
     pub(super) fn cut<'a>(
         &self,
         kernel: &Kernel,
@@ -226,7 +226,7 @@ fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> A
     }
 }
 
-/// The worker at a desk for a nest of few steps, which stays there; of many steps, a new one.
+/// The kept workers for nests of few steps; new ones for many steps.
 pub(super) fn workers_at<'d>(desk: &'d mut Desk, nests: impl Iterator<Item = &'d Nest>) -> &'d mut [Worker] {
     if desk.is_empty() {
         desk.extend(nests.map(Worker::new));

@@ -1,4 +1,4 @@
-//! Plans, run.
+//! Runs plans.
 
 use super::room::{Access, Around, Desk, Load, Outs, Own, Room, workers_at};
 use super::{Kernel, Member, Plan, Slot, Source, Step, root};
@@ -15,12 +15,12 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Steps of a kernel for which it is not worth it to ask other threads.
+/// Kernels with fewer steps are not worth several threads.
 const LEAST_STEPS: usize = 1 << 15;
 
-/// Why a plan was not carried out.
+/// Why a plan stopped.
 pub(crate) enum Stopped {
-    /// The plain way says what is wrong, and of which node.
+    /// Running node by node finds the node that fails.
     Failed(Failure),
     Told(Box<Diagnostic>),
 }
@@ -38,7 +38,7 @@ impl From<Box<Diagnostic>> for Stopped {
 }
 
 impl Plan {
-    /// Computes what the nodes of the plan compute, as values of the run.
+    /// Runs the plan and stores its results as values of the run.
     pub(crate) fn run(&self, run: &mut Run<'_, '_>) -> Result<(), Stopped> {
         let mut room = self.rooms.take(self)?;
         let _charge = Charge::of(self.arena + room.local.bytes().len())?;
@@ -66,7 +66,7 @@ impl Plan {
                     let memory = Memory { arena, own, desk, local: local.bytes_mut() };
                     let done = spend(access.steps).and_then(|()| self.kernel(kernel, access, run, memory));
                     done.map_err(|why| match kernel.node() {
-                        // Nobody needs less.
+                        // Running node by node would need at least as much.
                         Some(node) if why.is_limit() => {
                             Stopped::Told(run.failed(node, why.code(), &why.to_string()))
                         }
@@ -94,7 +94,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Inference may have been wrong about a node.
+    /// Checks the results of a node against inference.
     fn is_as_expected(&self, run: &Run<'_, '_>, node: onnx_ir::NodeId) -> Result<(), Failure> {
         for value in run.executable.body().nodes[node].outputs.iter().flatten() {
             let Some(slot) = self.expected.get(value) else { continue };
@@ -110,7 +110,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The tensor that is a value, a constant, or has memory of its own.
+    /// The tensor of a slot that is a value, a constant, or has memory of its own.
     fn tensor<'t>(
         &'t self,
         slot: usize,
@@ -134,7 +134,7 @@ impl Plan {
         memory: Memory<'_>,
     ) -> Result<(), Failure> {
         let Memory { arena, own, desk, local } = memory;
-        // What it computes, apart from what it reads.
+        // Results with memory of their own, separate from the operands.
         let mut mine: SmallVec<[(usize, Own, Tensor); 4]> = SmallVec::new();
         for (member, it) in access.own.iter().enumerate() {
             let Some(it) = it else { continue };
@@ -182,22 +182,22 @@ impl Plan {
 }
 
 impl Kernel {
-    /// The last of its nodes.
+    /// Its last node.
     fn node(&self) -> Option<onnx_ir::NodeId> {
         self.nodes.last().copied()
     }
 
-    /// How many elements are computed, those that are combined counted.
+    /// The number of evaluated elements, counting the elements of reductions.
     pub(super) fn steps(&self) -> usize {
         self.members.iter().map(|member| member.nest.steps()).fold(0, usize::saturating_add)
     }
 
-    /// Whether blocks of rows are worth more than one thread.
+    /// Whether its blocks are worth several threads.
     pub(super) fn is_parallel(&self) -> bool {
         self.steps() >= LEAST_STEPS
     }
 
-    /// Computes all rows, on the threads that there are.
+    /// Computes all rows on the threads of the pool.
     fn run<'o>(
         &'o self,
         access: &Access,
@@ -289,7 +289,7 @@ impl Kernel {
         self.blocks(around, rows, &mut memory, workers)
     }
 
-    /// The same with memory for all members: what only this kernel reads has a block.
+    /// The same with memory for all members, including blocks for local results.
     fn blocks(
         &self,
         around: &[Option<View<'_>>],
@@ -300,7 +300,7 @@ impl Kernel {
         let mut first = rows.start;
         while first < rows.end {
             let block = first..rows.end.min(first.saturating_add(self.block.max(1)));
-            // The row that the memory of a member begins with.
+            // The first row in the memory of a member.
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
             for (i, (member, worker)) in self.members.iter().zip(&mut *workers).enumerate() {
                 let (before, rest) = outs.split_at_mut(i);
@@ -341,7 +341,7 @@ impl Member {
     }
 }
 
-/// The memory that a kernel works in.
+/// The memory of a kernel.
 struct Memory<'m> {
     arena: &'m mut [u8],
     own: &'m mut [Option<Tensor>],

@@ -1,4 +1,4 @@
-//! The schedules of a model as a whole: written, read and followed.
+//! Schedules of a whole model: printed, parsed and followed.
 
 use super::text::Counts;
 use super::{Plan, ScheduleFile};
@@ -10,27 +10,27 @@ use onnx_ir::{EntityId as _, GraphId, NodeId, SecondaryMap};
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::Arc;
 
-/// The kernels that a model is run by, for inputs of certain types. It displays as text.
+/// The kernels of a model for certain input types. It displays as text.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// The kernels, the nodes that are run as they are, why formulas are apart.
+    /// The kernels, the nodes that run outside kernels, and the reasons for refused fusions.
     pub text: String,
-    /// Counts of it.
+    /// Its statistics.
     pub stats: Stats,
 }
 
-/// Counts of a schedule. What a loop repeats is counted once.
+/// Statistics of a schedule. The body of a loop counts once.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Stats {
-    /// Passes over memory.
+    /// The number of kernels.
     pub kernels: usize,
-    /// Nodes that are run as they are: control flow, kernels of their own, function bodies.
+    /// The number of nodes that run outside kernels: control flow, kernels of operators, function bodies.
     pub nodes: usize,
-    /// Operations on elements.
+    /// Arithmetic operations.
     pub flops: u128,
     /// Bytes that kernels read and write.
     pub bytes: u128,
-    /// The most bytes that results for later kernels take at a time.
+    /// The most bytes of intermediate results between kernels.
     pub arena: usize,
 }
 
@@ -41,7 +41,7 @@ impl Display for Schedule {
 }
 
 impl Executable<'_> {
-    /// How the model is run for such inputs. Only where types depend on what is computed, the model is run for it.
+    /// The schedule for such inputs. The model is run only if types depend on computed values.
     pub fn schedule(
         &self,
         inputs: Vec<Option<Value>>,
@@ -54,7 +54,7 @@ impl Executable<'_> {
             .flat_map(|((graph, at), plans)| plans.iter().map(|plan| (*graph, *at, Arc::clone(plan))))
             .collect();
         drop(kept);
-        // Nested graphs come behind those around them.
+        // Nested graphs have higher ids than the graphs that enclose them.
         plans.sort_by_key(|(graph, at, _)| (*graph, *at));
         let (mut text, mut stats) = (String::new(), Stats::default());
         let names = self.graph_names();
@@ -75,12 +75,12 @@ impl Executable<'_> {
         Ok(Schedule { text, stats })
     }
 
-    /// Takes a schedule in the form that [`schedule`](Self::schedule) writes: runs with inputs of these types follow it from here
-    /// on, kernel by kernel, and those with other inputs are refused.
+    /// Parses a schedule in the form that [`schedule`](Self::schedule) prints. Later runs with inputs of these types follow it,
+    /// kernel by kernel; runs with other inputs fail.
     ///
-    /// The plans of the schedule are held against the definitions of the nodes first: what is read has to be there, memory that is
-    /// needed at the same time may not overlap, and samples of all results have to be what the nodes define. Where types depend on
-    /// what is computed, the model is run for it.
+    /// First verifies the plans against the definitions of the nodes: operands must exist, tensors that are live at the same time
+    /// must not overlap, and samples of all results must equal what the nodes define. The model is run if types depend on
+    /// computed values.
     ///
     /// ```
     /// use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
@@ -103,8 +103,8 @@ impl Executable<'_> {
     ///
     /// # Errors
     ///
-    /// The text breaks the grammar (`E1611`), cannot be carried out (`E1612`), belongs to something else (`E1613`) or gives other
-    /// results than the nodes (`E1614`). Places of these are bytes of the text. Or the run fails.
+    /// The text breaks the grammar (`E1611`), is not a legal plan (`E1612`), belongs to another model or other input types
+    /// (`E1613`), or computes other results than the nodes (`E1614`). Their places are bytes of the text. Or the run fails.
     pub fn read_schedule(
         &self,
         text: &str,
@@ -122,7 +122,7 @@ impl Executable<'_> {
         done
     }
 
-    /// Plans for such inputs. Where types depend on what is computed, and for nested graphs, the model is run.
+    /// Plans for such inputs. The model is run for nested graphs, and if types depend on computed values.
     pub(super) fn plan_whole(
         &self,
         inputs: Vec<Option<Value>>,
@@ -140,7 +140,7 @@ impl Executable<'_> {
         if is_whole { Ok(()) } else { self.run(inputs, options).map(|_| ()) }
     }
 
-    /// Which graph of which node each nested graph is.
+    /// The node and attribute of each nested graph.
     fn graph_names(&self) -> SecondaryMap<GraphId, String> {
         let mut names = SecondaryMap::default();
         let body = self.body();

@@ -1,8 +1,7 @@
-//! Axes split where positions divide them.
+//! Splits axes where positions divide them.
 //!
-//! The result of a formula is the same memory whether an axis of 768 is one or 12 of 64; but a position that has `i / 64` and
-//! `i % 64` is linear in the two. So views that stand between a product and its factors leave it a product:
-//!
+//! The memory of a result is the same whether an axis is one of 768 or two of 12 and 64; but a position with `i / 64` and `i %
+//! 64` is linear in the two. So a product stays one when there are views between it and its factors:
 //! ```text
 //! sum over i2 < 768 of x[i2 / 64, i0, i2 % 64] * w[i2, i1]
 //! sum over i2 < 12, i3 < 64 of x[i2, i0, i3] * w[64*i2 + i3, i1]
@@ -12,11 +11,10 @@ use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, parts};
 use onnx_ops::meaning::{Expr, Formula, Index};
 
-/// Axes are split no more often than this.
+/// The most splits of a formula.
 const MOST_SPLITS: usize = 8;
 
-/// The formula with axes split as its positions want it. The extents of the result may be others than before, their product
-/// is not.
+/// The formula with axes split as its positions require. The shape of the result can change; its number of elements does not.
 pub(super) fn split(formula: &Formula) -> Option<Formula> {
     let mut formula = respelled(formula, None)?;
     for _ in 0..MOST_SPLITS {
@@ -26,7 +24,7 @@ pub(super) fn split(formula: &Formula) -> Option<Formula> {
     Some(formula)
 }
 
-/// An axis that positions divide, and the extent of what is inside.
+/// An axis that positions divide, and the extent of the inner part.
 fn wanted(formula: &Formula) -> Option<(usize, usize)> {
     let extents = extents(formula);
     let mut found = None;
@@ -50,7 +48,7 @@ fn divided(index: &Index, extents: &[usize], found: &mut Option<(usize, usize)>)
         Index::Div(x, by) | Index::Rem(x, by) => {
             divided(x, extents, found);
             let Index::Affine(_, terms) = &**x else { return };
-            // The multiple of an index that reaches beyond the divisor.
+            // The term whose range exceeds the divisor.
             for (axis, of) in terms {
                 let Some(extent) = extents.get(*axis).and_then(|d| i64::try_from(*d).ok()) else { continue };
                 if *of <= 0 || by % of != 0 {
@@ -65,7 +63,7 @@ fn divided(index: &Index, extents: &[usize], found: &mut Option<(usize, usize)>)
     }
 }
 
-/// The formula with its positions simplified, an axis split in two if one is given.
+/// The formula with simplified positions, with one axis split in two if given.
 fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
     let mut result = formula.clone();
     let rank = formula.dims.len();
@@ -104,7 +102,7 @@ fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
     rewrite.formula(formula, result)
 }
 
-/// How many positions of a formula are not linear.
+/// The number of nonlinear positions of a formula.
 pub(super) fn roughness(formula: &Formula) -> usize {
     let mut count = 0;
     parts(formula, &mut |part, _| {

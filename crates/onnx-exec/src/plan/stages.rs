@@ -6,7 +6,7 @@
 //!   float[2,3] y[i0, i1] = max(a[i0, i1], 0.0)
 //! ```
 
-use super::Stretch;
+use super::Partition;
 use super::define::Item;
 use super::text::names;
 use crate::compile::{Executable, lock_of};
@@ -19,38 +19,38 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-/// A stage of planning after which there are formulas to be looked at.
+/// A planning stage whose formulas can be inspected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// The definitions of the nodes, before anything is fused.
+    /// The definitions of the nodes, before fusion.
     Formulas,
-    /// After fusion, and after constants are computed.
+    /// After fusion and constant folding.
     Fused,
-    /// After each result has its order of axes in memory.
+    /// After layout selection.
     Layout,
 }
 
 /// The text of each plan, by its graph and its first node.
 type Texts = BTreeMap<(GraphId, usize), String>;
 
-/// Keeps the formulas of one stage of all plans that are made.
+/// Records the formulas of one stage of all plans.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Mutex<Option<(Stage, Texts)>>);
 
 impl Recorder {
-    /// Keeps the formulas of a stretch of nodes, if this is the stage that is recorded.
+    /// Records the formulas of a plan, if this is the recorded stage.
     pub(super) fn record(
         &self,
         stage: Stage,
         graph: GraphId,
         start: usize,
-        stretch: &Stretch,
+        partition: &Partition,
         executable: &Executable<'_>,
     ) {
         if let Some((wanted, texts)) = &mut *lock_of(&self.0)
             && *wanted == stage
         {
-            texts.insert((graph, start), stretch.text(graph, start, executable));
+            texts.insert((graph, start), partition.text(graph, start, executable));
         }
     }
 
@@ -65,8 +65,8 @@ impl Recorder {
 }
 
 impl Executable<'_> {
-    /// The formulas after a stage of planning for such inputs, as text. Where types depend on what is computed, and for nested
-    /// graphs, the model is run.
+    /// The formulas after a planning stage for such inputs, as text. The model is run for nested graphs, and if types depend on
+    /// computed values.
     ///
     /// # Errors
     ///
@@ -85,8 +85,8 @@ impl Executable<'_> {
     }
 }
 
-impl Stretch {
-    /// Its formulas and nodes, a line each.
+impl Partition {
+    /// Its formulas and nodes, one per line.
     fn text(&self, graph: GraphId, start: usize, executable: &Executable<'_>) -> String {
         let names = names(&self.slots, &self.named, executable);
         let mut text = String::new();

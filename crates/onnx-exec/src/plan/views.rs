@@ -1,7 +1,7 @@
-//! What needs no loops: elements of another tensor in the same order, or gathered at places that are known.
+//! Finds formulas that need no loops: aliases of tensors, and gathers at constant positions.
 
 use super::check::outside;
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
 use super::{Assignment, Slot, Source, types};
@@ -9,10 +9,10 @@ use crate::loops::Nest;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Formula};
 
-/// Puts constant integers into positions: what is gathered at a place that is known is a view. One that is not there is left as
-/// it is, to be told of when it is run.
-pub(super) fn known(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
+/// Replaces loads of constant integers in positions by their values, so that a gather at a constant position is a view. A
+/// position out of bounds stays as it is and is reported by the run.
+pub(super) fn known(partition: &mut Partition) {
+    let Partition { items, slots, .. } = partition;
     let number = |operand: usize| {
         let slot = &slots[operand];
         slot.number().filter(|_| matches!(slot.elem, ElemType::INT64 | ElemType::INT32))
@@ -38,9 +38,9 @@ pub(super) fn known(stretch: &mut Stretch) {
     }
 }
 
-/// Formulas that give the elements of another tensor in the same order need not be computed.
-pub(super) fn alias(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
+/// Replaces formulas that copy another tensor in the same order by aliases.
+pub(super) fn alias(partition: &mut Partition) {
+    let Partition { items, slots, .. } = partition;
     items.retain(|item| {
         let Item::Formula(assignment) = item else { return true };
         let Assignment { slot, formula, .. } = &**assignment;
@@ -55,13 +55,13 @@ pub(super) fn alias(stretch: &mut Stretch) {
     });
 }
 
-/// Whether a load goes through its operand in the order of the result.
+/// Whether a load reads its operand in the order of the result.
 pub(super) fn is_in_order(formula: &Formula, load: &Expr, slots: &[Slot]) -> bool {
     place_of(formula, load, slots).is_some_and(|place| {
         let same = (0..formula.dims.len()).map(Position::index).collect::<Vec<_>>();
         let linear = |place: &Position| {
             let mut by = place.linear(formula.dims.len())?;
-            // Where an index goes that is always 0 is all the same.
+            // The stride of an index of extent 1 does not matter.
             by.iter_mut().zip(&formula.dims).filter(|(_, d)| **d == 1).for_each(|(by, _)| *by = 0);
             Some(by)
         };
@@ -71,7 +71,7 @@ pub(super) fn is_in_order(formula: &Formula, load: &Expr, slots: &[Slot]) -> boo
     })
 }
 
-/// The place in row-major order that a load is at.
+/// The row-major offset of a load.
 fn place_of(formula: &Formula, load: &Expr, slots: &[Slot]) -> Option<Position> {
     let Expr::Load(operand, position) = load else { return None };
     let extents = extents(formula);

@@ -1,4 +1,4 @@
-//! What expressions cost, choose and keep: whether it is worth it to compute them elsewhere, and whether they give the same there.
+//! Properties of expressions that decide about fusion: cost, selection by position, and rounding.
 
 use super::Slot;
 use super::rewrite::parts;
@@ -6,10 +6,10 @@ use crate::loops::is_padding;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Unary};
 
-/// What functions cost that are no arithmetic.
+/// The cost of a function such as `Exp`.
 pub(super) const HEAVY: usize = 8;
 
-/// What computing an element costs; nothing if it only moves, or widens, what it loads.
+/// The cost of computing an element; 0 if it is only moved or widened.
 pub(super) fn weight(expr: &Expr) -> usize {
     match expr {
         Expr::Load(..) | Expr::Number(_) | Expr::Total | Expr::Index(_) => 0,
@@ -28,20 +28,20 @@ pub(super) fn weight(expr: &Expr) -> usize {
             let own = if matches!(op, Binary::Pow) { HEAVY } else { 1 };
             own + weight(a) + weight(b)
         }
-        // Padding moves elements too.
+        // Padding only moves elements.
         Expr::Select(parts) if is_padding(parts) => 0,
         Expr::Select(parts) => 1 + parts.iter().map(weight).sum::<usize>(),
     }
 }
 
-/// The bytes that processors load at once.
+/// Bytes of a cache line.
 const LINE: i64 = 64;
-/// Rows that are shorter, and tensors that are smaller, stay in the first cache while columns are read.
+/// Tensors with shorter rows, and smaller tensors, stay in the first-level cache while their columns are read.
 const SHORT: usize = 32;
 const SMALL: usize = 32 << 10;
 
-/// Whether a formula computes from a tensor that it reads across its rows, a line of memory for each element. What only moves elements does
-/// that tile by tile, so that no line is loaded twice.
+/// Whether a formula computes from a tensor that it reads across its rows, one cache line per element. Formulas that only move
+/// elements are tiled, so that no line is loaded twice.
 pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
     let Some(along) = formula.dims.iter().rposition(|d| *d > 1) else { return false };
     if formula.over.is_some() || formula.dims[along] < SHORT || matches!(formula.expr, Expr::Load(..)) {
@@ -67,7 +67,7 @@ pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
     is
 }
 
-/// Whether a formula chooses by position between what it computes.
+/// Whether a formula selects between computations by position.
 pub(super) fn chooses(formula: &Formula) -> bool {
     let mut is = false;
     parts(formula, &mut |part, _| {
@@ -78,7 +78,7 @@ pub(super) fn chooses(formula: &Formula) -> bool {
     is
 }
 
-/// Whether different indices are always different positions.
+/// Whether different indices always give different positions.
 pub(super) fn walks_once(position: &[Index], extents: &[usize]) -> bool {
     let single = |index: &Index| match index {
         Index::Affine(_, terms) if terms.len() == 1 && terms[0].1 != 0 => Some(terms[0].0),
@@ -97,12 +97,12 @@ pub(super) fn mentions(index: &Index, axis: usize) -> bool {
     }
 }
 
-/// An element as it would be if it were stored: of its type, unless its expression gives nothing else.
+/// An expression as if its result were stored: converted to the type, unless it already has it.
 pub(super) fn rounded(expr: Expr, was: &Expr, elem: ElemType, slots: &[Slot]) -> Expr {
     if keeps(was, elem, slots) { expr } else { expr.cast(elem) }
 }
 
-/// Whether an expression is computed of single floats alone, the total being one.
+/// Whether an expression is single-precision arithmetic, including its accumulator.
 pub(super) fn is_arithmetic(expr: &Expr, slots: &[Slot]) -> bool {
     match expr {
         Expr::Total => true,
@@ -113,7 +113,7 @@ pub(super) fn is_arithmetic(expr: &Expr, slots: &[Slot]) -> bool {
     }
 }
 
-/// Whether all that an expression gives is of a type already.
+/// Whether an expression always yields values of a type.
 fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
     match expr {
         Expr::Load(operand, _) => slots[*operand].elem == elem,
@@ -122,7 +122,8 @@ fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
         Expr::Unary(op, _) if op.is_test() => elem == ElemType::BOOL,
         Expr::Binary(op, ..) if op.is_test() => elem == ElemType::BOOL,
         Expr::Select(parts) => keeps(&parts[1], elem, slots) && keeps(&parts[2], elem, slots),
-        // Single floats are computed as such; what has fewer bits, or wraps around, is more than it would be.
+        // Only single-precision operations round to their type; narrower types would have excess precision or would not wrap
+        // around.
         Expr::Unary(_, x) => elem == ElemType::FLOAT && keeps(x, elem, slots),
         Expr::Binary(_, a, b) => elem == ElemType::FLOAT && keeps(a, elem, slots) && keeps(b, elem, slots),
         Expr::Number(_) => elem == ElemType::FLOAT,

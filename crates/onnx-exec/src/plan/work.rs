@@ -1,4 +1,4 @@
-//! What a kernel of a plan does: operations, and bytes that it moves.
+//! The work of kernels: operations and bytes moved.
 
 use super::{Kernel, Plan, Source, root};
 use crate::profile::Work;
@@ -6,7 +6,7 @@ use crate::tensor::width;
 use smallvec::SmallVec;
 
 impl Plan {
-    /// The work of a kernel. Of a tensor of which it reads parts, no more bytes count than it has steps that read them.
+    /// The work of a kernel. For a tensor that is read in part, at most one element counts per step that reads it.
     pub(super) fn work(&self, kernel: &Kernel) -> Work {
         let mut work = Work::default();
         let mut steps = 0u64;

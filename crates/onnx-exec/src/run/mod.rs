@@ -3,11 +3,11 @@
 mod node;
 mod options;
 
-pub use options::{Observe, RunOptions, Step, Time};
+pub use options::{Observe, RunOptions, Time, TimedStep};
 
 use crate::compile::{Executable, Values, compile_body, lock_of};
 use crate::facts::fact;
-use crate::plan::{Plan, Stopped, Stretch};
+use crate::plan::{Partition, Plan, Stopped};
 use crate::pool;
 use crate::profile::Work;
 use crate::tensor::Tensor;
@@ -22,17 +22,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// What a node gives: mostly one value, which is not worth a list in memory.
+/// The results of a node: mostly one value, which needs no heap allocation.
 pub(crate) type Results = smallvec::SmallVec<[Value; 1]>;
 
-/// Nodes that an iteration counts as: with it, a loop without end reaches the default fuel within seconds.
+/// Fuel per iteration of a loop, in nodes: an endless loop reaches the default limit within seconds.
 const ITERATION: u64 = 8;
 
-/// Function bodies and graphs in one another that are run.
+/// The deepest nesting of function bodies and subgraphs.
 const MAX_DEPTH: usize = 200;
 
 impl Executable<'_> {
-    /// Computes the outputs. `inputs` has a value for each input of the model, in order; `None` where the model stores one.
+    /// Computes the outputs. `inputs` has a value for each input of the model, in order; `None` where the model stores a default.
     pub fn run(
         &self,
         inputs: Vec<Option<Value>>,
@@ -41,8 +41,7 @@ impl Executable<'_> {
         self.run_to(inputs, Vec::new(), options).map(|(results, _)| results)
     }
 
-    /// Computes the outputs in memory that earlier ones had, if it is there for a value and has its type and extents. What was not
-    /// used is given back.
+    /// Computes the outputs in the memory of earlier tensors of the same type and shape. Returns the memory that was not used.
     pub(crate) fn run_to(
         &self,
         inputs: Vec<Option<Value>>,
@@ -68,7 +67,7 @@ impl Executable<'_> {
     }
 }
 
-/// Memory for outputs: the values that are computed there, each with a tensor to be written.
+/// Memory for outputs: values, each with the tensor to write it to.
 pub(crate) type Destinations = Vec<(ValueId, Option<Tensor>)>;
 
 /// One run of a body.
@@ -79,11 +78,11 @@ pub(crate) struct Run<'x, 'r> {
     destinations: Destinations,
     fuel: &'x Cell<u64>,
     depth: usize,
-    /// How often nodes have drawn: what tells the random numbers of one from those of another.
+    /// How often each random node has run: part of its seed.
     drawn: HashMap<NodeId, u64>,
-    /// The last node that has taken a sequence for itself, so that none before it can be run again.
+    /// The last node that consumed a sequence in place, so that no node before it can be run again.
     taken: Option<NodeId>,
-    /// What infers its nodes, once it has been asked to.
+    /// Infers single nodes; created on first use.
     stepwise: RefCell<Option<Stepwise<'x>>>,
 }
 
@@ -121,7 +120,7 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok((results, destinations))
     }
 
-    /// Does something with a run that has not begun.
+    /// Calls `work` with a new run.
     pub(crate) fn with<T>(
         executable: &Executable<'_>,
         options: &RunOptions<'_>,
@@ -131,7 +130,7 @@ impl<'x, 'r> Run<'x, 'r> {
         options.budget(&executable.recycler).enter(|| work(&mut Run::new(executable, options, &fuel, 0)))
     }
 
-    /// Does something with a run of a function body in this one, which nobody watches.
+    /// Calls `work` with a run of a function body inside this one, without observers.
     pub(crate) fn inside<T>(
         &self,
         executable: &Executable<'_>,
@@ -141,7 +140,7 @@ impl<'x, 'r> Run<'x, 'r> {
         work(&mut Run::new(executable, &options, self.fuel, self.depth + 1))
     }
 
-    /// The function body of a node for inputs of which this is known, ready to be run.
+    /// Compiles the function body of a node for inputs with these facts.
     pub(crate) fn compile_function(&self, node: NodeId, inputs: &[Option<Fact>]) -> Option<Executable<'r>> {
         let x = self.executable;
         let mut stepwise = self.stepwise.borrow_mut();
@@ -150,7 +149,7 @@ impl<'x, 'r> Run<'x, 'r> {
         compile_body(x, node, &function).ok()
     }
 
-    /// Takes the inputs of the model.
+    /// Sets the inputs of the model.
     pub(crate) fn take(&mut self, inputs: Vec<Option<Value>>) -> Result<(), Box<Diagnostic>> {
         let ports = self.executable.inputs();
         if inputs.len() > ports.len() {
@@ -187,7 +186,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    /// Runs a graph that an attribute of a node holds, whose inputs are set.
+    /// Runs a subgraph of a node after its inputs are set.
     pub(crate) fn enter(&mut self, graph: GraphId) -> Result<(), Box<Diagnostic>> {
         self.depth += 1;
         self.nodes(graph)?;
@@ -201,12 +200,12 @@ impl<'x, 'r> Run<'x, 'r> {
         (0..count).map(|i| self.output(graph, i)).collect()
     }
 
-    /// An output of a graph that has been run; they are asked for in order, each once.
+    /// An output of a graph that has been run; call it once for each output, in order.
     pub(crate) fn output(&mut self, graph: GraphId, i: usize) -> Result<Value, Box<Diagnostic>> {
         let executable = self.executable;
         let port = &executable.body().graphs[graph].outputs[i];
         let value = port.value.and_then(|value| {
-            // Nobody else has it then, and whoever changes it need not copy it.
+            // Moved out, it has no other reference, so it can be changed in place.
             let is_last = executable.liveness.is_last_output[graph][i];
             let taken = if is_last { self.values[value].take() } else { None };
             taken.or_else(|| self.get(value).cloned())
@@ -218,18 +217,18 @@ impl<'x, 'r> Run<'x, 'r> {
         })
     }
 
-    /// Memory that is there for a value of this type and these extents.
+    /// Existing memory for a value of this type and shape.
     pub(crate) fn destination(&mut self, value: ValueId, elem: ElemType, dims: &[usize]) -> Option<Tensor> {
         let (_, memory) = self.destinations.iter_mut().find(|(of, _)| *of == value)?;
         memory.take_if(|memory| memory.elem() == elem && memory.dims() == dims && memory.is_mine())
     }
 
-    /// The value of a name, if it has one by now.
+    /// The current value, if it has one.
     pub(crate) fn get(&self, value: ValueId) -> Option<&Value> {
         self.values[value].as_ref().or(self.executable.stored[value].as_ref())
     }
 
-    /// Runs the nodes of a graph: plan by plan, or one by one where every result is to be seen.
+    /// Runs the nodes of a graph: plan by plan, or one by one if every result is observed.
     fn nodes(&mut self, graph: GraphId) -> Result<(), Box<Diagnostic>> {
         let executable = self.executable;
         let count = executable.body().graphs[graph].nodes.len();
@@ -247,7 +246,7 @@ impl<'x, 'r> Run<'x, 'r> {
             match done {
                 Ok(()) => {}
                 Err(Stopped::Told(finding)) => return Err(finding),
-                // What was there before is there still, and the plain way tells which node it is.
+                // The inputs of the plan still exist, so running node by node finds the node that fails.
                 Err(Stopped::Failed(why)) => {
                     if let Some(node) = taken {
                         return Err(self.failed(node, why.code(), &format!("a node behind it fails: {why}")));
@@ -269,13 +268,13 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok(())
     }
 
-    /// The plan for the nodes of a graph from one of them on, for the values that there are; none if there have been too many
-    /// different ones.
+    /// The plan for the nodes of a graph from `at` on, for the current values; `None` if too many different plans were made for
+    /// these nodes.
     pub(crate) fn plan(&mut self, graph: GraphId, at: usize) -> Result<Option<Arc<Plan>>, Box<Diagnostic>> {
         self.plan_for(graph, at, true)
     }
 
-    /// The same, where the elements of what is there may not be taken for granted.
+    /// The same; without `are_elements_known`, the plan must not depend on the elements of current values.
     pub(crate) fn plan_for(
         &mut self,
         graph: GraphId,
@@ -304,9 +303,11 @@ impl<'x, 'r> Run<'x, 'r> {
             lock().entry((graph, at)).or_default().push(Arc::clone(&plan));
             return Ok(Some(plan));
         }
-        let stretch = Stretch::of(self, graph, at, may_assume)?;
-        let Some(&last) = executable.body().graphs[graph].nodes.get(stretch.last()) else { return Ok(None) };
-        let plan = Plan::of(stretch, executable, graph, at, &executable.recorder).map_err(|why| {
+        let partition = Partition::of(self, graph, at, may_assume)?;
+        let Some(&last) = executable.body().graphs[graph].nodes.get(partition.last()) else {
+            return Ok(None);
+        };
+        let plan = Plan::of(partition, executable, graph, at, &executable.recorder).map_err(|why| {
             self.failed(last, why.code(), &format!("planning up to this node was stopped: {why}"))
         })?;
         let Some(plan) = plan.map(Arc::new) else { return Ok(None) };
@@ -340,8 +341,15 @@ impl<'x, 'r> Run<'x, 'r> {
             let written = tensors().map(|t| t.bytes().len() as u64).sum();
             let work = Work { written, ..self.reads(node) };
             let name = executable.model.text(n.name);
-            let step =
-                Step { op: executable.op(node), name, nodes: &[node], results: &results, start, took, work };
+            let step = TimedStep {
+                op: executable.op(node),
+                name,
+                nodes: &[node],
+                results: &results,
+                start,
+                took,
+                work,
+            };
             self.tell(&step);
         }
         let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
@@ -361,19 +369,19 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok(())
     }
 
-    /// Whether somebody wants to know how long things take here.
+    /// Whether times are reported for the current graph.
     pub(crate) fn is_timed(&self) -> bool {
         self.options.time.is_some() && self.depth == 0
     }
 
-    /// Tells how long something took.
-    pub(crate) fn tell(&self, step: &Step<'_>) {
+    /// Reports the time of a kernel or node.
+    pub(crate) fn tell(&self, step: &TimedStep<'_>) {
         if let Some(time) = self.options.time {
             time(step);
         }
     }
 
-    /// The bytes that a node reads.
+    /// The work of a node: the bytes that it reads.
     fn reads(&self, node: NodeId) -> Work {
         let mut work = Work::default();
         for &value in self.executable.body().nodes[node].inputs.iter().flatten() {
@@ -392,17 +400,17 @@ impl<'x, 'r> Run<'x, 'r> {
         self.values[value] = None;
     }
 
-    /// Whether one more node may be run.
+    /// Charges the fuel of one node.
     pub(crate) fn limits(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
         self.burn(node, 1)
     }
 
-    /// Whether a node that runs a graph again and again may do so once more: even an empty body takes time.
+    /// Charges the fuel of one iteration; an empty body takes time too.
     pub(crate) fn iteration(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
         self.burn(node, ITERATION)
     }
 
-    /// Whether a node that is certain to run a graph so often can: what would end for lack of fuel need not begin.
+    /// Fails early if the fuel does not suffice for `count` iterations.
     pub(crate) fn iterations(&self, node: NodeId, count: usize) -> Result<(), Box<Diagnostic>> {
         let needed = u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(ITERATION);
         let left = self.fuel.get();
@@ -416,7 +424,7 @@ impl<'x, 'r> Run<'x, 'r> {
         Err(self.failed(node, &code::RUN_LIMIT, &why))
     }
 
-    /// Whether these nodes may be run, all of them.
+    /// Charges the fuel of these nodes.
     pub(crate) fn limits_of(&mut self, nodes: &[NodeId]) -> Result<(), Box<Diagnostic>> {
         nodes.iter().try_for_each(|node| self.burn(*node, 1))
     }
@@ -455,14 +463,14 @@ impl<'x, 'r> Run<'x, 'r> {
         })
     }
 
-    /// What inference says of a node for inputs of which this is known.
+    /// Infers a node for inputs with these facts.
     pub(crate) fn infer(&self, node: NodeId, inputs: &[Option<Fact>]) -> Result<Vec<Fact>, Vec<Diagnostic>> {
         let x = self.executable;
         let mut stepwise = self.stepwise.borrow_mut();
         stepwise.get_or_insert_with(|| Stepwise::new(&x.model, x.registry, x.body)).outputs(node, inputs)
     }
 
-    /// What the node gives for these inputs, as far as inference can say.
+    /// Infers the outputs of a node from its input values.
     pub(crate) fn facts(&self, node: NodeId, inputs: &[Option<Value>]) -> Result<Vec<Fact>, Box<Diagnostic>> {
         let facts: Vec<Option<Fact>> = inputs.iter().map(|v| v.as_ref().map(fact)).collect();
         self.infer(node, &facts).map_err(|found| {
@@ -472,9 +480,9 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 }
 
-/// Room for the values of so many runs at a time is kept.
+/// The most emptied value tables that are kept.
 const MOST_ROOMS: usize = 4;
-/// Plans that are made for one stretch of nodes; what has ever other types is run node by node.
+/// The most plans for one subgraph; with more different types it is run node by node.
 const MOST_PLANS: usize = 64;
-/// Of these, those that take elements for granted.
+/// The most of them that depend on elements.
 const MOST_SPECIAL: usize = 8;

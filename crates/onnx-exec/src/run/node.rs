@@ -15,7 +15,7 @@ use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 use std::sync::Arc;
 
-/// Loops, and function bodies, that are kept for the types that inputs have had.
+/// The most prepared loops and compiled function bodies that are kept, over all input types.
 const MOST_KEPT: usize = 4096;
 
 impl<'x, 'r> Run<'x, 'r> {
@@ -32,7 +32,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    /// Leaves sequences that nobody reads behind a node to the node alone, which can change them without a copy.
+    /// Moves sequences that are dead after a node out of the value table, so that the node can change them without a copy.
     fn release_sequences(&mut self, node: NodeId) {
         let executable = self.executable;
         for &value in &executable.liveness.dead_after[node] {
@@ -43,7 +43,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    /// What a node gives that has no graphs.
+    /// The results of a node without subgraphs.
     pub(crate) fn apply(
         &mut self,
         node: NodeId,
@@ -79,7 +79,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    /// The loops of a node that is a formula, made once for inputs of the same types; `None` if it is none for these.
+    /// The loops of a node's formula, cached by the types of the inputs; `None` if it has no formula for these.
     fn prepared(
         &self,
         node: NodeId,
@@ -107,7 +107,7 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok(made)
     }
 
-    /// What a node without a seed draws from.
+    /// The generator of a node without a seed.
     fn random(&mut self, node: NodeId) -> Random {
         let drawn = self.drawn.entry(node).or_default();
         *drawn += 1;
@@ -115,10 +115,10 @@ impl<'x, 'r> Run<'x, 'r> {
         Random::new(self.options.seed ^ place.wrapping_mul(0x2545_f491_4f6c_dd1d))
     }
 
-    /// Runs the function body of an operator, made for the types of the inputs.
+    /// Runs the function body of a node, compiled for the types of the inputs.
     fn function(&mut self, node: NodeId, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
         let executable = self.function_for(node, &inputs)?;
-        // An operand that is there twice is one input.
+        // A value that is an operand twice is one input.
         let mut seen: Vec<ValueId> = Vec::new();
         let operands = self.executable.body().nodes[node].inputs.iter().zip(inputs);
         let distinct = operands.filter_map(|(value, input)| {
@@ -135,7 +135,7 @@ impl<'x, 'r> Run<'x, 'r> {
         })?;
         let mut results = results.into_iter();
         let outputs = self.executable.body().nodes[node].outputs.iter();
-        // Nobody looks at what stands for an output that is left out.
+        // An output that is left out gets a placeholder.
         Ok(outputs.map(|o| o.and_then(|_| results.next()).unwrap_or(Value::Optional(None))).collect())
     }
 
@@ -166,7 +166,7 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 }
 
-/// What is known of an input before a kernel has it.
+/// The facts of an input that kernels may specialize on.
 fn given(value: Option<&Value>) -> crate::kernels::Given<'_> {
     let tensor = value?.tensor().ok()?;
     Some((tensor.elem(), tensor.dims()))

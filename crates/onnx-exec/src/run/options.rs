@@ -1,4 +1,4 @@
-//! How a model is run.
+//! Options of a run.
 
 use crate::budget::{Budget, Memory};
 use crate::pool;
@@ -10,55 +10,55 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
-/// How a model is run.
+/// Options of a run.
 #[derive(Clone)]
 pub struct RunOptions<'o> {
-    /// What random operators without a seed of their own draw from.
+    /// The seed for random operators without a `seed` attribute.
     pub seed: u64,
-    /// The most bytes that tensors, and what is computed with, may take at a time.
+    /// The most bytes for tensors and working memory at any time.
     pub max_memory: usize,
-    /// What the memory is charged to, in the place of `max_memory`: for inputs that are charged before the run, see
+    /// A memory account to use instead of `max_memory`, which can include inputs charged before the run; see
     /// [`within`](Self::within).
     pub memory: Option<Memory>,
-    /// The most nodes that are run, each iteration of a loop counted as eight; and all together they take no more than a million steps
-    /// for each of these, a step being an operation on numbers.
+    /// The most nodes that are run; an iteration of a loop counts as eight. All nodes together may take a million steps per unit
+    /// of fuel; a step is an arithmetic operation.
     pub fuel: u64,
-    /// How many threads compute. What is computed does not depend on it.
+    /// The number of threads. Results do not depend on it.
     pub threads: usize,
-    /// Ends the run when it becomes true.
+    /// Cancels the run when set to true.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Is told every result of the main graph, under its name. Nodes are run one by one then.
+    /// Called with each result of the main graph and its name. Disables plans: nodes are run one by one.
     pub observe: Option<&'o Observe<'o>>,
-    /// Is told how long each kernel, and each node, of the main graph took.
+    /// Called with the time of each kernel and node of the main graph.
     pub time: Option<&'o Time<'o>>,
-    /// Takes the most bytes that tensors took at a time.
+    /// Receives the peak of the bytes in use.
     pub peak: Option<&'o AtomicUsize>,
-    /// Takes the steps that planning and running took; planning takes some for each part of an expression that it looks at.
+    /// Receives the steps of planning and running; planning counts the parts of expressions that it visits.
     pub steps: Option<&'o AtomicU64>,
 }
 
-/// Is told the name of a result and the result.
+/// A callback for results: name and value.
 pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
 
-/// Is told of a node that has been run.
-pub type Time<'o> = dyn Fn(&Step<'_>) + 'o;
+/// A callback for times.
+pub type Time<'o> = dyn Fn(&TimedStep<'_>) + 'o;
 
-/// A kernel, or a node, that has been run.
+/// A kernel or node that has been run.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'s> {
-    /// Its operator; of a kernel, those that it stands for.
+pub struct TimedStep<'s> {
+    /// Its operator, or the operators that are fused into the kernel.
     pub op: &'s str,
-    /// Its name, which may be empty; of a kernel, that of the last node.
+    /// Its name, which may be empty; of a kernel, the name of its last node.
     pub name: &'s str,
-    /// The nodes that it stands for, of the model that is run.
+    /// Its nodes in the executed model.
     pub nodes: &'s [NodeId],
-    /// The tensors that it has computed: element types and extents.
+    /// The tensors that it has computed: element types and shapes.
     pub results: &'s [(ElemType, Vec<usize>)],
     /// When it began.
     pub start: Instant,
     /// How long it took.
     pub took: Duration,
-    /// What it did.
+    /// Its work.
     pub work: Work,
 }
 
@@ -79,7 +79,7 @@ impl Default for RunOptions<'_> {
     }
 }
 
-/// Steps that a node may take on average.
+/// The average limit of steps per node.
 const STEPS: u64 = 1_000_000;
 
 impl RunOptions<'_> {
@@ -87,7 +87,7 @@ impl RunOptions<'_> {
         self.fuel.saturating_mul(STEPS)
     }
 
-    /// Charges the tensors that `work` makes to the memory of the run, until they are dropped.
+    /// Charges the tensors that `work` allocates to the memory of the run, until they are dropped.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.memory {
             Some(memory) => memory.within(work),

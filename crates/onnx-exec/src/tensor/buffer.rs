@@ -1,4 +1,4 @@
-//! Bytes of tensors: made here, or a slice of a mapped file.
+//! Bytes of tensors: allocated by a run, or a slice of a mapped file.
 
 use crate::budget;
 use crate::failure::{Failure, fail};
@@ -7,10 +7,10 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Shared bytes that are aligned for every element type.
+/// Shared bytes, aligned for every element type.
 #[derive(Clone, Debug)]
 pub(super) enum Buffer {
-    /// A part of what was made here, or all of it.
+    /// A range of a shared allocation.
     Made(Shared, Range<usize>),
     Mapped(Bytes),
 }
@@ -21,7 +21,7 @@ impl Buffer {
         Buffer::Made(shared, all)
     }
 
-    /// So many elements of a width, all zero.
+    /// `count` zero elements.
     pub(super) fn zeroed(count: usize, width: usize) -> Result<Buffer, Failure> {
         let bytes = bytes_of(count, width)?;
         let shared = match budget::recycler() {
@@ -31,12 +31,12 @@ impl Buffer {
         Ok(Buffer::made(shared))
     }
 
-    /// So many elements of a width with any contents, in memory that is used again.
+    /// `count` elements with arbitrary contents, in recycled memory.
     pub(super) fn recycled(count: usize, width: usize, from: &Arc<Recycler>) -> Result<Buffer, Failure> {
         Ok(Buffer::made(from.shared(bytes_of(count, width)?, Contents::Any)?))
     }
 
-    /// Stored bytes, as they are if they are aligned for this width, else copied.
+    /// Stored bytes, shared if they are aligned for this width, otherwise copied.
     pub(super) fn stored(bytes: &Bytes, width: usize) -> Result<Buffer, Failure> {
         if bytes.as_ptr().addr().is_multiple_of(width) {
             return Ok(Buffer::Mapped(bytes.clone()));
@@ -44,7 +44,7 @@ impl Buffer {
         Buffer::copied(bytes)
     }
 
-    /// A copy, to be written to or to be aligned.
+    /// A copy, which is aligned and not shared.
     fn copied(bytes: &[u8]) -> Result<Buffer, Failure> {
         let mut shared = match budget::recycler() {
             Some(recycler) => recycler.shared(bytes.len(), Contents::Any)?,
@@ -54,7 +54,7 @@ impl Buffer {
         Ok(Buffer::made(shared))
     }
 
-    /// Some of the bytes, which are not copied; they are there. What is made stays, and stays charged, as long as they are held.
+    /// A range of the bytes, which must exist, without a copy. It keeps the allocation alive and charged.
     pub(super) fn part(&self, part: Range<usize>) -> Buffer {
         match self {
             Buffer::Made(made, all) => {
@@ -64,7 +64,7 @@ impl Buffer {
         }
     }
 
-    /// The bytes, which are not copied: what is made stays, and stays charged, as long as they are held.
+    /// The bytes without a copy. They keep the allocation alive and charged.
     pub(super) fn shared(&self) -> Bytes {
         match self {
             Buffer::Made(made, part) => Bytes::from_owner(made.clone()).slice(part.clone()),
@@ -79,7 +79,7 @@ impl Buffer {
         }
     }
 
-    /// All bytes as words; their alignment was seen to when the buffer was made.
+    /// All bytes as words; constructors ensure the alignment.
     pub(super) fn words<T: bytemuck::Pod>(&self) -> &[T] {
         bytemuck::cast_slice(self.bytes())
     }
@@ -88,12 +88,12 @@ impl Buffer {
         matches!(self, Buffer::Mapped(_))
     }
 
-    /// Whether they may be written as they are.
+    /// Whether this is the only reference to an allocation.
     pub(super) fn is_mine(&self) -> bool {
         matches!(self, Buffer::Made(made, _) if made.is_mine())
     }
 
-    /// The bytes to be written; a buffer that others share is copied.
+    /// The bytes for writing; a shared buffer is copied first.
     pub(super) fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         if !self.is_mine() {
             *self = Buffer::copied(self.bytes())?;

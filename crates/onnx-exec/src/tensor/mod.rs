@@ -1,8 +1,8 @@
-//! Tensors that are computed with.
+//! Tensors of a run.
 //!
-//! Elements lie in row-major order, each in whole bytes: 1 for booleans and everything of at most 8 bits (a 4-bit element
-//! has a byte of its own, signed ones with their sign extended), else the size of the type. Strings are strings. Buffers are
-//! shared: a clone copies nothing, and the weights of a mapped model stay where they are.
+//! Elements are in row-major order. Types of up to 8 bits take one byte per element (4-bit elements are unpacked, signed ones
+//! sign-extended); other types take their size; strings are Rust strings. Buffers are shared: a clone copies nothing, and the
+//! weights of a mapped model stay in the mapping.
 
 mod buffer;
 mod owned;
@@ -21,10 +21,10 @@ use onnx_ops::meaning::Number;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Extents, outermost first.
+/// Sizes of the axes, outermost first.
 pub(crate) type Dims = SmallVec<[usize; 4]>;
 
-/// A tensor: element type, extents, elements.
+/// A tensor: element type, shape, elements.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     elem: ElemType,
@@ -38,9 +38,9 @@ enum Data {
     Strings(Arc<(Vec<String>, [Charge; 2])>),
 }
 
-/// A Rust type that is an element.
+/// A Rust type with an ONNX element type.
 pub trait Element: bytemuck::Pod + Default {
-    /// The element type that has this form.
+    /// The element type.
     const ELEM: ElemType;
 }
 
@@ -65,21 +65,21 @@ elements! {
     u64 = UINT64;
 }
 
-/// Bytes that an element takes here; `None` for strings and types that do not exist.
+/// Bytes per element in a tensor; `None` for strings and unknown types.
 pub(crate) fn width(elem: ElemType) -> Option<usize> {
     Some(elem.bits()?.div_ceil(8) as usize)
 }
 
-/// How many elements there are; `None` beyond what can be addressed.
+/// The number of elements; `None` beyond the address space.
 pub(crate) fn count(dims: &[usize]) -> Option<usize> {
-    // An extent of 0 among huge ones is no elements.
+    // A size of 0 makes the tensor empty, even if the other sizes would overflow.
     if dims.contains(&0) {
         return Some(0);
     }
     dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }
 
-/// The distances of neighbours along each axis, in elements.
+/// Row-major strides, in elements.
 pub(crate) fn strides(dims: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; dims.len()];
     for axis in (1..dims.len()).rev() {
@@ -88,7 +88,7 @@ pub(crate) fn strides(dims: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Goes to the next index of a shape in row-major order; false behind the last one.
+/// Advances to the next index of a shape in row-major order; returns false after the last one.
 pub(crate) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
     for (i, &d) in index.iter_mut().zip(dims).rev() {
         *i += 1;
@@ -100,13 +100,13 @@ pub(crate) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
     false
 }
 
-/// How many elements there are, which are going to be made.
+/// The number of elements of a new tensor; fails beyond the address space.
 pub(crate) fn count_of(dims: &[usize]) -> Result<usize, Failure> {
     count(dims).ok_or_else(|| Failure::new(format!("a tensor of shape {dims:?} has too many elements")))
 }
 
 impl Tensor {
-    /// A tensor of zeros (of empty strings).
+    /// A tensor of zeros (empty strings).
     pub fn zeros(elem: ElemType, dims: &[usize]) -> Result<Tensor, Failure> {
         let count = count_of(dims)?;
         let data = match width(elem) {
@@ -117,19 +117,19 @@ impl Tensor {
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 
-    /// A tensor of numbers with any contents, all of which are about to be written, in memory that is used again.
+    /// A tensor with arbitrary contents in recycled memory; the caller must write all elements.
     pub(crate) fn recycled(elem: ElemType, dims: &[usize], from: &Arc<Recycler>) -> Result<Tensor, Failure> {
         let Some(width) = width(elem) else { return Tensor::zeros(elem, dims) };
         let data = Data::Numbers(Buffer::recycled(count_of(dims)?, width, from)?);
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 
-    /// A tensor of these elements, as many as the extents say.
+    /// A tensor of these elements; their number must match the shape.
     pub fn of<T: Element>(dims: &[usize], elements: &[T]) -> Result<Tensor, Failure> {
         Tensor::of_raw(T::ELEM, dims, elements)
     }
 
-    /// A tensor of any type whose elements have the width of `T`.
+    /// A tensor of any type with elements of the width of `T`.
     pub fn of_raw<T: bytemuck::Pod>(
         elem: ElemType,
         dims: &[usize],
@@ -160,7 +160,7 @@ impl Tensor {
         Tensor::of_parts(dims, strings, [charge, heap])
     }
 
-    /// A tensor of strings, each of which is charged as it comes.
+    /// A tensor of strings, charged one by one.
     pub fn from_strings(
         dims: &[usize],
         strings: impl IntoIterator<Item = String>,
@@ -192,17 +192,17 @@ impl Tensor {
         self.elem
     }
 
-    /// The extents, outermost first.
+    /// The sizes of the axes, outermost first.
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
-    /// How many axes it has.
+    /// The number of axes.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         count(&self.dims).unwrap_or(0)
     }
@@ -217,7 +217,7 @@ impl Tensor {
         matches!(self.data, Data::Strings(_))
     }
 
-    /// The same elements under other extents, as many.
+    /// The same elements in another shape with as many elements.
     pub fn reshaped(&self, dims: &[usize]) -> Result<Tensor, Failure> {
         if count(dims) != Some(self.len()) {
             fail!("{} elements do not have the shape {dims:?}", self.len());
@@ -225,7 +225,7 @@ impl Tensor {
         Ok(Tensor { dims: Dims::from_slice(dims), ..self.clone() })
     }
 
-    /// Some elements in a row as a tensor of other extents, which shares its memory; `None` of strings.
+    /// A contiguous range of elements as a tensor that shares the memory; `None` for strings.
     pub(crate) fn part(&self, first: usize, dims: &[usize]) -> Option<Tensor> {
         let Data::Numbers(buffer) = &self.data else { return None };
         let (width, count) = (width(self.elem)?, count(dims)?);
@@ -234,17 +234,17 @@ impl Tensor {
         Some(Tensor { elem: self.elem, dims: Dims::from_slice(dims), data })
     }
 
-    /// Whether its numbers are those that a model stores, and not a copy.
+    /// Whether its numbers are in the memory of the model, not a copy.
     pub(crate) fn is_stored(&self) -> bool {
         matches!(&self.data, Data::Numbers(buffer) if buffer.is_mapped())
     }
 
-    /// Whether its numbers lie in memory that was made here, and nobody else has that.
+    /// Whether this is the only reference to its memory.
     pub(crate) fn is_mine(&self) -> bool {
         matches!(&self.data, Data::Numbers(buffer) if buffer.is_mine())
     }
 
-    /// Whether this is the very same tensor, and not only an equal one.
+    /// Whether both share the same memory, type and shape.
     pub(crate) fn is_identical(&self, other: &Tensor) -> bool {
         let is_same_data = match (&self.data, &other.data) {
             (Data::Numbers(a), Data::Numbers(b)) => std::ptr::eq(a.bytes(), b.bytes()),
@@ -254,7 +254,7 @@ impl Tensor {
         is_same_data && (self.elem, &self.dims) == (other.elem, &other.dims)
     }
 
-    /// The elements, if they are of this type.
+    /// The elements, if they are of type `T`.
     pub fn slice<T: Element>(&self) -> Result<&[T], Failure> {
         if T::ELEM != self.elem {
             let name = |elem: ElemType| elem.name().unwrap_or("?");
@@ -263,7 +263,7 @@ impl Tensor {
         Ok(self.words())
     }
 
-    /// The elements as words of their width: a boolean is a `u8`. Of strings, or with another width, nothing.
+    /// The elements as words of their width, for example `u8` for booleans. Empty for strings and for other widths.
     pub fn words<T: bytemuck::Pod>(&self) -> &[T] {
         match &self.data {
             Data::Numbers(buffer) if width(self.elem) == Some(size_of::<T>()) => buffer.words(),
@@ -271,8 +271,7 @@ impl Tensor {
         }
     }
 
-    /// The elements to be written, see [`words`](Self::words); what others share is
-    /// copied before, which fails where there is not enough memory for it.
+    /// The elements for writing, see [`words`](Self::words). Shared memory is copied first, which fails without enough memory.
     pub(crate) fn words_mut<T: bytemuck::Pod>(&mut self) -> Result<&mut [T], Failure> {
         match &mut self.data {
             Data::Numbers(buffer) if width(self.elem) == Some(size_of::<T>()) => {
@@ -282,7 +281,7 @@ impl Tensor {
         }
     }
 
-    /// The elements as bytes; of strings, nothing.
+    /// The elements as bytes; empty for strings.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Numbers(buffer) => buffer.bytes(),
@@ -290,8 +289,7 @@ impl Tensor {
         }
     }
 
-    /// The elements as bytes to be written; of strings, nothing. What others share is copied before, which fails where there
-    /// is not enough memory for it.
+    /// The elements as bytes for writing; empty for strings. Shared memory is copied first, which fails without enough memory.
     pub fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         match &mut self.data {
             Data::Numbers(buffer) => buffer.bytes_mut(),
@@ -299,7 +297,7 @@ impl Tensor {
         }
     }
 
-    /// The strings, if they are.
+    /// The strings of a string tensor.
     pub fn string_slice(&self) -> Result<&[String], Failure> {
         match &self.data {
             Data::Strings(strings) => Ok(&strings.0),
@@ -309,7 +307,7 @@ impl Tensor {
         }
     }
 
-    /// The elements as integers, if the type is one of integers or booleans.
+    /// The elements as integers, if the type is an integer or boolean type.
     pub fn ints(&self) -> Result<List<i64>, Failure> {
         use ElemType as E;
         fn all<T: bytemuck::Pod + Into<i64>>(tensor: &Tensor) -> Result<List<i64>, Failure> {
@@ -328,7 +326,7 @@ impl Tensor {
         }
     }
 
-    /// The elements as numbers of 64 bits, if the type is one of numbers that these hold exactly, or of integers.
+    /// The elements as 64-bit floats, if the type is an integer type or converts exactly.
     pub fn floats(&self) -> Result<List<f64>, Failure> {
         use ElemType as E;
         fn all<T: bytemuck::Pod + Into<f64>>(tensor: &Tensor) -> Result<List<f64>, Failure> {
@@ -358,13 +356,12 @@ impl Tensor {
         }
     }
 
-    /// A tensor of numbers that are rounded to the element type: to nearest for floats, toward zero for integers, which
-    /// saturate.
+    /// A tensor of numbers converted to the element type: floats are rounded to nearest, integers are truncated and saturate.
     pub fn of_floats(elem: ElemType, dims: &[usize], numbers: &[f64]) -> Result<Tensor, Failure> {
         Tensor::from_floats(elem, dims, numbers.iter().copied())
     }
 
-    /// [`of_floats`](Self::of_floats) of as many numbers as the extents say, which are asked for one by one.
+    /// [`of_floats`](Self::of_floats) for an iterator, which must have as many numbers as the shape.
     pub fn from_floats(
         elem: ElemType,
         dims: &[usize],
@@ -388,7 +385,7 @@ impl Tensor {
         match elem {
             E::FLOAT => all(tensor, numbers, |x| x as f32),
             E::DOUBLE => all(tensor, numbers, |x| x),
-            // `half` looks at the upper half of a double only.
+            // `half` considers only the upper half of a double.
             E::FLOAT16 | E::BFLOAT16 => {
                 all(tensor, numbers, |x| Number::Float(x).to_bits(elem).unwrap_or(0) as u16)
             }
@@ -420,12 +417,12 @@ impl Tensor {
         }
     }
 
-    /// The elements at these positions of the row-major order, under new extents. Positions must be there.
+    /// Gathers elements by their row-major index into a new shape. The indices must exist.
     pub(crate) fn picked(&self, dims: &[usize], positions: &[usize]) -> Result<Tensor, Failure> {
         self.picked_runs(dims, positions.iter().copied(), 1)
     }
 
-    /// Runs of elements, behind one another under new extents: where each of them begins, and how many elements each has.
+    /// Gathers runs of `run` elements into a new shape; `starts` are the indices of their first elements.
     pub(crate) fn picked_runs(
         &self,
         dims: &[usize],
@@ -476,7 +473,7 @@ impl Tensor {
     }
 }
 
-/// Writes as many elements as there are places.
+/// Writes one element per place; fails if there are fewer.
 fn fill<T>(to: &mut [T], dims: &[usize], from: impl Iterator<Item = T>) -> Result<(), Failure> {
     let mut places = to.iter_mut();
     let mut from = from;
@@ -518,7 +515,7 @@ fn is_small_float(elem: ElemType) -> bool {
 }
 
 impl PartialEq for Tensor {
-    /// Whether type, extents and every bit agree.
+    /// Whether type, shape and every bit are equal.
     fn eq(&self, other: &Self) -> bool {
         let strings = |t: &Tensor| t.string_slice().ok().map(<[String]>::to_vec);
         (self.elem, &self.dims) == (other.elem, &other.dims)

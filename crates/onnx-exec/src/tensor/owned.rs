@@ -1,4 +1,4 @@
-//! Tensors over memory that somebody else has made.
+//! Tensors over memory that the caller owns.
 
 use super::buffer::Buffer;
 use super::{Data, Dims, Element, Tensor, count_of, width};
@@ -17,8 +17,8 @@ impl<T: Element, O: AsRef<[T]>> AsRef<[u8]> for AsBytes<T, O> {
 }
 
 impl Tensor {
-    /// A tensor over elements that an owner lends, as many as the extents say: a `Vec`, an `Arc<[f32]>`, a mapped file. They are not
-    /// copied; the tensor keeps the owner until it is dropped. What is not made by a run is not charged to one.
+    /// A tensor over elements that an owner provides: a `Vec`, an `Arc<[f32]>`, a mapped file. They are not copied; the tensor
+    /// keeps the owner until it is dropped. Such memory is not charged to a run.
     ///
     /// ```
     /// use onnx_exec::Tensor;
@@ -32,7 +32,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// There are more elements, or fewer.
+    /// The number of elements differs from the shape.
     pub fn over<T: Element>(
         dims: &[usize],
         owner: impl AsRef<[T]> + Send + 'static,
@@ -41,8 +41,8 @@ impl Tensor {
         Tensor::from_bytes(T::ELEM, dims, Bytes::from_owner(owner))
     }
 
-    /// A tensor of any type but strings over the bytes of its elements, in the order of this processor, each in whole bytes. They
-    /// are copied only if they are not aligned for the type.
+    /// A tensor of any type except strings over bytes in native byte order, with elements in whole bytes. They are copied only if
+    /// they are not aligned for the type.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -58,7 +58,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// There are more bytes, or fewer; elements of the type are no bytes.
+    /// The number of bytes differs from the shape; the elements of the type are not bytes.
     pub fn from_bytes(elem: ElemType, dims: &[usize], bytes: Bytes) -> Result<Tensor, Failure> {
         let Some(width) = width(elem) else {
             fail!("elements of type {} are not bytes", elem.name().unwrap_or("?"))

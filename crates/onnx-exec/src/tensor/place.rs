@@ -1,15 +1,15 @@
-//! Elements of any type, moved from one tensor to places of another.
+//! Gathers and scatters elements of any type.
 
 use super::{Data, Tensor};
 use crate::failure::{Failure, fail};
 use crate::list::Strings;
 
-/// The position of no element.
+/// The index of no element.
 pub(crate) const NOWHERE: usize = usize::MAX;
 
 impl Tensor {
-    /// The elements at these positions of the row-major order, under new extents; at [`NOWHERE`] lies the only element of
-    /// `filler`, which has the same type.
+    /// Gathers elements by their row-major index into a new shape. The index [`NOWHERE`] selects the only element of `filler`,
+    /// which has the same type.
     pub(crate) fn picked_or(
         &self,
         filler: &Tensor,
@@ -59,8 +59,8 @@ impl Tensor {
         }
     }
 
-    /// A copy in which elements lie of another tensor of the same type, each at the first of its positions: pairs of a
-    /// position here and one there. Later pairs win.
+    /// A copy with elements of another tensor of the same type scattered into it, by pairs of an index here and an index there.
+    /// Later pairs win.
     pub(crate) fn with_placed(
         &self,
         other: &Tensor,

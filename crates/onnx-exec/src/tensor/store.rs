@@ -1,4 +1,4 @@
-//! Tensors as models store them, and back.
+//! Conversion of tensors to and from their stored form.
 
 use super::{Buffer, Data, Dims, Tensor, width};
 use crate::budget;
@@ -8,8 +8,7 @@ use bytes::Bytes;
 use onnx_ir::{self as ir, ElemType, Field, Payload};
 
 impl Tensor {
-    /// The tensor that a model stores, whose external data has been put in place. Weights are not copied where they are
-    /// aligned.
+    /// Loads a tensor of a model, after its external data. Aligned weights are not copied.
     pub fn stored(tensor: &ir::Tensor) -> Result<Tensor, Failure> {
         let Some(elem) = tensor.elem.filter(|e| e.name().is_some()) else {
             fail!("a stored tensor has no element type");
@@ -22,7 +21,7 @@ impl Tensor {
         }
         let dims: Option<Dims> = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect();
         let count = tensor.element_count().and_then(|n| usize::try_from(n).ok());
-        // What wraps around as a number of bytes is not in any file.
+        // A size in bytes that overflows cannot be in a file.
         let count = count.filter(|count| count.checked_mul(width(elem).unwrap_or(1)).is_some());
         let (Some(dims), Some(count)) = (dims, count) else {
             fail!("a stored tensor has extents that cannot be")
@@ -43,7 +42,7 @@ impl Tensor {
         let buffer = match field {
             Field::Raw if bits % 8 == 0 => Buffer::stored(bytes, width)?,
             Field::Raw => unpacked(elem, bytes, count)?,
-            // A field of the type's own width is what raw data would be.
+            // The field has the width of the type, so its bytes are those of raw data.
             Field::Float | Field::Double | Field::Int64 => Buffer::stored(bytes, width)?,
             Field::Uint64 if width == 8 => Buffer::stored(bytes, width)?,
             Field::Uint64 => narrowed::<8>(bytes, width)?,
@@ -61,8 +60,8 @@ impl Tensor {
         Ok(Tensor { elem, dims, data: Data::Numbers(buffer) })
     }
 
-    /// The tensor as a model stores it, without a name, in `raw_data` (strings in `string_data`). Numbers are shared; for a
-    /// copy of strings, and of elements of less than a byte, there has to be room in the memory of the run.
+    /// The stored form without a name, in `raw_data` (strings in `string_data`). Numbers are shared; copies of strings and of
+    /// packed elements must fit into the memory of the run.
     pub fn to_stored(&self) -> Result<ir::Tensor, Failure> {
         let dims = self.dims.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
         let mut stored = ir::Tensor { elem: Some(self.elem), dims, ..ir::Tensor::default() };
@@ -95,7 +94,7 @@ fn strings_of(dims: &[usize], strings: &[Bytes]) -> Result<Tensor, Failure> {
     Tensor::of_texts(dims, all)
 }
 
-/// Copies of strings, which lie one behind the other.
+/// Copies of strings in one allocation.
 fn shared(strings: &[String]) -> Result<Vec<Bytes>, Failure> {
     let length = strings.iter().map(String::len).fold(0, usize::saturating_add);
     budget::has_room(length.saturating_add(strings.len().saturating_mul(size_of::<Bytes>())))?;
@@ -119,7 +118,7 @@ fn narrowed<const N: usize>(bytes: &[u8], width: usize) -> Result<Buffer, Failur
     Ok(buffer)
 }
 
-/// Elements of less than a byte, the first in the lowest bits, each into a byte of its own.
+/// Unpacks elements of less than a byte, lowest bits first, into a byte each.
 fn unpacked(elem: ElemType, bytes: &[u8], count: usize) -> Result<Buffer, Failure> {
     let bits = elem.bits().unwrap_or(8) as usize;
     if count.checked_mul(bits).is_none_or(|bits| bytes.len() < bits.div_ceil(8)) {
@@ -138,7 +137,7 @@ fn unpacked(elem: ElemType, bytes: &[u8], count: usize) -> Result<Buffer, Failur
     Ok(buffer)
 }
 
-/// The other way round.
+/// Packs such elements; the inverse of `unpacked`.
 fn packed(bytes: &[u8], bits: u32) -> Bytes {
     let bits = bits as usize;
     let mut packed = vec![0u8; (bytes.len() * bits).div_ceil(8) + 1];

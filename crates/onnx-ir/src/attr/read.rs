@@ -56,7 +56,7 @@ from_attr! {
     f32: FLOAT, AttrValue::Float(x) => *x;
     i64: INT, AttrValue::Int(i) => *i;
     &'a Bytes: STRING, AttrValue::String(s) => s;
-    // Bytes that are not UTF-8 read as U+FFFD. Most strings are UTF-8, and `from_utf8` is quicker to say so.
+    // Bytes that are not UTF-8 read as U+FFFD. Most strings are UTF-8, which `from_utf8` checks faster.
     Cow<'a, str>: STRING, AttrValue::String(s) =>
         std::str::from_utf8(s).map_or_else(|_| String::from_utf8_lossy(s), Cow::Borrowed);
     TensorId: TENSOR, AttrValue::Tensor(t) => *t;
@@ -93,7 +93,7 @@ pub enum AttrError {
         /// The stated type.
         found: Option<AttrType>,
     },
-    /// The value is that of a parameter of the function around the node, which callers give.
+    /// The value is a parameter of the enclosing function, which callers provide.
     Parameter {
         /// The name of the attribute.
         name: String,
@@ -153,7 +153,7 @@ impl<'a> Attrs<'a> {
         Attrs { names, attrs: &node.attrs }
     }
 
-    /// The first attribute of this name, whatever it holds.
+    /// The first attribute with this name, of any type.
     pub fn find(&self, name: &str) -> Option<&'a Attr> {
         self.attrs.iter().find(|attr| attr.name.is_some_and(|n| self.names.is(n, name)))
     }
@@ -161,7 +161,7 @@ impl<'a> Attrs<'a> {
     /// The value of an attribute; `None` if the node does not have it.
     ///
     /// # Errors
-    /// [`AttrError::Type`] if it has another type or no value, [`AttrError::Parameter`] if callers of the function give it.
+    /// [`AttrError::Type`] if it has another type or no value, [`AttrError::Parameter`] if callers of the function provide it.
     pub fn get<T: FromAttr<'a>>(&self, name: &str) -> Result<Option<T>, AttrError> {
         let Some(attr) = self.find(name) else { return Ok(None) };
         if let Some(parameter) = attr.reference {

@@ -1,7 +1,7 @@
-//! Builds graphs of values, for programs that make models.
+//! Builds graphs by values, for programs that construct models.
 //!
-//! Values are what the calls return, so a program needs no table of names. Names of results are made up and differ from all others
-//! in the end, whatever names the program gives later, also inside of nested graphs.
+//! Calls return values, so a program needs no table of names. Generated names are unique in the end, whatever names the program
+//! introduces later, also in nested graphs.
 
 use super::{BodyBuilder, NewNode, NodeHost, NodeSpec};
 use crate::body::{Body, Graph, NodeId, Port, Value, ValueDef, ValueId};
@@ -40,7 +40,7 @@ pub struct GraphBuilder<'m> {
     made: Vec<ValueId>,
 }
 
-/// What becomes of the body.
+/// The destination of the body.
 enum Target<'m> {
     Main(&'m mut Option<BodyId>),
     Function {
@@ -127,10 +127,10 @@ impl<'m> GraphBuilder<'m> {
         NewNode::begin(self, op)
     }
 
-    /// Adds an output to the graph: a value, under a name that callers know.
+    /// Adds an output to the graph: a value, under a given name.
     ///
-    /// A value that has a name already, because the program gave it one, or it is an output or comes from an enclosing graph, is passed on
-    /// under the new name by an `Identity`.
+    /// If the value has a name already, because the program named it, or because it is an output or comes from an enclosing
+    /// graph, an `Identity` provides it under the new name.
     pub fn output(&mut self, name: &str, value: ValueId, ty: impl Into<Option<TypeId>>) -> ValueId {
         let name = self.b.name(name);
         let Value { name: old, def } = self.b.body.values[value];
@@ -190,7 +190,7 @@ impl<'m> GraphBuilder<'m> {
         body
     }
 
-    /// Gives made-up names that the program has used since to others, and declarations the names of their values.
+    /// Renames generated names that the program has used since, and updates declarations.
     fn name_apart(&mut self) {
         let Body { graphs, values, tensors, .. } = &mut self.b.body;
         let made: HashSet<ValueId, RandomState> = self.made.iter().copied().collect();
@@ -330,7 +330,7 @@ mod tests {
         let x = b.input("x", ty);
         let first = b.op("Relu", [x]);
         let second = b.op("Relu", [first]);
-        // The program's own `relu` comes later, and in a nested graph.
+        // The program's own `relu` is introduced later, in a nested graph.
         let c = b.initializer("relu_1", Tensor::scalar(true));
         let third = b
             .node("If")

@@ -5,7 +5,7 @@ use crate::body::{Body, NodeId, ValueId};
 use crate::names::Names;
 use crate::tensor::Tensor;
 
-/// What nodes are made in.
+/// The builder that nodes are added to.
 pub trait NodeHost {
     /// Makes a node without inputs and outputs at the place where nodes are made.
     fn begin(&mut self, op: &str) -> NodeId;
@@ -106,13 +106,13 @@ impl<'h, H: NodeHost> NewNode<'h, H> {
         value
     }
 
-    /// Ends the node with so many results, which have fresh names.
+    /// Ends the node with `N` results, which get fresh names.
     pub fn values<const N: usize>(mut self) -> [ValueId; N] {
         let stem = self.stem();
         [(); N].map(|()| self.host.output(self.id, None, &stem))
     }
 
-    /// Ends the node with a number of results that is known at run time only. They have fresh names.
+    /// Ends the node with `count` results, which get fresh names.
     pub fn value_list(mut self, count: usize) -> Vec<ValueId> {
         let stem = self.stem();
         (0..count).map(|_| self.host.output(self.id, None, &stem)).collect()
@@ -128,7 +128,7 @@ impl<'h, H: NodeHost> NewNode<'h, H> {
         self.id
     }
 
-    /// What fresh names of results begin with: the operator in lower case.
+    /// The prefix of fresh names: the operator in lower case.
     fn stem(&mut self) -> String {
         let (names, body) = self.host.parts();
         body.nodes[self.id].op.map_or_else(String::new, |op| names[op].to_ascii_lowercase())

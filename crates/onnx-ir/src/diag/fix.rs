@@ -1,7 +1,7 @@
-//! What mends a finding: edits of a text, or changes of a model that whoever owns its text turns into edits.
+//! Fixes: edits of a text, or changes of a model that the owner of the text converts to edits.
 //!
-//! The parser knows the text and makes edits. The verifier and inference know entities only, so they say what is to
-//! change, and `onnx_text::SourceMap::edits` finds the places:
+//! The parser knows the text and creates edits. The verifier and inference know only entities, so they create changes, and
+//! `onnx_text::SourceMap::edits` finds the places:
 //!
 //! ```text
 //! y = Rleu(x)              Rename(NodeOp(y), "Relu")
@@ -14,23 +14,23 @@ use crate::body::{GraphId, NodeId};
 use crate::model::{BodyId, FunctionId};
 use crate::types::ElemType;
 
-/// A change of the source that mends a finding.
+/// A fix of a finding.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fix {
-    /// What it does, as an imperative.
+    /// An imperative description.
     pub title: String,
     /// Replacements, in order, that do not overlap.
     pub edits: Vec<Edit>,
-    /// What changes in the model. Who owns the text makes edits of it; for a model without a text it stays as it is.
+    /// The changes of the model, which the owner of the text converts to edits.
     pub changes: Vec<Change>,
-    /// Whether the fix is certain to keep what the author meant.
+    /// Whether the fix certainly keeps the intended meaning.
     pub safe: bool,
 }
 
 /// Replaces a span of the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edit {
-    /// What is replaced; empty to insert.
+    /// The replaced span; empty for an insertion.
     pub span: Span,
     /// The new text.
     pub text: String,
@@ -41,7 +41,7 @@ pub struct Edit {
 pub enum Change {
     /// Puts another name in the place of the one that an operator, an operand or an attribute has there.
     Rename(Entity, String),
-    /// Takes a node, a function, or an entry of a list out.
+    /// Removes a node, a function, or an entry of a list.
     Remove(Entity),
     /// Lets a node read an operand through a `Cast` to this element type, in a node of its own.
     Cast(Entity, ElemType),

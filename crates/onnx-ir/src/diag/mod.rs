@@ -1,4 +1,4 @@
-//! Diagnostics as data: what is wrong, where, why, and what to do. Rendering belongs to whoever owns the text.
+//! Diagnostics as data: message, places, explanation and fixes. Rendering belongs to the owner of the text.
 
 mod codes;
 mod fix;
@@ -8,12 +8,12 @@ pub use codes::{ALL, Code, Level, code, find};
 pub use fix::{Change, Edit, Fix};
 pub use place::{Entity, Place, Span};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Severity {
     /// The model or text is wrong.
     Error,
-    /// Legal, and probably not meant.
+    /// Legal, but probably unintended.
     Warning,
 }
 
@@ -27,12 +27,12 @@ impl Severity {
     }
 }
 
-/// A place with what it contributes.
+/// A place and its label.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Label {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What this place contributes, lower case, no full stop.
+    /// The role of this place, lower case, no full stop.
     pub text: String,
 }
 
@@ -41,9 +41,9 @@ pub struct Label {
 pub struct Diagnostic {
     /// Its row in the code table.
     pub code: &'static Code,
-    /// How bad: as the code says, unless warnings are denied.
+    /// The severity: that of the code, unless warnings are denied.
     pub severity: Severity,
-    /// What is wrong, lower case, no full stop.
+    /// The message, lower case, no full stop.
     pub message: String,
     /// The smallest place that is wrong, with its label.
     pub primary: Label,
@@ -51,12 +51,12 @@ pub struct Diagnostic {
     pub related: Vec<Label>,
     /// One imperative, only if likely right.
     pub help: Option<String>,
-    /// What mends it.
+    /// Possible fixes.
     pub fixes: Vec<Fix>,
 }
 
-/// The code and the message, `error[E0203]: use of undefined value `x``, with the help if there is one; places are for who has the
-/// text, or the model.
+/// Displays as code and message, `error[E0203]: use of undefined value `x``, with the help if there is one; places need the text
+/// or the model.
 ///
 /// ```
 /// use onnx_ir::diag::{Diagnostic, Place, code};
@@ -93,7 +93,7 @@ impl Diagnostic {
         }
     }
 
-    /// Says what the primary place contributes.
+    /// Sets the label of the primary place.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();
@@ -107,14 +107,14 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do.
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// Says what to do, if something likely is known.
+    /// Sets the help, if there is one.
     #[must_use]
     pub fn maybe_help(mut self, text: Option<String>) -> Self {
         self.help = text.or(self.help);
@@ -148,7 +148,7 @@ impl Diagnostic {
     }
 }
 
-/// The candidate most like `word`, if any is near enough to be what was meant.
+/// The candidate most similar to `word`, if any is similar enough.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count().max(3) / 3).min(3);
     candidates
@@ -163,8 +163,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, c)| c)
 }
 
-/// How many candidates may still be compared: suggestions in a model of many mistakes must not take quadratic time, so
-/// that later mistakes get none.
+/// A budget of comparisons: suggestions in a model with many mistakes must not take quadratic time, so later mistakes get none.
 #[derive(Clone, Debug)]
 pub struct Suggestions {
     rest: usize,
@@ -177,7 +176,7 @@ impl Default for Suggestions {
 }
 
 impl Suggestions {
-    /// [`did_you_mean`], as long as there is time to look at the candidates, of which there are at most `len`.
+    /// [`did_you_mean`], if the budget allows for comparing `len` candidates.
     pub fn near<'a>(
         &mut self,
         word: &str,
@@ -187,7 +186,7 @@ impl Suggestions {
         self.affords(len).then(|| did_you_mean(word, candidates)).flatten()
     }
 
-    /// Whether there is time to look at this many things.
+    /// Whether the budget allows for this many comparisons.
     pub fn affords(&mut self, len: usize) -> bool {
         let rest = self.rest.checked_sub(len);
         self.rest = rest.unwrap_or(self.rest);

@@ -1,4 +1,4 @@
-//! Where a finding is: a span of a source, or an entity of a model that someone can find in a text.
+//! Places of findings: a span of a source, or an entity of a model.
 
 use crate::body::{GraphId, NodeId};
 use crate::model::{BodyId, FunctionId};
@@ -50,10 +50,10 @@ impl std::fmt::Debug for Span {
     }
 }
 
-/// Where a finding is.
+/// The place of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Place {
-    /// Bytes of the source (text, or the file itself where it could not be decoded).
+    /// Bytes of the source (text, or a file that could not be decoded).
     Source(Span),
     /// An entity of the model, to be found in the text that it came from or is printed as.
     Entity(Entity),
@@ -107,17 +107,46 @@ pub enum Entity {
     OpsetVersion,
     /// An operator of an operator set.
     Operator(u32),
-    /// An input of the signature of an operator, of which the first number is.
+    /// An input in the signature of the operator with the first index.
     OperatorInput(u32, u32),
     OperatorOutput(u32, u32),
     OperatorAttribute(u32, u32),
     OperatorVariable(u32, u32),
     Configuration(u32),
-    /// A value in a file of its own, which is no model: 0 is the whole, those in it follow in document order.
+    /// A part of a value in a separate file: 0 is the whole, its parts follow in document order.
     Data(u32),
 }
 
 impl Entity {
+    /// The kind of the entity in a few words, without an article: `node`, `input`, `opset import`.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Entity::Header => "model",
+            Entity::IrVersion => "IR version",
+            Entity::ModelVersion => "model version",
+            Entity::OpsetImport(..) | Entity::FunctionOpsetImport(..) => "opset import",
+            Entity::ModelMetadata(..) => "metadata entry",
+            Entity::Function(..) => "function",
+            Entity::FunctionAttribute(..) | Entity::Attr(..) | Entity::OperatorAttribute(..) => "attribute",
+            Entity::FunctionAttributeDefault(..) => "default",
+            Entity::Graph(..) => "graph",
+            Entity::Input(..) | Entity::NodeInput(..) | Entity::OperatorInput(..) => "input",
+            Entity::Output(..) | Entity::NodeOutput(..) | Entity::OperatorOutput(..) => "output",
+            Entity::ValueInfo(..) => "`value_info` entry",
+            Entity::Initializer(..) => "initializer",
+            Entity::SparseInitializer(..) => "sparse initializer",
+            Entity::QuantizationAnnotation(..) => "quantization annotation",
+            Entity::Node(..) => "node",
+            Entity::NodeOp(..) | Entity::Operator(..) => "operator",
+            Entity::AttrReference(..) => "reference",
+            Entity::Training(..) => "training entry",
+            Entity::OpsetVersion => "opset version",
+            Entity::OperatorVariable(..) => "type variable",
+            Entity::Configuration(..) => "device configuration",
+            Entity::Data(..) => "value",
+        }
+    }
+
     /// The node that it is, or is a part of.
     pub fn node(self) -> Option<(BodyId, NodeId)> {
         match self {

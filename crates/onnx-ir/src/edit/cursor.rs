@@ -12,11 +12,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// A place among the nodes of one graph, where nodes can be inserted and removed in constant time.
+/// A position among the nodes of one graph, where nodes can be inserted and removed in constant time.
 ///
-/// The cursor stands at a node, or at neither end. Meanwhile, the list of its graph ([`Body::graphs`]) has the nodes that it had when
-/// the cursor came: what was inserted and removed since is listed as soon as the cursor moves to another graph or is dropped, and
-/// [`nodes`](Self::nodes) has it before.
+/// The cursor is at a node, or before the first or after the last one. Until it moves to another graph or is dropped, the list of
+/// its graph ([`Body::graphs`]) is unchanged: insertions and removals are applied then, and [`nodes`](Self::nodes) includes them
+/// before.
 pub struct Cursor<'m> {
     pub(super) model: &'m mut Model,
     pub(super) body: BodyId,
@@ -26,7 +26,7 @@ pub struct Cursor<'m> {
     pub(super) current: Option<NodeId>,
     /// Nodes inserted after the current one.
     inserted: Vec<NodeId>,
-    /// How many of the nodes that the graph lists are not behind the current one.
+    /// The number of listed nodes up to the current one.
     passed: usize,
     /// Whether nodes were inserted or removed in this graph.
     pub(super) is_changed: bool,
@@ -124,17 +124,17 @@ impl<'m> Cursor<'m> {
         while self.next_node().is_some() {}
     }
 
-    /// The node that the cursor stands at.
+    /// The current node.
     pub fn node(&self) -> Option<NodeId> {
         self.current
     }
 
-    /// The node that the cursor stands at, with its model.
+    /// The current node, with its model.
     pub fn node_ref(&self) -> Option<NodeRef<'_>> {
         self.current.map(|node| self.model.node(self.body, node))
     }
 
-    /// The nodes of the graph as they will be listed, with what was inserted and without what was removed.
+    /// The nodes of the graph with insertions and removals applied.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         let listed = &self.body().graphs[self.graph].nodes;
         let rest = listed.get(self.passed..).unwrap_or_default();
@@ -186,8 +186,7 @@ impl<'m> Cursor<'m> {
         self.origin = origin;
     }
 
-    /// Inserts a node before the current one. Each name of `outputs` becomes a new value; the empty name is an output
-    /// that nobody wants.
+    /// Inserts a node before the current one. Each name of `outputs` becomes a new value; the empty name is an omitted output.
     pub fn insert(
         &mut self,
         spec: NodeSpec,
@@ -236,7 +235,7 @@ impl<'m> Cursor<'m> {
         node
     }
 
-    /// An output of a node, if somebody wants it.
+    /// An output of a node, unless it is omitted.
     pub fn result(&self, node: NodeId, i: usize) -> Option<ValueId> {
         self.body().nodes[node].outputs.get(i).copied().flatten()
     }
@@ -260,7 +259,7 @@ impl<'m> Cursor<'m> {
         self.is_changed = true;
         let (graph, body) = (self.graph, &mut self.model.bodies[self.body]);
         for value in body.nodes[node].outputs.iter().flatten() {
-            // A replacement may have taken the value over.
+            // A replacement may define the value now.
             if matches!(body.values[*value].def, ValueDef::Output(by, _) if by == node) {
                 body.values[*value].def = ValueDef::Unbound(graph);
                 self.has_removed = true;
@@ -279,7 +278,7 @@ impl<'m> Cursor<'m> {
         value
     }
 
-    /// Stands before the first node of the graph.
+    /// Moves before the first node of the graph.
     fn arrive(&mut self) {
         self.passed = 0;
         self.arrival = (self.body().nodes.next_id(), self.body().graphs.next_id());

@@ -201,7 +201,7 @@ fn uses_include_nested_graphs_and_outputs() {
     assert!(!uses.is_unused(value(&model, body, "p")));
 }
 
-/// Removes the node `y = Identity t`; what is left, and whether every use could be replaced.
+/// Removes the node `y = Identity t`; returns the rest, and whether every use could be replaced.
 fn without_identity(lines: &[&str]) -> (Vec<String>, bool, Vec<String>) {
     let (mut model, body) = graph(lines);
     let uses = Uses::of(&model.bodies[body]);

@@ -1,4 +1,4 @@
-//! Who reads each value, and what declares it, as of one moment.
+//! Readers and declarations of each value, computed at one time.
 
 use crate::body::{Body, GraphId, NodeId, QuantizationAnnotation, ValueId};
 use crate::entity::{EntityId, SecondaryMap};
@@ -85,12 +85,12 @@ impl Uses {
         }
     }
 
-    /// Who reads a value.
+    /// The readers of a value.
     pub fn of_value(&self, value: ValueId) -> &[Use] {
         self.reads.get(value)
     }
 
-    /// What declares a value.
+    /// The declarations of a value.
     pub fn declarations(&self, value: ValueId) -> &[Declaration] {
         self.declarations.get(value)
     }

@@ -1,4 +1,4 @@
-//! What becomes of values: other values in their place, other names, other nodes that compute them.
+//! Edits of values: replacement, renaming, and replacing their nodes.
 
 use super::cursor::Cursor;
 use super::{Declaration, Use, Uses};
@@ -8,18 +8,17 @@ use crate::model::TrainingInfo;
 use crate::names::Name;
 
 impl Cursor<'_> {
-    /// Puts the nodes that compute `results` in place of the current node, and removes that.
+    /// Replaces the current node by the nodes that compute `results`.
     ///
-    /// The results are those of the node in order; `None` stands for one that is not computed any more. The values keep their names
-    /// and ids, so that whatever reads them, in nested graphs and at outputs too, reads what the new nodes compute.
+    /// There is one result per output of the node, in order; `None` for outputs that are dropped. The values keep their names and
+    /// ids, so all readers, including nested graphs and graph outputs, read the results of the new nodes.
     ///
     /// ```text
     /// before:  y = Gelu(x)
     /// after:   erf = Erf(x)  sum = Add(erf, one)  y = Mul(x, sum)          replace([product of x and sum])
     /// ```
     ///
-    /// A result that no node made at this place computes, such as an operand of the node that is replaced, is passed on by an
-    /// `Identity`.
+    /// A result that none of the new nodes computes, such as an operand of the replaced node, is passed on by an `Identity`.
     pub fn replace(&mut self, results: impl IntoIterator<Item = impl Into<Option<ValueId>>>) {
         let Some(node) = self.current else { return };
         let outputs = self.body().nodes[node].outputs.clone();
@@ -76,13 +75,13 @@ impl Cursor<'_> {
         self.moved.entry(old).or_default().extend(moved);
     }
 
-    /// Lets everything that read `old` when `uses` were computed read `new`, and what this cursor has let read `old` since;
-    /// whether nothing reads `old` any more. So values may be replaced in any order, a reader before what it reads.
+    /// Redirects all readers of `old` in `uses`, and those added by this cursor since, to `new`; returns whether `old` is unused
+    /// now. Values may be replaced in any order.
     ///
-    /// A graph output keeps its name, which callers know: `new` takes the name over, and `old` gets a fresh one. That
-    /// needs a `new` that a node of that graph computes and that is no graph output itself; otherwise the output stays as it is, and
-    /// the answer is `false`. So it is where a quantization annotation names `old`, and where devices share it as an operand
-    /// of a node: what is said of `old` need not hold for `new`.
+    /// A graph output keeps its name, which callers use: `new` takes over the name, and `old` gets a fresh one. This needs a
+    /// `new` that a node of that graph computes and that is not a graph output itself; otherwise the output is not changed, and
+    /// the result is `false`. The same applies if a quantization annotation names `old`, or if a sharding of a node names it as
+    /// an operand: these need not apply to `new`.
     pub fn replace_uses(&mut self, uses: &Uses, old: ValueId, new: ValueId) -> bool {
         let old_name = self.body().values[old].name;
         let mut all = !uses.is_annotated(old_name);
@@ -147,8 +146,8 @@ impl Cursor<'_> {
         uses.of_value(value).iter().chain(since).any(|u| matches!(u, Use::Output(..)))
     }
 
-    /// Gives a value another name, with all that names it: declarations, its tensor, quantization annotations,
-    /// shardings and training bindings. `uses` may be older than the value.
+    /// Renames a value with all references by name: declarations, its tensor, quantization annotations, shardings and training
+    /// bindings. `uses` may be older than the value.
     pub fn rename(&mut self, uses: &Uses, value: ValueId, name: Name) {
         let old = std::mem::replace(&mut self.body_mut().values[value].name, name);
         let body = &mut self.model.bodies[self.body];

@@ -18,7 +18,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Of two functions that share an identity, the first counts.
+    /// Of functions with the same identity, the first counts.
     pub(crate) fn of(model: &Model) -> Self {
         let mut functions = Functions { by_key: HashMap::default(), ai_onnx: model.names.find("ai.onnx") };
         for (f, function) in model.functions.iter() {
@@ -67,7 +67,7 @@ pub(crate) fn function_text(names: &Names, function: &Function) -> String {
     text
 }
 
-/// Whether version 1 of the default domain is meant without an import, as before version 3 of the format.
+/// Whether a missing import means version 1 of the default domain, as before IR version 3.
 pub(crate) fn implies_opset(model: &Model) -> bool {
     model.header.ir_version.is_some_and(|v| v < IR_WITH_IMPORTS)
 }
@@ -83,7 +83,7 @@ pub(crate) struct Imports {
 }
 
 impl Imports {
-    /// Of two imports of a domain, the first counts.
+    /// Of several imports of a domain, the first counts.
     pub(crate) fn of(names: &Names, imports: &[OpsetImport]) -> Self {
         let mut this = Imports { versions: HashMap::default(), ai_onnx: names.find("ai.onnx") };
         for import in imports {
@@ -93,7 +93,7 @@ impl Imports {
         this
     }
 
-    /// Those in force in the body of a function, or in the other bodies.
+    /// The imports of a function's body, or of the other bodies.
     pub(crate) fn within(model: &Model, function: Option<FunctionId>) -> Self {
         let imports = function.map_or(&model.header.opset_imports, |f| &model.functions[f].opset_imports);
         let mut this = Self::of(&model.names, imports);

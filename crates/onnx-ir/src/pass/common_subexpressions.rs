@@ -1,15 +1,15 @@
-//! Computes the same thing once.
+//! Common subexpression elimination.
 //!
 //! ```text
 //! before:  g (float[N] x) => (float[N] y) { a = Abs(x)  b = Abs(x)  c = Neg(a)  d = Neg(b)  y = Mul(c, d) }
 //! after:   g (float[N] x) => (float[N] y) { a = Abs(x)              c = Neg(a)              y = Mul(c, c) }
 //! ```
 //!
-//! Two nodes compute the same if they have the same operator, inputs and attributes, tensors compared by what they hold
-//! and nested graphs up to the names in them. A node serves the nodes that follow it in its graph and in graphs nested
-//! there, once the nodes are in order; where they are listed does not matter. A graph output keeps its name; where two outputs are the same value, both nodes stay. Random operators stay
-//! apart, and so do nodes that hold them or call functions with them, nodes with device configurations, and values that
-//! a quantization annotation or a training names.
+//! Two nodes are equal if they have the same operator, inputs and attributes, with tensors compared by content and nested graphs
+//! up to names. A node replaces later nodes of its graph and of graphs nested there, in topological order; the order of the list
+//! does not matter. A graph output keeps its name; if two outputs are the same value, both nodes are kept. Excluded are random
+//! operators, nodes that contain or call them, nodes with device configurations, and values that a quantization annotation or
+//! training information names.
 
 mod constants;
 mod same;
@@ -31,7 +31,7 @@ use same::Comparer;
 type Set<T> = HashSet<T, RandomState>;
 type Map<K, V> = HashMap<K, V, RandomState>;
 
-/// What becomes of initializers that hold the same.
+/// Whether equal initializers are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Initializers {
     /// They become one.
@@ -40,7 +40,7 @@ pub enum Initializers {
     Keep,
 }
 
-/// Merges nodes that compute the same, and initializers that hold the same.
+/// Merges equal nodes and equal initializers.
 pub fn common_subexpressions(
     model: &mut Model,
     operators: &dyn Operators,
@@ -75,7 +75,7 @@ pub fn common_subexpressions(
     })
 }
 
-/// Whether functions hold random operators, directly or in functions that they call.
+/// The functions that contain random operators, directly or through calls.
 fn random_functions(
     model: &Model,
     functions: &Functions,
@@ -107,25 +107,25 @@ fn random_functions(
     random
 }
 
-/// Merges what is the same in one body.
+/// Merges within one body.
 struct Merger<'m> {
     cursor: Cursor<'m>,
     uses: Uses,
     comparer: Comparer,
-    /// What is to be done, in order.
+    /// The events of the walk, in order.
     steps: Vec<WalkEvent>,
     /// The graphs in order, each with the one around it.
     around: Vec<(GraphId, Option<GraphId>)>,
-    /// Nodes that are no candidates.
+    /// Nodes that are excluded.
     apart: SecondaryMap<NodeId, bool>,
-    /// Names of values that trainings assign, which stay what they are.
+    /// Names of values that training assigns, which are excluded.
     trained: &'m Set<Name>,
     /// Values that are another one now.
     became: Map<ValueId, ValueId>,
     removed: Set<NodeId>,
 }
 
-/// What was done.
+/// The merged entities.
 struct Done {
     uses: Uses,
     became: Map<ValueId, ValueId>,
@@ -237,7 +237,7 @@ impl<'m> Merger<'m> {
         }
     }
 
-    /// Whether nothing reads `old` any more.
+    /// Redirects readers; returns whether `old` is unused now.
     fn replace(&mut self, old: ValueId, new: ValueId) -> bool {
         let is_gone = self.cursor.replace_uses(&self.uses, old, new);
         if is_gone {
@@ -272,7 +272,7 @@ fn steps(body: &Body) -> (Vec<WalkEvent>, Vec<(GraphId, Option<GraphId>)>) {
     (steps, around)
 }
 
-/// The nodes that are random or hold random ones, and those with device configurations.
+/// The nodes that are random or contain random ones, and those with device configurations.
 fn apart(
     model: &Model,
     body: &Body,
@@ -280,7 +280,7 @@ fn apart(
 ) -> SecondaryMap<NodeId, bool> {
     let mut apart = SecondaryMap::with_len(false, body.nodes.len());
     let mut of_graph: SecondaryMap<GraphId, bool> = SecondaryMap::with_len(false, body.graphs.len());
-    // An enclosing graph comes before those in it.
+    // Enclosing graphs come before nested ones.
     let graphs: Vec<GraphId> = body.walk().graphs().collect();
     for graph in graphs.into_iter().rev() {
         for &node in &body.graphs[graph].nodes {
@@ -293,14 +293,14 @@ fn apart(
     apart
 }
 
-/// Whether `first` can give whatever `node` gives. In the same graph it may take over what nobody asked it for.
+/// Whether `first` can provide all outputs of `node`. In the same graph it can take over omitted ones.
 fn has_outputs_of(body: &Body, node: NodeId, first: NodeId, is_same_graph: bool) -> bool {
     let (node, first) = (&body.nodes[node].outputs, &body.nodes[first].outputs);
     node.len() == first.len()
         && (is_same_graph || node.iter().zip(first).all(|(n, f)| n.is_none() || f.is_some()))
 }
 
-/// Takes away what was merged, and what declared it.
+/// Removes merged items and their declarations.
 fn clean(body: &mut Body, done: &Done) {
     let Done { uses, became, removed } = done;
     let mut declared: Set<ValueId> = Set::default();
@@ -334,7 +334,7 @@ fn clean(body: &mut Body, done: &Done) {
         graph.value_info.retain_mut(|port| {
             let Some(old) = port.value else { return true };
             let Some(&new) = became.get(&old) else { return !is_new_output(old) };
-            // What was declared of the one holds for the other.
+            // The declaration of one applies to the other.
             let is_wanted = is_here(new)
                 && !outputs.contains(&new)
                 && uses.declarations(new).is_empty()

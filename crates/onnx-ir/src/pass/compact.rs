@@ -1,4 +1,4 @@
-//! Takes away what passes left behind.
+//! Removes the garbage of passes.
 
 use crate::body::{Body, GraphId};
 use crate::entity::{EntityId, PrimaryMap};
@@ -7,8 +7,8 @@ use crate::pass::transplant::{Source, Style, Target, Transplant};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// Builds the arenas of all bodies anew, without what no graph holds any more and with ids in the order of the text, as
-/// readers give them. Ids of before are gone; strings and types stay.
+/// Rebuilds the arenas of all bodies without unreachable entities and with ids in document order, as readers assign them.
+/// Existing ids become invalid; strings and types are kept.
 ///
 /// ```text
 /// before:  n0 t = Neg(x)    n1 y = Relu(u)    n2 u = Abs(x)     of which the graph lists n2 n1

@@ -1,4 +1,4 @@
-//! Removes what nothing reads.
+//! Dead code elimination.
 //!
 //! ```text
 //! before:  <ir_version: 10, opset_import: ["": 21, "l": 1]>
@@ -8,10 +8,10 @@
 //!          g (float[N] x) => (float[N] y) { t = Abs(x)  y = Relu(t) }
 //! ```
 //!
-//! A value is used if a node that is used reads it, in whatever graph, if it is an output of a graph, if a training
-//! reads or assigns it, or if a quantization annotation of a value that stays names it. Inputs of graphs and functions
-//! stay, with their defaults, because callers know them; so do nodes without any output. An operator in ONNX has no
-//! effect but its results, so that a node without used results is of no use.
+//! A value is used if a used node of any graph reads it, if it is an output of a graph, if training reads or assigns it, or if a
+//! quantization annotation of a used value names it. Inputs of graphs and functions are kept with their defaults, because they
+//! are the interface; so are nodes without any output. An ONNX operator has no side effects, so a node without used results is
+//! dead.
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::{Operators, Report, watched};
@@ -25,8 +25,8 @@ use hashbrown::{HashMap, HashSet};
 type Set<T> = HashSet<T, RandomState>;
 type Map<K, V> = HashMap<K, V, RandomState>;
 
-/// Removes nodes, initializers and declarations that nothing uses, then functions that nothing calls and imports of
-/// domains that no node has. An output that nobody reads is left out where the operator allows it.
+/// Removes unused nodes, initializers and declarations, then functions without calls and imports of domains without nodes. An
+/// unused output is omitted if the operator allows it.
 pub fn dead_code(model: &mut Model, operators: &dyn Operators) -> Report {
     watched("dead-code", model, |model| {
         let mut counts = Counts::default();
@@ -34,7 +34,7 @@ pub fn dead_code(model: &mut Model, operators: &dyn Operators) -> Report {
         let (mut trained, none) = (assigned_names(model), Set::default());
         let mut all = bodies(model);
         if model.main.is_some() {
-            all.rotate_left(1); // last, when it is known what trainings read of it
+            all.rotate_left(1); // last, after the uses by training are known
         }
         for (id, function) in all {
             let imports = Imports::within(model, function);
@@ -98,14 +98,14 @@ fn undefined_names(body: &Body) -> Set<Name> {
     values.filter(|v| matches!(v.def, ValueDef::Unbound(_))).map(|v| v.name).collect()
 }
 
-/// What is used in a body.
+/// The used entities of a body.
 struct Used {
     values: SecondaryMap<ValueId, bool>,
     nodes: SecondaryMap<NodeId, bool>,
     graphs: SecondaryMap<GraphId, bool>,
 }
 
-/// Something that is used, and has not been looked at.
+/// A used entity whose dependencies are not yet marked.
 enum Item {
     Value(ValueId),
     Node(NodeId),
@@ -115,7 +115,7 @@ enum Item {
 struct Marker<'b> {
     body: &'b Body,
     used: Used,
-    /// What quantization annotations of a value name.
+    /// The values that quantization annotations of a value name.
     annotations: Map<ValueId, Vec<ValueId>>,
     open: Vec<Item>,
 }
@@ -214,7 +214,7 @@ impl Marker<'_> {
     }
 }
 
-/// The body without what is not used.
+/// The body without unused entities.
 fn cleaned(
     mut body: Body,
     used: &Used,
@@ -248,7 +248,7 @@ fn cleaned(
         });
         counts.nodes += before - graph.nodes.len();
 
-        // The default of an input is no definition.
+        // The default of an input is not a definition.
         let stays = |value: ValueId| used.values[value] || matches!(values[value].def, ValueDef::Input(_));
         let before = graph.initializers.len() + graph.sparse_initializers.len();
         let dense = graph.initializers.iter().map(|i| i.value);
@@ -299,7 +299,7 @@ fn uncalled(model: &mut Model, functions: &Functions) -> usize {
     retain_functions(model, |f| called[f])
 }
 
-/// Removes the other functions and says how many there were. Ids of functions change.
+/// Removes the other functions and returns their number. Ids of functions change.
 pub(super) fn retain_functions(model: &mut Model, stays: impl Fn(FunctionId) -> bool) -> usize {
     let before = model.functions.len();
     let mut kept = PrimaryMap::new();
@@ -315,7 +315,7 @@ pub(super) fn retain_functions(model: &mut Model, stays: impl Fn(FunctionId) -> 
     before - model.functions.len()
 }
 
-/// Removes imports of domains that no node has and that make no operator known. The default domain stays.
+/// Removes imports of domains that no node uses and that define no operator of another domain. The default domain is kept.
 fn unused_imports(model: &mut Model, operators: &dyn Operators) -> usize {
     let mut all: Set<Name> = Set::default();
     let mut removed = 0;

@@ -16,20 +16,20 @@ use crate::names::{Name, Names};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
-/// From this version of the format on, inputs of nested graphs have no defaults, and what they store is no input (IR.md, Graphs).
+/// Since this IR version, inputs of nested graphs have no defaults, and their initializers are not inputs (IR.md, Graphs).
 pub(crate) const IR_WITHOUT_DEFAULTS: i64 = 4;
 
 /// From this version of the format on, there are functions.
 pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
 
-/// Raises the version of the format that a model states to the one that is needed, and says whether it was lower.
+/// Raises the stated IR version to the needed one; returns whether it was lower.
 ///
-/// Up to version 3, what a nested graph stores is an input of it as well, behind those that its node passes. Such an input
-/// becomes a constant only; where the node passes a value, the stored one, which nothing ever read, is removed.
-/// Operators of other domains may pass what they like; their graphs stay as they are. Before version 3, version 1 of every
-/// domain was meant without an import. A model that has functions before version 8, one of them without a domain, stays before it:
-/// from there on they need one, and a function of another name is not what its calls mean.
-pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
+/// Up to version 3, an initializer of a nested graph is also an input of it, after those that its node passes. Such an input
+/// becomes a plain constant; if the node passes a value, the initializer, which was never read, is removed. Operators of other
+/// domains may pass any values; their graphs are not changed. Before version 3, a missing import means version 1 of a domain. A
+/// model with functions before version 8, one of them without a domain, is not raised beyond: since then functions need a domain,
+/// and calls refer to it.
+pub fn upgrade_ir_version(model: &mut Model, needed: i64) -> bool {
     let has_no_domain = model.functions.values().any(|f| f.domain.is_none_or(Name::is_empty));
     let needed = if has_no_domain { needed.min(IR_WITH_FUNCTIONS - 1) } else { needed };
     let Some(version) = model.header.ir_version.filter(|&v| v < needed) else { return false };
@@ -63,7 +63,7 @@ fn import_what_is_meant(model: &mut Model) {
     model.header.opset_imports.extend(added);
 }
 
-/// The graphs that nodes of the standard operators hold, and how many inputs each is passed.
+/// The graphs in nodes of standard operators, with the number of inputs that are passed to each.
 fn nested(body: &Body, names: &Names, imports: &Imports) -> Vec<(GraphId, usize)> {
     let nodes = body.walk().nodes();
     let held = nodes.filter(|&n| imports.domain(body.nodes[n].domain).is_empty()).flat_map(|n| {
@@ -73,7 +73,7 @@ fn nested(body: &Body, names: &Names, imports: &Imports) -> Vec<(GraphId, usize)
     held.collect()
 }
 
-/// How many inputs a node of a standard operator passes to its graphs.
+/// The number of inputs that a node of a standard operator passes to its graphs.
 fn passed(node: &Node, names: &Names, imports: &Imports) -> usize {
     let op = imports.op_ref(names, node);
     match (op.op, op.version) {

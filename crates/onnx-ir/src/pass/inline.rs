@@ -1,4 +1,4 @@
-//! Puts bodies of functions in place of calls.
+//! Inlines functions.
 //!
 //! ```text
 //! before:  <ir_version: 10, opset_import: ["": 21, "l": 1]>
@@ -56,25 +56,25 @@ pub struct Foreign {
     pub function: FunctionId,
 }
 
-/// Says what a node stands for.
+/// Returns the definition of a node.
 pub type Resolve<'a> = dyn FnMut(&Model, BodyId, NodeId) -> Option<Foreign> + 'a;
 
-/// What to inline.
+/// Options of inlining.
 pub struct Inline<'a> {
     /// Whether calls of a model-local function are to be replaced.
     pub select: &'a dyn Fn(&Model, FunctionId) -> bool,
-    /// How many calls deep, from each body that has calls: the bodies that replace them have calls again. `None`: all.
-    /// With a limit, the bodies of functions that are to be replaced themselves stay as they are.
+    /// The depth of inlining from each body with calls, because inlined bodies contain calls again. `None`: unlimited. With a
+    /// limit, bodies of functions that are inlined themselves are not changed.
     pub depth: Option<u32>,
     /// The most nodes that any graph or function may have afterwards, with all that is nested in it. A node with long
     /// attributes counts as several.
     pub max_nodes: u64,
-    /// What other nodes stand for, of those that call no function of the model. It sees the node with its attributes, in the
-    /// body that it belongs to; the list of nodes of its own graph is empty meanwhile.
+    /// Definitions of other nodes, which call no function of the model. It receives the node with its attributes, in its body;
+    /// the list of nodes of its graph is empty meanwhile.
     pub others: Option<&'a mut Resolve<'a>>,
 }
 
-/// [`Inline::max_nodes`] unless someone says otherwise: a model of some gigabytes, without its weights.
+/// The default of [`Inline::max_nodes`]: a model of some gigabytes, without its weights.
 pub const MAX_NODES: u64 = 4_000_000;
 
 impl Default for Inline<'_> {
@@ -84,7 +84,7 @@ impl Default for Inline<'_> {
     }
 }
 
-/// Whether a function goes by a name: `name`, `domain.name`, or either with `:overload` behind it.
+/// Whether a name refers to a function: `name`, `domain.name`, or either followed by `:overload`.
 pub fn is_function(model: &Model, f: FunctionId, name: &str) -> bool {
     let function = &model.functions[f];
     let (name, overload) = name.split_once(':').map_or((name, None), |(name, o)| (name, Some(o)));
@@ -120,7 +120,7 @@ pub fn inline(model: &mut Model, operators: &dyn Operators, mut options: Inline<
             let expander = Expander::new(model, &setting, body, function, options.depth);
             count += expander.run(&mut options, &mut report.diagnostics);
         }
-        // Functions that stay although they are selected: what they call is replaced in them.
+        // Selected functions that are kept: calls in them are inlined.
         let still = called(model, &functions, &plan);
         for (body, function) in others.into_iter().filter(|(_, f)| f.is_some_and(|f| still[f])) {
             if options.depth.is_none() {
@@ -136,7 +136,7 @@ pub fn inline(model: &mut Model, operators: &dyn Operators, mut options: Inline<
     })
 }
 
-/// What all bodies have in common.
+/// Data common to all bodies.
 struct Setting<'s> {
     operators: &'s dyn Operators,
     functions: &'s Functions,
@@ -162,7 +162,7 @@ fn called(model: &Model, functions: &Functions, plan: &Plan) -> SecondaryMap<Fun
     called
 }
 
-/// Removes selected functions that nothing calls any more, and imports of their domains that no node has.
+/// Removes selected functions without remaining calls, and imports of their domains without nodes.
 fn remove(model: &mut Model, functions: &Functions, plan: &Plan) -> usize {
     let called = called(model, functions, plan);
     let gone = model.functions.iter().filter(|&(f, _)| !called[f]);

@@ -1,23 +1,22 @@
-//! Passes: changes of a whole model that need no knowledge of operators, or only what [`Operators`] says.
+//! Passes: transformations of a whole model that need no operator knowledge, or only [`Operators`].
 //!
-//! A pass is a function that takes the model, changes it, and says what it did. [`ALL`] lists those that need nothing
-//! else, for programs that run them by name. A model without errors has none afterwards: tests and debug builds hold
-//! each pass to that with the verifier. Names of graph inputs and outputs stay, nested graphs and bodies of functions
-//! are treated like the main graph, and nodes that are moved or copied keep their origin. Passes take time linear in
-//! the size of the model but for sorting, and recurse no deeper than graphs nest.
+//! A pass is a function that changes the model and reports what it did. [`ALL`] lists those without other parameters, for
+//! programs that run them by name. A model without errors stays so: tests and debug builds check this with the verifier. Names of
+//! graph inputs and outputs are kept, nested graphs and function bodies are processed like the main graph, and moved or copied
+//! nodes keep their origin. Passes take linear time except for sorting, and recurse only as deep as graphs nest.
 //!
-//! A pass leaves behind what it removed from the graphs in the arenas of the body; [`compact()`] takes it away.
+//! Removed entities remain in the arenas of the body; [`compact()`] removes them.
 //!
 //! | pass | what it does |
 //! | --- | --- |
-//! | [`common_subexpressions()`] | computes the same thing once |
-//! | [`dead_code()`] | removes what nothing reads |
-//! | [`inline()`] | puts bodies of functions in place of calls |
+//! | [`common_subexpressions()`] | merges equal nodes |
+//! | [`dead_code()`] | removes unused nodes, initializers and functions |
+//! | [`inline()`] | inlines functions |
 //! | [`outline()`] | makes a function of some nodes of a graph |
-//! | [`raise_ir_version()`] | brings a model to a later version of the format |
-//! | [`rename()`] | gives values, nodes and graphs other names |
-//! | [`sanitise()`], [`name_nodes`] | makes names what the specification wants them to be |
-//! | [`topological_sort()`] | puts nodes behind those that they need |
+//! | [`upgrade_ir_version()`] | converts a model to a later IR version |
+//! | [`rename()`] | renames values, nodes and graphs |
+//! | [`sanitise()`], [`name_nodes`] | makes names conform to the specification |
+//! | [`topological_sort()`] | sorts nodes topologically |
 
 mod calls;
 mod common_subexpressions;
@@ -36,7 +35,7 @@ mod transplant;
 pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
-pub use format::raise_ir_version;
+pub use format::upgrade_ir_version;
 pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
 pub use outline::outline;
@@ -56,7 +55,7 @@ use crate::verify::{Level, VerifyOptions, verify};
 pub struct Pass {
     /// `dead-code`
     pub name: &'static str,
-    /// What it does, for a list.
+    /// A summary, for lists.
     pub summary: &'static str,
     /// Does it.
     pub function: fn(&mut Model, &dyn Operators) -> Report,
@@ -102,7 +101,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 }
 
 impl Pass {
-    /// Runs the pass and [`compact()`]s the model: ids of before are gone.
+    /// Runs the pass and [`compact()`]s the model, which invalidates existing ids.
     pub fn run(&self, model: &mut Model, operators: &dyn Operators) -> Report {
         let report = (self.function)(model, operators);
         compact(model);
@@ -110,7 +109,7 @@ impl Pass {
     }
 }
 
-/// Runs a pass between two looks of the verifier, in tests and debug builds.
+/// Runs a pass between two runs of the verifier, in tests and debug builds.
 fn watched<R>(name: &str, model: &mut Model, pass: impl FnOnce(&mut Model) -> R) -> R {
     let is_sound = cfg!(debug_assertions) && errors(model).is_empty();
     let result = pass(model);

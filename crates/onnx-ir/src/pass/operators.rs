@@ -1,4 +1,4 @@
-//! What passes ask about operators, whose answers are not in this crate.
+//! Operator properties that passes need, provided by another crate.
 
 /// An operator as a node means it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,9 +11,9 @@ pub struct OpRef<'a> {
     pub version: Option<i64>,
 }
 
-/// What is known about operators. Calls of model-local functions are never asked about.
+/// Operator properties. Calls of model-local functions are never queried.
 pub trait Operators {
-    /// Whether equal inputs may give different results (random numbers).
+    /// Whether equal inputs may yield different results (random numbers).
     fn is_random(&self, op: OpRef<'_>) -> bool;
 
     /// Whether the input at a position may be left out.
@@ -25,12 +25,12 @@ pub trait Operators {
     /// Whether the operator is the same one where its domain is imported in `version`.
     fn is_same(&self, op: OpRef<'_>, version: i64) -> bool;
 
-    /// The domain whose import makes an operator known that belongs to another one.
+    /// The domain whose import defines an operator of another domain.
     fn known_by(&self, op: OpRef<'_>) -> Option<&str>;
 }
 
-/// Nothing is known: no two nodes compute the same, and every output may be counted on. Inputs may be left out, because
-/// nobody could tell.
+/// Unknown operators: no two nodes are equal, and every output is required. Inputs may be omitted, because the requirement is
+/// unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unknown;
 

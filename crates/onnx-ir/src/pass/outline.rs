@@ -11,16 +11,16 @@
 //!          f (float[N] x, float[N] z) => (u) <float[N] t> { t = Abs(x)  u = Mul(t, z) }
 //! ```
 //!
-//! Inputs of the function are the values that the nodes read from outside, nested graphs included, in the order in which
-//! they are read; outputs are the results that something outside reads, or that an annotation or a training names. Names
-//! stay. Types that are known are declared in the function. In a function, attribute parameters that the nodes refer to
-//! become parameters of the new one. [`inline`](super::inline()) is the way back, up to names.
+//! Inputs of the function are the values that the nodes read from outside, including nested graphs, in the order of reading;
+//! outputs are the results that are read outside, or that an annotation or training names. Names are kept. Known types are
+//! declared in the function. In a function, attribute parameters that the nodes refer to become parameters of the new one.
+//! [`inline`](super::inline()) is the inverse, up to names.
 
 mod region;
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
-use super::format::{IR_WITH_FUNCTIONS, raise_ir_version};
+use super::format::{IR_WITH_FUNCTIONS, upgrade_ir_version};
 use super::transplant::{Source, Style, Target, Transplant};
 use super::watched;
 use crate::attr::Attr;
@@ -58,7 +58,7 @@ pub fn outline(
         let is_main = bodies(model).iter().all(|&(b, f)| b != body || f.is_none());
         let trained = if is_main { trained_names(model) } else { Set::default() };
         let region = Region::new(model, body, selected, &trained)?;
-        raise_ir_version(model, IR_WITH_FUNCTIONS);
+        upgrade_ir_version(model, IR_WITH_FUNCTIONS);
         Ok(make(model, body, &region, function))
     })
 }
@@ -87,7 +87,7 @@ fn identity(model: &mut Model, domain: &str, name: &str) -> Result<(Name, Name),
         && bodies(model).iter().any(|&(body, _)| nodes(&model.bodies[body]).any(of_domain))
     {
         let message = format!(
-            "operators of `{domain}` are no functions of the model, and would have to be if one of them were"
+            "operators of `{domain}` are not functions of the model, and would have to be if one of them were"
         );
         return refused(&code::CALL_UNRESOLVED, message);
     }
@@ -188,7 +188,7 @@ fn copied(
         ty,
         ..Port::default()
     };
-    // Types of the signature come first, as readers of text have them.
+    // Types of the signature come first, as readers of text assign them.
     let given = region.inputs.iter().copied().zip(formals.iter().copied());
     let wanted = region.outputs.iter().copied().zip(outputs.iter().copied());
     let is_output: Set<ValueId> = region.outputs.iter().copied().collect();
@@ -240,7 +240,7 @@ fn call(body: &mut Body, region: &Region, domain: Name, name: Name, parameters: 
     call
 }
 
-/// Puts the call in place of the nodes; nodes between them that need their results come behind it.
+/// Replaces the nodes by the call; nodes between them that need their results move after it.
 fn put_call(body: &mut Body, region: &Region, call: NodeId) {
     for &node in &region.nodes {
         for value in std::mem::take(&mut body.nodes[node].outputs).into_iter().flatten() {

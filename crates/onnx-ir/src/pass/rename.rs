@@ -1,4 +1,4 @@
-//! Gives values, nodes and graphs other names.
+//! Renames values, nodes and graphs.
 //!
 //! With `|_, name| Some(format!("a_{name}"))`:
 //!
@@ -7,8 +7,8 @@
 //! after:   a_g (float[N] a_x) => (float[N] a_y) <float[1] a_w = {1}> { [a_n] a_y = Mul(a_x, a_w) }
 //! ```
 //!
-//! A name is renamed wherever it stands: declarations, tensors of initializers, quantization annotations, shardings and
-//! bindings of trainings. Names of functions, attributes and symbolic dimensions stay.
+//! A name is renamed everywhere: declarations, tensors of initializers, quantization annotations, shardings and training
+//! bindings. Names of functions, attributes and symbolic dimensions are kept.
 
 use super::calls::bodies;
 use super::{Report, watched};
@@ -23,7 +23,7 @@ use hashbrown::{HashMap, HashSet};
 pub(super) type Map = HashMap<Name, Name, RandomState>;
 pub(super) type Set = HashSet<Name, RandomState>;
 
-/// What a name is the name of.
+/// The kind of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Named {
     /// An input of the main graph.
@@ -38,10 +38,10 @@ pub enum Named {
     Graph,
 }
 
-/// Renames everything that `new_name` has another name for. It is asked once for each name in the main graph and the
-/// trainings, which share their names, and once in each function.
+/// Renames everything for which `new_name` returns another name. It is called once for each name in the main graph and training
+/// graphs, which share their names, and once in each function.
 ///
-/// Nothing changes if two values of different names would get the same one: the report says so.
+/// Nothing changes if two values of different names would get the same one; the report explains that.
 pub fn rename(model: &mut Model, new_name: &mut dyn FnMut(Named, &str) -> Option<String>) -> Report {
     watched("rename", model, |model| {
         let mut report = Report::default();
@@ -79,7 +79,7 @@ pub(super) fn scopes(model: &Model) -> Vec<Scope> {
     std::iter::once(shared).chain(functions).collect()
 }
 
-/// What has a name, besides what [`Named`] tells apart.
+/// Kinds of named entities, finer than [`Named`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     Value,
@@ -87,7 +87,7 @@ pub(super) enum Slot {
     Graph,
 }
 
-/// Looks at every name of a scope that is not empty, in order, wherever it stands.
+/// Visits every nonempty name of a scope, in order, at every place.
 pub(super) fn visit(model: &mut Model, scope: &Scope, look: &mut dyn FnMut(Slot, &mut Name)) {
     for &id in &scope.bodies {
         let all: Vec<_> = model.bodies[id].walk().graphs().collect();
@@ -194,7 +194,7 @@ impl Found {
         }
     }
 
-    /// Names of values that would become the same, with what they would be.
+    /// Names of values that would become equal, with the new name.
     fn conflicts(&self, renaming: &Renaming) -> Vec<[Name; 3]> {
         let mut taken = Map::default();
         let news = self.values.iter().map(|&old| (old, renaming.values.get(&old).copied().unwrap_or(old)));
@@ -219,7 +219,7 @@ pub(super) struct Renaming {
 }
 
 impl Renaming {
-    /// Renames, and says which names there were.
+    /// Renames, and returns the names that existed.
     pub(super) fn apply(&self, model: &mut Model, scope: &Scope) -> Set {
         let mut renamed = Set::default();
         visit(model, scope, &mut |slot, name| {

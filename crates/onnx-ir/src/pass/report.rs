@@ -1,29 +1,29 @@
-//! What a pass did to a model.
+//! The report of a pass.
 
 use crate::diag::Diagnostic;
 
-/// What a pass changed, and what it left as it is.
+/// The changes of a pass, and findings about what it could not do.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
-    /// What changed; nothing is listed with a count of 0.
+    /// The changes, without counts of 0.
     pub changes: Vec<Change>,
-    /// What could not be done, or not as a reader may expect. Places are those of the model before the pass.
+    /// What could not be done, or not as expected. Places are those of the model before the pass.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// So many things of one kind changed in one way.
+/// A number of changes of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// How many.
+    /// The number.
     pub count: usize,
-    /// Of what: `node`.
+    /// The kind of entity: `node`.
     pub noun: &'static str,
-    /// What became of them: `removed`.
+    /// The change: `removed`.
     pub verb: &'static str,
 }
 
 impl Report {
-    /// Notes that so many things changed, unless there are none.
+    /// Records changes, unless the count is 0.
     pub fn note(&mut self, count: usize, noun: &'static str, verb: &'static str) {
         if count > 0 {
             self.changes.push(Change { count, noun, verb });

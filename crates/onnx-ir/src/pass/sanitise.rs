@@ -1,14 +1,13 @@
-//! Makes all names what the specification wants them to be.
+//! Makes all names conform to the specification.
 //!
 //! ```text
 //! before:  g (float[N] x) => (float[N] y) { [a/b] "t:0" = Abs(x)  [a_b] "t/0" = Neg("t:0")  [a_b] y = Abs("t/0") }
 //! after:   g (float[N] x) => (float[N] y) { [a_b_1] t_0 = Abs(x)  [a_b] t_0_1 = Neg(t_0)  [a_b_2] y = Abs(t_0_1) }
 //! ```
 //!
-//! Names are identifiers of C90; names of nodes differ within a graph, and names of graphs within the model. The result
-//! is the same for the same model: every other character becomes `_`, a digit in front gets one before it, and a name
-//! that is taken then gets a number. A name that is an identifier stays. So do names of the main graph's inputs and
-//! outputs, which callers know.
+//! Names become C90 identifiers; names of nodes are unique within a graph, and names of graphs within the model. The result is
+//! deterministic: every other character becomes `_`, a leading digit gets one before it, and a name that is then taken gets a
+//! number. Valid names are kept, and so are names of the main graph's inputs and outputs, which callers use.
 
 use super::rename::{Map, Renaming, Set, interface, scopes, visit};
 use super::{Report, watched};
@@ -19,10 +18,10 @@ use crate::pass::calls::bodies;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// What becomes of nodes without a name.
+/// The treatment of nodes without a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeNames {
-    /// They get one: the operator, with a number behind it.
+    /// They get a name: the operator, followed by a number.
     Fill,
     /// They stay without.
     Keep,
@@ -49,7 +48,7 @@ pub fn sanitise(model: &mut Model, node_names: NodeNames) -> Report {
     })
 }
 
-/// Gives nodes without a name one, and changes nothing else.
+/// Names the unnamed nodes, and changes nothing else.
 pub fn name_nodes(model: &mut Model) -> Report {
     watched("name-nodes", model, |model| {
         let mut fresh = Fresh::of(model);
@@ -60,7 +59,7 @@ pub fn name_nodes(model: &mut Model) -> Report {
     })
 }
 
-/// Gives one name each to all names that are no identifiers; the same to the same.
+/// Replaces all names that are not identifiers; equal names stay equal.
 fn identifiers(model: &mut Model) -> usize {
     let scopes = scopes(model);
     let mut odd: Vec<Name> = Vec::new();
@@ -109,7 +108,7 @@ fn identifier(text: &str) -> String {
 /// Names that nothing has yet.
 struct Fresh {
     taken: Set,
-    /// The number to try next behind a name, so that many that collide take no quadratic time.
+    /// The number to try next for a name, so that many collisions do not take quadratic time.
     next: HashMap<Name, u64, RandomState>,
 }
 
@@ -122,13 +121,13 @@ impl Fresh {
         Fresh { taken, next: HashMap::default() }
     }
 
-    /// `text`, or with a number behind it.
+    /// `text`, followed by a number if it is taken.
     fn name(&mut self, names: &mut Names, text: &str) -> Name {
         let name = names.intern(text);
         if self.taken.insert(name) { name } else { self.numbered(names, name) }
     }
 
-    /// A name with a number behind it.
+    /// A name followed by a number.
     fn numbered(&mut self, names: &mut Names, name: Name) -> Name {
         let next = self.next.entry(name).or_insert(1);
         loop {

@@ -1,13 +1,12 @@
-//! Puts every node behind those that it needs.
+//! Sorts nodes topologically.
 //!
 //! ```text
 //! before:  g (float[N] x) => (float[N] y, float[N] z) { y = Relu(t)  t = Abs(x)  z = Neg(x) }
 //! after:   g (float[N] x) => (float[N] y, float[N] z) { t = Abs(x)  y = Relu(t)  z = Neg(x) }
 //! ```
 //!
-//! A node needs what its nested graphs read from outside. The order stays as it is as far as it may: of the nodes that
-//! could come next, the one that stood first does. A graph whose nodes need each other in a circle is reported and left
-//! alone.
+//! A node depends on what its nested graphs read from outside. The sort is stable: of the nodes that could come next, the first
+//! in the original order does. A graph with a cycle is reported and not changed.
 
 use super::calls::bodies;
 use super::{Report, watched};
@@ -44,10 +43,10 @@ pub fn topological_sort(model: &mut Model) -> Report {
     })
 }
 
-/// The graphs of a body, an enclosing one before those in it, each with its nodes in an order in which each comes after those
-/// that it needs: the one that [`topological_sort`] would give them. `None` for a graph whose nodes need each other in a circle.
+/// The graphs of a body, enclosing ones before nested ones, each with its nodes in the order of [`topological_sort`]; `None` for
+/// a graph with a cycle.
 ///
-/// For passes that have to see the definition of a value before its readers, in whatever order the model lists them.
+/// For passes that must visit definitions before their readers, independent of the order in the model.
 pub fn node_orders(body: &Body) -> Vec<(GraphId, Option<Vec<NodeId>>)> {
     let mut order = Order::of(body);
     let sorted = |graph: GraphId| (graph, order.sorted(&body.graphs[graph].nodes).ok());
@@ -64,9 +63,9 @@ fn circle(model: &Model, body: BodyId, node: NodeId) -> Diagnostic {
 pub(crate) struct Order {
     /// Pairs of nodes of one graph, the needed one first; sorted.
     pairs: Vec<(NodeId, NodeId)>,
-    /// Where nodes stand in the graph that is being sorted.
+    /// The positions of nodes in the current graph.
     positions: SecondaryMap<NodeId, usize>,
-    /// How many nodes that they need have no place yet.
+    /// The number of dependencies that are not yet placed.
     missing: SecondaryMap<NodeId, usize>,
 }
 
@@ -86,8 +85,8 @@ impl Order {
         let mut read = |value: ValueId, graph: GraphId, reader: Option<NodeId>| {
             let ValueDef::Output(maker, _) = body.values[value].def else { return };
             let (mut graph, mut reader) = (graph, reader);
-            // A value of an enclosing graph is needed by the node there that holds the reader. Graphs nest, so that
-            // this ends; one that holds itself is not left by way of its nodes.
+            // A reader's dependency on a value of an enclosing graph is a dependency of the node there that contains the reader.
+            // Graphs nest, so this ends; the bound handles a graph that contains itself.
             for _ in 0..=all.len() {
                 if homes[maker] == Some(graph) {
                     pairs.extend(reader.map(|reader| (maker, reader)));

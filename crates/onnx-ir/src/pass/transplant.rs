@@ -1,8 +1,7 @@
 //! Copies graphs and nodes within a body, between bodies, and between models.
 //!
-//! A [`Transplant`] remembers what it has copied: what reads a value in the source reads its copy in the target. A value
-//! can be [bound](Transplant::bind) to one that the target has already, before anything that reads it is copied. That is
-//! how a function is put in place of a call:
+//! A [`Transplant`] maps copied values: a reader of a source value reads its copy in the target. A value can be
+//! [bound](Transplant::bind) to an existing one of the target before its readers are copied. This is how a function is inlined:
 //!
 //! ```text
 //! source:  f (a, b) => (c) { t = Add(a, b)          c = Relu(t) }
@@ -11,7 +10,7 @@
 //!          g (x) => (y)    { f__t = Add(x, x)       y = Relu(f__t) }
 //! ```
 //!
-//! Copies get ids in the order of the text, whatever the order of the source's. Nothing recurses.
+//! Copies get ids in document order, independent of the source's ids. Nothing recurses.
 
 mod attrs;
 mod names;
@@ -28,7 +27,7 @@ use std::borrow::Cow;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
-/// What is copied.
+/// The source of copies.
 #[derive(Clone, Copy)]
 pub struct Source<'s> {
     /// `None`: the body that is copied to.
@@ -38,7 +37,7 @@ pub struct Source<'s> {
 }
 
 impl<'s> Source<'s> {
-    /// The body that is copied to. Values that are not defined in what is copied stay the same values.
+    /// Copies within a body. Values that are not defined in the copied part keep their identity.
     pub fn same() -> Self {
         Source { body: None, other: None }
     }
@@ -54,7 +53,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// Where copies go.
+/// The destination of copies.
 pub struct Target<'t> {
     /// Names of the target's model.
     pub names: &'t mut Names,
@@ -64,15 +63,15 @@ pub struct Target<'t> {
     pub body: &'t mut Body,
 }
 
-/// What copies look like.
+/// Options of copies.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// What the names of copied values, nodes and nested graphs begin with. A name that the model has already gets a
-    /// number behind it. `None`: names stay.
+    /// The prefix for names of copied values, nodes and nested graphs. A name that exists already gets a number appended. `None`
+    /// keeps names.
     pub prefix: Option<String>,
     /// Whether symbolic dimensions get the prefix too, because they are other ones than those of the target.
     pub symbols: bool,
-    /// Where copied nodes come from; `None`: from where their originals did.
+    /// The origin of copied nodes; `None` keeps those of the originals.
     pub origin: Option<Origin>,
 }
 
@@ -83,7 +82,7 @@ pub struct Transplant<'a> {
     style: Style,
     /// The graph of values that nothing copied defines.
     home: GraphId,
-    /// What became of the source's values; `None`: reads of it are left out.
+    /// The copies of source values; `None` drops reads of the value.
     values: Map<ValueId, Option<ValueId>>,
     graphs: Map<GraphId, GraphId>,
     /// Names that got the prefix.
@@ -93,7 +92,7 @@ pub struct Transplant<'a> {
     /// Names and types of another model that were translated.
     names: Map<Name, Name>,
     types: Map<TypeId, TypeId>,
-    /// What attribute parameters stand for, in the target; `None`: references stay.
+    /// The arguments of attribute parameters, in the target; `None` keeps references.
     arguments: Option<Map<Name, Attr>>,
     /// Attributes of the target that were arguments.
     grafts: Vec<(NodeId, usize)>,
@@ -101,7 +100,7 @@ pub struct Transplant<'a> {
     taken: HashSet<GraphId, RandomState>,
 }
 
-/// What is left to do, the last first.
+/// Remaining work, the last first.
 enum Task {
     /// Copies a node to the end of a graph.
     Node(NodeId, GraphId),
@@ -123,8 +122,8 @@ struct Place {
 }
 
 impl<'a> Transplant<'a> {
-    /// Copies from `source` to `target`. Values that the source leaves undefined will be undefined in `home`, a graph
-    /// of the target.
+    /// Copies from `source` to `target`. Values that the source leaves undefined will be undefined in `home`, a graph of the
+    /// target.
     pub fn new(source: Source<'a>, target: Target<'a>, home: GraphId, style: Style) -> Self {
         Transplant {
             source,
@@ -150,7 +149,7 @@ impl<'a> Transplant<'a> {
         self.values.insert(value, to);
     }
 
-    /// What became of a value of the source; `None` if it was bound to nothing. One that is not known yet is made.
+    /// The copy of a source value; `None` if it is bound to nothing. An unknown one is created.
     pub fn value(&mut self, value: ValueId) -> Option<ValueId> {
         if let Some(&known) = self.values.get(&value) {
             return known;
@@ -265,7 +264,7 @@ impl<'a> Transplant<'a> {
     }
 
     fn begin_graph(&mut self, graph: GraphId, owner: Option<NodeId>, tasks: &mut Vec<Task>) -> GraphId {
-        // A graph that two attributes hold, or that holds itself, is copied once.
+        // A graph that two attributes contain, or that contains itself, is copied once.
         if let Some(&copy) = self.graphs.get(&graph) {
             return copy;
         }
@@ -313,7 +312,7 @@ impl<'a> Transplant<'a> {
         Initializer { value, tensor }
     }
 
-    /// Likewise for a sparse one.
+    /// The same for a sparse initializer.
     pub fn sparse_initializer(
         &mut self,
         initializer: &SparseInitializer,
@@ -358,7 +357,7 @@ impl<'a> Transplant<'a> {
         }
     }
 
-    /// Copies a tensor. What it stores is shared.
+    /// Copies a tensor, sharing its payload.
     fn tensor(&mut self, tensor: TensorId) -> TensorId {
         let mut copy = self.source().tensors[tensor].clone();
         copy.name = self.maybe_name(copy.name);

@@ -1,18 +1,18 @@
-//! What a new version of a model changes for those who use it, and the step of `model_version` that this asks for.
+//! Semantic versioning of models: how a new version affects users, and the required increment of `model_version`.
 //!
-//! The rules are those that Versioning.md recommends for models ("Signature Changes"); it is silent on shapes, order, imports
-//! and functions, where the same question is asked: may who used the old model find that the new one fails or gives
-//! something else than is expected?
+//! The rules are those that Versioning.md recommends for models ("Signature Changes"); it does not cover shapes, order, imports
+//! and functions, where the same criterion applies: can a user of the old model find that the new one fails or behaves
+//! differently?
 //!
 //! | change | input | output |
 //! | --- | --- | --- |
-//! | removed, or behind another one now | MAJOR | MAJOR |
+//! | removed, or at another position | MAJOR | MAJOR |
 //! | added | MAJOR, with a default MINOR | MINOR |
 //! | default removed, added or changed | MAJOR, MINOR, MINOR | |
 //! | another type; a wider one | MAJOR; MINOR | MAJOR; MINOR |
 //! | fewer shapes; more shapes | MAJOR; MINOR | MINOR; MAJOR |
 //!
-//! Newer imports are MINOR: the runtime has to know them. What is inside (nodes, weights, functions) is PATCH.
+//! Newer imports are MINOR: the runtime must support them. Internal changes (nodes, weights, functions) are PATCH.
 
 mod shape;
 
@@ -24,29 +24,29 @@ use crate::types::{ElemType, TypeId, TypeKind};
 use shape::{Change, Shapes};
 use std::fmt;
 
-/// How far a change reaches.
+/// The impact of a change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Step {
-    /// Nobody has to care.
+pub enum Impact {
+    /// Users are not affected.
     Patch,
-    /// There is something new, and everything old goes on.
+    /// The interface has grown compatibly.
     Minor,
-    /// Somebody's use of the model may break.
+    /// An existing use of the model may break.
     Major,
 }
 
-impl Step {
+impl Impact {
     /// `MAJOR`
     pub fn name(self) -> &'static str {
         match self {
-            Step::Patch => "PATCH",
-            Step::Minor => "MINOR",
-            Step::Major => "MAJOR",
+            Impact::Patch => "PATCH",
+            Impact::Minor => "MINOR",
+            Impact::Major => "MAJOR",
         }
     }
 }
 
-/// A version of a model, as `model_version` holds it.
+/// A version of a model, decoded from `model_version`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
     /// A number that grows.
@@ -56,7 +56,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// What a number means; `None` for a negative one. A missing one reads as 0.
+    /// Decodes a number; `None` for a negative one. A missing one is 0.
     pub fn of(number: Option<i64>) -> Option<Version> {
         let number = u64::try_from(number.unwrap_or(0)).ok()?;
         let part = |shift: u32| u16::try_from((number >> shift) & 0xffff).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Version {
         })
     }
 
-    /// The number that holds it.
+    /// Encodes the version.
     pub fn number(self) -> i64 {
         match self {
             Version::Simple(number) => number.into(),
@@ -79,34 +79,36 @@ impl Version {
         }
     }
 
-    /// Whether going on to another version says that there is a change as far-reaching as this. `None`: there is no change.
+    /// Whether the next version announces a change of this impact. `None`: there is no change.
     ///
-    /// A simple number has only to grow. While MAJOR is 0, MINOR is what breaks (semver.org, 4).
-    pub fn announces(self, next: Version, step: Option<Step>) -> bool {
-        let Some(step) = step else { return next.number() >= self.number() };
+    /// A simple number only has to increase. While MAJOR is 0, breaking changes raise MINOR (semver.org, 4).
+    pub fn announces(self, next: Version, impact: Option<Impact>) -> bool {
+        let Some(impact) = impact else { return next.number() >= self.number() };
         match (self, next) {
             (Version::Simple(old), Version::Simple(new)) => new > old,
             (Version::Simple(_), Version::Semantic(..)) => true,
             (Version::Semantic(..), Version::Simple(_)) => false,
-            (Version::Semantic(major, minor, patch), Version::Semantic(x, y, z)) => match step {
-                Step::Major if major == 0 => (x, y) > (major, minor),
-                Step::Major => x > major,
-                Step::Minor => (x, y) > (major, minor),
-                Step::Patch => (x, y, z) > (major, minor, patch),
+            (Version::Semantic(major, minor, patch), Version::Semantic(x, y, z)) => match impact {
+                Impact::Major if major == 0 => (x, y) > (major, minor),
+                Impact::Major => x > major,
+                Impact::Minor => (x, y) > (major, minor),
+                Impact::Patch => (x, y, z) > (major, minor, patch),
             },
         }
     }
 
     /// The least version that announces such a change.
-    pub fn next(self, step: Step) -> Version {
-        match (self, step) {
+    pub fn next(self, impact: Impact) -> Version {
+        match (self, impact) {
             (Version::Simple(number), _) => Version::Simple(number.saturating_add(1)),
-            (Version::Semantic(0, minor, _), Step::Major) => Version::Semantic(0, minor.saturating_add(1), 0),
-            (Version::Semantic(major, ..), Step::Major) => Version::Semantic(major.saturating_add(1), 0, 0),
-            (Version::Semantic(major, minor, _), Step::Minor) => {
+            (Version::Semantic(0, minor, _), Impact::Major) => {
+                Version::Semantic(0, minor.saturating_add(1), 0)
+            }
+            (Version::Semantic(major, ..), Impact::Major) => Version::Semantic(major.saturating_add(1), 0, 0),
+            (Version::Semantic(major, minor, _), Impact::Minor) => {
                 Version::Semantic(major, minor.saturating_add(1), 0)
             }
-            (Version::Semantic(major, minor, patch), Step::Patch) => {
+            (Version::Semantic(major, minor, patch), Impact::Patch) => {
                 Version::Semantic(major, minor, patch.saturating_add(1))
             }
         }
@@ -134,16 +136,16 @@ pub enum Side {
 /// One difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// How far it reaches.
-    pub step: Step,
-    /// What it is.
+    /// Its impact.
+    pub impact: Impact,
+    /// The message.
     pub message: String,
-    /// Where it is seen.
+    /// Its place.
     pub place: Option<(Side, Entity)>,
 }
 
-/// The differences that users of a model meet, the most far-reaching first. What is inside is not compared, but for what functions
-/// take and give.
+/// The differences that affect users of a model, the greatest impact first. Internals are not compared, except for signatures of
+/// functions.
 pub fn differences(old: &Model, new: &Model) -> Vec<Difference> {
     let mut found = Found { old, new, list: Vec::new() };
     if let (Some((old_body, old_graph)), Some((new_body, new_graph))) = (main(old), main(new)) {
@@ -153,7 +155,7 @@ pub fn differences(old: &Model, new: &Model) -> Vec<Difference> {
     }
     found.imports();
     found.functions();
-    found.list.sort_by_key(|difference| std::cmp::Reverse(difference.step));
+    found.list.sort_by_key(|difference| std::cmp::Reverse(difference.impact));
     found.list
 }
 
@@ -173,8 +175,8 @@ struct Found<'m> {
 }
 
 impl<'m> Found<'m> {
-    fn add(&mut self, step: Step, place: (Side, Entity), message: String) {
-        self.list.push(Difference { step, message, place: Some(place) });
+    fn add(&mut self, impact: Impact, place: (Side, Entity), message: String) {
+        self.list.push(Difference { impact, message, place: Some(place) });
     }
 
     fn ports(
@@ -198,15 +200,15 @@ impl<'m> Found<'m> {
         for (i, port) in before.iter().enumerate() {
             let called = name(self.old, port);
             let Some(j) = after.iter().position(|p| name(self.new, p) == called) else {
-                found.push((Step::Major, place(Side::Old, i), format!("{what} `{called}` is gone")));
+                found.push((Impact::Major, place(Side::Old, i), format!("{what} `{called}` is gone")));
                 continue;
             };
             kept.push((i, j));
-            if let Some((step, change)) = self.types(port.ty, after[j].ty) {
-                found.push((step, place(Side::New, j), format!("{what} `{called}` {change}")));
+            if let Some((impact, change)) = self.types(port.ty, after[j].ty) {
+                found.push((impact, place(Side::New, j), format!("{what} `{called}` {change}")));
             }
-            if are_inputs && let Some((step, change)) = self.defaults(port, old, &after[j], new) {
-                found.push((step, place(Side::New, j), format!("{what} `{called}` {change}")));
+            if are_inputs && let Some((impact, change)) = self.defaults(port, old, &after[j], new) {
+                found.push((impact, place(Side::New, j), format!("{what} `{called}` {change}")));
             }
         }
         for (j, port) in after.iter().enumerate() {
@@ -214,26 +216,26 @@ impl<'m> Found<'m> {
             if before.iter().any(|p| name(self.old, p) == called) {
                 continue;
             }
-            let (step, how) = match are_inputs {
-                false => (Step::Minor, ""),
-                true if has_default(new, port) => (Step::Minor, ", with a default"),
-                true => (Step::Major, ", without a default"),
+            let (impact, how) = match are_inputs {
+                false => (Impact::Minor, ""),
+                true if has_default(new, port) => (Impact::Minor, ", with a default"),
+                true => (Impact::Major, ", without a default"),
             };
-            found.push((step, place(Side::New, j), format!("{what} `{called}` is new{how}")));
+            found.push((impact, place(Side::New, j), format!("{what} `{called}` is new{how}")));
         }
-        // What is addressed by position comes before all that is new.
+        // Positional arguments come before additions.
         if let Some(&(_, j)) = kept.iter().enumerate().find(|(at, (_, j))| j != at).map(|(_, pair)| pair)
             && kept.len() == before.len()
         {
             let called = name(self.new, &after[j]);
             let message = format!("{what} `{called}` has another position");
-            found.push((Step::Major, place(Side::New, j), message));
+            found.push((Impact::Major, place(Side::New, j), message));
         }
-        found.into_iter().for_each(|(step, place, message)| self.add(step, place, message));
+        found.into_iter().for_each(|(impact, place, message)| self.add(impact, place, message));
     }
 
-    /// How kinds and element types differ. Shapes are compared all together.
-    fn types(&self, old: Option<TypeId>, new: Option<TypeId>) -> Option<(Step, String)> {
+    /// The differences of kinds and element types. Shapes are compared together.
+    fn types(&self, old: Option<TypeId>, new: Option<TypeId>) -> Option<(Impact, String)> {
         let text =
             |model: &Model, ty: Option<TypeId>| ty.map_or("untyped".to_owned(), |ty| type_text(model, ty));
         let (was, is) = (text(self.old, old), text(self.new, new));
@@ -241,7 +243,7 @@ impl<'m> Found<'m> {
         let (old, new) = match (old, new) {
             (Some(old), Some(new)) => (&self.old.types[old].kind, &self.new.types[new].kind),
             (None, None) => return None,
-            (None, Some(_)) | (Some(_), None) => return Some((Step::Major, change)),
+            (None, Some(_)) | (Some(_), None) => return Some((Impact::Major, change)),
         };
         match (old, new) {
             (TypeKind::Tensor(a), TypeKind::Tensor(b))
@@ -250,25 +252,25 @@ impl<'m> Found<'m> {
                     return None;
                 }
                 let is_wider = a.elem.zip(b.elem).is_some_and(|(a, b)| is_wider(a, b));
-                Some((if is_wider { Step::Minor } else { Step::Major }, change))
+                Some((if is_wider { Impact::Minor } else { Impact::Major }, change))
             }
             (TypeKind::Tensor(_) | TypeKind::SparseTensor(_), _)
-            | (_, TypeKind::Tensor(_) | TypeKind::SparseTensor(_)) => Some((Step::Major, change)),
-            _ => (is != was).then_some((Step::Major, change)),
+            | (_, TypeKind::Tensor(_) | TypeKind::SparseTensor(_)) => Some((Impact::Major, change)),
+            _ => (is != was).then_some((Impact::Major, change)),
         }
     }
 
-    fn defaults(&self, old: &Port, before: &Graph, new: &Port, after: &Graph) -> Option<(Step, String)> {
+    fn defaults(&self, old: &Port, before: &Graph, new: &Port, after: &Graph) -> Option<(Impact, String)> {
         let tensor = |model: &'m Model, graph: &Graph, port: &Port| {
             let body = &model.bodies[model.main?];
             let init = graph.initializers.iter().find(|init| Some(init.value) == port.value)?;
             Some(&body.tensors[init.tensor])
         };
         match (tensor(self.old, before, old), tensor(self.new, after, new)) {
-            (Some(_), None) => Some((Step::Major, "has no default any more".to_owned())),
-            (None, Some(_)) => Some((Step::Minor, "has a default now".to_owned())),
+            (Some(_), None) => Some((Impact::Major, "has no default any more".to_owned())),
+            (None, Some(_)) => Some((Impact::Minor, "has a default now".to_owned())),
             (Some(a), Some(b)) if (&a.elem, &a.dims, &a.data) != (&b.elem, &b.dims, &b.data) => {
-                Some((Step::Minor, "has another default".to_owned()))
+                Some((Impact::Minor, "has another default".to_owned()))
             }
             (Some(_), Some(_)) | (None, None) => None,
         }
@@ -285,18 +287,18 @@ impl<'m> Found<'m> {
                 let Some(other) = before.iter().find(|p| self.old.text(p.name) == called) else { continue };
                 let Some(change) = shapes.compare(other.ty, port.ty) else { continue };
                 let what = if are_inputs { "input" } else { "output" };
-                let (step, verb) = match (change, are_inputs) {
-                    (Change::Fewer, true) => (Step::Major, "takes fewer shapes"),
-                    (Change::More, true) => (Step::Minor, "takes more shapes"),
-                    (Change::Fewer, false) => (Step::Minor, "gives fewer shapes"),
-                    (Change::More, false) => (Step::Major, "gives more shapes"),
-                    (Change::Other, _) => (Step::Major, "has another shape"),
+                let (impact, verb) = match (change, are_inputs) {
+                    (Change::Fewer, true) => (Impact::Major, "takes fewer shapes"),
+                    (Change::More, true) => (Impact::Minor, "takes more shapes"),
+                    (Change::Fewer, false) => (Impact::Minor, "gives fewer shapes"),
+                    (Change::More, false) => (Impact::Major, "gives more shapes"),
+                    (Change::Other, _) => (Impact::Major, "has another shape"),
                 };
                 let [was, is] = [(self.old, other.ty), (self.new, port.ty)]
                     .map(|(model, ty)| ty.map_or(String::new(), |ty| type_text(model, ty)));
                 let message = format!("{what} `{called}` {verb}: {is}, and it was {was}");
                 let at = if are_inputs { Entity::Input } else { Entity::Output };
-                self.add(step, (Side::New, at(body, root, index(j))), message);
+                self.add(impact, (Side::New, at(body, root, index(j))), message);
             }
         }
     }
@@ -310,25 +312,25 @@ impl<'m> Found<'m> {
         if let (Some(a), Some(b)) = (old.header.ir_version, new.header.ir_version)
             && a != b
         {
-            let step = if b > a { Step::Minor } else { Step::Patch };
-            self.add(step, (Side::New, Entity::IrVersion), format!("IR version {b}, and it was {a}"));
+            let impact = if b > a { Impact::Minor } else { Impact::Patch };
+            self.add(impact, (Side::New, Entity::IrVersion), format!("IR version {b}, and it was {a}"));
         }
         for (i, import) in new.header.opset_imports.iter().enumerate() {
             let domain = normalize_domain(new.text(import.domain));
             let shown = if domain.is_empty() { "ai.onnx" } else { domain };
             let place = (Side::New, Entity::OpsetImport(index(i)));
             match (version(old, domain), import.version) {
-                (None, _) => self.add(Step::Minor, place, format!("operators of {shown} are used")),
+                (None, _) => self.add(Impact::Minor, place, format!("operators of {shown} are used")),
                 (Some(a), Some(b)) if b > a => {
                     self.add(
-                        Step::Minor,
+                        Impact::Minor,
                         place,
                         format!("version {b} of {shown} is imported, and it was {a}"),
                     );
                 }
                 (Some(a), Some(b)) if b < a => {
                     self.add(
-                        Step::Patch,
+                        Impact::Patch,
                         place,
                         format!("version {b} of {shown} is imported, and it was {a}"),
                     );
@@ -338,7 +340,7 @@ impl<'m> Found<'m> {
         }
     }
 
-    /// Functions are inside, and nobody from outside calls them; still who reads a change wants to know.
+    /// Functions are internal and cannot be called from outside, but readers of a change want to know.
     fn functions(&mut self) {
         let key = |model: &'m Model, f: &crate::model::Function| {
             (normalize_domain(model.text(f.domain)), model.text(f.name), model.text(f.overload))
@@ -351,7 +353,7 @@ impl<'m> Found<'m> {
             };
             if interface(old, other) != interface(new, function) {
                 let message = format!("function `{name}` takes or gives something else");
-                self.add(Step::Patch, (Side::New, Entity::Function(id)), message);
+                self.add(Impact::Patch, (Side::New, Entity::Function(id)), message);
             }
         }
     }
@@ -415,21 +417,21 @@ mod tests {
         let v = Version::Semantic;
         let one = v(1, 2, 3);
         for (next, most) in [
-            (v(2, 0, 0), Some(Step::Major)),
-            (v(1, 3, 0), Some(Step::Minor)),
-            (v(1, 2, 4), Some(Step::Patch)),
+            (v(2, 0, 0), Some(Impact::Major)),
+            (v(1, 3, 0), Some(Impact::Minor)),
+            (v(1, 2, 4), Some(Impact::Patch)),
             (one, None),
         ] {
-            for step in [None, Some(Step::Patch), Some(Step::Minor), Some(Step::Major)] {
-                assert_eq!(one.announces(next, step), step <= most, "{next} {step:?}");
+            for impact in [None, Some(Impact::Patch), Some(Impact::Minor), Some(Impact::Major)] {
+                assert_eq!(one.announces(next, impact), impact <= most, "{next} {impact:?}");
             }
         }
-        assert!(!one.announces(v(1, 2, 2), None) && !one.announces(Version::Simple(9), Some(Step::Patch)));
-        assert!(v(0, 3, 1).announces(v(0, 4, 0), Some(Step::Major)));
-        assert!(Version::Simple(4).announces(Version::Simple(5), Some(Step::Major)));
-        assert!(Version::Simple(4).announces(one, Some(Step::Major)));
-        assert_eq!((one.next(Step::Major), one.next(Step::Minor)), (v(2, 0, 0), v(1, 3, 0)));
-        assert_eq!(v(0, 3, 1).next(Step::Major), v(0, 4, 0));
+        assert!(!one.announces(v(1, 2, 2), None) && !one.announces(Version::Simple(9), Some(Impact::Patch)));
+        assert!(v(0, 3, 1).announces(v(0, 4, 0), Some(Impact::Major)));
+        assert!(Version::Simple(4).announces(Version::Simple(5), Some(Impact::Major)));
+        assert!(Version::Simple(4).announces(one, Some(Impact::Major)));
+        assert_eq!((one.next(Impact::Major), one.next(Impact::Minor)), (v(2, 0, 0), v(1, 3, 0)));
+        assert_eq!(v(0, 3, 1).next(Impact::Major), v(0, 4, 0));
     }
 
     #[test]

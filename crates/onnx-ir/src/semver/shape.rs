@@ -1,14 +1,14 @@
-//! Whether shapes allow more or fewer tensors than before. Symbols are compared by what they tie together, not by name.
+//! Whether shapes allow more or fewer tensors than before. Symbols are compared by the dimensions that they equate, not by name.
 
 use crate::model::Model;
 use crate::names::Name;
 use crate::types::{DimValue, TypeId, TypeKind};
 use std::collections::HashMap;
 
-/// How the shapes of a value differ.
+/// The difference of a value's shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
-    /// Some that were allowed are not any more.
+    /// Some allowed shapes are not allowed any more.
     Fewer,
     /// Some are allowed that were not.
     More,
@@ -20,7 +20,7 @@ pub(super) enum Change {
 pub(super) struct Shapes<'m> {
     old: &'m Model,
     new: &'m Model,
-    /// What the first meeting of a symbol was with.
+    /// The first counterpart of each symbol.
     of_old: HashMap<Name, DimValue>,
     of_new: HashMap<Name, DimValue>,
 }
@@ -30,7 +30,7 @@ impl<'m> Shapes<'m> {
         Shapes { old, new, of_old: HashMap::new(), of_new: HashMap::new() }
     }
 
-    /// How the shape of a value differs; `None` if it does not, or if its type is another kind.
+    /// The difference of a value's shape; `None` if there is none, or if its type has another kind.
     pub(super) fn compare(&mut self, old: Option<TypeId>, new: Option<TypeId>) -> Option<Change> {
         let (TypeKind::Tensor(a), TypeKind::Tensor(b)) =
             (&self.old.types[old?].kind, &self.new.types[new?].kind)

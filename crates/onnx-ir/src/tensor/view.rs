@@ -1,4 +1,4 @@
-//! The elements of a stored tensor, whatever field holds them.
+//! The elements of a stored tensor, from any field.
 //!
 //! ```
 //! use onnx_ir::{ElemType, Tensor};
@@ -9,8 +9,8 @@
 //! assert_eq!(error.to_string(), "a tensor of int64 is expected, but this one is of float");
 //! ```
 //!
-//! [`Tensor::view`] borrows where the elements lie in memory as the type wants them, and copies them otherwise. [`Tensor::bits`]
-//! is for any type of numbers, also for those that Rust does not have: it yields bit patterns.
+//! [`Tensor::view`] borrows elements that are stored in the memory layout of the type, and copies them otherwise.
+//! [`Tensor::bits`] yields bit patterns of any numeric type, including types that Rust lacks.
 
 use super::{Field, Payload, Tensor};
 use crate::diag::{Code, Diagnostic, Place, code};
@@ -83,7 +83,7 @@ impl TensorElement for bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TensorError {
-    /// The element type is not set, not known, or not one of numbers of at most 64 bits.
+    /// The element type is not set, unknown, or not numeric with at most 64 bits.
     Elem(Option<ElemType>),
     /// The elements are of another type.
     Type {
@@ -92,21 +92,21 @@ pub enum TensorError {
         /// The type of the tensor.
         found: ElemType,
     },
-    /// The elements are in a file beside the model.
+    /// The elements are external data.
     External,
     /// The tensor is a chunk of a larger one.
     Segment,
     /// A dimension is negative, or there are too many elements.
     Dims,
-    /// This many fields hold elements, and one should.
+    /// This many fields have elements instead of one.
     Fields(usize),
     /// The elements are in a field that is not the one of their type.
     Field(Field),
-    /// The field has more or fewer bytes or entries than the shape says.
+    /// The number of bytes or entries of the field does not match the shape.
     Size {
-        /// What the shape says.
+        /// The expected size.
         expected: u64,
-        /// What the field has.
+        /// The size of the field.
         found: u64,
     },
     /// An entry is not a value of the element type.
@@ -179,18 +179,18 @@ pub struct Bits<'a> {
     bytes: &'a [u8],
     /// Bits of one element.
     width: usize,
-    /// How far apart two bytes of elements, or two elements, are.
-    step: Step,
+    /// The distance of consecutive bytes or elements.
+    step: BitLayout,
     next: usize,
     len: usize,
 }
 
-/// How elements lie in the bytes of a field.
+/// The layout of elements in the bytes of a field.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum BitLayout {
     /// One in each entry of this many bytes.
     Entry(usize),
-    /// One behind the other, in bytes that are this far apart.
+    /// Consecutive, in bytes at this distance.
     Packed(usize),
 }
 
@@ -201,8 +201,8 @@ impl Bits<'_> {
         };
         let mask = u64::MAX >> (64 - self.width);
         let bits = match self.step {
-            Step::Entry(size) => little(self.bytes.get(i * size..(i + 1) * size).unwrap_or_default(), 1),
-            Step::Packed(apart) => {
+            BitLayout::Entry(size) => little(self.bytes.get(i * size..(i + 1) * size).unwrap_or_default(), 1),
+            BitLayout::Packed(apart) => {
                 let (first, shift) = (i * self.width / 8, i * self.width % 8);
                 let last = first + (shift + self.width).div_ceil(8);
                 let end = self.bytes.len().min(last * apart);
@@ -263,8 +263,8 @@ impl Tensor {
         }
         let bits = self.bits()?;
         let is_plain = match bits.step {
-            Step::Entry(size) => size == size_of::<T>(),
-            Step::Packed(apart) => apart == 1 && bits.width == 8 * size_of::<T>(),
+            BitLayout::Entry(size) => size == size_of::<T>(),
+            BitLayout::Packed(apart) => apart == 1 && bits.width == 8 * size_of::<T>(),
         };
         if is_plain && let Some(elements) = T::cast(bits.bytes) {
             return Ok(Cow::Borrowed(elements));
@@ -293,17 +293,19 @@ impl Tensor {
             fields => return Err(TensorError::Fields(fields.len())),
         };
         let step = match field {
-            Field::Raw => Step::Packed(1),
+            Field::Raw => BitLayout::Packed(1),
             field if elem.field() != Some(field) => return Err(TensorError::Field(field)),
             // Each entry has a byte of them.
-            Field::Int32 if width < 6 => Step::Packed(4),
+            Field::Int32 if width < 6 => BitLayout::Packed(4),
             // A complex number is two entries.
-            Field::Float | Field::Double => Step::Entry(width as usize / 8),
-            Field::Int32 | Field::Int64 | Field::Uint64 | Field::String => Step::Entry(field.entry_size()),
+            Field::Float | Field::Double => BitLayout::Entry(width as usize / 8),
+            Field::Int32 | Field::Int64 | Field::Uint64 | Field::String => {
+                BitLayout::Entry(field.entry_size())
+            }
         };
         let expected = match step {
-            Step::Entry(size) => count.checked_mul(size as u64),
-            Step::Packed(apart) => elem.raw_size(count).and_then(|size| size.checked_mul(apart as u64)),
+            BitLayout::Entry(size) => count.checked_mul(size as u64),
+            BitLayout::Packed(apart) => elem.raw_size(count).and_then(|size| size.checked_mul(apart as u64)),
         };
         let (expected, found) = (expected.ok_or(TensorError::Dims)?, bytes.len() as u64);
         if expected != found {
@@ -317,7 +319,7 @@ impl Tensor {
     }
 }
 
-/// What an entry of a field may be for an element type; `None` where every entry is a value.
+/// The range of an entry for an element type; `None` if every entry is valid.
 fn range(elem: ElemType, field: Field) -> Option<(i128, i128)> {
     use ElemType as E;
     match (field, elem) {
@@ -338,7 +340,7 @@ fn range(elem: ElemType, field: Field) -> Option<(i128, i128)> {
 }
 
 /// The first entry, or byte of `raw_data`, that is not a value of the element type. Floats, wide integers and raw bytes of full
-/// size are not looked at: all of them are values.
+/// size are not read, because every bit pattern is valid.
 pub(crate) fn first_out_of_range(elem: ElemType, field: Field, bytes: &[u8]) -> Option<(usize, i128)> {
     let (low, high) = range(elem, field)?;
     let first = |entries: &mut dyn Iterator<Item = i128>| {

@@ -1,20 +1,20 @@
 //! Attributes: A01–A07, S09 (one of each name), and for defaults of functions F14.
 
-use super::scene::{Findings, Role, Scene, Seen, index};
+use super::context::{Findings, Role, Seen, VerifyContext, index};
 use crate::attr::{Attr, AttrType, AttrValue};
 use crate::diag::{Change, Code, Diagnostic, Entity, code};
 use crate::model::Function;
 use crate::names::Name;
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     let mut parameters: Seen<Option<AttrType>> = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let function = match view.role {
             Role::Function(f) => {
-                let function = &scene.model.functions[f];
+                let function = &cx.model.functions[f];
                 for (i, attr) in function.attribute_defaults.iter().enumerate() {
-                    default(scene, found, attr, Entity::FunctionAttributeDefault(f, index(i)));
+                    default(cx, found, attr, Entity::FunctionAttributeDefault(f, index(i)));
                 }
                 declare(function, &mut parameters);
                 Some(function)
@@ -32,7 +32,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                 if !name.is_empty()
                     && let Some(first) = first_of(attrs, i, name, &mut seen)
                 {
-                    let message = format!("attribute `{}` is given twice", scene.text(name));
+                    let message = format!("attribute `{}` is given twice", cx.text(name));
                     let is_same = attrs[first as usize] == *attr;
                     let first = Entity::Attr(view.id, node, first);
                     let mut diagnostic = Diagnostic::new(&code::ATTRIBUTE_REPEATED, place, message)
@@ -43,13 +43,13 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                     }
                     found.push(diagnostic);
                 }
-                attribute(scene, found, attr, place, function, &parameters);
+                attribute(cx, found, attr, place, function, &parameters);
             }
         }
     }
 }
 
-/// Attributes of a node that are looked through one by one.
+/// Up to this many attributes of a node are searched linearly.
 const FEW: usize = 8;
 
 /// The position of the first attribute of this name, if attribute `i` is not it.
@@ -73,10 +73,10 @@ fn declare(function: &Function, parameters: &mut Seen<Option<AttrType>>) {
     }
 }
 
-/// `attribute `alpha``, or what there is to say about one without a name.
-fn subject(scene: &Scene<'_>, attr: &Attr) -> String {
+/// `attribute `alpha``, or a description of one without a name.
+fn subject(cx: &VerifyContext<'_>, attr: &Attr) -> String {
     match attr.name.filter(|n| !n.is_empty()) {
-        Some(name) => format!("attribute `{}`", scene.text(name)),
+        Some(name) => format!("attribute `{}`", cx.text(name)),
         None => "attribute without a name".to_owned(),
     }
 }
@@ -86,14 +86,14 @@ fn type_name(ty: AttrType) -> String {
 }
 
 /// The first mistake of an attribute in itself, whether it refers to a parameter or not.
-fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code, String)> {
-    let subject = || subject(scene, attr);
+fn form(cx: &VerifyContext<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code, String)> {
+    let subject = || subject(cx, attr);
     if attr.name.is_none_or(Name::is_empty) {
         return Some((codes.name_type, subject()));
     }
     let ty = match attr.ty {
-        // Before IR 2 the value told the type.
-        None if scene.ir_version < 2 => return None,
+        // Before IR version 2 the value determined the type.
+        None if cx.ir_version < 2 => return None,
         None => return Some((codes.name_type, format!("{} has no type", subject()))),
         Some(ty) if ty.name().is_none() => {
             return Some((codes.name_type, format!("{} has the unknown type {}", subject(), ty.0)));
@@ -136,7 +136,7 @@ struct Codes {
 }
 
 fn attribute(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     attr: &Attr,
     place: Entity,
@@ -149,13 +149,13 @@ fn attribute(
         no_value: &code::ATTR_NO_VALUE,
         zero_omitted: &code::ATTR_ZERO_OMITTED,
     };
-    if let Some((code, message)) = form(scene, attr, &codes) {
+    if let Some((code, message)) = form(cx, attr, &codes) {
         found.push(Diagnostic::new(code, place, message));
         return;
     }
     match attr.reference.filter(|r| !r.is_empty()) {
-        Some(parameter) => reference(scene, found, attr, place, parameter, function, parameters),
-        None => utf8(scene, found, attr, place),
+        Some(parameter) => reference(cx, found, attr, place, parameter, function, parameters),
+        None => utf8(cx, found, attr, place),
     }
 }
 
@@ -168,7 +168,7 @@ fn referred(place: Entity) -> Entity {
 }
 
 fn reference(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     attr: &Attr,
     place: Entity,
@@ -176,7 +176,7 @@ fn reference(
     function: Option<&Function>,
     parameters: &Seen<Option<AttrType>>,
 ) {
-    let (subject, text) = (subject(scene, attr), scene.text(parameter));
+    let (subject, text) = (subject(cx, attr), cx.text(parameter));
     let Some(function) = function else {
         let message = format!("{subject} refers to parameter `{text}` outside of a function");
         found.push(Diagnostic::new(&code::ATTR_REF_OUTSIDE_FUNCTION, place, message).help("write the value"));
@@ -190,10 +190,10 @@ fn reference(
     match (parameters.get(parameter), attr.ty) {
         (None, _) => {
             let defaults = function.attribute_defaults.iter().filter_map(|a| a.name);
-            let names = function.attributes.iter().copied().chain(defaults).map(|n| scene.text(n));
+            let names = function.attributes.iter().copied().chain(defaults).map(|n| cx.text(n));
             let len = function.attributes.len() + function.attribute_defaults.len();
             let help = found.suggest(text, len, names);
-            let of = scene.model.text(function.name);
+            let of = cx.model.text(function.name);
             let message = format!("function `{of}` has no attribute parameter `{text}`");
             let help =
                 help.unwrap_or_else(|| format!("declare `{text}` in `<…>` after the name of the function"));
@@ -211,7 +211,7 @@ fn reference(
     }
 }
 
-fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
+fn utf8(cx: &VerifyContext<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
     let wrong = |bytes: &[u8]| std::str::from_utf8(bytes).err().map(|error| error.valid_up_to());
     let at = attr.values.iter().find_map(|value| match value {
         AttrValue::String(s) => wrong(s),
@@ -231,18 +231,18 @@ fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
         | AttrValue::SparseTensors(_) => None,
     });
     if let Some(at) = at {
-        let message = format!("{} is not UTF-8 at byte {at}", subject(scene, attr));
+        let message = format!("{} is not UTF-8 at byte {at}", subject(cx, attr));
         found.push(Diagnostic::new(&code::ATTR_STRING_NOT_UTF8, place, message));
     }
 }
 
-fn default(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
+fn default(cx: &VerifyContext<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
     let code = &code::FUNCTION_DEFAULT_ATTRIBUTE;
     let codes = Codes { name_type: code, value_field: code, no_value: code, zero_omitted: code };
-    let message = match form(scene, attr, &codes) {
+    let message = match form(cx, attr, &codes) {
         Some((_, message)) => message,
         None if attr.reference.is_some_and(|r| !r.is_empty()) => {
-            format!("the default of {} is a reference", subject(scene, attr))
+            format!("the default of {} is a reference", subject(cx, attr))
         }
         None => return,
     };
@@ -257,7 +257,7 @@ mod tests {
     use bytes::Bytes;
     use smallvec::smallvec;
 
-    /// A model with a `LeakyRelu` whose attribute is given.
+    /// A model with a `LeakyRelu` with a given attribute.
     fn with(attr: impl FnOnce(&mut Model) -> Attr) -> Vec<String> {
         let mut model = relu();
         let attr = attr(&mut model);

@@ -1,7 +1,7 @@
-//! Calls of functions: F03 recursion, F04 depth, F10 signatures, F11 what they resolve to.
+//! Calls of functions: F03 recursion, F04 depth, F10 signatures, F11 resolution.
 
+use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
 use super::functions::{Key, by_key, key, text};
-use super::scene::{Findings, Role, Scene, Seen, View, count, index};
 use crate::body::{Node, NodeId};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::entity::{EntityId, SecondaryMap};
@@ -22,13 +22,13 @@ struct Call {
 
 type Calls = SecondaryMap<FunctionId, Vec<Call>>;
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let functions = by_key(scene);
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let functions = by_key(cx);
     let mut with_functions: Seen<()> = Seen::new();
     functions.keys().for_each(|k| with_functions.set(k.0, ()));
     let mut calls = Calls::default();
     let mut parameters = Parameters { of: SecondaryMap::default() };
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let (special, all) = match functions.is_empty() {
             true => (Some(view.layout.special_nodes()), None),
             false => (None, Some(view.layout.nodes())),
@@ -39,27 +39,27 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             if functions.is_empty() && overload.is_empty() {
                 continue;
             }
-            let key = (scene.domain(node.domain), node.op.unwrap_or(Name::empty()), overload);
+            let key = (cx.domain(node.domain), node.op.unwrap_or(Name::empty()), overload);
             if let Some(&callee) = functions.get(&key) {
-                signature(scene, found, view, id, callee, &mut parameters);
+                signature(cx, found, view, id, callee, &mut parameters);
                 if let Role::Function(caller) = view.role {
                     calls[caller].push(Call { node: id, callee });
                 }
             } else {
-                let custom = newest_version(scene.text(key.0)).is_none();
+                let custom = newest_version(cx.text(key.0)).is_none();
                 if !overload.is_empty() || (custom && with_functions.get(key.0).is_some()) {
-                    unresolved(scene, found, view, id, key, &functions);
+                    unresolved(cx, found, view, id, key, &functions);
                 }
             }
         }
     }
-    let components = components(scene, &calls);
-    recursion(scene, found, &calls, &components);
-    depth(scene, found, &calls, &components);
+    let components = components(cx, &calls);
+    recursion(cx, found, &calls, &components);
+    depth(cx, found, &calls, &components);
 }
 
 fn unresolved(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     view: &View<'_>,
     id: NodeId,
@@ -67,15 +67,15 @@ fn unresolved(
     functions: &HashMap<Key, FunctionId>,
 ) {
     let place = Entity::NodeOp(view.id, id);
-    let message = format!("model has no function `{}`", text(scene, called));
+    let message = format!("model has no function `{}`", text(cx, called));
     let without = (called.0, called.1, Name::empty());
     let help = if functions.contains_key(&without) {
-        Some(format!("did you mean `{}`?", text(scene, without)))
+        Some(format!("did you mean `{}`?", text(cx, without)))
     } else {
         // In the order of the text, because the map has none.
-        let names = scene.model.functions.values().filter(|f| scene.domain(f.domain) == called.0);
-        let names = names.filter_map(|f| f.name).map(|n| scene.text(n));
-        found.suggest(scene.text(called.1), scene.model.functions.len(), names)
+        let names = cx.model.functions.values().filter(|f| cx.domain(f.domain) == called.0);
+        let names = names.filter_map(|f| f.name).map(|n| cx.text(n));
+        found.suggest(cx.text(called.1), cx.model.functions.len(), names)
     };
     found.push(Diagnostic::new(&code::CALL_UNRESOLVED, place, message).maybe_help(help));
 }
@@ -87,9 +87,9 @@ struct Parameters {
 
 impl Parameters {
     /// Sorted, so that a call is checked in no more than `n log n`.
-    fn get(&mut self, scene: &Scene<'_>, f: FunctionId) -> &[Name] {
+    fn get(&mut self, cx: &VerifyContext<'_>, f: FunctionId) -> &[Name] {
         self.of[f].get_or_insert_with(|| {
-            let function = &scene.model.functions[f];
+            let function = &cx.model.functions[f];
             let defaults = function.attribute_defaults.iter().filter_map(|a| a.name);
             let mut names: Vec<_> = function.attributes.iter().copied().chain(defaults).collect();
             names.sort_unstable();
@@ -99,7 +99,7 @@ impl Parameters {
 }
 
 fn signature(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     view: &View<'_>,
     id: NodeId,
@@ -107,9 +107,9 @@ fn signature(
     parameters: &mut Parameters,
 ) {
     let node: &Node = &view.body.nodes[id];
-    let function = &scene.model.functions[callee];
-    let (inputs, outputs) = scene.model.bodies[function.body].root().map_or((0, 0), |root| {
-        let g = &scene.model.bodies[function.body].graphs[root];
+    let function = &cx.model.functions[callee];
+    let (inputs, outputs) = cx.model.bodies[function.body].root().map_or((0, 0), |root| {
+        let g = &cx.model.bodies[function.body].graphs[root];
         (g.inputs.len(), g.outputs.len())
     });
     let mut push = |place, message: String| {
@@ -118,7 +118,7 @@ fn signature(
                 .related(Entity::Function(callee), "the function"),
         );
     };
-    let name = || text(scene, key(scene, function));
+    let name = || text(cx, key(cx, function));
     if node.inputs.len() > inputs {
         let place = Entity::NodeInput(view.id, id, index(inputs));
         let (takes, gets) = (count(inputs as u64, "input"), node.inputs.len());
@@ -131,13 +131,13 @@ fn signature(
     }
     for (i, attr) in node.attrs.iter().enumerate() {
         let Some(attr) = attr.name.filter(|n| !n.is_empty()) else { continue };
-        let declared = parameters.get(scene, callee);
+        let declared = parameters.get(cx, callee);
         if declared.binary_search(&attr).is_ok() {
             continue;
         }
-        let (len, names) = (declared.len(), declared.iter().map(|&n| scene.text(n)));
-        let help = found.suggest(scene.text(attr), len, names);
-        let message = format!("function `{}` has no attribute parameter `{}`", name(), scene.text(attr));
+        let (len, names) = (declared.len(), declared.iter().map(|&n| cx.text(n)));
+        let help = found.suggest(cx.text(attr), len, names);
+        let message = format!("function `{}` has no attribute parameter `{}`", name(), cx.text(attr));
         found.push(
             Diagnostic::new(&code::CALL_SIGNATURE, Entity::Attr(view.id, id, index(i)), message)
                 .related(Entity::Function(callee), "the function")
@@ -161,14 +161,14 @@ impl Components {
 }
 
 /// Strongly connected components after Tarjan, with a stack of its own instead of recursion.
-fn components(scene: &Scene<'_>, calls: &Calls) -> Components {
+fn components(cx: &VerifyContext<'_>, calls: &Calls) -> Components {
     const NEW: usize = usize::MAX;
-    let len = scene.model.functions.len();
+    let len = cx.model.functions.len();
     let mut found = Components { groups: Vec::new(), of: SecondaryMap::with_len(NEW, len) };
     let mut order: SecondaryMap<FunctionId, usize> = SecondaryMap::with_len(NEW, len);
     let mut low = order.clone();
     let (mut open, mut next): (Vec<FunctionId>, usize) = (Vec::new(), 0);
-    for start in scene.model.functions.ids() {
+    for start in cx.model.functions.ids() {
         let mut path: Vec<(FunctionId, usize)> = Vec::new();
         if order[start] == NEW {
             path.push((start, 0));
@@ -206,16 +206,15 @@ fn components(scene: &Scene<'_>, calls: &Calls) -> Components {
 }
 
 /// Reports each group of functions that call each other once, with a shortest way round.
-fn recursion(scene: &Scene<'_>, found: &mut Findings, calls: &Calls, components: &Components) {
+fn recursion(cx: &VerifyContext<'_>, found: &mut Findings, calls: &Calls, components: &Components) {
     for (group, members) in components.groups.iter().enumerate() {
         if !components.is_recursive(calls, group) {
             continue;
         }
         let first = members[0];
         let way = way_round(calls, components, group, first);
-        let name = |f| text(scene, key(scene, &scene.model.functions[f]));
-        let place =
-            |(f, call): &(FunctionId, Call)| Entity::NodeOp(scene.model.functions[*f].body, call.node);
+        let name = |f| text(cx, key(cx, &cx.model.functions[f]));
+        let place = |(f, call): &(FunctionId, Call)| Entity::NodeOp(cx.model.functions[*f].body, call.node);
         let Some((head, tail)) = way.split_first() else { continue };
         let mut message = format!("function `{}` calls itself", name(first));
         if let Some(((second, _), rest)) = tail.split_first() {
@@ -263,7 +262,7 @@ fn way_round(
 }
 
 /// Reports the longest chain of calls if it is too long. Recursive functions end a chain: they have a finding already.
-fn depth(scene: &Scene<'_>, found: &mut Findings, calls: &Calls, components: &Components) {
+fn depth(cx: &VerifyContext<'_>, found: &mut Findings, calls: &Calls, components: &Components) {
     let mut depth: Vec<u32> = Vec::with_capacity(components.groups.len());
     for (group, members) in components.groups.iter().enumerate() {
         let callees = members.iter().flat_map(|&f| &calls[f]).map(|c| components.of[c.callee]);
@@ -275,7 +274,7 @@ fn depth(scene: &Scene<'_>, found: &mut Findings, calls: &Calls, components: &Co
         .max();
     let Some((longest, std::cmp::Reverse(f))) = deepest.filter(|&(d, _)| d > DEEPEST) else { return };
     let f = FunctionId::from_index(f);
-    let name = text(scene, key(scene, &scene.model.functions[f]));
+    let name = text(cx, key(cx, &cx.model.functions[f]));
     let message =
         format!("function `{name}` begins a chain of {longest} calls: at most {DEEPEST} are allowed");
     found.push(Diagnostic::new(&code::FUNCTION_LIMITS, Entity::Function(f), message));
@@ -287,7 +286,7 @@ mod tests {
     use crate::attr::AttrValue;
     use crate::model::Model;
 
-    /// A main graph that calls `l.f0`, and functions `f0`, `f1` … that call what the lists say.
+    /// A main graph that calls `l.f0`, and functions `f0`, `f1` … with the listed calls.
     fn calling(lists: &[&[&str]]) -> Model {
         let mut model = draft(|d| d.graph("g", &["x"], &["y"], |d| d.node("l.f0", &["x"], &["y"])));
         for (i, list) in lists.iter().enumerate() {

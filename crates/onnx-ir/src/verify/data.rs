@@ -1,10 +1,10 @@
 //! Values in files of their own: Y11, and the rules on the tensors in them.
 
-use super::scene::{Findings, Scene, count, index};
+use super::context::{Findings, VerifyContext, count, index};
 use super::tensors::At;
 use super::{VerifyOptions, sparse, tensors};
 use crate::body::Body;
-use crate::data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData};
+use crate::data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::model::Model;
 use crate::names::{Name, Names};
@@ -12,8 +12,8 @@ use crate::show::elem_text;
 use crate::tensor::SparseTensor;
 use crate::types::ElemType;
 
-/// Judges a value in a file of its own: what it says of itself is true, and its tensors are sound. Findings are at
-/// [`Entity::Data`], in document order.
+/// Checks a value in a separate file: its fields must be consistent, and its tensors valid. Findings are at [`Entity::Data`], in
+/// document order.
 ///
 /// ```
 /// use onnx_ir::{Data, MapData, Names, VerifyOptions, verify_data};
@@ -26,31 +26,31 @@ use crate::types::ElemType;
 pub fn verify_data(data: &Data, names: &Names, options: &VerifyOptions) -> Vec<Diagnostic> {
     // The rules on tensors are about those of a model.
     let model = Model { names: names.clone(), ..Model::new() };
-    let scene = Scene::new(&model, options);
-    let mut judge = Judge { scene: &scene, found: Findings::new(options), next: 0 };
-    judge.held(data.held());
+    let cx = VerifyContext::new(&model, options);
+    let mut judge = Judge { cx: &cx, found: Findings::new(options), next: 0 };
+    judge.held(data.data_ref());
     judge.found.into_list()
 }
 
 struct Judge<'m> {
-    scene: &'m Scene<'m>,
+    cx: &'m VerifyContext<'m>,
     found: Findings,
     /// The number of the next value, in document order.
     next: usize,
 }
 
 impl Judge<'_> {
-    fn held(&mut self, held: Held<'_>) {
+    fn held(&mut self, held: DataRef<'_>) {
         let place = Entity::Data(index(self.next));
         self.next += 1;
         match held {
-            Held::Tensor(tensor) => {
-                tensors::dense(self.scene, &mut self.found, At::alone(&Body::default(), place), tensor);
+            DataRef::Tensor(tensor) => {
+                tensors::dense(self.cx, &mut self.found, At::alone(&Body::default(), place), tensor);
             }
-            Held::SparseTensor(tensor) => self.sparse(tensor, place),
-            Held::Sequence(sequence) => self.sequence(sequence, place),
-            Held::Map(map) => self.map(map, place),
-            Held::Optional(optional) => self.optional(optional, place),
+            DataRef::SparseTensor(tensor) => self.sparse(tensor, place),
+            DataRef::Sequence(sequence) => self.sequence(sequence, place),
+            DataRef::Map(map) => self.map(map, place),
+            DataRef::Optional(optional) => self.optional(optional, place),
         }
     }
 
@@ -58,10 +58,10 @@ impl Judge<'_> {
         self.found.push(Diagnostic::new(&code::VALUE_PROTOS, place, message));
     }
 
-    /// `` `s` ``, or what a value without a name is.
+    /// `` `s` ``, or a description of a value without a name.
     fn subject(&self, name: Option<Name>, what: &str) -> String {
         match name.filter(|n| !n.is_empty()) {
-            Some(name) => format!("`{}`", self.scene.text(name)),
+            Some(name) => format!("`{}`", self.cx.text(name)),
             None => format!("the {what}"),
         }
     }
@@ -71,7 +71,7 @@ impl Judge<'_> {
         let mut part = |tensor: &Option<_>| tensor.clone().map(|tensor| body.tensors.push(tensor));
         let (values, indices) = (part(&sparse.values), part(&sparse.indices));
         let tensor = SparseTensor { values, indices, dims: sparse.dims.clone() };
-        sparse::check(self.scene, &mut self.found, At::alone(&body, place), &tensor);
+        sparse::check(self.cx, &mut self.found, At::alone(&body, place), &tensor);
     }
 
     fn sequence(&mut self, sequence: &Sequence, place: Entity) {
@@ -105,11 +105,11 @@ impl Judge<'_> {
             self.fail(place, message);
         }
         if let Some(values) = &map.values {
-            self.held(Held::Sequence(values));
+            self.held(DataRef::Sequence(values));
         }
     }
 
-    /// What is wrong with the keys of a map, if anything is.
+    /// The first mistake in the keys of a map.
     fn keys(&self, map: &MapData) -> Option<String> {
         let subject = self.subject(map.name, "map");
         let (integers, strings) = (map.keys.len(), map.string_keys.len());

@@ -1,8 +1,8 @@
-//! What graphs declare: names of graphs (G01), `value_info` (G06, F13), nodes without outputs (G10), depth (G12), and
-//! whether declarations, initializers and symbols agree (G09, Y09).
+//! Declarations of graphs: names of graphs (G01), `value_info` (G06, F13), nodes without outputs (G10), depth (G12), and
+//! consistency of declarations, initializers and symbols (G09, Y09).
 
+use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::layout::MAX_LEVELS;
-use super::scene::{Findings, Scene, Seen, View, index};
 use super::types::tensor_of;
 use crate::body::{GraphId, Port, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
@@ -12,21 +12,21 @@ use crate::show::{tensor_type, type_text};
 use crate::types::{DimValue, ElemType, TypeId};
 use std::collections::{HashMap, HashSet};
 
-/// What an initializer gives: where, with which element type and shape.
+/// An initializer with its place, element type and shape.
 struct Given<'m> {
     place: Entity,
     elem: Option<ElemType>,
     dims: &'m [i64],
 }
 
-/// Which initializer of its graph gives a value.
+/// The initializer of a value in its graph.
 #[derive(Clone, Copy)]
 enum Init {
     Dense(u32),
     Sparse(u32),
 }
 
-/// What is declared of the values of one body.
+/// The declarations of the values of one body.
 #[derive(Default)]
 struct Declared {
     initializers: SecondaryMap<ValueId, Option<(GraphId, Init)>>,
@@ -34,20 +34,20 @@ struct Declared {
 }
 
 struct Declarations<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     seen: Seen<u32>,
     outputs: Seen<()>,
-    /// What each symbol stands for, and where that was said; of functions in `local`.
+    /// The number of each symbol, and where it was determined; for functions in `local`.
     symbols: HashMap<Name, (i64, Entity)>,
     local: HashMap<Name, (i64, Entity)>,
     contradicted: HashSet<Name>,
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let model = scene.model;
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let model = cx.model;
     let mut d = Declarations {
-        scene,
+        cx,
         found,
         seen: Seen::new(),
         outputs: Seen::new(),
@@ -55,7 +55,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         local: HashMap::new(),
         contradicted: HashSet::new(),
     };
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         d.local.clear();
         let mut declared = Declared::default();
         for graph in view.layout.graphs() {
@@ -133,7 +133,7 @@ impl<'m> Declarations<'_, 'm> {
         for (i, port) in graph.value_info.iter().enumerate() {
             let place = Entity::ValueInfo(view.id, id, index(i));
             let name = port.name.unwrap_or(Name::empty());
-            let text = self.scene.text(name);
+            let text = self.cx.text(name);
             let mut related = None;
             let message = if name.is_empty() {
                 "entry of `value_info` without a name".to_owned()
@@ -206,7 +206,7 @@ impl<'m> Declarations<'_, 'm> {
 
     /// Whether an initializer fits the declaration of its name.
     fn initialized(&mut self, port: &Port, ty: TypeId, place: Entity, given: &Given<'_>) -> bool {
-        let model = self.scene.model;
+        let model = self.cx.model;
         let fits = tensor_of(&model.types[ty]).is_some_and(|t| {
             let same_elem = t.elem == given.elem || t.elem.is_none() || given.elem.is_none();
             let same_shape = t.shape.as_ref().is_none_or(|shape| {
@@ -232,9 +232,9 @@ impl<'m> Declarations<'_, 'm> {
         fits
     }
 
-    /// An initializer says what the symbols of its declaration stand for.
+    /// An initializer determines the symbols of its declaration.
     fn symbols_of(&mut self, view: &View<'m>, ty: TypeId, given: &Given<'_>) {
-        let model = self.scene.model;
+        let model = self.cx.model;
         let Some(shape) = tensor_of(&model.types[ty]).and_then(|t| t.shape.as_ref()) else { return };
         for (dim, &n) in shape.iter().zip(given.dims) {
             if let DimValue::Param(symbol) = dim.value {
@@ -243,9 +243,9 @@ impl<'m> Declarations<'_, 'm> {
         }
     }
 
-    /// A second declaration of a value says what the symbols of the first stand for, and the other way round.
+    /// Two declarations of a value determine each other's symbols.
     fn symbols_between(&mut self, view: &View<'m>, first: TypeId, second: TypeId, place: Entity) {
-        let types = &self.scene.model.types;
+        let types = &self.cx.model.types;
         if first == second {
             return;
         }
@@ -272,7 +272,7 @@ impl<'m> Declarations<'_, 'm> {
         let symbols = if view.role.is_function() { &mut self.local } else { &mut self.symbols };
         let (m, first) = *symbols.entry(symbol).or_insert((n, place));
         if m != n && self.contradicted.insert(symbol) {
-            let message = format!("dimension `{}` is {n} and also {m}", self.scene.text(symbol));
+            let message = format!("dimension `{}` is {n} and also {m}", self.cx.text(symbol));
             self.found.push(
                 Diagnostic::new(&code::DIM_PARAM_CONTRADICTION, place, message)
                     .related(first, format!("declared as {m}")),

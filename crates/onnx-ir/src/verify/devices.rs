@@ -1,6 +1,6 @@
 //! Execution on several devices: C01–C06.
 
-use super::scene::{Findings, Scene, Seen, View, count, index};
+use super::context::{Findings, Seen, VerifyContext, View, count, index};
 use super::types::tensor_of;
 use crate::body::{Body, GraphId, NodeDeviceConfiguration, NodeId, ShardingSpec, ValueId};
 use crate::diag::{Code, Diagnostic, Entity, code};
@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 /// Ranks of the values of a body that are declared.
 pub(crate) type Ranks = SecondaryMap<ValueId, Option<usize>>;
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     let mut configurations: Seen<u32> = Seen::new();
-    for (i, configuration) in scene.model.configurations.iter().enumerate() {
+    for (i, configuration) in cx.model.configurations.iter().enumerate() {
         let at = |i| Entity::Configuration(i);
         let new = |message: String| Diagnostic::new(&code::DEVICE_CONFIGURATION, at(index(i)), message);
         let name = configuration.name.unwrap_or(Name::empty());
-        let text = scene.text(name);
+        let text = cx.text(name);
         if name.is_empty() {
             found.push(new("device configuration without a name".to_owned()));
         } else if let Some(first) = configurations.first(name, index(i)) {
@@ -37,16 +37,16 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         }
     }
     let mut seen = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let mut ranks = None;
         for node in view.layout.special_nodes() {
             let devices = &view.body.nodes[node].extra().devices;
             if devices.is_empty() {
                 continue;
             }
-            let ranks = ranks
-                .get_or_insert_with(|| declared_ranks(&scene.model.types, view.body, view.layout.graphs()));
-            let mut check = OfNode { scene, found, view, node, ranks };
+            let ranks =
+                ranks.get_or_insert_with(|| declared_ranks(&cx.model.types, view.body, view.layout.graphs()));
+            let mut check = OfNode { cx, found, view, node, ranks };
             seen.clear();
             for configuration in devices {
                 let count = check.configuration(configuration, &configurations, &mut seen);
@@ -58,7 +58,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// What the declarations and initializers of `graphs`, those of `body`, say of ranks.
+/// The ranks that the declarations and initializers of `graphs` state, which belong to `body`.
 pub(crate) fn declared_ranks(types: &Types, body: &Body, graphs: impl IntoIterator<Item = GraphId>) -> Ranks {
     let mut ranks = Ranks::with_len(None, body.values.len());
     for graph in graphs {
@@ -76,7 +76,7 @@ pub(crate) fn declared_ranks(types: &Types, body: &Body, graphs: impl IntoIterat
     ranks
 }
 
-/// What is wrong with the axes that a sharding of `tensor` splits, for a tensor of `rank`.
+/// Mistakes in the split axes of a sharding of `tensor`, for a tensor of `rank`.
 pub(crate) fn misplaced_axes(spec: &ShardingSpec, rank: Option<usize>, tensor: &str) -> Vec<String> {
     let rank = rank.and_then(|r| i64::try_from(r).ok());
     let mut seen = BTreeSet::new();
@@ -96,7 +96,7 @@ pub(crate) fn misplaced_axes(spec: &ShardingSpec, rank: Option<usize>, tensor: &
 }
 
 struct OfNode<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     view: &'s View<'m>,
     node: NodeId,
@@ -117,10 +117,10 @@ impl OfNode<'_, '_> {
     ) -> Option<i64> {
         let code = &code::NODE_CONFIGURATION_ID;
         let name = configuration.configuration.unwrap_or(Name::empty());
-        let text = self.scene.text(name);
-        let configurations = &self.scene.model.configurations;
+        let text = self.cx.text(name);
+        let configurations = &self.cx.model.configurations;
         let Some(i) = known.get(name) else {
-            let names = configurations.iter().filter_map(|c| c.name).map(|n| self.scene.text(n));
+            let names = configurations.iter().filter_map(|c| c.name).map(|n| self.cx.text(n));
             let help = self.found.suggest(text, configurations.len(), names);
             let message = if name.is_empty() {
                 "device configuration of the node has no `configuration_id`".to_owned()
@@ -141,7 +141,7 @@ impl OfNode<'_, '_> {
         let body = self.view.body;
         let node = &body.nodes[self.node];
         let name = spec.tensor_name.unwrap_or(Name::empty());
-        let tensor = self.scene.text(name);
+        let tensor = self.cx.text(name);
         let values = node.inputs.iter().chain(&node.outputs).flatten();
         let value = values.copied().find(|&v| !name.is_empty() && body.values[v].name == name);
         if value.is_none() {

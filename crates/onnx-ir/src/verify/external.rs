@@ -1,7 +1,6 @@
-//! External data: what the model says of it (X01, X02, X05, X06, X09, X11–X14), and what a file must be to fit
-//! (X03, X04, X07, X08, X10).
+//! External data: its entries in the model (X01, X02, X05, X06, X09, X11–X14), and the file (X03, X04, X07, X08, X10).
 //!
-//! This crate reads no file. Whoever does tells [`check_file`] what it saw:
+//! This crate does no I/O. The caller passes the properties of a file to [`check_file`]:
 //!
 //! ```
 //! use onnx_ir::verify::{FileFacts, check_file};
@@ -18,7 +17,7 @@
 //! assert_eq!(found[0].code.name, "length-vs-shape");
 //! ```
 
-use super::scene::{Findings, Scene, count};
+use super::context::{Findings, VerifyContext, count};
 use super::tensors::At;
 use crate::diag::{Diagnostic, Place, code, did_you_mean};
 use crate::model::Model;
@@ -29,10 +28,10 @@ use crate::types::ElemType;
 /// The keys of ExternalData.md; `basepath` is set by loaders.
 const KEYS: [&str; 5] = ["location", "offset", "length", "checksum", "basepath"];
 
-/// The key by which a text says which field of the model had data that is beside the text. Others do not read it.
+/// The key by which a text records the original field of data that it stores in a file. Other readers ignore it.
 pub const INLINE_KEY: &str = "onnxtxt.inline";
 
-/// What is known of a file of external data.
+/// The properties of a file with external data.
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts {
     /// Whether there is something at the path.
@@ -48,9 +47,9 @@ pub struct FileFacts {
 }
 
 /// A tensor whose data is inline has no entries about a file.
-pub(super) fn entries_of_inline(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) {
+pub(super) fn entries_of_inline(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) {
     if !tensor.extra().external.is_empty() {
-        let subject = at.subject(scene, tensor);
+        let subject = at.subject(cx, tensor);
         let message = format!("{subject} has entries of external data, but its data is inline");
         found.push(Diagnostic::new(&code::EXTERNAL_KEYS, at.place, message));
     }
@@ -67,7 +66,7 @@ fn leads_out(path: &str) -> Option<&'static str> {
     }
 }
 
-/// What about a path means something else on another system or to the reference.
+/// The part of a path that is not portable between systems, or differs in the reference.
 fn not_portable(path: &str) -> Option<&'static str> {
     let drive = path.as_bytes().get(..2).is_some_and(|b| b[0].is_ascii_alphabetic() && b[1] == b':');
     match () {
@@ -78,9 +77,15 @@ fn not_portable(path: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor, elem: ElemType) {
-    let subject = at.subject(scene, tensor);
-    let names = &scene.model.names;
+pub(super) fn check(
+    cx: &VerifyContext<'_>,
+    found: &mut Findings,
+    at: At<'_>,
+    tensor: &Tensor,
+    elem: ElemType,
+) {
+    let subject = at.subject(cx, tensor);
+    let names = &cx.model.names;
     let mut push = |diagnostic: Diagnostic| found.push(diagnostic);
     let new = |code, message: String| Diagnostic::new(code, at.place, message);
     if elem == ElemType::STRING {
@@ -93,7 +98,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     }
     let mut given = [false; KEYS.len()];
     for entry in &tensor.extra().external {
-        let key = scene.model.text(entry.key);
+        let key = cx.model.text(entry.key);
         if key == INLINE_KEY {
             continue;
         }
@@ -109,7 +114,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             push(new(&code::EXTERNAL_KEYS, format!("{subject} has two entries `{key}`")));
         }
     }
-    for diagnostic in gate(scene.model, tensor, at.place.into(), &subject) {
+    for diagnostic in gate(cx.model, tensor, at.place.into(), &subject) {
         push(diagnostic);
     }
     let path = tensor.external(names, "location").map_or("", |l| &names[l]);
@@ -132,8 +137,8 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     }
 }
 
-/// Whether an external tensor names one place below the model's folder: what is wrong with the entries that say where its
-/// data is. Every reader asks this before it looks at a file, and [`verify`](super::verify) reports the same.
+/// Checks that an external tensor names one place below the model's folder; returns findings about the entries of its location.
+/// Every reader calls this before it opens a file, and [`verify`](super::verify) reports the same.
 pub fn check_location(model: &Model, tensor: &Tensor, at: impl Into<Place>) -> Vec<Diagnostic> {
     gate(model, tensor, at.into(), &format!("`{}`", model.text(tensor.name)))
 }
@@ -149,7 +154,7 @@ fn gate(model: &Model, tensor: &Tensor, at: Place, subject: &str) -> Vec<Diagnos
         let message = format!("{subject} is external, but has no `location`");
         found.push(new(&code::LOCATION_MISSING, message).help("add a `location`"));
     }
-    // Whichever of several a reader takes.
+    // All of them, because readers differ in which one they use.
     for path in values("location") {
         if let Some(what) = leads_out(path) {
             found.push(new(&code::LOCATION_OUTSIDE, format!("location `{path}` of {subject} {what}")));
@@ -171,8 +176,8 @@ fn number(text: &str) -> Option<u64> {
     Some(text).filter(|t| t.bytes().all(|b| b.is_ascii_digit())).and_then(|t| t.parse().ok())
 }
 
-/// Checks the file that an external tensor names (X03, X04, X07, X08, X10). What [`verify`](super::verify) says of the
-/// tensor itself is not repeated: `location`, `offset` and `length` that are not sound are passed over.
+/// Checks the file of an external tensor (X03, X04, X07, X08, X10). Findings of [`verify`](super::verify) about the tensor itself
+/// are not repeated: invalid `location`, `offset` and `length` are skipped.
 pub fn check_file(
     model: &Model,
     tensor: &Tensor,

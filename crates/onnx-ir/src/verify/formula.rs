@@ -1,6 +1,6 @@
-//! Whether the text of a dimension is a formula, as `grammar/dimensions.md` writes them: `N*2`, `ceil((H-1)/2)`, `max(N-1, 0)`.
+//! Whether the text of a dimension is a formula, as `grammar/dimensions.md` defines them: `N*2`, `ceil((H-1)/2)`, `max(N-1, 0)`.
 //!
-//! Only the form is looked at. What a formula means is for inference.
+//! Only the syntax is checked; inference evaluates formulas.
 
 /// Whether a text is an identifier, or a formula of identifiers and numbers.
 pub(super) fn is_formula(text: &str) -> bool {
@@ -9,7 +9,7 @@ pub(super) fn is_formula(text: &str) -> bool {
     }
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
-    // Whether an operand comes next, or an operator.
+    // Whether an operand or an operator is expected next.
     let mut is_operand_due = true;
     while let Some(&byte) = bytes.get(at) {
         let rest = &bytes[at + 1..];

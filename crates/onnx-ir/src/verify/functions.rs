@@ -1,7 +1,7 @@
 //! Functions by themselves: F01, F02, F05 (attribute parameters), and how many there are, F04. Their bodies are for
 //! `graph`, their imports for `header`, their defaults for `attributes`.
 
-use super::scene::{Findings, Scene, Seen, index};
+use super::context::{Findings, Seen, VerifyContext, index};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::model::{Function, FunctionId};
 use crate::names::Name;
@@ -14,58 +14,58 @@ const MOST: usize = 10_000;
 pub(super) type Key = (Name, Name, Name);
 
 /// The functions by identity; of two that share one, the first.
-pub(super) fn by_key(scene: &Scene<'_>) -> HashMap<Key, FunctionId> {
-    let mut map = HashMap::with_capacity(scene.model.functions.len());
-    for (f, function) in scene.model.functions.iter() {
-        map.entry(key(scene, function)).or_insert(f);
+pub(super) fn by_key(cx: &VerifyContext<'_>) -> HashMap<Key, FunctionId> {
+    let mut map = HashMap::with_capacity(cx.model.functions.len());
+    for (f, function) in cx.model.functions.iter() {
+        map.entry(key(cx, function)).or_insert(f);
     }
     map
 }
 
-pub(super) fn key(scene: &Scene<'_>, function: &Function) -> Key {
+pub(super) fn key(cx: &VerifyContext<'_>, function: &Function) -> Key {
     let name = |n: Option<Name>| n.unwrap_or(Name::empty());
-    (scene.domain(function.domain), name(function.name), name(function.overload))
+    (cx.domain(function.domain), name(function.name), name(function.overload))
 }
 
 /// `l.f` or `l.f:v2`
-pub(super) fn text(scene: &Scene<'_>, key: Key) -> String {
+pub(super) fn text(cx: &VerifyContext<'_>, key: Key) -> String {
     let (domain, name, overload) = key;
     let mut text = String::new();
     if !domain.is_empty() {
-        text.push_str(scene.text(domain));
+        text.push_str(cx.text(domain));
         text.push('.');
     }
-    text.push_str(scene.text(name));
+    text.push_str(cx.text(name));
     if !overload.is_empty() {
         text.push(':');
-        text.push_str(scene.text(overload));
+        text.push_str(cx.text(overload));
     }
     text
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let functions = &scene.model.functions;
-    let firsts = by_key(scene);
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let functions = &cx.model.functions;
+    let firsts = by_key(cx);
     let mut seen = Seen::new();
     for (f, function) in functions.iter() {
         let place = Entity::Function(f);
-        let key = key(scene, function);
+        let key = key(cx, function);
         if key.1.is_empty() {
             found.push(Diagnostic::new(&code::FUNCTION_IDENTITY, place, "function without a name"));
-        } else if function.domain.is_none_or(Name::is_empty) && scene.ir_version >= 8 {
-            let message = format!("function `{}` has no domain", text(scene, key));
+        } else if function.domain.is_none_or(Name::is_empty) && cx.ir_version >= 8 {
+            let message = format!("function `{}` has no domain", text(cx, key));
             found.push(
                 Diagnostic::new(&code::FUNCTION_IDENTITY, place, message)
                     .help("add a `domain` to its header"),
             );
         } else if let Some(&first) = firsts.get(&key).filter(|&&first| first != f) {
-            let message = format!("function `{}` is defined twice", text(scene, key));
+            let message = format!("function `{}` is defined twice", text(cx, key));
             found.push(
                 Diagnostic::new(&code::FUNCTION_REPEATED, place, message)
                     .related(Entity::Function(first), "the first definition"),
             );
         }
-        parameters(scene, found, f, function, &mut seen);
+        parameters(cx, found, f, function, &mut seen);
     }
     if functions.len() > MOST {
         let message = format!("model has {} functions: at most {MOST} are allowed", functions.len());
@@ -75,7 +75,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
 }
 
 fn parameters(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     f: FunctionId,
     function: &Function,
@@ -90,7 +90,7 @@ fn parameters(
     });
     for (name, place) in plain.chain(defaults) {
         if let Some(Some(first)) = seen.first(name, Some(place)) {
-            let message = format!("attribute parameter `{}` is listed twice", scene.text(name));
+            let message = format!("attribute parameter `{}` is listed twice", cx.text(name));
             found.push(
                 Diagnostic::new(&code::FUNCTION_FORMALS_REPEATED, place, message)
                     .related(first, "the first one"),

@@ -1,9 +1,9 @@
 //! Single assignment, order and scopes: G02–G05, G07, G08, N01–N05, V01, V02, and for functions F05–F07.
 //!
-//! One walk through each body keeps what every name stands for at that point. Uses were resolved when the body was
-//! built, so the walk only asks where a value is defined; names decide what is defined twice.
+//! One walk through each body tracks the visible definition of every name. Uses were resolved when the body was built, so the
+//! walk only checks where a value is defined; names determine duplicate definitions.
 
-use super::scene::{Findings, Role, Scene, Seen, View, index};
+use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity;
@@ -24,7 +24,7 @@ entity!(
     "def"
 );
 
-/// What a name stands for.
+/// The definition of a name.
 #[derive(Clone, Copy)]
 struct Def {
     graph: GraphId,
@@ -41,42 +41,42 @@ enum Kind {
 }
 
 struct Walker<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     view: &'s View<'m>,
     found: &'s mut Findings,
     visible: &'s mut SecondaryMap<Name, Option<DefId>>,
     definitions: PrimaryMap<DefId, Def>,
-    /// Names that became visible, with what they stood for before.
+    /// Names that became visible, with their previous definitions.
     log: Vec<(Name, Option<DefId>)>,
-    /// Where the log of each open graph begins.
+    /// The start of the log for each open graph.
     open: Vec<(GraphId, usize)>,
     reported: SecondaryMap<ValueId, bool>,
-    /// What the nodes need of each other, where some are not in order.
+    /// The dependencies of nodes, if some are not in order.
     order: Option<Order>,
-    /// Graphs that a finding has put in order.
+    /// Graphs that a fix has sorted.
     sorted: SecondaryMap<GraphId, bool>,
     outputs: &'s mut Seen<u32>,
-    /// What is declared of a name first, where one is not defined.
+    /// The first declaration of each name, for undefined names.
     declarations: Option<HashMap<Name, (GraphId, u32)>>,
     main_names: &'s SecondaryMap<Name, Option<Entity>>,
     step_names: &'s SecondaryMap<Name, Option<Entity>>,
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     let none = SecondaryMap::default();
-    let main_names = if scene.bodies.len() > 1 { root_names(scene.main()) } else { none.clone() };
+    let main_names = if cx.bodies.len() > 1 { root_names(cx.main()) } else { none.clone() };
     let mut step_names = none;
-    for view in scene.bodies.iter().filter(|v| matches!(v.role, Role::Algorithm(_))) {
+    for view in cx.bodies.iter().filter(|v| matches!(v.role, Role::Algorithm(_))) {
         collect_root_names(view, &mut step_names);
     }
-    let mut visible = SecondaryMap::with_len(None, scene.model.names.len());
+    let mut visible = SecondaryMap::with_len(None, cx.model.names.len());
     let mut outputs = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let values = view.body.values.len();
         let mut definitions = PrimaryMap::new();
         definitions.reserve(values);
         let mut walker = Walker {
-            scene,
+            cx,
             view,
             found,
             visible: &mut visible,
@@ -102,7 +102,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// Where the outermost graph of a body defines each name.
+/// The definition of each name in the outermost graph of a body.
 fn root_names(view: Option<&View<'_>>) -> SecondaryMap<Name, Option<Entity>> {
     let mut names = SecondaryMap::default();
     if let Some(view) = view {
@@ -163,7 +163,7 @@ impl<'m> Walker<'_, 'm> {
         self.log.push((name, before));
     }
 
-    /// What a name stands for here.
+    /// The visible definition of a name.
     fn definition(&self, name: Name) -> Option<Def> {
         self.visible[name].map(|def| self.definitions[def])
     }
@@ -173,11 +173,11 @@ impl<'m> Walker<'_, 'm> {
         self.near(name).map(|near| format!("did you mean `{near}`?"))
     }
 
-    /// The name that is visible here and likely to be meant.
+    /// The most similar visible name.
     fn near(&mut self, name: Name) -> Option<&'m str> {
-        let scene = self.scene;
-        let candidates = self.log.iter().map(|&(n, _)| scene.text(n));
-        self.found.near(scene.text(name), self.log.len(), candidates)
+        let cx = self.cx;
+        let candidates = self.log.iter().map(|&(n, _)| cx.text(n));
+        self.found.near(cx.text(name), self.log.len(), candidates)
     }
 
     /// Every operand that reads a value, under another name.
@@ -196,7 +196,7 @@ impl<'m> Walker<'_, 'm> {
         changes
     }
 
-    /// A graph in order, told of once.
+    /// A fix that sorts a graph, once per graph.
     fn sorted(&mut self, node: NodeId) -> Vec<Change> {
         let (id, body) = (self.view.id, self.view.body);
         let Some(graph) = self.view.layout.owner(node).filter(|&g| !self.sorted[g]) else {
@@ -240,7 +240,7 @@ impl<'m> Walker<'_, 'm> {
 
     fn unbound(&mut self, value: ValueId, place: Entity) -> Option<Diagnostic> {
         let name = self.value(value).name;
-        let text = self.scene.text(name);
+        let text = self.cx.text(name);
         if let Some(outer) = self.main_names[name] {
             match self.view.role {
                 Role::Algorithm(_) => return None,
@@ -281,7 +281,7 @@ impl<'m> Walker<'_, 'm> {
         Some(diagnostic.help(help).change(format!("write `{near}`"), changes, false))
     }
 
-    /// Where a value that nothing defines is declared.
+    /// The declaration of a value that is not defined.
     fn declared(&mut self, value: ValueId) -> Option<Entity> {
         let name = self.value(value).name;
         let body = self.view.body;
@@ -299,10 +299,10 @@ impl<'m> Walker<'_, 'm> {
         declarations.get(&name).map(|&(graph, i)| Entity::ValueInfo(self.view.id, graph, i))
     }
 
-    /// No name resolution gives this; an edit that went wrong can.
+    /// Name resolution cannot cause this; an incorrect edit can.
     fn out_of_scope(&self, value: ValueId, place: Entity, produced: Option<Entity>) -> Diagnostic {
         let message =
-            format!("use of value `{}`, which is not in scope", self.scene.text(self.value(value).name));
+            format!("use of value `{}`, which is not in scope", self.cx.text(self.value(value).name));
         let diagnostic = Diagnostic::new(&code::VALUE_UNDEFINED, place, message);
         match produced {
             Some(produced) => {
@@ -320,7 +320,7 @@ impl<'m> Walker<'_, 'm> {
         by: NodeId,
         produced: Entity,
     ) -> Diagnostic {
-        let name = self.scene.text(self.value(value).name);
+        let name = self.cx.text(self.value(value).name);
         let code = self.body_code(&code::NODE_ORDER);
         if self.view.layout.contains(by, node) {
             let message = format!("`{name}` is read by the node that produces it");
@@ -345,7 +345,7 @@ impl<'m> Walker<'_, 'm> {
             if name.is_empty() {
                 continue;
             }
-            let text = self.scene.text(name);
+            let text = self.cx.text(name);
             let place = Entity::NodeOutput(self.view.id, node, index(i));
             match self.definition(name) {
                 Some(first) if first.graph == here => {

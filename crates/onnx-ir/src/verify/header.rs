@@ -1,13 +1,13 @@
 //! Header and operator-set imports: M02–M04, O01–O06, D04, and the imports of functions, F08.
 
-use super::scene::{Findings, Role, Scene, Seen, index};
+use super::context::{Findings, Role, Seen, VerifyContext, index};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::model::{FunctionId, OpsetImport};
 use crate::names::Name;
 use crate::releases::{NEWEST_IR, min_ir_version, newest_version};
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let header = &scene.model.header;
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let header = &cx.model.header;
     let imports = &header.opset_imports;
     match header.ir_version {
         None if imports.is_empty() => found.push(
@@ -35,7 +35,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             );
         }
         Some(version) if version >= 3 && imports.is_empty() => {
-            let (newest, _) = version_for(scene, Name::empty(), None);
+            let (newest, _) = version_for(cx, Name::empty(), None);
             let change = Change::Import(None, String::new(), newest);
             found.push(
                 Diagnostic::new(
@@ -49,26 +49,26 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         }
         Some(_) => {}
     }
-    if scene.model.main.is_none() {
+    if cx.model.main.is_none() {
         found.push(Diagnostic::new(&code::GRAPH_MISSING, Entity::Header, "model has no graph"));
     }
     if let Some(version) = header.model_version.filter(|&v| v < 0) {
         let message = format!("negative `model_version` {version}");
         found.push(Diagnostic::new(&code::MODEL_VERSION, Entity::ModelVersion, message));
     }
-    recommended(scene, found);
+    recommended(cx, found);
 
     let mut domains = Seen::new();
-    imported(scene, found, imports, &mut domains, None);
-    opset_and_ir(scene, found);
-    used_domains(scene, found, &mut domains);
+    imported(cx, found, imports, &mut domains, None);
+    opset_and_ir(cx, found);
+    used_domains(cx, found, &mut domains);
 }
 
-fn recommended(scene: &Scene<'_>, found: &mut Findings) {
+fn recommended(cx: &VerifyContext<'_>, found: &mut Findings) {
     if !found.wants(&code::HEADER_RECOMMENDED) {
         return;
     }
-    let header = &scene.model.header;
+    let header = &cx.model.header;
     let stated = [
         ("producer_name", header.producer_name),
         ("producer_version", header.producer_version),
@@ -86,7 +86,7 @@ fn recommended(scene: &Scene<'_>, found: &mut Findings) {
 
 /// Checks a list of imports, of the model or of function `f`, and remembers their domains.
 fn imported(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     imports: &[OpsetImport],
     domains: &mut Seen<u32>,
@@ -99,8 +99,8 @@ fn imported(
     };
     for (i, import) in imports.iter().enumerate() {
         let i = index(i);
-        let domain = scene.domain(import.domain);
-        let text = scene.domain_text(domain);
+        let domain = cx.domain(import.domain);
+        let text = cx.domain_text(domain);
         if let Some(first) = domains.first(domain, i) {
             let code = if function.is_some() { &code::FUNCTION_IMPORTS } else { &code::OPSET_DUPLICATE };
             let message = format!("domain `{text}` is imported twice");
@@ -113,7 +113,7 @@ fn imported(
             found.push(diagnostic);
         }
         let version = import.version.unwrap_or(0);
-        let newest = newest_version(scene.text(domain)).unwrap_or(i64::from(i32::MAX));
+        let newest = newest_version(cx.text(domain)).unwrap_or(i64::from(i32::MAX));
         let message = if import.version.is_none() {
             format!("import of `{text}` has no version")
         } else if version < 1 {
@@ -129,20 +129,19 @@ fn imported(
     }
 }
 
-fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
-    let imports = &scene.model.header.opset_imports;
-    let Some((i, import)) = (imports.iter().enumerate()).find(|(_, m)| scene.domain(m.domain).is_empty())
-    else {
+fn opset_and_ir(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let imports = &cx.model.header.opset_imports;
+    let Some((i, import)) = (imports.iter().enumerate()).find(|(_, m)| cx.domain(m.domain).is_empty()) else {
         return;
     };
     // Below IR 3 the import itself is the mistake.
-    let Some(version) = import.version.filter(|_| scene.ir_version >= 3) else { return };
-    // Nobody knows with which version of the format a version will be released that is too new, which is reported as such.
+    let Some(version) = import.version.filter(|_| cx.ir_version >= 3) else { return };
+    // The IR version for an unreleased operator set version is unknown; the version itself is reported.
     let Some(needed) = min_ir_version("", version) else { return };
-    if scene.ir_version < needed {
+    if cx.ir_version < needed {
         let message = format!(
             "version {version} of `ai.onnx` needs IR version {needed}, but the model has {}",
-            scene.ir_version
+            cx.ir_version
         );
         found.push(
             Diagnostic::new(&code::OPSET_NEEDS_NEWER_IR, Entity::OpsetImport(index(i)), message)
@@ -152,16 +151,16 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// Reports the first node of each domain that its model or function does not import. `domains` holds those that the
-/// model imports.
-pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
-    let model_imports = &scene.model.header.opset_imports;
+/// Reports the first node of each domain that its model or function does not import. `domains` contains those that the model
+/// imports.
+pub(super) fn used_domains(cx: &VerifyContext<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
+    let model_imports = &cx.model.header.opset_imports;
     let mut own = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let (imports, domains, code) = match view.role {
             Role::Function(f) => {
-                let imports = &scene.model.functions[f].opset_imports;
-                imported(scene, found, imports, &mut own, Some(f));
+                let imports = &cx.model.functions[f].opset_imports;
+                imported(cx, found, imports, &mut own, Some(f));
                 (imports, &mut own, &code::FUNCTION_IMPORTS)
             }
             // A model without imports is one mistake; below IR 3 the default domain is implied.
@@ -177,13 +176,13 @@ pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mu
             Role::Main | Role::Initialization(_) | Role::Algorithm(_) => None,
         };
         for node in view.layout.special_nodes() {
-            let domain = scene.domain(view.body.nodes[node].domain);
+            let domain = cx.domain(view.body.nodes[node].domain);
             if domains.first(domain, u32::MAX).is_some() {
                 continue;
             }
-            let text = scene.domain_text(domain);
-            let candidates = imports.iter().map(|i| scene.domain_text(scene.domain(i.domain)));
-            let (version, is_certain) = version_for(scene, domain, function);
+            let text = cx.domain_text(domain);
+            let candidates = imports.iter().map(|i| cx.domain_text(cx.domain(i.domain)));
+            let (version, is_certain) = version_for(cx, domain, function);
             let help = if is_certain { None } else { found.suggest(text, imports.len(), candidates) };
             let who = if view.role.is_function() { "function" } else { "model" };
             let message = format!("domain `{text}` is not imported by the {who}");
@@ -205,22 +204,22 @@ pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mu
 
 /// The version in which to import a domain, and whether it is certain: the one that the rest of the model imports,
 /// the newest of the IR version, or the first of a domain that the model defines.
-fn version_for(scene: &Scene<'_>, domain: Name, function: Option<FunctionId>) -> (i64, bool) {
-    let model = scene.model;
+fn version_for(cx: &VerifyContext<'_>, domain: Name, function: Option<FunctionId>) -> (i64, bool) {
+    let model = cx.model;
     let of_model = model.header.opset_imports.iter().filter(|_| function.is_some());
     let of_functions = model.functions.values().flat_map(|f| &f.opset_imports);
     let mut imports = of_model.chain(of_functions);
     if let Some(version) =
-        imports.find(|i| scene.domain(i.domain) == domain).and_then(|i| i.version).filter(|&v| v >= 1)
+        imports.find(|i| cx.domain(i.domain) == domain).and_then(|i| i.version).filter(|&v| v >= 1)
     {
         return (version, true);
     }
-    let text = scene.text(domain);
+    let text = cx.text(domain);
     if let Some(newest) = newest_version(text) {
-        let fits = |&version: &i64| min_ir_version(text, version).is_some_and(|ir| ir <= scene.ir_version);
+        let fits = |&version: &i64| min_ir_version(text, version).is_some_and(|ir| ir <= cx.ir_version);
         return ((1..=newest).rev().find(fits).unwrap_or(1), true);
     }
-    (1, model.functions.values().any(|f| scene.domain(f.domain) == domain))
+    (1, model.functions.values().any(|f| cx.domain(f.domain) == domain))
 }
 
 #[cfg(test)]

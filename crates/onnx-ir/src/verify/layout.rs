@@ -1,7 +1,6 @@
-//! The order of a body: its graphs and nodes as a reader of the text meets them.
+//! The document order of a body's graphs and nodes.
 //!
-//! The events of [`Body::walk`], each with its position in the sequence, which tells order and nesting apart by comparison
-//! alone.
+//! The events of [`Body::walk`], each with its position in the sequence; positions determine order and nesting.
 
 use crate::attr::AttrValue;
 use crate::body::{Body, GraphId, Node, NodeId};
@@ -9,11 +8,11 @@ use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::walk::WalkEvent;
 
-/// How many graphs may nest, the outermost included. Protobuf decoders stop at 100 nested messages: a level takes
-/// three (graph, node, attribute), and a declaration with its shape in the innermost graph takes five more.
+/// The deepest nesting of graphs, including the outermost. Protobuf decoders stop at 100 nested messages: a level takes three
+/// (graph, node, attribute), and a declaration with its shape in the innermost graph takes five more.
 pub(super) const MAX_LEVELS: usize = 32;
 
-/// Where an entity begins and ends in the sequence of steps; all zero if it is not part of it.
+/// The positions where an entity begins and ends; zero if it is not part of the sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Range {
     begin: u32,
@@ -30,7 +29,7 @@ pub(super) struct Layout {
     has_plain: bool,
     owners: SecondaryMap<NodeId, Option<GraphId>>,
     holders: SecondaryMap<GraphId, Option<NodeId>>,
-    /// Nodes that hold graphs beyond the limit; those graphs are no part of the walk.
+    /// Nodes with graphs beyond the limit; those graphs are not part of the walk.
     pub(super) too_deep: Vec<NodeId>,
 }
 
@@ -80,7 +79,7 @@ impl Layout {
     fn step(&mut self, step: WalkEvent) {
         // Positions begin at 1.
         self.steps.push(step);
-        let at = super::scene::index(self.steps.len());
+        let at = super::context::index(self.steps.len());
         match step {
             WalkEvent::EnterGraph(graph) => self.graphs[graph].begin = at,
             WalkEvent::LeaveGraph(graph) => self.graphs[graph].end = at,
@@ -94,8 +93,8 @@ impl Layout {
         self.steps.iter().copied()
     }
 
-    /// What begins in order: all graphs, and of the nodes those with more than operands, results and attributes that are
-    /// numbers or strings; and the first node of the default domain. Most chapters have nothing to say of other nodes.
+    /// The entities that most checks visit, in order: all graphs, the nodes with anything besides operands, results and numeric
+    /// or string attributes, and the first node of the default domain.
     pub(super) fn special(&self) -> impl Iterator<Item = WalkEvent> + '_ {
         self.special.iter().copied()
     }
@@ -110,17 +109,17 @@ impl Layout {
         self.special().filter_map(|s| if let WalkEvent::EnterNode(node) = s { Some(node) } else { None })
     }
 
-    /// All nodes in order, a holder before the nodes of the graphs that it holds.
+    /// All nodes in order, each before the nodes of its graphs.
     pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.steps().filter_map(|s| if let WalkEvent::EnterNode(node) = s { Some(node) } else { None })
     }
 
-    /// Where a graph begins; 0 if it is not part of the body.
+    /// The position where a graph begins; 0 if it is not part of the body.
     pub(super) fn graph_position(&self, graph: GraphId) -> u32 {
         self.graphs[graph].begin
     }
 
-    /// Where a node begins; 0 if it is not part of the body.
+    /// The position where a node begins; 0 if it is not part of the body.
     pub(super) fn node_position(&self, node: NodeId) -> u32 {
         self.ranges[node].begin
     }
@@ -130,7 +129,7 @@ impl Layout {
         self.owners[node]
     }
 
-    /// The node whose attribute holds a graph; `None` for the root.
+    /// The node with a graph in an attribute; `None` for the root.
     pub(super) fn holder(&self, graph: GraphId) -> Option<NodeId> {
         self.holders[graph]
     }
@@ -153,8 +152,7 @@ impl Layout {
     }
 }
 
-/// Whether a node has more than operands, results and attributes that are numbers or strings; and whether it states a domain, by
-/// whatever spelling.
+/// Whether a node has anything besides operands, results and numeric or string attributes; and whether it states a domain.
 fn content(node: &Node) -> (bool, bool) {
     let is_given = |name: Option<Name>| name.is_some_and(|name| !name.is_empty());
     let has_domain = is_given(node.domain);

@@ -1,21 +1,21 @@
 //! Lints, on the level `strict`: nothing is unused (G11), names are identifiers and nodes have their own (N06).
 
-use super::scene::{Findings, Role, Scene, Seen, View, index, is_identifier};
+use super::context::{Findings, Role, Seen, VerifyContext, View, index, is_identifier};
 use crate::body::{GraphId, NodeId, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::walk::WalkEvent;
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     if found.wants(&code::UNUSED) {
-        for view in &scene.bodies {
-            values(scene, found, view);
+        for view in &cx.bodies {
+            values(cx, found, view);
         }
-        imports_and_functions(scene, found);
+        imports_and_functions(cx, found);
     }
     if found.wants(&code::NAME_HYGIENE) {
-        names(scene, found);
+        names(cx, found);
     }
 }
 
@@ -23,15 +23,15 @@ fn unused(found: &mut Findings, place: Entity, message: String) {
     found.push(Diagnostic::new(&code::UNUSED, place, message));
 }
 
-/// Something unused that can be removed; it is certain that nobody wanted it if `is_certain`.
+/// An unused entity that can be removed; the fix is safe if `is_certain`.
 fn removable(found: &mut Findings, place: Entity, message: String, is_certain: bool) {
     let diagnostic = Diagnostic::new(&code::UNUSED, place, message);
     found.push(diagnostic.change("remove it", vec![Change::Remove(place)], is_certain));
 }
 
-/// Reports nodes, initializers and inputs that nothing reads. What only unused nodes read counts as used: one
-/// finding at a time is enough to follow the chain.
-fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
+/// Reports nodes, initializers and inputs that are not read. Readers that are unused themselves count: one finding of a chain is
+/// enough.
+fn values(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>) {
     let (id, body) = (view.id, view.body);
     let mut used: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, body.values.len());
     for step in view.layout.steps() {
@@ -47,11 +47,11 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     }
     // The training step may read any value of the main graph.
     let public = match (view.role, view.body.root()) {
-        (Role::Main, Some(root)) if !scene.model.training.is_empty() => Some(root),
+        (Role::Main, Some(root)) if !cx.model.training.is_empty() => Some(root),
         _ => None,
     };
     let is_public = |graph: GraphId| Some(graph) == public;
-    // What says something about values that are gone would be wrong.
+    // Names in text about removed values would be wrong.
     let is_named = |node: NodeId| {
         let Some(graph) = view.layout.owner(node) else { return true };
         let (g, outputs) = (&body.graphs[graph], &body.nodes[node].outputs);
@@ -66,8 +66,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                 if view.role == Role::Main && Some(graph) == body.root() {
                     for (i, port) in g.inputs.iter().enumerate() {
                         if port.value.is_some_and(|v| !used[v]) {
-                            let message =
-                                format!("graph input `{}` is not used", scene.model.text(port.name));
+                            let message = format!("graph input `{}` is not used", cx.model.text(port.name));
                             unused(found, Entity::Input(id, graph, index(i)), message);
                         }
                     }
@@ -81,14 +80,14 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                 };
                 for (i, init) in g.initializers.iter().enumerate() {
                     if !used[init.value] && !is_input(init.value) {
-                        let name = scene.text(body.values[init.value].name);
+                        let name = cx.text(body.values[init.value].name);
                         let message = format!("initializer `{name}` is not used");
                         removable(found, Entity::Initializer(id, graph, index(i)), message);
                     }
                 }
                 for (i, init) in g.sparse_initializers.iter().enumerate() {
                     if !used[init.value] && !is_input(init.value) {
-                        let name = scene.text(body.values[init.value].name);
+                        let name = cx.text(body.values[init.value].name);
                         let message = format!("initializer `{name}` is not used");
                         removable(found, Entity::SparseInitializer(id, graph, index(i)), message);
                     }
@@ -97,7 +96,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
             WalkEvent::EnterNode(node) if !view.layout.owner(node).is_some_and(is_public) => {
                 let outputs = &body.nodes[node].outputs;
                 if !outputs.is_empty() && outputs.iter().flatten().all(|&v| !used[v]) {
-                    let op = scene.model.text(body.nodes[node].op);
+                    let op = cx.model.text(body.nodes[node].op);
                     let message = format!("the outputs of this `{op}` are not used");
                     if is_named(node) {
                         unused(found, Entity::Node(id, node), message);
@@ -114,14 +113,14 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     }
 }
 
-fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
-    let model = scene.model;
+fn imports_and_functions(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let model = cx.model;
     let mut domains: Seen<()> = Seen::new();
     let mut called = std::collections::HashSet::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         for node in view.layout.nodes() {
             let node = &view.body.nodes[node];
-            let domain = scene.domain(node.domain);
+            let domain = cx.domain(node.domain);
             domains.set(domain, ());
             if !model.functions.is_empty() {
                 called.insert((
@@ -133,15 +132,15 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
         }
     }
     for (i, import) in model.header.opset_imports.iter().enumerate() {
-        let domain = scene.domain(import.domain);
+        let domain = cx.domain(import.domain);
         if !domain.is_empty() && domains.get(domain).is_none() {
-            let message = format!("imported domain `{}` is not used", scene.text(domain));
+            let message = format!("imported domain `{}` is not used", cx.text(domain));
             removable(found, Entity::OpsetImport(index(i)), message, true);
         }
     }
     for (f, function) in model.functions.iter() {
         let key = (
-            scene.domain(function.domain),
+            cx.domain(function.domain),
             function.name.unwrap_or(Name::empty()),
             function.overload.unwrap_or(Name::empty()),
         );
@@ -152,34 +151,34 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-fn names(scene: &Scene<'_>, found: &mut Findings) {
+fn names(cx: &VerifyContext<'_>, found: &mut Findings) {
     let mut graphs: Seen<Option<Entity>> = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let (id, body) = (view.id, view.body);
         for graph in view.layout.graphs() {
             let g = &body.graphs[graph];
             if let Some(name) = g.name.filter(|n| !n.is_empty()) {
                 let place = Entity::Graph(id, graph);
                 if let Some(Some(first)) = graphs.first(name, Some(place)) {
-                    let message = format!("two graphs are named `{}`", scene.text(name));
+                    let message = format!("two graphs are named `{}`", cx.text(name));
                     found.push(
                         Diagnostic::new(&code::NAME_HYGIENE, place, message).related(first, "the first"),
                     );
                 }
             }
-            hygiene(scene, found, view, graph);
+            hygiene(cx, found, view, graph);
         }
     }
 }
 
-/// Names in one graph: the first that is no identifier, and names of nodes that are taken.
-fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: GraphId) {
+/// Names in one graph: the first that is not an identifier, and duplicate names of nodes.
+fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph: GraphId) {
     let (id, body) = (view.id, view.body);
     let g = &body.graphs[graph];
     let mut odd: Option<(Entity, Name)> = None;
     let mut others = 0u64;
     let mut look = |name: Option<Name>, place: Entity| {
-        let Some(name) = name.filter(|&n| !n.is_empty() && !is_identifier(scene.text(n))) else { return };
+        let Some(name) = name.filter(|&n| !n.is_empty() && !is_identifier(cx.text(n))) else { return };
         if odd.is_some() { others += 1 } else { odd = Some((place, name)) }
     };
     look(g.name, Entity::Graph(id, graph));
@@ -201,7 +200,7 @@ fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: Grap
         if let Some(name) = n.name.filter(|n| !n.is_empty()) {
             let place = Entity::Node(id, node);
             if let Some(&first) = nodes.get(&name) {
-                let message = format!("two nodes are named `{}`", scene.text(name));
+                let message = format!("two nodes are named `{}`", cx.text(name));
                 found.push(Diagnostic::new(&code::NAME_HYGIENE, place, message).related(first, "the first"));
             } else {
                 nodes.insert(name, place);
@@ -209,11 +208,11 @@ fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: Grap
         }
     }
     if let Some((place, name)) = odd {
-        let message = format!("name `{}` is not an identifier", scene.text(name));
+        let message = format!("name `{}` is not an identifier", cx.text(name));
         let mut diagnostic = Diagnostic::new(&code::NAME_HYGIENE, place, message);
         if others > 0 {
-            diagnostic =
-                diagnostic.label(format!("and {} of this graph", super::scene::count(others, "other name")));
+            diagnostic = diagnostic
+                .label(format!("and {} of this graph", super::context::count(others, "other name")));
         }
         found.push(diagnostic);
     }

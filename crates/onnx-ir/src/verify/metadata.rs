@@ -1,6 +1,6 @@
 //! Metadata: D01 keys are distinct, D02 and D03 keys and values of the model mean something.
 
-use super::scene::{Findings, Scene, Seen, index};
+use super::context::{Findings, Seen, VerifyContext, index};
 use crate::body::{Graph, Port};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::tensor::{Entry, TensorId};
@@ -20,14 +20,14 @@ const IMAGE: [(&str, &[&str]); 3] = [
 /// The other keys that IR.md defines (Optional Metadata).
 const STANDARD: [&str; 2] = ["model_author", "model_license"];
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let model = scene.model;
-    let mut lists = Lists { scene, found, seen: Seen::new() };
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let model = cx.model;
+    let mut lists = Lists { cx, found, seen: Seen::new() };
     lists.distinct(&model.header.metadata, |i| Entity::ModelMetadata(index(i)));
     for (f, function) in model.functions.iter() {
         lists.distinct(&function.metadata, |_| Entity::Function(f));
     }
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         for step in view.layout.special() {
             match step {
                 WalkEvent::EnterGraph(graph) => lists.graph(view.id, graph, &view.body.graphs[graph]),
@@ -39,16 +39,16 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             }
         }
     }
-    super::tensors::visit(scene, |at, stored| {
+    super::tensors::visit(cx, |at, stored| {
         for tensor in stored.tensors() {
             lists.tensor(at.body, tensor, at.place);
         }
     });
-    of_model(scene, found);
+    of_model(cx, found);
 }
 
 struct Lists<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     seen: Seen<u32>,
 }
@@ -65,7 +65,7 @@ impl Lists<'_, '_> {
             let Some(key) = entry.key else { continue };
             let is_same = is_of_model && !before.insert(*entry);
             let Some(first) = self.seen.first(key, index(i)) else { continue };
-            let message = format!("metadata key `{}` occurs twice", self.scene.text(key));
+            let message = format!("metadata key `{}` occurs twice", self.cx.text(key));
             let (here, first) = (place(i), place(first as usize));
             let mut diagnostic = Diagnostic::new(&code::METADATA_REPEATED, here, message);
             if first != here {
@@ -95,13 +95,13 @@ impl Lists<'_, '_> {
     }
 }
 
-fn of_model(scene: &Scene<'_>, found: &mut Findings) {
-    let metadata = &scene.model.header.metadata;
+fn of_model(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let metadata = &cx.model.header.metadata;
     for (i, entry) in metadata.iter().enumerate() {
         let place = Entity::ModelMetadata(index(i));
-        let key = scene.model.text(entry.key);
+        let key = cx.model.text(entry.key);
         if let Some((key, values)) = IMAGE.iter().find(|(k, _)| k.eq_ignore_ascii_case(key)) {
-            let value = scene.model.text(entry.value);
+            let value = cx.model.text(entry.value);
             if !values.iter().any(|v| v.eq_ignore_ascii_case(value)) {
                 let help = found.suggest(value, values.len(), values.iter().copied());
                 let message = format!("invalid value `{value}` of `{key}`");
@@ -118,20 +118,20 @@ fn of_model(scene: &Scene<'_>, found: &mut Findings) {
             );
         }
     }
-    let Some(main) = scene.main() else { return };
+    let Some(main) = cx.main() else { return };
     let Some(root) = main.body.root() else { return };
     let graph = &main.body.graphs[root];
     let ports = graph.inputs.iter().enumerate().map(|(i, p)| (Entity::Input(main.id, root, index(i)), p));
     let ports = ports
         .chain(graph.outputs.iter().enumerate().map(|(i, p)| (Entity::Output(main.id, root, index(i)), p)));
     let image = ports.into_iter().find(|(_, p)| {
-        let denotation = p.ty.and_then(|t| scene.model.types[t].denotation);
-        denotation.is_some_and(|d| scene.text(d) == "IMAGE")
+        let denotation = p.ty.and_then(|t| cx.model.types[t].denotation);
+        denotation.is_some_and(|d| cx.text(d) == "IMAGE")
     });
     let Some((place, port)) = image else { return };
     for (key, _) in IMAGE {
-        if !metadata.iter().any(|e| scene.model.text(e.key).eq_ignore_ascii_case(key)) {
-            let name = scene.model.text(port.name);
+        if !metadata.iter().any(|e| cx.model.text(e.key).eq_ignore_ascii_case(key)) {
+            let name = cx.model.text(port.name);
             let message = format!("`{name}` is an image, but the model has no `{key}`");
             found.push(Diagnostic::new(&code::IMAGE_METADATA, place, message));
         }

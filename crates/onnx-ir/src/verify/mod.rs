@@ -1,10 +1,10 @@
 //! The structural verifier: every rule of the specification that needs no operator schema.
 //!
-//! [`verify`] judges a model and never changes it. One mistake gives one finding, at the smallest place that is wrong,
-//! with a second place at its cause; what only follows from a mistake stays silent. Findings come in the order of the
-//! text, the same for the same model. All checks take time linear in the size of the model.
+//! [`verify`] checks a model and never changes it. One mistake gives one finding, at the smallest wrong place, with a second
+//! place at its cause; consequences are not reported. Findings are deterministic and in the order of the text. All checks take
+//! time linear in the size of the model.
 //!
-//! What holds for a model without findings, chapter by chapter (the ids are those of the code table):
+//! Properties of a model without findings, by chapter (the ids are those of the code table):
 //!
 //! **Header** (`header`, `metadata`, `versions`, `strings`). The IR version is known, operator sets are imported once
 //! each in versions that exist, and every node's domain is among them (M02–M05, O01–O06). Metadata keys are distinct
@@ -40,6 +40,7 @@
 
 mod attributes;
 mod calls;
+mod context;
 mod data;
 mod declarations;
 pub(crate) mod devices;
@@ -55,7 +56,6 @@ mod opset;
 mod order;
 mod payload;
 mod quantization;
-mod scene;
 mod sparse;
 mod strings;
 mod tensors;
@@ -72,15 +72,15 @@ pub use opset::verify_operator_set;
 
 use crate::diag::Diagnostic;
 use crate::model::Model;
-use scene::{Findings, Scene};
+use context::{Findings, VerifyContext};
 
-/// What [`verify`] looks at.
+/// Options of [`verify`].
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
     /// Findings of codes above this level are omitted.
     pub level: Level,
-    /// Whether to look at stored values where a rule is about them (ranges of narrow types, booleans, strings, sparse
-    /// indices). Floats and wide integers are never looked at.
+    /// Whether to check stored values where rules apply (ranges of narrow types, booleans, strings, sparse indices). Floats and
+    /// wide integers are never read.
     pub payloads: bool,
 }
 
@@ -91,32 +91,32 @@ impl Default for VerifyOptions {
     }
 }
 
-/// Judges a model by every rule that needs no operator schema; see the [module](self) for what they are.
+/// Checks a model by every rule that needs no operator schema; see the [module](self).
 pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
     verify_with(model, options, Vec::new())
 }
 
 /// Like [`verify`], with what others found, all in the order of the text.
 pub fn verify_with(model: &Model, options: &VerifyOptions, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let scene = Scene::new(model, options);
+    let cx = VerifyContext::new(model, options);
     let mut found = Findings::new(options);
-    header::check(&scene, &mut found);
-    strings::check(&scene, &mut found);
-    metadata::check(&scene, &mut found);
-    versions::check(&scene, &mut found);
-    graph::check(&scene, &mut found);
-    declarations::check(&scene, &mut found);
-    lints::check(&scene, &mut found);
-    attributes::check(&scene, &mut found);
-    tensors::check(&scene, &mut found);
-    types::check(&scene, &mut found);
-    functions::check(&scene, &mut found);
-    calls::check(&scene, &mut found);
-    training::check(&scene, &mut found);
-    quantization::check(&scene, &mut found);
-    devices::check(&scene, &mut found);
+    header::check(&cx, &mut found);
+    strings::check(&cx, &mut found);
+    metadata::check(&cx, &mut found);
+    versions::check(&cx, &mut found);
+    graph::check(&cx, &mut found);
+    declarations::check(&cx, &mut found);
+    lints::check(&cx, &mut found);
+    attributes::check(&cx, &mut found);
+    tensors::check(&cx, &mut found);
+    types::check(&cx, &mut found);
+    functions::check(&cx, &mut found);
+    calls::check(&cx, &mut found);
+    training::check(&cx, &mut found);
+    quantization::check(&cx, &mut found);
+    devices::check(&cx, &mut found);
     others.into_iter().for_each(|d| found.push(d));
     let mut list = found.into_list();
-    order::sort(&scene, &mut list);
+    order::sort(&cx, &mut list);
     list
 }

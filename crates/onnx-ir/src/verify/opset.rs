@@ -1,7 +1,7 @@
-//! Operator sets in files of their own: what their headers and operators say, and the functions that define them. The
-//! bodies of functions obey the rules of every function.
+//! Operator sets in separate files: headers, operators, and the functions that define them. Function bodies are subject to the
+//! rules for all functions.
 
-use super::scene::{Findings, Scene, Seen, index};
+use super::context::{Findings, Seen, VerifyContext, index};
 use super::{
     VerifyOptions, attributes, calls, declarations, functions, graph, header, lints, metadata, order,
     strings, tensors, types, versions,
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 mod signature;
 
-/// Judges an operator set. The signatures are those of its operators; without them nothing is said of signatures.
+/// Checks an operator set. The signatures are those of its operators; missing ones are not checked.
 ///
 /// ```
 /// use onnx_ir::{OperatorSet, Signatures, VerifyOptions, verify_operator_set};
@@ -28,47 +28,52 @@ pub fn verify_operator_set(
     signatures: &Signatures,
     options: &VerifyOptions,
 ) -> Vec<Diagnostic> {
-    let scene = Scene::new(&set.model, options);
+    let cx = VerifyContext::new(&set.model, options);
     let mut found = Findings::new(options);
-    header_of_set(&scene, &mut found, set);
-    operators(&scene, &mut found, set, signatures);
-    defined(&scene, &mut found, signatures, &set.definitions());
-    bodies(&scene, &mut found);
+    header_of_set(&cx, &mut found, set);
+    operators(&cx, &mut found, set, signatures);
+    defined(&cx, &mut found, signatures, &set.definitions());
+    bodies(&cx, &mut found);
     let mut list = found.into_list();
     let known: HashSet<Name> = set.operators.iter().filter_map(|operator| operator.name).collect();
-    list.retain(|diagnostic| !is_fine_in_set(&scene, set, &known, diagnostic));
-    order::sort(&scene, &mut list);
+    list.retain(|diagnostic| !is_fine_in_set(&cx, set, &known, diagnostic));
+    order::sort(&cx, &mut list);
     list
 }
 
 /// The chapters on functions.
-fn bodies(scene: &Scene<'_>, found: &mut Findings) {
-    header::used_domains(scene, found, &mut Seen::new());
-    strings::check(scene, found);
-    metadata::check(scene, found);
-    versions::check(scene, found);
-    graph::check(scene, found);
-    declarations::check(scene, found);
-    lints::check(scene, found);
-    attributes::check(scene, found);
-    tensors::check(scene, found);
-    types::check(scene, found);
-    functions::check(scene, found);
-    calls::check(scene, found);
+fn bodies(cx: &VerifyContext<'_>, found: &mut Findings) {
+    header::used_domains(cx, found, &mut Seen::new());
+    strings::check(cx, found);
+    metadata::check(cx, found);
+    versions::check(cx, found);
+    graph::check(cx, found);
+    declarations::check(cx, found);
+    lints::check(cx, found);
+    attributes::check(cx, found);
+    tensors::check(cx, found);
+    types::check(cx, found);
+    functions::check(cx, found);
+    calls::check(cx, found);
 }
 
-/// Whether a finding is about what is right in a set: a node that names an operator of the set, which need not be a
-/// function; functions of the default domain, if that is the domain of the set; and functions that nothing calls.
-fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, found: &Diagnostic) -> bool {
+/// Whether a finding does not apply to a set: a node with an operator of the set, which need not be a function; functions of the
+/// default domain, if that is the domain of the set; and unused functions.
+fn is_fine_in_set(
+    cx: &VerifyContext<'_>,
+    set: &OperatorSet,
+    known: &HashSet<Name>,
+    found: &Diagnostic,
+) -> bool {
     match found.primary.place {
         Place::Entity(Entity::NodeOp(body, node)) if found.code == &code::CALL_UNRESOLVED => {
-            let node = &scene.model.bodies[body].nodes[node];
-            let is_own = normalize_domain(scene.model.text(node.domain)) == set.domain();
+            let node = &cx.model.bodies[body].nodes[node];
+            let is_own = normalize_domain(cx.model.text(node.domain)) == set.domain();
             let is_overloaded = node.overload.is_some_and(|overload| !overload.is_empty());
             is_own && !is_overloaded && node.op.is_some_and(|op| known.contains(&op))
         }
         Place::Entity(Entity::Function(f)) if found.code == &code::FUNCTION_IDENTITY => {
-            let is_named = scene.model.functions[f].name.is_some_and(|name| !name.is_empty());
+            let is_named = cx.model.functions[f].name.is_some_and(|name| !name.is_empty());
             is_named && set.domain().is_empty()
         }
         Place::Entity(Entity::Function(_)) => found.code == &code::UNUSED,
@@ -76,12 +81,12 @@ fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, f
     }
 }
 
-fn header_of_set(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet) {
+fn header_of_set(cx: &VerifyContext<'_>, found: &mut Findings, set: &OperatorSet) {
     let mut fail = |place, message: String| found.push(Diagnostic::new(&code::OPSET_HEADER, place, message));
-    if scene.model.text(set.magic) != OPSET_MAGIC {
+    if cx.model.text(set.magic) != OPSET_MAGIC {
         fail(Entity::Header, format!("operator set does not begin with the magic `{OPSET_MAGIC}`"));
     }
-    match scene.model.header.ir_version {
+    match cx.model.header.ir_version {
         None => fail(Entity::Header, "operator set has no `ir_version`".to_owned()),
         Some(version) if version < 1 => {
             fail(Entity::IrVersion, format!("invalid `ir_version` {version}: the first version is 1"));
@@ -102,18 +107,18 @@ fn header_of_set(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet) {
 }
 
 /// An operator as messages name it.
-fn subject<'m>(scene: &Scene<'m>, operator: &Operator) -> &'m str {
-    operator.name.map_or("", |name| scene.text(name))
+fn subject<'m>(cx: &VerifyContext<'m>, operator: &Operator) -> &'m str {
+    operator.name.map_or("", |name| cx.text(name))
 }
 
-fn operators(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet, signatures: &Signatures) {
+fn operators(cx: &VerifyContext<'_>, found: &mut Findings, set: &OperatorSet, signatures: &Signatures) {
     let mut firsts: HashMap<(Name, i64), u32> = HashMap::new();
     let mut names: HashMap<Name, u32> = HashMap::new();
     for (i, operator) in set.operators.iter().enumerate() {
         let place = Entity::Operator(index(i));
-        fields(scene, found, operator, place);
+        fields(cx, found, operator, place);
         if let (Some(name), Some(since)) = (operator.name, operator.since_version) {
-            let subject = subject(scene, operator);
+            let subject = subject(cx, operator);
             if let Some(newest) = set.opset_version.filter(|&newest| since > newest) {
                 let message =
                     format!("`{subject}` is of version {since}, but the operator set has version {newest}");
@@ -141,7 +146,7 @@ fn operators(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet, signatu
         match signatures.list.get(i) {
             Some(Some(signature)) => signature::check(&signatures.model, found, index(i), signature),
             Some(None) => {
-                let message = format!("`{}` has no signature", subject(scene, operator));
+                let message = format!("`{}` has no signature", subject(cx, operator));
                 found.push(Diagnostic::new(&code::OPERATOR_UNSIGNED, place, message));
             }
             None => {}
@@ -149,8 +154,8 @@ fn operators(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet, signatu
     }
 }
 
-fn fields(scene: &Scene<'_>, found: &mut Findings, operator: &Operator, place: Entity) {
-    let subject = subject(scene, operator);
+fn fields(cx: &VerifyContext<'_>, found: &mut Findings, operator: &Operator, place: Entity) {
+    let subject = subject(cx, operator);
     let mut fail = |message: String| found.push(Diagnostic::new(&code::OPERATOR_FIELDS, place, message));
     if operator.name.is_none_or(Name::is_empty) {
         fail("operator without a name".to_owned());
@@ -166,7 +171,7 @@ fn fields(scene: &Scene<'_>, found: &mut Findings, operator: &Operator, place: E
         fail(format!("`{subject}` has the unknown status {}", status.0));
     }
     for (string, what) in [(operator.name, "name of an operator"), (operator.doc, "documentation")] {
-        if string.is_some_and(|name| !scene.model.names.is_utf8(name)) {
+        if string.is_some_and(|name| !cx.model.names.is_utf8(name)) {
             let message = format!("{what} of `{subject}` is not UTF-8");
             found.push(Diagnostic::new(&code::STRING_NOT_UTF8, place, message));
         }
@@ -174,23 +179,28 @@ fn fields(scene: &Scene<'_>, found: &mut Findings, operator: &Operator, place: E
 }
 
 /// Functions and the operators that they define.
-fn defined(scene: &Scene<'_>, found: &mut Findings, signatures: &Signatures, definitions: &[Definition]) {
+fn defined(
+    cx: &VerifyContext<'_>,
+    found: &mut Findings,
+    signatures: &Signatures,
+    definitions: &[Definition],
+) {
     let mut of: HashMap<_, usize> = HashMap::new();
     for (i, definition) in definitions.iter().enumerate() {
         if let Some(function) = definition.function {
             of.entry(function).or_insert(i);
         }
     }
-    for (f, function) in scene.model.functions.iter() {
+    for (f, function) in cx.model.functions.iter() {
         let place = Entity::Function(f);
-        let name = scene.model.text(function.name);
+        let name = cx.model.text(function.name);
         let Some(&i) = of.get(&f) else {
             let message = format!("function `{name}` does not define an operator of the set");
             found.push(Diagnostic::new(&code::FUNCTION_OF_NO_OPERATOR, place, message));
             continue;
         };
         let Some(Some(signature)) = signatures.list.get(i) else { continue };
-        if let Some(difference) = signature::difference(scene.model, function, &signatures.model, signature) {
+        if let Some(difference) = signature::difference(cx.model, function, &signatures.model, signature) {
             let message = format!("function `{name}` {difference}");
             found.push(
                 Diagnostic::new(&code::OPERATOR_FUNCTION, place, message)

@@ -1,6 +1,6 @@
 //! Puts findings into the order of the text.
 
-use super::scene::{Scene, index};
+use super::context::{VerifyContext, index};
 use crate::diag::{Diagnostic, Entity, Place};
 use crate::model::BodyId;
 use std::collections::HashMap;
@@ -9,30 +9,29 @@ use std::collections::HashMap;
 type Key = (u32, u32, u32, u32);
 
 /// Sorts findings by their primary place; those of one place keep their order.
-pub(super) fn sort(scene: &Scene<'_>, list: &mut [Diagnostic]) {
-    // The header comes first, then the bodies, then what has no place in the reference's text.
-    let ranks: HashMap<BodyId, usize> =
-        scene.bodies.iter().enumerate().rev().map(|(i, v)| (v.id, i)).collect();
+pub(super) fn sort(cx: &VerifyContext<'_>, list: &mut [Diagnostic]) {
+    // First the header, then the bodies, then what the reference syntax cannot express.
+    let ranks: HashMap<BodyId, usize> = cx.bodies.iter().enumerate().rev().map(|(i, v)| (v.id, i)).collect();
     list.sort_by_cached_key(|d| match d.primary.place {
         Place::Nowhere => (0, 0, 0, 0),
         Place::Source(span) => (0, 0, 1, span.start),
-        Place::Entity(entity) => key(scene, &ranks, entity),
+        Place::Entity(entity) => key(cx, &ranks, entity),
     });
 }
 
-fn key(scene: &Scene<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -> Key {
+fn key(cx: &VerifyContext<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -> Key {
     let part = |body: BodyId| ranks.get(&body).map_or(u32::MAX, |&r| index(r + 1));
     let in_graph = |body, graph, kind, i| {
-        let at = ranks.get(&body).map_or(0, |&r| scene.bodies[r].layout.graph_position(graph));
+        let at = ranks.get(&body).map_or(0, |&r| cx.bodies[r].layout.graph_position(graph));
         (part(body), at, kind, i)
     };
     let in_node = |body, node, kind, i| {
-        let at = ranks.get(&body).map_or(0, |&r| scene.bodies[r].layout.node_position(node));
+        let at = ranks.get(&body).map_or(0, |&r| cx.bodies[r].layout.node_position(node));
         (part(body), at, kind, i)
     };
-    let in_function = |f, kind, i| (part(scene.model.functions[f].body), 0, kind, i);
+    let in_function = |f, kind, i| (part(cx.model.functions[f].body), 0, kind, i);
     let in_operator = |operator, kind: u32, i: u32| (0, 7, operator, (kind + 1) << 16 | i.min(0xffff));
-    let last = index(scene.bodies.len() + 1);
+    let last = index(cx.bodies.len() + 1);
     match entity {
         Entity::Header => (0, 1, 0, 0),
         Entity::IrVersion => (0, 2, 0, 0),

@@ -1,7 +1,6 @@
-//! Stored values where a rule is about them: T08–T10. Floats, wide integers and raw bytes of full size are never
-//! looked at; bits of padding are, because that takes no time.
+//! Checks of stored values: T08–T10. Floats, wide integers and raw bytes of full size are never read; padding bits are.
 
-use super::scene::{Findings, Scene};
+use super::context::{Findings, VerifyContext};
 use super::tensors::At;
 use crate::diag::{Code, Diagnostic, code};
 use crate::tensor::{Field, Payload, first_out_of_range};
@@ -9,7 +8,7 @@ use crate::types::ElemType;
 
 /// Reports the first value of a tensor that is out of range; whether there is none.
 pub(super) fn check(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     at: At<'_>,
     elem: ElemType,
@@ -18,12 +17,12 @@ pub(super) fn check(
     subject: &dyn Fn() -> String,
 ) -> bool {
     let problem = match payload {
-        Payload::Strings(strings) if scene.options.payloads => {
+        Payload::Strings(strings) if cx.options.payloads => {
             strings.iter().enumerate().find_map(|(i, s)| string(i, s, subject))
         }
         Payload::Strings(_) => None,
         Payload::Entries { field, bytes } => padding(elem, elements, *field, bytes, subject)
-            .or_else(|| scene.options.payloads.then(|| out_of_range(elem, *field, bytes, subject))?),
+            .or_else(|| cx.options.payloads.then(|| out_of_range(elem, *field, bytes, subject))?),
     };
     let Some((code, message)) = problem else { return true };
     found.push(Diagnostic::new(code, at.place, message));
@@ -64,7 +63,7 @@ fn padding(
     let bits = elem.bits().filter(|b| matches!(b, 2 | 4 | 6))?;
     let used = match field {
         Field::Raw => elements.checked_mul(bits.into())? % 8,
-        // One byte in each entry; float6 entries hold one element and have a range instead.
+        // One byte per entry; float6 entries hold one element and have a range instead.
         Field::Int32 if bits != 6 => elements.checked_mul(bits.into())? % 8,
         Field::Int32 | Field::Float | Field::Int64 | Field::Double | Field::Uint64 | Field::String => {
             return None;

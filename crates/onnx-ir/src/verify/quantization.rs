@@ -1,6 +1,6 @@
 //! Quantization annotations: Z01.
 
-use super::scene::{Findings, Scene, Seen, View, index};
+use super::context::{Findings, Seen, VerifyContext, View, index};
 use crate::body::GraphId;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::names::Name;
@@ -8,15 +8,15 @@ use crate::names::Name;
 /// The keys that onnx.proto defines.
 const KEYS: [&str; 2] = ["SCALE_TENSOR", "ZERO_POINT_TENSOR"];
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     let mut names = Seen::new();
     let mut seen = Seen::new();
     let mut keys = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         for graph in view.layout.graphs() {
             if !view.body.graphs[graph].quantization.is_empty() {
                 values(view, graph, &mut names);
-                annotations(scene, found, view, graph, &names, &mut seen, &mut keys);
+                annotations(cx, found, view, graph, &names, &mut seen, &mut keys);
             }
         }
     }
@@ -34,7 +34,7 @@ fn values(view: &View<'_>, graph: GraphId, names: &mut Seen<()>) {
 }
 
 fn annotations(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     view: &View<'_>,
     graph: GraphId,
@@ -48,7 +48,7 @@ fn annotations(
         let place = at(index(i));
         let new = |message: String| Diagnostic::new(&code::QUANTIZATION_ANNOTATION, place, message);
         let name = annotation.tensor_name.unwrap_or(Name::empty());
-        let text = scene.text(name);
+        let text = cx.text(name);
         if name.is_empty() {
             found.push(new("quantization annotation has no tensor name".to_owned()));
         } else if names.get(name).is_none() {
@@ -60,7 +60,7 @@ fn annotations(
         }
         keys.clear();
         for entry in &annotation.parameters {
-            let (key, value) = (scene.model.text(entry.key), scene.model.text(entry.value));
+            let (key, value) = (cx.model.text(entry.key), cx.model.text(entry.value));
             if entry.key.is_some_and(|k| keys.first(k, ()).is_some()) {
                 found.push(new(format!("annotation of `{text}` has `{key}` twice")));
             } else if !KEYS.contains(&key) {

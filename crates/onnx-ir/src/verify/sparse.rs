@@ -1,37 +1,33 @@
 //! Sparse tensors: P01–P04.
 
-use super::scene::{Findings, Scene, count};
+use super::context::{Findings, VerifyContext, count};
 use super::tensors::{At, dense};
 use crate::diag::{Diagnostic, code};
 use crate::show::tensor_text;
 use crate::tensor::{Payload, SparseTensor, Tensor};
 use crate::types::ElemType;
 
-/// Reports what is wrong with the files that parts of a sparse tensor are in, and else the first thing that is wrong with
-/// it.
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
+/// Reports mistakes in the external files of a sparse tensor's parts, otherwise its first mistake.
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
     for part in sparse.values.into_iter().chain(sparse.indices) {
         let tensor = &at.body.tensors[part];
         if tensor.is_external() {
-            dense(scene, found, at, tensor);
+            dense(cx, found, at, tensor);
         }
     }
-    parts(scene, found, at, sparse);
+    parts(cx, found, at, sparse);
 }
 
-fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
+fn parts(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
     let values = sparse.values.map(|t| &at.body.tensors[t]);
-    let subject = at.subject(scene, values.unwrap_or(&Tensor::default())).replacen(
-        "the tensor",
-        "the sparse tensor",
-        1,
-    );
+    let subject =
+        at.subject(cx, values.unwrap_or(&Tensor::default())).replacen("the tensor", "the sparse tensor", 1);
     let mut fail = |code, message: String| found.push(Diagnostic::new(code, at.place, message));
     let Some(values) = values else {
         return fail(&code::SPARSE_VALUES, format!("{subject} has no values"));
     };
     let &[stored] = &values.dims[..] else {
-        let text = tensor_text(&scene.model.names, values);
+        let text = tensor_text(&cx.model.names, values);
         return fail(&code::SPARSE_VALUES, format!("values of {subject} are `{text}`, not a list"));
     };
     let size = sparse.dims.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::try_from(d).ok()?));
@@ -46,7 +42,7 @@ fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTen
         }
         (Some(size), None) => size,
     };
-    if !values.is_external() && !dense(scene, found, at, values) {
+    if !values.is_external() && !dense(cx, found, at, values) {
         return;
     }
     let mut fail = |code, message: String| found.push(Diagnostic::new(code, at.place, message));
@@ -65,14 +61,14 @@ fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTen
         _ => None,
     };
     let Some(width) = width else {
-        let text = tensor_text(&scene.model.names, indices);
+        let text = tensor_text(&cx.model.names, indices);
         let message = format!(
             "indices of {subject} are `{text}`, but {} of rank {rank} need `int64[{stored}]` or `int64[{stored},{rank}]`",
             count(stored.unsigned_abs(), "value"),
         );
         return fail(&code::SPARSE_INDICES_FORM, message);
     };
-    if !indices.is_external() && dense(scene, found, at, indices) && scene.options.payloads {
+    if !indices.is_external() && dense(cx, found, at, indices) && cx.options.payloads {
         let limits: &[i64] = &sparse.dims;
         let is_linear = indices.dims.len() == 1;
         let linear = [i64::try_from(size).unwrap_or(i64::MAX)];

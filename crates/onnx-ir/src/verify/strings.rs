@@ -1,9 +1,9 @@
 //! M05: names, domains, documentation and metadata are UTF-8.
 //!
-//! Names are interned, so one look at the table says whether there is anything to find; only then is the model
-//! searched for the place where the string is used first.
+//! Names are interned, so one scan of the table shows whether there is a finding; only then is the model searched for the first
+//! use of the string.
 
-use super::scene::{Findings, Scene, Seen, index};
+use super::context::{Findings, Seen, VerifyContext, index};
 use crate::attr::Attr;
 use crate::body::{Body, Graph, Node, Port};
 use crate::diag::{Diagnostic, Entity, code};
@@ -11,14 +11,14 @@ use crate::names::Name;
 use crate::tensor::{Entry, Tensor};
 use crate::walk::WalkEvent;
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    if scene.model.names.all_utf8() {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    if cx.model.names.all_utf8() {
         return;
     }
-    let mut search = Search { scene, found, seen: Seen::new() };
+    let mut search = Search { cx, found, seen: Seen::new() };
     search.header();
     search.functions();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         for step in view.layout.steps() {
             match step {
                 WalkEvent::EnterGraph(graph) => search.graph(view.id, graph, view.body),
@@ -31,7 +31,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
 }
 
 struct Search<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     seen: Seen<()>,
 }
@@ -39,10 +39,10 @@ struct Search<'s, 'm> {
 impl Search<'_, '_> {
     fn string(&mut self, name: impl Into<Option<Name>>, what: &str, place: Entity) {
         let Some(name) = name.into() else { return };
-        if self.scene.model.names.is_utf8(name) || self.seen.first(name, ()).is_some() {
+        if self.cx.model.names.is_utf8(name) || self.seen.first(name, ()).is_some() {
             return;
         }
-        let message = format!("{what} `{}` is not UTF-8", self.scene.text(name));
+        let message = format!("{what} `{}` is not UTF-8", self.cx.text(name));
         self.found.push(Diagnostic::new(&code::STRING_NOT_UTF8, place, message));
     }
 
@@ -54,7 +54,7 @@ impl Search<'_, '_> {
     }
 
     fn header(&mut self) {
-        let header = &self.scene.model.header;
+        let header = &self.cx.model.header;
         self.string(header.producer_name, "producer name", Entity::Header);
         self.string(header.producer_version, "producer version", Entity::Header);
         self.string(header.domain, "domain", Entity::Header);
@@ -63,7 +63,7 @@ impl Search<'_, '_> {
             self.string(import.domain, "domain", Entity::OpsetImport(index(i)));
         }
         self.entries(&header.metadata, "metadata", |i| Entity::ModelMetadata(index(i)));
-        for (i, configuration) in self.scene.model.configurations.iter().enumerate() {
+        for (i, configuration) in self.cx.model.configurations.iter().enumerate() {
             let place = Entity::Configuration(index(i));
             self.string(configuration.name, "name of a device configuration", place);
             for &device in &configuration.devices {
@@ -73,7 +73,7 @@ impl Search<'_, '_> {
     }
 
     fn functions(&mut self) {
-        for (f, function) in self.scene.model.functions.iter() {
+        for (f, function) in self.cx.model.functions.iter() {
             let place = Entity::Function(f);
             self.string(function.name, "name of a function", place);
             self.string(function.domain, "domain", place);
@@ -86,7 +86,7 @@ impl Search<'_, '_> {
                 self.string(name, "name of an attribute", Entity::FunctionAttribute(f, index(i)));
             }
             for (i, attr) in function.attribute_defaults.iter().enumerate() {
-                let body = &self.scene.model.bodies[function.body];
+                let body = &self.cx.model.bodies[function.body];
                 self.attr(attr, body, Entity::FunctionAttributeDefault(f, index(i)));
             }
             self.entries(&function.metadata, "metadata", |_| place);
@@ -94,7 +94,7 @@ impl Search<'_, '_> {
     }
 
     fn training(&mut self) {
-        for (i, training) in self.scene.model.training.iter().enumerate() {
+        for (i, training) in self.cx.model.training.iter().enumerate() {
             let place = Entity::Training(index(i));
             self.entries(&training.initialization_bindings, "binding", |_| place);
             self.entries(&training.update_bindings, "binding", |_| place);
@@ -138,8 +138,8 @@ impl Search<'_, '_> {
     }
 
     fn ty(&mut self, ty: crate::TypeId, place: Entity) {
-        for ty in super::types::chain(&self.scene.model.types, ty) {
-            let ty = &self.scene.model.types[ty];
+        for ty in super::types::chain(&self.cx.model.types, ty) {
+            let ty = &self.cx.model.types[ty];
             self.string(ty.denotation, "denotation", place);
             if let Some(tensor) = super::types::tensor_of(ty) {
                 for dim in tensor.shape.iter().flatten() {

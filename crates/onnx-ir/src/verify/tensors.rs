@@ -2,7 +2,7 @@
 //!
 //! [`visit`] finds every tensor of a model with the place that a finding points at.
 
-use super::scene::{Findings, Role, Scene, count, index};
+use super::context::{Findings, Role, VerifyContext, count, index};
 use super::{external, payload, sparse};
 use crate::attr::{Attr, AttrValue};
 use crate::body::Body;
@@ -35,12 +35,12 @@ impl Stored<'_> {
     }
 }
 
-/// Where a tensor is stored.
+/// The location of a tensor.
 #[derive(Clone, Copy)]
 pub(super) struct At<'m> {
     pub(super) body: &'m Body,
     pub(super) place: Entity,
-    /// The attribute that holds it, if one does.
+    /// The attribute that contains it, if one does.
     attribute: Option<Name>,
 }
 
@@ -50,20 +50,20 @@ impl<'m> At<'m> {
         At { body, place, attribute: None }
     }
 
-    /// `` `w` ``, or what holds a tensor without a name.
-    pub(super) fn subject(&self, scene: &Scene<'_>, tensor: &Tensor) -> String {
+    /// `` `w` ``, or a description of the owner of a tensor without a name.
+    pub(super) fn subject(&self, cx: &VerifyContext<'_>, tensor: &Tensor) -> String {
         match (tensor.name.filter(|n| !n.is_empty()), self.attribute) {
-            (Some(name), _) => format!("`{}`", scene.text(name)),
-            (None, Some(attribute)) => format!("the tensor of attribute `{}`", scene.text(attribute)),
+            (Some(name), _) => format!("`{}`", cx.text(name)),
+            (None, Some(attribute)) => format!("the tensor of attribute `{}`", cx.text(attribute)),
             (None, None) => "a tensor without a name".to_owned(),
         }
     }
 }
 
-/// The tensors that an attribute holds.
+/// The tensors of an attribute.
 pub(super) fn stored(attr: &Attr) -> impl Iterator<Item = Stored<'_>> {
     let (mut dense, mut sparse): (&[TensorId], &[SparseTensor]) = (&[], &[]);
-    // A sound attribute has one value; of a broken one the first of each kind is enough.
+    // A valid attribute has one value; for an invalid one the first of each kind is checked.
     for value in &attr.values {
         match value {
             AttrValue::Tensor(tensor) => dense = std::slice::from_ref(tensor),
@@ -86,11 +86,11 @@ pub(super) fn stored(attr: &Attr) -> impl Iterator<Item = Stored<'_>> {
 }
 
 /// Calls `look` for every tensor of the model, in order.
-pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'m>)) {
-    for view in &scene.bodies {
+pub(super) fn visit<'m>(cx: &VerifyContext<'m>, mut look: impl FnMut(At<'m>, Stored<'m>)) {
+    for view in &cx.bodies {
         let body = view.body;
         if let Role::Function(f) = view.role {
-            for (i, attr) in scene.model.functions[f].attribute_defaults.iter().enumerate() {
+            for (i, attr) in cx.model.functions[f].attribute_defaults.iter().enumerate() {
                 let place = Entity::FunctionAttributeDefault(f, index(i));
                 stored(attr).for_each(|s| look(At { body, place, attribute: attr.name }, s));
             }
@@ -120,18 +120,18 @@ pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'
     }
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    visit(scene, |at, stored| match stored {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    visit(cx, |at, stored| match stored {
         Stored::Dense(tensor) => {
-            dense(scene, found, at, &at.body.tensors[tensor]);
+            dense(cx, found, at, &at.body.tensors[tensor]);
         }
-        Stored::Sparse(tensor) => sparse::check(scene, found, at, tensor),
+        Stored::Sparse(tensor) => sparse::check(cx, found, at, tensor),
     });
 }
 
 /// Reports the first thing that is wrong with a tensor; whether there is none, and the data is here.
-pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) -> bool {
-    let subject = || at.subject(scene, tensor);
+pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) -> bool {
+    let subject = || at.subject(cx, tensor);
     let mut fail = |code, message: String| {
         found.push(Diagnostic::new(code, at.place, message));
         false
@@ -151,7 +151,7 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
         }
         Some(elem) => elem,
     };
-    let text = || tensor_text(&scene.model.names, tensor);
+    let text = || tensor_text(&cx.model.names, tensor);
     let Some(elements) = tensor.element_count() else {
         return fail(
             &code::DIMS,
@@ -171,10 +171,10 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
         return fail(&code::DIMS, format!("{subject} of type `{text}` has more bits than 64 bits can count"));
     }
     if tensor.is_external() {
-        external::check(scene, found, at, tensor, elem);
+        external::check(cx, found, at, tensor, elem);
         return false;
     }
-    external::entries_of_inline(scene, found, at, tensor);
+    external::entries_of_inline(cx, found, at, tensor);
     let mut fields = tensor.data.iter().filter(|p| !p.is_empty());
     let (first, second) = (fields.next(), fields.next());
     let mut fail = |code, message: String| {
@@ -224,10 +224,10 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     if let Some((code, message)) = size(elem, elements, payload, &subject, &text) {
         return fail(code, message);
     }
-    payload::check(scene, found, at, elem, elements, payload, &subject)
+    payload::check(cx, found, at, elem, elements, payload, &subject)
 }
 
-/// How many entries of a field `elements` take. Sizes beyond 64 bits count as the largest, which no payload has.
+/// The number of entries of a field for `elements` elements. Sizes beyond 64 bits saturate.
 fn entries(elem: ElemType, elements: u64, field: Field) -> u64 {
     let bits = elem.bits();
     let many = |n: u64| elements.checked_mul(n);

@@ -56,7 +56,7 @@ impl<'m> Draft<'m> {
         self.holder(op, inputs, outputs, |_| {})
     }
 
-    /// A node that holds the graphs that `fill` makes.
+    /// A node with the graphs that `fill` builds.
     pub(super) fn holder<R>(
         &mut self,
         op: &str,

@@ -1,7 +1,7 @@
 //! Training: R01, R02, R04. That the graph of a step fits the main graph (R03) is for `graph`.
 
+use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use super::graph::collect_root_names;
-use super::scene::{Findings, Role, Scene, Seen, View, index};
 use super::types::tensor_of;
 use crate::body::Port;
 use crate::diag::{Diagnostic, Entity, code};
@@ -12,28 +12,28 @@ use crate::show::{tensor_text, type_text};
 use crate::tensor::{Entry, Tensor};
 use crate::types::DimValue;
 
-/// A set of names with what they stand for in one body.
+/// A map from names to their entities in one body.
 type Table<'m, T> = SecondaryMap<Name, Option<&'m T>>;
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    if scene.model.training.is_empty() {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    if cx.model.training.is_empty() {
         return;
     }
     let mut updated: Seen<u32> = Seen::new();
     let mut initialized: Seen<u32> = Seen::new();
-    for (i, training) in scene.model.training.iter().enumerate() {
-        let view = |role| scene.bodies.iter().find(|v| v.role == role);
+    for (i, training) in cx.model.training.iter().enumerate() {
+        let view = |role| cx.bodies.iter().find(|v| v.role == role);
         let initialization = view(Role::Initialization(index(i)));
         let algorithm = view(Role::Algorithm(index(i)));
-        initialization_graph(scene, found, training, initialization, index(i));
+        initialization_graph(cx, found, training, initialization, index(i));
         let mut states = Table::default();
         let mut names = SecondaryMap::default();
-        for view in scene.main().into_iter().chain(algorithm) {
+        for view in cx.main().into_iter().chain(algorithm) {
             initializers(view, &mut states);
             collect_root_names(view, &mut names);
         }
         initialized.clear();
-        let mut check = Bindings { scene, found, i: index(i), states: &states };
+        let mut check = Bindings { cx, found, i: index(i), states: &states };
         let mut results = Table::default();
         initialization.into_iter().for_each(|v| outputs(v, &mut results));
         // Without the graph every value would be missing: that is one mistake.
@@ -41,13 +41,13 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             check.bindings(&training.initialization_bindings, &results, &mut initialized);
         }
         let mut results = Table::default();
-        scene.main().into_iter().chain(algorithm).for_each(|v| outputs(v, &mut results));
+        cx.main().into_iter().chain(algorithm).for_each(|v| outputs(v, &mut results));
         check.bindings(&training.update_bindings, &results, &mut updated);
     }
 }
 
 fn initialization_graph(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     training: &TrainingInfo,
     view: Option<&View<'_>>,
@@ -62,7 +62,7 @@ fn initialization_graph(
         None => {}
         Some((view, root)) => {
             if let Some(port) = view.body.graphs[root].inputs.first() {
-                let name = scene.model.text(port.name);
+                let name = cx.model.text(port.name);
                 let message =
                     format!("initialization graph of a training must not have inputs, but has `{name}`");
                 found.push(Diagnostic::new(code, Entity::Input(view.id, root, 0), message));
@@ -96,7 +96,7 @@ fn outputs<'m>(view: &View<'m>, table: &mut Table<'m, Port>) {
 }
 
 struct Bindings<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     i: u32,
     states: &'s Table<'m, Tensor>,
@@ -111,7 +111,7 @@ impl<'m> Bindings<'_, 'm> {
         let code = &code::TRAINING_BINDINGS;
         for entry in list {
             let key = entry.key.unwrap_or(Name::empty());
-            let (state, value) = (self.scene.text(key), self.scene.model.text(entry.value));
+            let (state, value) = (self.cx.text(key), self.cx.model.text(entry.value));
             if let Some(first) = seen.first(key, self.i) {
                 let message = format!("`{state}` is assigned twice by a training");
                 let mut diagnostic = Diagnostic::new(code, Entity::Training(self.i), message);
@@ -138,9 +138,9 @@ impl<'m> Bindings<'_, 'm> {
         }
     }
 
-    /// The value has the type of the initializer, as far as it is declared.
+    /// Checks that the value has the type of the initializer, as far as it is declared.
     fn types(&mut self, state: &str, tensor: &Tensor, port: &Port) {
-        let model = self.scene.model;
+        let model = self.cx.model;
         let Some(ty) = port.ty else { return };
         let fits = tensor_of(&model.types[ty]).is_some_and(|t| {
             let same_shape = t.shape.as_ref().is_none_or(|shape| {

@@ -1,9 +1,9 @@
 //! Declared types: Y01–Y08 and denotations, Y10.
 //!
-//! Types are interned, so each is judged once, with all that it is made of; its uses only look the verdict up.
+//! Types are interned, so each is checked once, including its components; its uses only look up the verdict.
 
+use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
 use super::formula::is_formula;
-use super::scene::{Findings, Role, Scene, Seen, View, count, index};
 use crate::attr::{Attr, AttrValue};
 use crate::body::{GraphId, Port};
 use crate::diag::{Code, Diagnostic, Entity, code};
@@ -28,12 +28,12 @@ const DIM_DENOTATIONS: [&str; 7] = [
     "FILTER_SPATIAL",
 ];
 
-/// A type and what it is made of, from the outside in.
+/// A type and its components, from the outside in.
 pub(super) fn chain(types: &Types, ty: TypeId) -> impl Iterator<Item = TypeId> + '_ {
     std::iter::successors(Some(ty), |&ty| inner(&types[ty]).filter(|&inner| inner < ty))
 }
 
-/// What a sequence, optional or map is made of. It was interned before, so its id is less.
+/// The component of a sequence, optional or map. It was interned before, so its id is smaller.
 fn inner(ty: &Type) -> Option<TypeId> {
     match ty.kind {
         TypeKind::Sequence(inner) | TypeKind::Optional(inner) | TypeKind::Map { value: inner, .. } => inner,
@@ -53,7 +53,7 @@ pub(super) fn tensor_of(ty: &Type) -> Option<&TensorType> {
     }
 }
 
-/// The types that an attribute holds.
+/// The types of an attribute.
 pub(super) fn of_attribute(attr: &Attr) -> impl Iterator<Item = TypeId> + '_ {
     attr.values
         .iter()
@@ -76,7 +76,7 @@ pub(super) fn of_attribute(attr: &Attr) -> impl Iterator<Item = TypeId> + '_ {
         .copied()
 }
 
-/// What is wrong with a type, as words after "type `…` of `x`".
+/// A mistake in a type, as words after "type `…` of `x`".
 #[derive(Clone, Copy)]
 struct Problem {
     code: &'static Code,
@@ -85,7 +85,7 @@ struct Problem {
     unset: bool,
 }
 
-/// What is known of a type and all that it is made of.
+/// The result of checking a type and its components.
 #[derive(Clone, Copy, Default)]
 struct Verdict {
     problem: Option<Problem>,
@@ -103,7 +103,7 @@ fn elem_problem(elem: Option<ElemType>) -> Option<Problem> {
     Some(Problem { code: &code::ELEM_TYPE_INVALID, text, unset })
 }
 
-fn own_problem(scene: &Scene<'_>, ty: &Type) -> Option<Problem> {
+fn own_problem(cx: &VerifyContext<'_>, ty: &Type) -> Option<Problem> {
     let problem = |code, text| Some(Problem { code, text, unset: false });
     match &ty.kind {
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => elem_problem(tensor.elem),
@@ -120,7 +120,7 @@ fn own_problem(scene: &Scene<'_>, ty: &Type) -> Option<Problem> {
         TypeKind::Opaque { name, .. } if name.is_none_or(Name::is_empty) => {
             problem(&code::TYPE_INCOMPLETE, "has an opaque type without a name")
         }
-        TypeKind::Optional(Some(inner)) => match scene.model.types[*inner].kind {
+        TypeKind::Optional(Some(inner)) => match cx.model.types[*inner].kind {
             TypeKind::Optional(_) => problem(&code::OPTIONAL_CONTENT, "has an optional of an optional"),
             TypeKind::Opaque { .. } => problem(&code::OPTIONAL_CONTENT, "has an optional of an opaque type"),
             TypeKind::Unset
@@ -133,22 +133,22 @@ fn own_problem(scene: &Scene<'_>, ty: &Type) -> Option<Problem> {
     }
 }
 
-/// Judges every type, inner ones before those made of them.
-fn verdicts(scene: &Scene<'_>) -> Vec<Verdict> {
-    let types = &scene.model.types;
+/// Checks every type, components first.
+fn verdicts(cx: &VerifyContext<'_>) -> Vec<Verdict> {
+    let types = &cx.model.types;
     let mut list: Vec<Verdict> = Vec::with_capacity(types.len());
     for ty in (0..types.len()).map(TypeId::from_index) {
         let this = &types[ty];
         let mut verdict = inner(this).and_then(|i| list.get(i.index()).copied()).unwrap_or_default();
-        verdict.problem = own_problem(scene, this).or(verdict.problem);
+        verdict.problem = own_problem(cx, this).or(verdict.problem);
         let odd = |name: Option<Name>, standard: &[&str]| {
-            name.filter(|&n| !n.is_empty() && !standard.contains(&scene.text(n)))
+            name.filter(|&n| !n.is_empty() && !standard.contains(&cx.text(n)))
         };
         verdict.denotation = odd(this.denotation, &TYPE_DENOTATIONS).or(verdict.denotation);
         for dim in tensor_of(this).and_then(|t| t.shape.as_ref()).into_iter().flatten() {
             match dim.value {
                 DimValue::Value(n) if n < 0 => verdict.negative = verdict.negative.or(Some(n)),
-                DimValue::Param(name) if !is_formula(scene.text(name)) => {
+                DimValue::Param(name) if !is_formula(cx.text(name)) => {
                     verdict.symbol = verdict.symbol.or(Some(name));
                 }
                 DimValue::Value(_) | DimValue::Param(_) | DimValue::Unknown => {}
@@ -186,24 +186,24 @@ impl First {
     }
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let verdicts = verdicts(scene);
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    let verdicts = verdicts(cx);
     let mut denotations = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let mut unset = First::default();
         for step in view.layout.special() {
             match step {
                 WalkEvent::EnterGraph(graph) => {
-                    of_graph(scene, found, view, graph, &verdicts, &mut denotations, &mut unset);
+                    of_graph(cx, found, view, graph, &verdicts, &mut denotations, &mut unset);
                 }
                 WalkEvent::EnterNode(node) => {
                     for (i, attr) in view.body.nodes[node].attrs.iter().enumerate() {
                         let place = Entity::Attr(view.id, node, index(i));
                         for ty in of_attribute(attr) {
                             let verdict = &verdicts[ty.index()];
-                            let of = format_args!("attribute `{}`", scene.model.text(attr.name));
-                            complete(scene, found, verdict, ty, of, place);
-                            denotation(scene, found, verdict, &mut denotations, place);
+                            let of = format_args!("attribute `{}`", cx.model.text(attr.name));
+                            complete(cx, found, verdict, ty, of, place);
+                            denotation(cx, found, verdict, &mut denotations, place);
                         }
                     }
                 }
@@ -215,7 +215,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
 }
 
 fn of_graph(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     view: &View<'_>,
     id: GraphId,
@@ -235,34 +235,34 @@ fn of_graph(
         let Some(ty) = port.ty else {
             if public {
                 let what = if matches!(place, Entity::Input(..)) { "input" } else { "output" };
-                let message = format!("graph {what} `{}` has no type", scene.model.text(port.name));
+                let message = format!("graph {what} `{}` has no type", cx.model.text(port.name));
                 found.push(Diagnostic::new(&code::IO_TYPE_MISSING, place, message));
             }
             continue;
         };
         let verdict = &verdicts[ty.index()];
-        let name = scene.model.text(port.name);
-        if !public && scene.model.types[ty].kind == TypeKind::Unset {
+        let name = cx.model.text(port.name);
+        if !public && cx.model.types[ty].kind == TypeKind::Unset {
             // Exporters write empty types where a type may be omitted.
             unset.add(|| {
                 let message = format!("type of `{name}` has no kind");
                 Diagnostic::new(&code::TYPE_UNSET, place, message)
             });
-        } else if !(public && unranked(scene, found, port, ty, place)) {
-            complete(scene, found, verdict, ty, format_args!("`{name}`"), place);
+        } else if !(public && unranked(cx, found, port, ty, place)) {
+            complete(cx, found, verdict, ty, format_args!("`{name}`"), place);
         }
-        denotation(scene, found, verdict, denotations, place);
+        denotation(cx, found, verdict, denotations, place);
         if let Some(n) = verdict.negative {
             negative.add(|| {
-                let message = format!("dimension {n} of `{}` is negative", scene.model.text(port.name));
+                let message = format!("dimension {n} of `{}` is negative", cx.model.text(port.name));
                 Diagnostic::new(&code::DIM_NEGATIVE, place, message)
                     .help("write `?` or a name for an unknown dimension")
             });
         }
         if let Some(symbol) = verdict.symbol {
             symbols.add(|| {
-                let message = match scene.text(symbol) {
-                    "" => format!("a dimension of `{}` has an empty name", scene.model.text(port.name)),
+                let message = match cx.text(symbol) {
+                    "" => format!("a dimension of `{}` has an empty name", cx.model.text(port.name)),
                     text => format!("dimension name `{text}` is neither an identifier nor a formula"),
                 };
                 Diagnostic::new(&code::DIM_PARAM_NAME, place, message)
@@ -274,15 +274,15 @@ fn of_graph(
 }
 
 /// Whether a tensor of the main graph's interface lacks its element type or rank, which is reported.
-fn unranked(scene: &Scene<'_>, found: &mut Findings, port: &Port, ty: TypeId, place: Entity) -> bool {
-    let Some(tensor) = tensor_of(&scene.model.types[ty]) else { return false };
+fn unranked(cx: &VerifyContext<'_>, found: &mut Findings, port: &Port, ty: TypeId, place: Entity) -> bool {
+    let Some(tensor) = tensor_of(&cx.model.types[ty]) else { return false };
     let missing = match tensor {
         TensorType { elem: None, .. } => "no element type",
         TensorType { shape: None, .. } if elem_problem(tensor.elem).is_none() => "no shape",
         TensorType { .. } => return false,
     };
-    let name = scene.model.text(port.name);
-    let message = format!("`{name}` of type `{}` has {missing}", type_text(scene.model, ty));
+    let name = cx.model.text(port.name);
+    let message = format!("`{name}` of type `{}` has {missing}", type_text(cx.model, ty));
     let mut diagnostic = Diagnostic::new(&code::IO_SHAPE_MISSING, place, message);
     if tensor.elem.is_some() {
         diagnostic = diagnostic.help("declare the rank: write `?` for unknown dimensions");
@@ -293,7 +293,7 @@ fn unranked(scene: &Scene<'_>, found: &mut Findings, port: &Port, ty: TypeId, pl
 
 /// `of` is what has the type, in backticks.
 fn complete(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     verdict: &Verdict,
     ty: TypeId,
@@ -303,19 +303,19 @@ fn complete(
     let Some(problem) = verdict.problem else { return };
     let legal = problem.unset && matches!(place, Entity::ValueInfo(..));
     let code = if legal { &code::TYPE_UNSET } else { problem.code };
-    let message = format!("type `{}` of {of} {}", type_text(scene.model, ty), problem.text);
+    let message = format!("type `{}` of {of} {}", type_text(cx.model, ty), problem.text);
     found.push(Diagnostic::new(code, place, message));
 }
 
 fn denotation(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     verdict: &Verdict,
     seen: &mut Seen<()>,
     place: Entity,
 ) {
     let Some(name) = verdict.denotation.filter(|&n| seen.first(n, ()).is_none()) else { return };
-    let text = scene.text(name);
+    let text = cx.text(name);
     let standard = TYPE_DENOTATIONS.iter().chain(&DIM_DENOTATIONS).copied();
     let help = found.suggest(text, 11, standard);
     let message = format!("denotation `{text}` is not a standard one");

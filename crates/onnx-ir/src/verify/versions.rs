@@ -1,8 +1,8 @@
-//! What the stated IR version does not have yet: V03–V06.
+//! Features that the stated IR version does not have: V03–V06.
 //!
 //! The mistake is the IR version, so each type or field is reported once, at its first use.
 
-use super::scene::{Findings, Scene, index};
+use super::context::{Findings, VerifyContext, index};
 use super::{tensors, types};
 use crate::body::{Graph, Node};
 use crate::diag::{Code, Diagnostic, Entity, code};
@@ -10,7 +10,7 @@ use crate::types::{ElemType, TypeId, TypeKind};
 use crate::walk::WalkEvent;
 use std::collections::BTreeSet;
 
-/// The IR version that brought an element type: onnx.proto, Version.
+/// The IR version that introduced an element type: onnx.proto, Version.
 fn elem_since(elem: ElemType) -> i64 {
     use ElemType as E;
     match elem {
@@ -26,7 +26,7 @@ fn elem_since(elem: ElemType) -> i64 {
 }
 
 struct Versions<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     /// Whether ai.onnx.ml is imported, which had sequences, maps and opaque types before.
     ml: bool,
@@ -35,15 +35,15 @@ struct Versions<'s, 'm> {
     types: Vec<bool>,
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    if scene.ir_version >= 14 && scene.model.header.ir_version != Some(14) {
-        return; // none is stated, or one that is not known
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
+    if cx.ir_version >= 14 && cx.model.header.ir_version != Some(14) {
+        return; // unstated or unknown
     }
-    let ml = scene.model.header.opset_imports.iter().any(|i| scene.model.text(i.domain) == "ai.onnx.ml");
-    let types = vec![false; scene.model.types.len()];
-    let mut v = Versions { scene, found, ml, reported: BTreeSet::new(), elems: BTreeSet::new(), types };
+    let ml = cx.model.header.opset_imports.iter().any(|i| cx.model.text(i.domain) == "ai.onnx.ml");
+    let types = vec![false; cx.model.types.len()];
+    let mut v = Versions { cx, found, ml, reported: BTreeSet::new(), elems: BTreeSet::new(), types };
     v.functions();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         for step in view.layout.special() {
             match step {
                 WalkEvent::EnterGraph(graph) => v.graph(view, graph),
@@ -52,7 +52,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             }
         }
     }
-    tensors::visit(scene, |at, stored| {
+    tensors::visit(cx, |at, stored| {
         for tensor in stored.tensors() {
             let tensor = &at.body.tensors[tensor];
             if let Some(elem) = tensor.elem {
@@ -63,24 +63,24 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             }
         }
     });
-    if !scene.model.training.is_empty() {
+    if !cx.model.training.is_empty() {
         v.field(7, "`training_info`", Entity::Training(0));
     }
-    if !scene.model.configurations.is_empty() {
+    if !cx.model.configurations.is_empty() {
         v.field(11, "`configuration`", Entity::Configuration(0));
     }
 }
 
 impl Versions<'_, '_> {
     fn newer(&mut self, code: &'static Code, since: i64, what: &'static str, place: Entity) {
-        if self.scene.ir_version < since && self.reported.insert(what) {
+        if self.cx.ir_version < since && self.reported.insert(what) {
             self.push(code, since, what, place);
         }
     }
 
     fn push(&mut self, code: &'static Code, since: i64, what: &str, place: Entity) {
         let message =
-            format!("IR version {since} is required for {what}, but the model has {}", self.scene.ir_version);
+            format!("IR version {since} is required for {what}, but the model has {}", self.cx.ir_version);
         self.found.push(
             Diagnostic::new(code, place, message)
                 .related(Entity::IrVersion, "the IR version")
@@ -94,18 +94,18 @@ impl Versions<'_, '_> {
 
     fn elem(&mut self, elem: ElemType, place: Entity) {
         let since = elem_since(elem);
-        if self.scene.ir_version < since && self.elems.insert(elem) {
+        if self.cx.ir_version < since && self.elems.insert(elem) {
             let what = format!("`{}`", elem.name().unwrap_or("unknown"));
             self.push(&code::DATA_TYPE_VS_IR, since, &what, place);
         }
     }
 
     fn ty(&mut self, ty: TypeId, place: Entity) {
-        for ty in types::chain(&self.scene.model.types, ty) {
+        for ty in types::chain(&self.cx.model.types, ty) {
             if std::mem::replace(&mut self.types[crate::EntityId::index(ty)], true) {
-                return; // this type and what it is made of were looked at before
+                return; // this type and its components were checked before
             }
-            let ty = &self.scene.model.types[ty];
+            let ty = &self.cx.model.types[ty];
             let since = match &ty.kind {
                 TypeKind::Sequence(_) if !self.ml => Some((6, "sequence type")),
                 TypeKind::Map { .. } if !self.ml => Some((6, "map type")),
@@ -128,13 +128,13 @@ impl Versions<'_, '_> {
     }
 
     fn functions(&mut self) {
-        let first = self.scene.model.functions.iter().next();
+        let first = self.cx.model.functions.iter().next();
         let Some((first, _)) = first else { return };
         let place = Entity::Function(first);
-        if self.scene.ir_version < 8 {
+        if self.cx.ir_version < 8 {
             return self.newer(&code::FUNCTIONS_VS_IR, 8, "functions", place);
         }
-        for (f, function) in self.scene.model.functions.iter() {
+        for (f, function) in self.cx.model.functions.iter() {
             if !function.attribute_defaults.is_empty() {
                 let place = Entity::FunctionAttributeDefault(f, 0);
                 self.newer(&code::FUNCTIONS_VS_IR, 9, "`attribute_proto` of functions", place);
@@ -145,7 +145,7 @@ impl Versions<'_, '_> {
             if !function.metadata.is_empty() {
                 self.field(10, "`metadata_props` of functions", Entity::Function(f));
             }
-            let body = &self.scene.model.bodies[function.body];
+            let body = &self.cx.model.bodies[function.body];
             if let Some(root) = body.root()
                 && !body.graphs[root].value_info.is_empty()
             {
@@ -155,7 +155,7 @@ impl Versions<'_, '_> {
         }
     }
 
-    fn graph(&mut self, view: &super::scene::View<'_>, id: crate::GraphId) {
+    fn graph(&mut self, view: &super::context::View<'_>, id: crate::GraphId) {
         let graph: &Graph = &view.body.graphs[id];
         let inputs = graph.inputs.iter().enumerate().map(|(i, p)| (p, Entity::Input(view.id, id, index(i))));
         let outputs =
@@ -181,7 +181,7 @@ impl Versions<'_, '_> {
         }
     }
 
-    fn node(&mut self, view: &super::scene::View<'_>, id: crate::NodeId) {
+    fn node(&mut self, view: &super::context::View<'_>, id: crate::NodeId) {
         let node: &Node = &view.body.nodes[id];
         if node.domain.is_some_and(|d| !d.is_empty()) {
             self.field(3, "`domain` of nodes", Entity::NodeOp(view.id, id));

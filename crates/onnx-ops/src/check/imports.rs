@@ -1,5 +1,5 @@
-//! Imports and functions against the known operators: O07 domains of which nothing is known, F09 versions that differ,
-//! F12 functions that hide an operator.
+//! Checks imports and functions against the known operators: O07 unknown domains, F09 versions that differ, F12 functions that
+//! shadow an operator.
 
 use crate::schema::{Lookup, Registry};
 use foldhash::{HashMap, HashSet};
@@ -49,7 +49,7 @@ struct Pair<'m> {
     at: Entity,
 }
 
-/// F09: the first operator of the body that is not the same in both versions.
+/// F09: the first operator of the body that differs between both versions.
 fn versions_differ(
     model: &Model,
     registry: &Registry,

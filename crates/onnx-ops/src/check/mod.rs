@@ -1,8 +1,8 @@
-//! Everything that is wrong with a model: the rules of the structure, and those that need to know the operators.
+//! Checks a model: structural rules, and rules that need operator knowledge.
 //!
-//! [`check`] is [`onnx_ir::verify()`] with what inference finds (S01–S17), and with what imports and functions say of
-//! operators (`imports`); on the level `strict` also with what could be better (`lints`). One mistake gives one finding:
-//! where the structure is broken, inference knows nothing and stays silent.
+//! [`check`] is [`onnx_ir::verify()`] plus the findings of inference (S01–S17) and of imports and functions (`imports`); on level
+//! `strict` also lints (`lints`). One mistake gives one finding: where the structure is invalid, inference has no facts and
+//! reports nothing.
 
 mod imports;
 mod lints;
@@ -11,7 +11,7 @@ use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, verify_with};
 
-/// Judges a model by every rule up to the level of the options, with the operators of a registry.
+/// Checks a model by every rule up to the level of the options, with the operators of a registry.
 pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if options.level >= Level::Types {

@@ -1,14 +1,14 @@
-//! Broadcasting before version 7 had to be asked for, and could begin at any axis.
+//! Before version 7, broadcasting had to be enabled by an attribute and could start at any axis.
 //!
 //! ```text
 //! 6 → 7:   y = Add <broadcast = 1, axis = 1> (x, b)            x: float[2,3,4], b: float[3]
 //!          y_B = Unsqueeze <axes = [1]> (b)  y = Add (x, y_B)
 //! ```
 
-use super::site::{Note, Site};
+use super::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
-pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_asked = s.attrs().int("broadcast")?.unwrap_or(0) != 0;
     let axis = s.attrs().int("axis")?.filter(|_| is_asked);
     let text = match axis {
@@ -25,8 +25,8 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok((is_said || axis.is_some()).then(|| text.to_owned()))
 }
 
-/// Gives the second input so many axes of extent 1 at the end.
-fn trail(s: &mut Site<'_>, count: i64) -> Result<(), String> {
+/// Appends axes of size 1 to the second input.
+fn trail(s: &mut ConvertSite<'_>, count: i64) -> Result<(), String> {
     let (Some(b), rank) = (s.input(1), s.rank(1)?) else { return Err("an input is missing".to_owned()) };
     if count < 0 {
         return Err("`axis` is out of range".to_owned());
@@ -40,7 +40,7 @@ fn trail(s: &mut Site<'_>, count: i64) -> Result<(), String> {
 }
 
 /// A slope for each channel.
-pub(super) fn p_relu_up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn p_relu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.extent(1, 0) == Some(1) {
         return Ok(None);
     }
@@ -52,14 +52,14 @@ pub(super) fn p_relu_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("the slopes are unsqueezed to the rank of the input".to_owned()))
 }
 
-/// Gemm said whether its third matrix is to be broadcast.
-pub(super) fn gemm_up(s: &mut Site<'_>) -> Result<Note, String> {
+/// Gemm had an attribute for broadcasting its third matrix.
+pub(super) fn gemm_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("broadcast");
     Ok(is_said.then(|| "`broadcast` is removed".to_owned()))
 }
 
-/// Max, Min, Mean and Sum took inputs of one shape.
-pub(super) fn one_shape_down(s: &mut Site<'_>) -> Result<Note, String> {
+/// Max, Min, Mean and Sum required inputs of equal shape.
+pub(super) fn one_shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(first) = s.input(0) else { return Ok(None) };
     let shape = |v| s.ty(v).shape().cloned();
     let wanted = shape(first);
@@ -74,8 +74,8 @@ pub(super) fn one_shape_down(s: &mut Site<'_>) -> Result<Note, String> {
     }
 }
 
-/// Tile took how often along which axis.
-pub(super) fn tile_up(s: &mut Site<'_>) -> Result<Note, String> {
+/// Tile had the number of repetitions and the axis as inputs.
+pub(super) fn tile_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let (tiles, axis) = (s.numbers_of(1, "tiles")?, s.numbers_of(2, "axis")?);
     let (Some(&[tiles]), Some(&[axis])) = (tiles.as_deref(), axis.as_deref()) else {
         return Err("`tiles` and `axis` are not scalars".to_owned());
@@ -90,8 +90,8 @@ pub(super) fn tile_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("`tiles` and `axis` become a list of repeats".to_owned()))
 }
 
-/// Split could be told the sizes of its parts by an input too.
-pub(super) fn split_up(s: &mut Site<'_>) -> Result<Note, String> {
+/// Split accepted the sizes of its parts as an input too.
+pub(super) fn split_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let sizes = s.ints_of(1, "split")?;
     if let Some(sizes) = sizes {
         s.set_input(1, None);

@@ -1,4 +1,4 @@
-//! Softmax, LogSoftmax and Hardmax before version 13 saw a matrix: all axes from `axis` on are one.
+//! Before version 13, Softmax, LogSoftmax and Hardmax flattened their input to a matrix: all axes from `axis` on are one.
 //!
 //! ```text
 //! 12 → 13:   y = Softmax <axis = 1> (x)                    x: float[2,3,4]
@@ -11,18 +11,18 @@
 //!            y_result = Softmax <axis = 2> (y_last)
 //!            y = Transpose <perm = [0, 2, 1]> (y_result)
 //! ```
-//! With the last axis, nothing is to be done but to say so.
+//! For the last axis, only the attribute is made explicit.
 
-use super::site::{Note, Site};
+use super::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
-pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axis = s.attrs().int("axis")?.unwrap_or(1);
     if axis == -1 || s.rank(0).is_ok_and(|rank| axis == rank - 1) {
         s.set("axis", AttrValue::Int(-1));
         return Ok(Some("the axis is the last one: `axis = -1`".to_owned()));
     }
-    // Reshape would take the 0 for an extent that stays.
+    // Reshape would interpret the 0 as a copied size.
     if (0..s.rank(0).unwrap_or(0)).any(|i| s.extent(0, i) == Some(0)) {
         s.set("axis", AttrValue::Int(-1));
         return Ok(Some("the input has no elements: every axis has the same effect".to_owned()));
@@ -36,7 +36,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("axes from `axis` on are combined: Flatten before, Reshape after".to_owned()))
 }
 
-pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axis = s.attrs().int("axis")?.unwrap_or(-1);
     if axis == -1 {
         s.set("axis", AttrValue::Int(-1));

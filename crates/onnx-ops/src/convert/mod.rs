@@ -1,4 +1,4 @@
-//! Brings a model to another version of an operator set.
+//! Converts a model to another version of an operator set.
 //!
 //! ```text
 //! before:  <ir_version: 7, opset_import: ["": 12]>
@@ -10,17 +10,17 @@
 //!          }
 //! ```
 //!
-//! The walk goes version by version, over the main graph, trainings and the functions of the model, each from the version
-//! that it imports. At each version, nodes of operators that the version changed are looked up in `table`: most stay as
-//! they are, some have an adapter. Down, an operator that the lower version has not is replaced by its function body, if
-//! it has one. Whatever comes out of a step is compared with the signatures of the version that it leads to.
+//! The walk goes version by version over the main graph, training graphs and functions of the model, each from the version that
+//! it imports. At each version, nodes whose operator changed are looked up in `table`: most are unchanged, some have an adapter.
+//! In a downgrade, an operator that the lower version lacks is replaced by its function body, if it has one. The result of each
+//! step is checked against the signatures of its target version.
 //!
-//! Names of inputs and outputs stay, and so do those of all values that were there. What was an attribute and is an input
-//! comes from a `Constant`, so that it can be known again on the way back; a constant that nothing reads any more is left to
-//! the pass `dead-code`. The IR version is raised where the operator set was released with a later one, and never lowered.
+//! Names of inputs, outputs and all existing values are kept. An attribute that becomes an input is stored in a `Constant`, so
+//! that a later downgrade can restore it; constants that are no longer read are left to the pass `dead-code`. The IR version is
+//! raised if the operator set requires it, and never lowered.
 //!
-//! If one node cannot be brought to the version, nothing is changed, and all such nodes of the step are told. Not before
-//! version 7: there, operators could be in training, broadcast otherwise, and computed in place.
+//! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Versions before 7 are not
+//! supported: operators could be in training mode, broadcast differently, and compute in place.
 
 mod broadcast;
 mod coerced;

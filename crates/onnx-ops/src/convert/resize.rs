@@ -1,13 +1,13 @@
-//! Upsample, and Resize on its way to what it is now.
+//! Conversion of Upsample and Resize.
 //!
-//! Version 10 of Resize says nothing of coordinates. Runtimes read it as Upsample was read: an element of the result at
-//! `i` lies at `i / scale` of the input (`asymmetric`), and the nearest one is rounded down where that enlarges, up where
-//! it shrinks.
+//! Version 10 of Resize does not specify the coordinate transformation. Runtimes treat it like Upsample: element `i` of the
+//! result has the coordinate `i / scale` (`asymmetric`), and the nearest element is rounded down for upscaling, up for
+//! downscaling.
 
-use super::site::{Note, Site};
+use super::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
-pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.rename_op("Resize");
     if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
         s.set("mode", "linear");
@@ -15,8 +15,8 @@ pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("Upsample becomes Resize".to_owned()))
 }
 
-/// Upsample only enlarges.
-pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
+/// Upsample cannot shrink.
+pub(super) fn to_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
     if scales.iter().any(|scale| *scale < 1.0) {
         return Err("it shrinks an axis, which `Upsample` does not support".to_owned());
@@ -25,7 +25,7 @@ pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("Resize becomes Upsample".to_owned()))
 }
 
-pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn scales_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let (h, w) = (s.attrs().float("height_scale")?, s.attrs().float("width_scale")?);
     s.drop_attr("height_scale");
     s.drop_attr("width_scale");
@@ -36,10 +36,10 @@ pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("the scales become one list".to_owned()))
 }
 
-pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
     if is_nearest {
-        // Scales that are computed enlarge: those of Upsample had to, and exporters made few others.
+        // Computed scales are assumed to enlarge: Upsample required that, and exporters rarely emit others.
         let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
         let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
         if shrinks && grows {
@@ -55,7 +55,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("`coordinate_transformation_mode` of version 10 and an empty `roi` are added".to_owned()))
 }
 
-pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(3).is_some() {
         return Err("it has `sizes` instead of `scales`".to_owned());
     }
@@ -86,8 +86,8 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("`roi` and the coordinate attributes are removed".to_owned()))
 }
 
-/// `roi` and `scales` could not be left out.
-pub(super) fn fill_down(s: &mut Site<'_>) -> Result<Note, String> {
+/// `roi` and `scales` were required.
+pub(super) fn fill_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let mut is_filled = false;
     for (i, name) in [(1, "roi"), (2, "scales")] {
         if s.input(i).is_none() {

@@ -1,4 +1,4 @@
-//! Scan of version 8 went over a batch, and scanned each example by itself.
+//! Scan of version 8 had a batch axis and scanned each batch member separately.
 //!
 //! ```text
 //! 8 → 9:   y, z = Scan <body = f, num_scan_inputs = 1> ("", s, x)
@@ -6,12 +6,12 @@
 //!             y1, z1 = Scan <num_scan_inputs = 1, body = f> (s1, x1)
 //!          }> (s, x)
 //! ```
-//! The outer one goes over the batch and has no state, the inner one is what was there.
+//! The outer Scan iterates over the batch without a state, the inner one is the original.
 
-use super::site::{Note, Site};
+use super::site::{ConvertSite, Note};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef, ValueId};
 
-pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(0).is_some() {
         return Err("its sequences have different lengths (`sequence_lens`)".to_owned());
     }
@@ -32,8 +32,8 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("an outer `Scan` iterates over the batch".to_owned()))
 }
 
-/// The graph that scans one example, with a node that has all attributes of the old one.
-fn outer_graph(s: &mut Site<'_>, inner: GraphId, inputs: usize, outputs: usize) -> GraphId {
+/// The graph that scans one batch member, with a node that has all attributes of the old one.
+fn outer_graph(s: &mut ConvertSite<'_>, inner: GraphId, inputs: usize, outputs: usize) -> GraphId {
     let (op, domain, attrs) = (s.n().op, s.n().domain, s.n().attrs.clone());
     let input_names: Vec<Name> = (0..inputs).map(|_| s.fresh_name("one")).collect();
     let output_names: Vec<Name> = (0..outputs).map(|_| s.fresh_name("each")).collect();

@@ -1,6 +1,6 @@
-//! How tensors of a node are distributed over devices, when the node gets other tensors.
+//! Updates sharding annotations when the tensors of a node change.
 
-use super::site::Site;
+use super::site::ConvertSite;
 use onnx_ir::{Body, Name, NodeId};
 
 /// The names of a node's inputs and outputs, by position.
@@ -10,7 +10,7 @@ pub(super) struct Tensors {
 }
 
 impl Tensors {
-    /// Of a node that says how its tensors are distributed.
+    /// The tensors of a node with sharding annotations.
     pub(super) fn of(body: &Body, node: NodeId) -> Option<Tensors> {
         let n = &body.nodes[node];
         let name = |v: &Option<_>| v.map(|v| body.values[v].name);
@@ -24,7 +24,7 @@ impl Tensors {
         self.inputs.contains(&Some(name)) || self.outputs.contains(&Some(name))
     }
 
-    /// What is in the place that a tensor has here.
+    /// The tensor that now has the position of another one.
     fn in_place_of(&self, name: Name, now: &Tensors) -> Option<Name> {
         let at = |list: &[Option<Name>]| list.iter().position(|n| *n == Some(name));
         let input = at(&self.inputs).and_then(|i| *now.inputs.get(i)?);
@@ -32,8 +32,8 @@ impl Tensors {
     }
 }
 
-/// Lets what is said of tensors that the node had be said of those in their place; where none is, it goes.
-pub(super) fn follow(site: &mut Site<'_>, before: &Tensors) {
+/// Moves annotations from old tensors to those at the same position, and drops the others.
+pub(super) fn follow(site: &mut ConvertSite<'_>, before: &Tensors) {
     let Some(now) = Tensors::of(site.body(), site.node) else { return };
     let Some(extra) = &mut site.n_mut().extra else { return };
     for device in &mut extra.devices {

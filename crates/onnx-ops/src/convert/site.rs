@@ -1,7 +1,7 @@
-//! A node on its way over one version: what an adapter reads of it, and how it changes it.
+//! The node that an adapter converts, with queries and edits.
 //!
-//! What an adapter inserts is valid in the version that the step leads to. An adapter that refuses has changed nothing
-//! that counts: the conversion as a whole is given up then.
+//! Inserted nodes are valid in the target version of the step. An adapter that fails may have changed the node: then the whole
+//! conversion is discarded.
 
 use crate::dims::Dim;
 use crate::infer::{Facts, Ty, Value as Known};
@@ -11,13 +11,13 @@ use onnx_ir::{
 };
 use smallvec::SmallVec;
 
-/// What an adapter did, for the plan; `None` if the node stays as it is.
+/// A description of the change for the plan; `None` if the node is unchanged.
 pub(super) type Note = Option<String>;
-/// Brings one node over one version, or says why that cannot be.
-pub(super) type Adapter = fn(&mut Site<'_>) -> Result<Note, String>;
+/// Converts one node by one version, or returns the reason why it cannot.
+pub(super) type Adapter = fn(&mut ConvertSite<'_>) -> Result<Note, String>;
 
 /// A node that is being converted.
-pub(super) struct Site<'a> {
+pub(super) struct ConvertSite<'a> {
     pub(super) model: &'a mut Model,
     pub(super) facts: &'a Facts,
     pub(super) body: BodyId,
@@ -25,14 +25,14 @@ pub(super) struct Site<'a> {
     pub(super) node: NodeId,
     /// The version of ai.onnx that inserted nodes have.
     pub(super) version: i64,
-    /// Nodes that come in front of it, and behind it.
+    /// Nodes inserted before and after it.
     pub(super) before: Vec<NodeId>,
     pub(super) after: Vec<NodeId>,
-    /// Whether the node itself is no more.
+    /// Whether the node has been removed.
     pub(super) is_gone: bool,
 }
 
-impl Site<'_> {
+impl ConvertSite<'_> {
     pub(super) fn body(&self) -> &Body {
         &self.model.bodies[self.body]
     }
@@ -45,12 +45,12 @@ impl Site<'_> {
         &mut self.model.bodies[self.body].nodes[self.node]
     }
 
-    /// An input that is given.
+    /// An input; `None` if it is omitted.
     pub(super) fn input(&self, i: usize) -> Option<ValueId> {
         self.n().inputs.get(i).copied().flatten()
     }
 
-    /// An output that has a name.
+    /// An output; `None` if it is omitted.
     pub(super) fn output(&self, i: usize) -> Option<ValueId> {
         self.n().outputs.get(i).copied().flatten()
     }
@@ -71,7 +71,7 @@ impl Site<'_> {
         rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is unknown"))
     }
 
-    /// The extent of an axis of an input, if that is a number.
+    /// The size of an axis of an input, if it is a number.
     pub(super) fn extent(&self, i: usize, axis: i64) -> Option<i64> {
         let shape = self.ty(self.input(i)?).shape()?;
         let axis = if axis < 0 { axis.checked_add_unsigned(shape.len() as u64)? } else { axis };
@@ -108,18 +108,18 @@ impl Site<'_> {
         Attrs::of(self.n(), &self.model.names)
     }
 
-    /// Takes an attribute away; whether there was one.
+    /// Removes an attribute; returns whether it existed.
     pub(super) fn drop_attr(&mut self, name: &str) -> bool {
         self.model.names.find(name).is_some_and(|name| self.n_mut().remove_attr(name))
     }
 
-    /// Gives an attribute a value, in place of the one that it has.
+    /// Sets an attribute.
     pub(super) fn set(&mut self, name: &str, value: impl Into<AttrValue>) {
         let name = self.model.names.intern(name);
         self.n_mut().set_attr(name, value);
     }
 
-    /// Gives an attribute another name.
+    /// Renames an attribute.
     pub(super) fn rename_attr(&mut self, from: &str, to: &str) {
         let (Some(from), to) = (self.model.names.find(from), self.model.names.intern(to)) else { return };
         for attr in self.n_mut().attrs.iter_mut().filter(|a| a.name == Some(from)) {
@@ -127,13 +127,13 @@ impl Site<'_> {
         }
     }
 
-    /// Makes it a node of another operator of the same domain.
+    /// Changes the operator, in the same domain.
     pub(super) fn rename_op(&mut self, op: &str) {
         let op = self.model.names.intern(op);
         self.n_mut().op = Some(op);
     }
 
-    /// Gives an input a value; places up to it are omitted.
+    /// Sets an input; missing inputs before it are omitted.
     pub(super) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
         let inputs = &mut self.n_mut().inputs;
         if inputs.len() <= i {
@@ -145,7 +145,7 @@ impl Site<'_> {
         }
     }
 
-    /// A name that nothing has, after the node's first result.
+    /// An unused name, derived from the node's first result.
     pub(super) fn fresh_name(&mut self, stem: &str) -> Name {
         let output = self.n().outputs.iter().flatten().next();
         let of = output.map_or("", |v| &self.model.names[self.body().values[*v].name]);
@@ -158,7 +158,7 @@ impl Site<'_> {
         self.model.bodies[self.body].values.push(Value { name, def })
     }
 
-    /// A node of ai.onnx.
+    /// Creates a node of ai.onnx.
     fn make(&mut self, op: &str, inputs: &[Option<ValueId>], attrs: Vec<(&str, AttrValue)>) -> NodeId {
         let op = self.model.names.intern(op);
         let attrs = attrs.into_iter().map(|(n, v)| Attr::new(self.model.names.intern(n), v)).collect();
@@ -171,7 +171,7 @@ impl Site<'_> {
         id
     }
 
-    /// Inserts a node of ai.onnx in front, and gives its only output.
+    /// Inserts a node of ai.onnx before this one, and returns its only output.
     pub(super) fn insert(
         &mut self,
         stem: &str,
@@ -187,8 +187,7 @@ impl Site<'_> {
         value
     }
 
-    /// Lets the node give an output to another node right behind it, which gives what this one gave. Input 0 of that is
-    /// the output.
+    /// Inserts a node after this one that takes over an output. Input 0 of the new node is the original output.
     pub(super) fn follow(
         &mut self,
         i: usize,
@@ -215,7 +214,7 @@ impl Site<'_> {
         self.insert(stem, "Constant", &[], vec![("value", AttrValue::Tensor(tensor))])
     }
 
-    /// Makes an initializer of a node that gives a tensor.
+    /// Replaces a node that yields a constant tensor by an initializer.
     pub(super) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
         let Some(value) = self.output(0) else { return Err("the node has no output".to_owned()) };
         if self.model.functions.values().any(|f| f.body == self.body) {
@@ -232,26 +231,26 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A list of integers as a value.
+    /// A constant list of integers.
     pub(super) fn int_list(&mut self, stem: &str, list: Vec<i64>) -> ValueId {
         let dims = [i64::try_from(list.len()).unwrap_or(i64::MAX)];
         let payload = (!list.is_empty()).then(|| Payload::int64s(list));
         self.constant(stem, ElemType::INT64, &dims, payload)
     }
 
-    /// An integer as a value of rank 0.
+    /// A constant integer scalar.
     pub(super) fn int_scalar(&mut self, stem: &str, value: i64) -> ValueId {
         self.constant(stem, ElemType::INT64, &[], Some(Payload::int64s(vec![value])))
     }
 
-    /// A list of floats as a value.
+    /// A constant list of floats.
     pub(super) fn float_list(&mut self, stem: &str, list: Vec<f32>) -> ValueId {
         let dims = [i64::try_from(list.len()).unwrap_or(i64::MAX)];
         let payload = (!list.is_empty()).then(|| Payload::floats(list));
         self.constant(stem, ElemType::FLOAT, &dims, payload)
     }
 
-    /// A number as a value of rank 0 and of an element type.
+    /// A constant scalar of an element type.
     pub(super) fn scalar(&mut self, stem: &str, elem: ElemType, x: f32) -> Result<ValueId, String> {
         let payload = match elem {
             ElemType::FLOAT => Payload::floats(vec![x]),
@@ -263,8 +262,8 @@ impl Site<'_> {
         Ok(self.constant(stem, elem, &[], Some(payload)))
     }
 
-    /// Makes an input of an attribute that is a list of integers. Without it, or if it is empty and that is the same, the
-    /// input is omitted.
+    /// Converts an attribute with a list of integers to an input. If it is missing, or empty with the same meaning, the input is
+    /// omitted.
     pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
         let Some(attr) = self.attrs().find(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {
@@ -291,7 +290,7 @@ impl Site<'_> {
         Ok(Some(format!("`{name}` becomes an input")))
     }
 
-    /// Whether a call of the function around the node may leave a parameter out, so that there is no value.
+    /// Whether a call of the enclosing function can omit a parameter, so that the attribute has no value.
     fn is_left_out(&self, parameter: Name) -> bool {
         let Some(function) = self.model.functions.values().find(|f| f.body == self.body) else {
             return false;
@@ -308,7 +307,7 @@ impl Site<'_> {
         calls.into_iter().any(|call| call.attr(parameter).is_none())
     }
 
-    /// Makes an attribute of an input that is a list of integers and known.
+    /// Converts a constant input with a list of integers to an attribute.
     pub(super) fn input_to_ints(&mut self, i: usize, name: &str, empty: Empty) -> Result<Note, String> {
         let Some(list) = self.ints_of(i, name)? else { return Ok(None) };
         self.set_input(i, None);
@@ -319,11 +318,11 @@ impl Site<'_> {
     }
 }
 
-/// What a list without elements means.
+/// The meaning of an empty list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// The same as none.
+    /// The same as a missing one.
     IsNone,
-    /// Something of its own.
+    /// A meaning of its own.
     Counts,
 }

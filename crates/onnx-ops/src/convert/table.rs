@@ -1,60 +1,59 @@
-//! What becomes of a node at each version that its operator got: a row for each operator that has more than one.
+//! How nodes are converted at each version of their operator: a row for each operator with more than one version.
 //!
-//! `same` is for versions that allow more types, values or shapes, say more clearly what is meant, or have new inputs,
-//! outputs and attributes with defaults that mean what was meant before: the walk holds nodes against the signature of the
-//! version that they come to, takes away what has its default, and refuses what the version has not. Everything else has an
-//! adapter or a reason why there is none. A version that is an operator's first has a row where something else was there
-//! before.
+//! `same` is for versions that allow more types, values or shapes, clarify the specification, or add inputs, outputs and
+//! attributes whose defaults keep the meaning: the walk compares nodes with the target signature, removes attributes that have
+//! their default, and refuses what the target does not support. All other versions have an adapter or a reason why there is none.
+//! The first version of an operator has a row if it replaces another operator.
 //!
-//! From the documentation of the operators; a test holds the table against the versions and signatures of the registry.
+//! From the documentation of the operators; a test compares the table with the versions and signatures of the registry.
 
 use super::site::Adapter;
 use super::{broadcast, coerced, inputs, norm, resize, scan, trees, values};
-use Way::{By, No, Same};
+use Conversion::{By, No, Same};
 
-/// How a node comes over a version.
+/// How a node is converted at a version boundary.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
-    /// As it is.
+pub(super) enum Conversion {
+    /// Unchanged.
     Same,
-    /// An adapter brings it over.
+    /// By an adapter.
     By(Adapter),
-    /// Not at all, for a reason.
+    /// Not possible, for this reason.
     No(&'static str),
 }
 
-/// A version of an operator, and the ways over it.
+/// A version of an operator, and the conversions at its boundary.
 #[derive(Clone, Copy)]
-pub(super) struct Change {
-    /// The version that brought it.
+pub(super) struct VersionChange {
+    /// The version.
     pub(super) since: u32,
     /// From the version before to this one.
-    pub(super) up: Way,
+    pub(super) up: Conversion,
     /// From this one to the version before.
-    pub(super) down: Way,
+    pub(super) down: Conversion,
 }
 
-/// An operator with its versions but the first.
-pub(super) type Row = (&'static str, &'static [Change]);
+/// An operator with its versions except the first.
+pub(super) type Row = (&'static str, &'static [VersionChange]);
 
-const fn step(since: u32, up: Way, down: Way) -> Change {
-    Change { since, up, down }
+const fn step(since: u32, up: Conversion, down: Conversion) -> VersionChange {
+    VersionChange { since, up, down }
 }
 
-const fn same(since: u32) -> Change {
+const fn same(since: u32) -> VersionChange {
     step(since, Same, Same)
 }
 
-const fn up(since: u32, adapter: Adapter) -> Change {
+const fn up(since: u32, adapter: Adapter) -> VersionChange {
     step(since, By(adapter), Same)
 }
 
-const fn down(since: u32, adapter: Adapter) -> Change {
+const fn down(since: u32, adapter: Adapter) -> VersionChange {
     step(since, Same, By(adapter))
 }
 
-/// The change that a version of an operator is.
-pub(super) fn change(domain: &str, op: &str, since: u32) -> Option<&'static Change> {
+/// The row of a version of an operator.
+pub(super) fn change(domain: &str, op: &str, since: u32) -> Option<&'static VersionChange> {
     let rows = rows(domain);
     let at = rows.binary_search_by(|(name, _)| (*name).cmp(op)).ok()?;
     rows[at].1.iter().find(|change| change.since == since)

@@ -1,6 +1,6 @@
-//! The table against the registry: whoever adds a version has to say what becomes of a node at it.
+//! Compares the table with the registry: a new operator version needs a row.
 
-use super::table::{Way, change, rows};
+use super::table::{Conversion, change, rows};
 use crate::schema::{Registry, Schema};
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn every_version_of_every_operator_has_a_row() {
         let has: BTreeSet<(String, u32)> = has.collect();
         let missing: Vec<_> = wanted.difference(&has).collect();
         assert!(missing.is_empty(), "no row of table.rs says what becomes of {missing:?}");
-        // Rows of first versions say what was there before.
+        // Rows of first versions describe the operators that they replace.
         let registry = Registry::builtin();
         let is_first = |op: &str, since| {
             registry.versions(domain, op).first().is_some_and(|id| registry.get(*id).since == since)
@@ -36,13 +36,13 @@ fn every_version_of_every_operator_has_a_row() {
     }
 }
 
-/// A node that stays as it is must mean the same: no attribute went away, no default changed, and nothing became necessary.
+/// Unchanged nodes must keep their meaning: no attribute is removed, no default changes, and nothing becomes required.
 #[test]
 fn versions_that_keep_nodes_as_they_are_only_add() {
     for domain in DOMAINS {
         for (old, new) in boundaries(domain) {
             let Some(change) = change(domain, &new.name, new.since) else { continue };
-            if !matches!(change.up, Way::Same) {
+            if !matches!(change.up, Conversion::Same) {
                 continue;
             }
             let at = format!("{} {}", new.name, new.since);

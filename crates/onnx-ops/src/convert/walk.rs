@@ -1,48 +1,48 @@
-//! The walk from version to version.
+//! The conversion, version by version.
 
 use super::sharding::{self, Tensors};
-use super::site::{Note, Site};
-use super::table::{self, Way};
+use super::site::{ConvertSite, Note};
+use super::table::{self, Conversion};
 use crate::functions::body_of;
 use crate::infer::{self, Facts, InferOptions, infer};
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
-use onnx_ir::pass::{self, Foreign, Inline, Report, raise_ir_version};
+use onnx_ir::pass::{self, Foreign, Inline, Report, upgrade_ir_version};
 use onnx_ir::{
     AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, WalkEvent,
     normalize_domain, releases,
 };
 use std::fmt::Write as _;
 
-/// Down to this version at most.
+/// The lowest target version.
 const LOWEST: i64 = 7;
 
-/// What a conversion has come to.
+/// The outcome of a conversion.
 #[derive(Clone, Debug, std::default::Default)]
 pub struct Converted {
-    /// What changed, and which nodes stand in the way.
+    /// The changes, and the nodes that cannot be converted.
     pub report: Report,
-    /// What was done to nodes that do not stay as they are, in the order in which it was done.
+    /// The changes of nodes, in order.
     pub plan: Vec<Planned>,
-    /// Whether the model has the version now.
+    /// Whether the model has the target version now.
     pub is_done: bool,
 }
 
-/// What a step does to a node.
+/// A step of the conversion at a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Planned {
-    /// The node of the model as it was, if it was there.
+    /// The node of the original model, if it existed there.
     pub place: Place,
     /// The name of its first result.
     pub result: String,
     /// The operator.
     pub op: String,
-    /// From which version to which one.
+    /// The version before the step.
     pub from: i64,
-    /// See [`from`](Self::from).
+    /// The version after the step.
     pub to: i64,
-    /// What happens.
+    /// The description of the change.
     pub what: String,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Display for Planned {
     }
 }
 
-/// Brings a model to a version of a domain, or leaves it as it is and says why.
+/// Converts a model to a version of a domain, or leaves it unchanged and reports why.
 pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, target: i64) -> Converted {
     let domain = normalize_domain(domain);
     let mut walk = Walk { registry, domain, target, sources: HashMap::default(), done: Converted::default() };
@@ -73,7 +73,7 @@ pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, targe
     if !walk.run(&mut changed, &units) {
         return walk.done;
     }
-    walk.raise_ir_version(&mut changed);
+    walk.upgrade_ir_version(&mut changed);
     if was_sound && !walk.is_sound(&changed) {
         return walk.done;
     }
@@ -85,12 +85,12 @@ pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, targe
     walk.done
 }
 
-/// Bodies with imports of their own: the model's, or a function's.
+/// A scope with its own imports: the model, or a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Unit(Option<FunctionId>);
 
 impl Unit {
-    /// Those that import a domain.
+    /// The units that import a domain.
     fn all(model: &Model, domain: &str) -> Vec<Unit> {
         let functions = model.functions.ids().map(|f| Unit(Some(f)));
         let units = std::iter::once(Unit(None)).chain(functions);
@@ -126,12 +126,12 @@ impl Unit {
     }
 }
 
-/// A node that a version concerns.
+/// A node that a version boundary affects.
 struct Todo {
     body: BodyId,
     graph: GraphId,
     node: NodeId,
-    /// Whether its operator is new in the upper version.
+    /// Whether its operator first appears in the upper version.
     is_born: bool,
 }
 
@@ -139,7 +139,7 @@ struct Walk<'a> {
     registry: &'a Registry,
     domain: &'a str,
     target: i64,
-    /// The nodes of the model as it was that new nodes come from.
+    /// The nodes of the original model that new nodes derive from.
     sources: HashMap<(BodyId, NodeId), NodeId>,
     done: Converted,
 }
@@ -174,7 +174,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether all units have come to the target.
+    /// Converts all units to the target; returns whether it succeeded.
     fn run(&mut self, model: &mut Model, units: &[Unit]) -> bool {
         let versions = |model: &Model| -> Vec<i64> {
             units.iter().filter_map(|u| u.version(model, self.domain)).collect()
@@ -195,7 +195,7 @@ impl Walk<'_> {
         true
     }
 
-    /// One version for some units; `false`: a node cannot come along.
+    /// Converts some units by one version; returns false if a node cannot be converted.
     fn step(&mut self, model: &mut Model, units: &[Unit], from: i64, to: i64) -> bool {
         let todo = self.concerned(model, units, from, to);
         if !todo.is_empty() {
@@ -221,7 +221,7 @@ impl Walk<'_> {
         true
     }
 
-    /// The nodes whose operator another version came of, or came at all.
+    /// The nodes whose operator changes or appears at the boundary.
     fn concerned(&self, model: &Model, units: &[Unit], from: i64, to: i64) -> Vec<Todo> {
         let upper = from.max(to);
         let local: HashSet<(&str, Name, Name)> = (model.functions.values())
@@ -258,7 +258,7 @@ impl Walk<'_> {
         todo
     }
 
-    /// Puts function bodies in place of nodes whose operator a version brought; whether there were any.
+    /// Replaces nodes whose operator does not exist in the lower version by function bodies; returns whether there were any.
     fn replace_born(&mut self, model: &mut Model, todo: &[Todo], facts: &Facts, from: i64, to: i64) -> bool {
         let mut bodies: HashMap<NodeKey, Foreign> = HashMap::default();
         for t in todo.iter().filter(|t| t.is_born) {
@@ -284,7 +284,7 @@ impl Walk<'_> {
         true
     }
 
-    /// New nodes come from the node whose place they have.
+    /// Records the original node of each new node.
     fn trace(&mut self, model: &Model, before: &HashMap<(BodyId, GraphId), Vec<NodeId>>) {
         for (&(body, graph), old) in before {
             let is_old: HashSet<NodeId> = old.iter().copied().collect();
@@ -300,7 +300,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Brings a node over a version.
+    /// Converts a node by one version.
     fn convert(
         &mut self,
         model: &mut Model,
@@ -312,7 +312,7 @@ impl Walk<'_> {
         let n = &model.bodies[t.body].nodes[t.node];
         let op = model.text(n.op).to_owned();
         let change = table::change(self.domain, &op, small(from.max(to)));
-        let way = match change {
+        let conversion = match change {
             Some(change) if to > from => change.up,
             Some(change) => change.down,
             None if t.is_born => {
@@ -326,11 +326,11 @@ impl Walk<'_> {
             let unit = model.functions.iter().find(|(_, f)| f.body == t.body).map(|(f, _)| f);
             Unit(unit).version(model, "").unwrap_or(0)
         };
-        // Whatever an adapter does, the plan says it of the node as it was.
+        // The plan refers to the original node, whatever the adapter does.
         let planned = self.planned(model, t.body, t.node, (from, to), String::new());
         let old = schema(self.registry, self.domain, &op, from);
         let tensors = Tensors::of(&model.bodies[t.body], t.node);
-        let mut site = Site {
+        let mut site = ConvertSite {
             model,
             facts,
             body: t.body,
@@ -341,10 +341,10 @@ impl Walk<'_> {
             after: Vec::new(),
             is_gone: false,
         };
-        let note: Note = match way {
-            Way::Same => None,
-            Way::By(adapter) => adapter(&mut site)?,
-            Way::No(why) => return Err(why.to_owned()),
+        let note: Note = match conversion {
+            Conversion::Same => None,
+            Conversion::By(adapter) => adapter(&mut site)?,
+            Conversion::No(why) => return Err(why.to_owned()),
         };
         let op = site.model.text(site.n().op).to_owned();
         let new = schema(self.registry, self.domain, &op, to)
@@ -396,15 +396,15 @@ impl Walk<'_> {
         self.done.report.diagnostics.push(Diagnostic::new(code, place, message));
     }
 
-    /// The operator set may need a later version of the format.
-    fn raise_ir_version(&mut self, model: &mut Model) {
+    /// Raises the IR version if the operator set requires it.
+    fn upgrade_ir_version(&mut self, model: &mut Model) {
         let needed = releases::min_ir_version(self.domain, self.target);
-        if needed.is_some_and(|needed| raise_ir_version(model, needed)) {
+        if needed.is_some_and(|needed| upgrade_ir_version(model, needed)) {
             self.done.report.note(1, "IR version", "raised");
         }
     }
 
-    /// What a table of steps has overlooked is told as it is.
+    /// Checks the result, in case the table is incomplete.
     fn is_sound(&mut self, model: &Model) -> bool {
         let found = infer(model, self.registry, &InferOptions::default()).diagnostics;
         for diagnostic in found.into_iter().filter(Diagnostic::is_error) {
@@ -422,7 +422,7 @@ impl Walk<'_> {
 
 type NodeKey = (BodyId, NodeId);
 
-/// Nodes around a node.
+/// Nodes to insert around a node.
 struct Edit {
     before: Vec<NodeId>,
     after: Vec<NodeId>,
@@ -467,8 +467,8 @@ fn schema<'r>(registry: &'r Registry, domain: &str, op: &str, version: i64) -> O
     }
 }
 
-/// Takes away what has its default and the new signature does not have, and says what does not fit it.
-fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
+/// Removes attributes that have their default and are unknown to the new signature, and returns what else does not conform.
+fn fit(site: &mut ConvertSite<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
     if new.deprecated {
         return Err("it is deprecated in that version".to_owned());
     }

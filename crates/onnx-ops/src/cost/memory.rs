@@ -1,20 +1,20 @@
-//! The most memory that inputs and results take at a time.
+//! The peak memory of inputs and results.
 
 use super::{Counter, MAX_DEPTH};
 use crate::dims::Dim;
 use onnx_ir::{GraphId, NodeId, SecondaryMap, ValueId};
 
-/// Candidates for the greatest of symbolic sums: of more, nobody can say which it is.
+/// The most candidates for the maximum of symbolic sums; with more, it is unknown.
 const MOST: usize = 4;
 
-/// The peak of a graph, and the node at which it is. Weights and what nested graphs capture do not count.
+/// The peak of a graph, and its node. Weights and captured values do not count.
 pub(super) fn peak(cx: &mut Counter<'_>, graph: GraphId, depth: usize) -> (Dim, Option<NodeId>) {
     if depth >= MAX_DEPTH {
         return (Dim::Unknown, None);
     }
     let body = cx.body;
     let g = &body.graphs[graph];
-    // The last node that needs each value, by position; outputs of the graph stay.
+    // The last reader of each value, by position; outputs of the graph stay.
     let mut last: SecondaryMap<ValueId, Option<usize>> = SecondaryMap::default();
     for (at, node) in g.nodes.iter().enumerate() {
         for value in reads(cx, *node) {
@@ -43,7 +43,7 @@ pub(super) fn peak(cx: &mut Counter<'_>, graph: GraphId, depth: usize) -> (Dim, 
             let size = cx.bytes(*value);
             live = cx.facts.dims.add(live, size);
             match last[*value] {
-                // Nothing reads it: it goes at once.
+                // Never read: released at once.
                 None => releases[at].push(*value),
                 Some(end) => {
                     if let Some(list) = releases.get_mut(end) {
@@ -69,7 +69,7 @@ pub(super) fn peak(cx: &mut Counter<'_>, graph: GraphId, depth: usize) -> (Dim, 
     greatest.result(cx)
 }
 
-/// What a node needs, with what the graphs in it need of outside.
+/// The values that a node reads, including those that its graphs capture.
 fn reads(cx: &Counter<'_>, node: NodeId) -> Vec<ValueId> {
     let mut values = Vec::new();
     let mut nodes = vec![node];
@@ -84,7 +84,7 @@ fn reads(cx: &Counter<'_>, node: NodeId) -> Vec<ValueId> {
     values
 }
 
-/// Sums of which one is the greatest.
+/// The candidates for the greatest sum.
 struct Greatest {
     candidates: Vec<(Dim, Option<NodeId>)>,
 }

@@ -1,15 +1,15 @@
-//! What a model costs: multiply-accumulate operations, floating-point operations, bytes, and the most memory that results take.
+//! Costs of a model: multiply-accumulate operations, floating-point operations, bytes, and peak memory of results.
 //!
 //! ```text
 //! y = MatMul(x, w)     # float[N,8] x, float[8,4] w: N*4*8 multiply-accumulate operations, twice as many operations
 //! ```
 //!
-//! Costs are [`Dim`]s, so a model with symbols has symbolic costs. Sums of products (convolutions, matrix products, recurrent cells,
-//! attention) count in multiply-accumulate operations, each two operations. Other operators count as many operations for each element
-//! as the table in `rows` says; what only moves or reinterprets elements counts none.
+//! Costs are [`Dim`]s, so a model with symbols has symbolic costs. Sums of products (convolutions, matrix products, recurrent
+//! cells, attention) count in multiply-accumulate operations, each two operations. Other operators count operations per element
+//! by the table in `rows`; operators that only move or reinterpret elements count none.
 //!
-//! A `Loop` costs what its body does times its trip count, if that is known, `Scan` likewise, and `If` its more expensive
-//! branch. The functions of a model must have been put in place before ([`onnx_ir::pass::inline`]): calls have no cost.
+//! A `Loop` or `Scan` costs its body times its trip count, if that is known, and `If` its more expensive branch. Functions must
+//! have been inlined before ([`onnx_ir::pass::inline`]): calls have no cost.
 
 mod memory;
 mod rows;
@@ -19,10 +19,10 @@ use crate::infer::{Facts, InferOptions, Ty, infer};
 use crate::schema::Registry;
 use onnx_ir::{AttrValue, Body, BodyId, ElemType, GraphId, Model, Node, NodeId, ValueId, normalize_domain};
 
-/// Graphs that are nested deeper are not looked at; no model that a reader accepts has them.
+/// Deeper graphs are not counted; no model that a reader accepts has them.
 const MAX_DEPTH: usize = 200;
 
-/// What a node costs. Where a shape is not known, [`Dim::Unknown`].
+/// The cost of a node; [`Dim::Unknown`] if a shape is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Multiply-accumulate operations.
@@ -35,24 +35,24 @@ pub struct Cost {
     pub written: Dim,
 }
 
-/// What the nodes of the main graph cost, and all of them together.
+/// The costs of the nodes of the main graph, and their total.
 pub struct Costs {
-    /// What is known of the types, with the dimensions that all costs speak of.
+    /// The facts of the model, whose dimensions the costs use.
     pub facts: Facts,
     /// The body of the main graph.
     pub body: BodyId,
-    /// The nodes of the main graph in their order; what a nested graph costs is in the node that holds it.
+    /// The nodes of the main graph in order; the cost of a nested graph is part of the node that contains it.
     pub nodes: Vec<(NodeId, Cost)>,
     /// The sum over all nodes whose costs are known.
     pub total: Cost,
-    /// The most bytes that inputs and results take at a time, if nodes run in their order, each result has memory of its own, and
-    /// memory is given back after the last use.
+    /// The peak memory of inputs and results, if nodes run in order, each result has memory of its own, and memory is released
+    /// after the last use.
     pub peak: Dim,
-    /// The node during which that is.
+    /// The node at the peak.
     pub peak_at: Option<NodeId>,
 }
 
-/// Finds out what the main graph of a model costs; `None` if there is none.
+/// Computes the costs of the main graph; `None` if there is none.
 pub fn costs(model: &Model, registry: &Registry) -> Option<Costs> {
     let body = model.main?;
     let graph = model.bodies[body].root()?;
@@ -65,7 +65,7 @@ pub fn costs(model: &Model, registry: &Registry) -> Option<Costs> {
     Some(Costs { facts: cx.facts, body, nodes, total, peak, peak_at })
 }
 
-/// The bytes that a tensor of a type takes.
+/// The size of a tensor type in bytes.
 pub fn bytes(dims: &mut Dims, ty: &Ty) -> Dim {
     let Ty::Tensor(tensor) = ty else { return Dim::Unknown };
     let (Some(shape), Some(bits)) = (&tensor.shape, tensor.elem.and_then(ElemType::bits)) else {
@@ -80,7 +80,7 @@ pub fn bytes(dims: &mut Dims, ty: &Ty) -> Dim {
     }
 }
 
-/// What is needed to count.
+/// The state of counting.
 struct Counter<'m> {
     model: &'m Model,
     body: &'m Body,
@@ -142,7 +142,7 @@ impl<'m> Counter<'m> {
         bytes(&mut self.facts.dims, &ty)
     }
 
-    /// The sum of what is known.
+    /// The sum of the known costs.
     fn sum(&mut self, costs: impl Iterator<Item = Cost>) -> Cost {
         let zero = Dim::Const(0);
         let mut total = Cost { macs: zero, flops: zero, read: zero, written: zero };
@@ -182,7 +182,7 @@ impl<'m> Counter<'m> {
         Cost { macs, flops, read, written }
     }
 
-    /// What the graphs in a node cost each time that it runs.
+    /// The costs of the graphs of a node per run.
     fn nested(&mut self, node: NodeId, graphs: &[GraphId], depth: usize) -> (Dim, Dim) {
         if depth >= MAX_DEPTH {
             return (Dim::Unknown, Dim::Unknown);

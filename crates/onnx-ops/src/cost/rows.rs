@@ -83,7 +83,7 @@ static MOVES: &[&str] = &[
     "Where",
 ];
 
-/// Operations for each element of the first operand: reductions, and what has several steps.
+/// Operations per element of the first operand: reductions and operators with several steps.
 static BY_INPUT: &[(&str, i64)] = &[
     ("ArgMax", 1),
     ("ArgMin", 1),
@@ -105,11 +105,11 @@ static BY_INPUT: &[(&str, i64)] = &[
     ("TopK", 1),
 ];
 
-/// Operations for each element of the first result, where it is not one.
+/// Operations per element of the first result, if not 1.
 static BY_OUTPUT: &[(&str, i64)] =
     &[("BatchNormalization", 2), ("DequantizeLinear", 2), ("QuantizeLinear", 2)];
 
-/// Operators that look at a window for each element of the result.
+/// Operators that process a window per element of the result.
 static WINDOWS: &[&str] = &["AveragePool", "LpPool", "MaxPool"];
 
 /// Multiply-accumulate operations and all operations of a node without graphs.
@@ -140,7 +140,7 @@ pub(super) fn operations(cx: &mut Counter<'_>, node: NodeId) -> Option<(Dim, Dim
         let count = cx.product(&shape);
         return Some((none, cx.mul(count, Dim::Const(n))));
     }
-    // Operators of other domains are known by name only.
+    // For other domains only listed operators are known.
     if !domain.is_empty() && factor(BY_OUTPUT).is_none() {
         return None;
     }
@@ -163,7 +163,7 @@ fn convolution(cx: &mut Counter<'_>, node: NodeId, weights: usize) -> Option<Dim
     Some(cx.mul(count, each))
 }
 
-/// Each element of the operand goes into the channels of a group, at each place of the kernel.
+/// Each element of the operand contributes to the channels of a group, at each position of the kernel.
 fn transposed(cx: &mut Counter<'_>, node: NodeId) -> Option<Dim> {
     let (operand, weights) = (cx.input(node, 0)?, cx.input(node, 1)?);
     let count = cx.product(&operand);
@@ -214,7 +214,7 @@ fn einsum(cx: &mut Counter<'_>, node: NodeId) -> Option<Dim> {
     Some(cx.mul(all, Dim::Const(products)))
 }
 
-/// Each gate is a product with the operand and one with the state, at each time and in each direction.
+/// Each gate is a product with the operand and one with the state, per step and direction.
 fn recurrent(cx: &mut Counter<'_>, node: NodeId, gates: i64) -> Option<Dim> {
     let (x, weights, states) = (cx.input(node, 0)?, cx.input(node, 1)?, cx.input(node, 2)?);
     let ([a, b, size], [directions, _, _], [_, _, hidden]) = (&x[..], &weights[..], &states[..]) else {
@@ -236,7 +236,7 @@ fn attention(cx: &mut Counter<'_>, node: NodeId) -> Option<Dim> {
     };
     let (mut keys, value_width) = match (&k[..], &v[..]) {
         ([_, _, keys, _], [_, _, _, width]) => (*keys, *width),
-        // Heads share what stands beside each other: the widths of the queries count.
+        // Heads are packed in the last axis: the width of the queries counts.
         ([_, keys, _], [_, _, _]) => (*keys, width),
         _ => return None,
     };

@@ -1,6 +1,6 @@
-//! Between which numbers an expression lies, by interval arithmetic. Symbols stand for extents: at least 0.
+//! Bounds of an expression by interval arithmetic. Symbols are sizes: at least 0.
 
-/// Both ends included; `i64::MIN` and `i64::MAX` are no bound.
+/// Both ends are included; `i64::MIN` and `i64::MAX` mean unbounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Interval {
     pub(super) low: i64,
@@ -11,7 +11,7 @@ pub(super) struct Interval {
 const INFINITE: i128 = i128::MAX;
 
 impl Interval {
-    /// What is known of an extent.
+    /// The range of a size.
     pub(super) const EXTENT: Self = Self { low: 0, high: i64::MAX };
     /// Nothing known.
     pub(super) const ANY: Self = Self { low: i64::MIN, high: i64::MAX };

@@ -12,7 +12,7 @@ use super::{Dim, Dims};
 /// Steps of a division of sums; more than any sum of the size that is allowed needs.
 const MAX_STEPS: usize = 256;
 
-/// What can be done to a fraction of sums before it is rounded.
+/// The next simplification of a fraction of sums, before rounding.
 enum Fraction {
     /// `whole + rest / divisor`, where `whole` is not 0.
     Mixed(Poly, Poly),
@@ -209,7 +209,7 @@ impl Dims {
         Some(self.settle(Some(Poly::atom(atom))))
     }
 
-    /// The first thing to be done to a fraction whose divisor is no number. `None` where numbers do not fit.
+    /// The first simplification of a fraction whose divisor is not a number. `None` on overflow.
     fn fraction(&mut self, x: &Poly, y: &Poly) -> Option<Fraction> {
         // Forms of `y` and `-y` can begin alike, but not in the basis.
         let base = self.expand(y)?;

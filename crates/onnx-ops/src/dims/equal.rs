@@ -1,4 +1,4 @@
-//! Equalities that a model implies: what is recorded, and what follows.
+//! Equalities that a model implies, and their consequences.
 //!
 //! An equality of two expressions is solved for a symbol if it can be: `N*4 = 8` binds N to 2, `K = M+N` binds K.
 //! Solutions are integers only, so `N*4 = 6` is a contradiction. What has no solution is kept, and tried again when
@@ -28,24 +28,24 @@ pub struct Mark {
     atoms: u64,
 }
 
-/// What is known of symbols beside what they are.
+/// The known equalities.
 #[derive(Clone, Default)]
 pub(super) struct Equalities {
     /// Symbols to expressions of symbols that had none when this was recorded; other atoms to numbers.
     pub(super) bindings: HashMap<AtomId, Dim, RandomState>,
-    /// What the bindings were before each change.
+    /// The previous bindings before each change.
     trail: Vec<(AtomId, Option<Dim>)>,
     /// Equalities without a solution.
     open: Vec<(Dim, Dim)>,
     /// The bits of all bound atoms; see [`bit`].
     pub(super) atoms: u64,
-    /// Counts changes of what is known, so that what was found before counts no more.
+    /// Counts changes, to invalidate cached results.
     pub(super) generation: u64,
-    /// What expressions resolve to, with the generation.
+    /// Resolved expressions, with the generation.
     pub(super) resolved: HashMap<ExprId, (u64, Dim), RandomState>,
 }
 
-/// What an equality comes to.
+/// The consequence of an equality.
 enum Solution {
     Holds,
     Never,
@@ -130,7 +130,7 @@ impl Dims {
         self.equalities.atoms |= bit(atom);
     }
 
-    /// What follows from the equality of two extents that are resolved.
+    /// The consequences of the equality of two resolved dimensions.
     fn solve(&mut self, left: Dim, right: Dim) -> Solution {
         match self.always_equal(left, right) {
             Some(true) => return Solution::Holds,
@@ -174,7 +174,7 @@ impl Dims {
         }
     }
 
-    /// What follows from the value of an atom: `max(N, 2) = 5` says that N is 5.
+    /// The consequences of the value of an atom: `max(N, 2) = 5` implies that N is 5.
     fn solve_atom(&self, atom: AtomId, value: i64) -> Solution {
         match &self.arena.atoms[atom].atom {
             Atom::Max(args) | Atom::Min(args) => match args[..] {

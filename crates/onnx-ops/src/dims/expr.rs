@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 entity!(
-    /// What sums are made of: a symbol or a function of expressions.
+    /// A term of sums: a symbol or a function of expressions.
     AtomId,
     "atom"
 );
@@ -30,7 +30,7 @@ pub(super) enum Atom {
     Symbol(SymbolId),
     /// The quotient rounded down.
     Floor(Dim, Dim),
-    /// What [`Atom::Floor`] leaves, which has the sign of the divisor.
+    /// The remainder of [`Atom::Floor`], which has the sign of the divisor.
     Mod(Dim, Dim),
     /// Two or more, in the order of [`order`](super::order), each once.
     Max(Box<[Dim]>),
@@ -48,7 +48,7 @@ pub(super) enum Atom {
 pub(super) struct AtomData {
     pub(super) atom: Atom,
     pub(super) facts: Facts,
-    /// Between which numbers it lies, once somebody has asked.
+    /// The bounds, computed on demand.
     pub(super) interval: OnceLock<Interval>,
 }
 
@@ -57,9 +57,9 @@ pub(super) struct AtomData {
 pub(super) struct Expr {
     pub(super) poly: Poly,
     pub(super) facts: Facts,
-    /// Between which numbers it lies, once somebody has asked: most sums are looked at and not taken.
+    /// The bounds, computed on demand: most sums are intermediate.
     pub(super) interval: OnceLock<Interval>,
-    /// The terms in the order of [`order`](super::order), likewise.
+    /// The terms in the order of [`order`](super::order), computed on demand.
     pub(super) order: OnceLock<SmallVec<[u8; 8]>>,
 }
 
@@ -80,20 +80,20 @@ pub(super) struct Arena {
     expr_table: HashTable<ExprId>,
     atom_table: HashTable<AtomId>,
     by_name: HashMap<Box<str>, SymbolId, RandomState>,
-    /// The next number to try behind a hint.
+    /// The next number to try after a hint.
     numbers: HashMap<String, u32, RandomState>,
     hasher: RandomState,
 }
 
-/// More terms, deeper functions, higher powers or larger expressions are Unknown: nobody reads them, and time and
-/// memory of everything here is bounded by these.
+/// Expressions with more terms, deeper functions, higher powers or larger size become Unknown; this bounds time and memory of all
+/// operations here.
 const MAX_TERMS: usize = 32;
 const MAX_BASE_TERMS: usize = 64;
 const MAX_LEVEL: u32 = 16;
 pub(super) const MAX_DEGREE: u32 = 16;
 const MAX_SIZE: u32 = 160;
 
-/// Expressions for which there is room from the first one on: to find room for more takes a look at each.
+/// The initial capacity, because growing rehashes every expression.
 const USUAL: usize = 200;
 
 /// Hints are cut here.

@@ -1,4 +1,4 @@
-//! What is known of expressions without looking into them again.
+//! Facts of expressions that are computed once.
 
 use super::bounds::Interval;
 use super::expr::{Arena, Atom, AtomData, AtomId, Expr, MAX_DEGREE};
@@ -6,12 +6,12 @@ use super::poly::{Factor, Monomial, Poly};
 use super::{Dim, ExprId};
 use onnx_ir::EntityId;
 
-/// What is known of an expression.
+/// The facts of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     /// How deep functions nest; 0 for sums of symbols.
     pub(super) level: u32,
-    /// How many atoms there are to write; what walks through an expression takes as long.
+    /// The number of atoms; traversing an expression takes time proportional to it.
     pub(super) size: u32,
     /// A bit for each atom anywhere inside; bits are shared.
     pub(super) atoms: u64,
@@ -24,7 +24,7 @@ pub(super) struct Facts {
 impl Facts {
     const NUMBER: Self = Self { level: 0, size: 1, atoms: 0, newest: 0, is_open: false };
 
-    /// Of something made of two parts.
+    /// The facts of something with two parts.
     fn with(self, other: Self) -> Self {
         Self {
             level: self.level.max(other.level),
@@ -44,7 +44,7 @@ impl Arena {
         }
     }
 
-    /// Between which numbers an extent lies.
+    /// The bounds of a dimension.
     pub(super) fn interval(&self, dim: Dim) -> Interval {
         match dim {
             Dim::Unknown => Interval::ANY,
@@ -58,7 +58,7 @@ impl Arena {
         *interval.get_or_init(|| self.relaxed(poly, self.interval_of_poly(poly)))
     }
 
-    /// Between which numbers an atom lies.
+    /// The bounds of an atom.
     pub(super) fn interval_of_atom(&self, id: AtomId) -> Interval {
         let AtomData { atom, interval, .. } = &self.atoms[id];
         *interval.get_or_init(|| self.find_interval(atom))

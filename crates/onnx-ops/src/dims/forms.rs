@@ -224,7 +224,7 @@ fn absorbed(dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Fo
 /// A sum as the difference of two: itself and 0; its positive terms and its negative ones, with the number on either
 /// side; and such that its terms cancel those of the rest, for a maximum and for a minimum.
 fn differences(sum: &Poly, times: i64, rest: &Poly) -> Option<SmallVec<[(Poly, Poly); 5]>> {
-    // What the second has of a term, by its coefficient here and there.
+    // The part of a term that the second sum has, by its coefficient here and there.
     let positive = |here: i64, _: i64| here.min(0).checked_neg();
     let negative = |here: i64, _: i64| here.max(0).checked_neg();
     let for_max = |_: i64, there: i64| Some(part(there, times));
@@ -271,7 +271,7 @@ fn centred(dividend: &Poly, divisor: i64) -> Poly {
 impl Form {
     fn cost(&self, arena: &Arena) -> Cost {
         let mut args: SmallVec<[&Poly; 2]> = SmallVec::new();
-        // Summands inside that are no part of these, less those that are not written; how hard it is to see a sign.
+        // Inner summands that do not belong to these, minus those that are not written; the weight of signs.
         let (mut others, mut weight) = (0, 1);
         match &self.function {
             Function::Floor(sum, divisor) => {

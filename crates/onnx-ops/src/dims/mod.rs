@@ -1,4 +1,4 @@
-//! Arithmetic on extents that may be symbolic: `N*4+1`, `floor(H/2)+1`, `max(N-1, 0)`.
+//! Arithmetic on symbolic dimensions: `N*4+1`, `floor(H/2)+1`, `max(N-1, 0)`.
 //!
 //! A [`Dim`] is a small value; what expressions are made of lives in a [`Dims`], each once. An expression is a sum of
 //! products of atoms with integer coefficients; an atom is a symbol or a function of expressions. Operations give
@@ -8,8 +8,8 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `poly` | sums and their arithmetic |
-//! | `expr`, `facts`, `order` | stores expressions; what is known of each; which comes first |
-//! | `bounds`, `relax` | between which numbers an expression lies |
+//! | `expr`, `facts`, `order` | storage of expressions; their cached facts; their order |
+//! | `bounds`, `relax` | bounds of expressions |
 //! | `arith`, `divide`, `extreme` | the operations |
 //! | `settle`, `forms` | the one form among those that are equal |
 //! | `equal`, `resolve` | equalities that a model implies |

@@ -1,4 +1,4 @@
-//! What a `dim_param` says.
+//! Parses a `dim_param`.
 
 use super::extreme::End;
 use super::poly::gcd;
@@ -31,7 +31,7 @@ impl Dims {
         dim
     }
 
-    /// The value, rounded down where it is no integer.
+    /// The value, rounded down if it is not an integer.
     fn integer_of(&mut self, tree: &Tree<'_>) -> Option<Dim> {
         let Ratio { over, under } = self.ratio_of(tree)?;
         known(self.floor_div(over, under))

@@ -185,7 +185,7 @@ impl Poly {
         Some(power)
     }
 
-    /// What divides all coefficients; 0 of a number.
+    /// The common divisor of all coefficients; 0 for a number.
     pub(super) fn content(&self) -> i64 {
         self.terms.iter().fold(0, |content, term| gcd(content, term.coefficient))
     }

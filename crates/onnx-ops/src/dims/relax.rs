@@ -1,18 +1,16 @@
-//! Bounds of sums whose summands depend on one another: `H - floor(H/3)*2` is at least 0, though neither summand has
-//! a bound.
+//! Bounds of sums with dependent terms: `H - floor(H/3)*2` is at least 0, although its terms are unbounded.
 //!
-//! A function is replaced by something linear that is not larger, until what is left cancels: `floor(p/q)` by
-//! `(p-q+1)/q`, `max(a, b)` by either argument, `min(a, b)` by both in turn. What is subtracted is replaced by
-//! something that is not smaller.
+//! A function is replaced by a linear lower bound until terms cancel: `floor(p/q)` by `(p-q+1)/q`, `max(a, b)` by either
+//! argument, `min(a, b)` by both in turn. Subtracted functions are replaced by upper bounds.
 
 use super::Dim;
 use super::bounds::Interval;
 use super::expr::{Arena, Atom, AtomId};
 use super::poly::Poly;
 
-/// How many functions are replaced one after the other.
+/// The most consecutive replacements.
 const MAX_DEPTH: u32 = 4;
-/// A function of more arguments is not looked into.
+/// Functions with more arguments are not replaced.
 const MAX_ARGS: usize = 3;
 
 impl Arena {

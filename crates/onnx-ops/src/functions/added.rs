@@ -1,10 +1,10 @@
-//! Operators that ONNX Runtime adds, and that a few of the standard stand for.
+//! Operators of ONNX Runtime that a few standard operators define.
 
 use super::draft::Draft;
 use super::site::Site;
 use onnx_ir::ElemType;
 
-/// Of each row of one matrix to each row of the other.
+/// The distances of each row of one matrix to each row of the other.
 pub(super) fn distances(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.list("first", &[0]);
@@ -25,7 +25,7 @@ pub(super) fn distances(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The product of short integers is one of longer ones.
+/// The product of 16-bit integers has 32 bits.
 pub(super) fn product_of_shorts(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let wide = match (site.elem(0)?, site.elem(1)?) {
@@ -39,7 +39,7 @@ pub(super) fn product_of_shorts(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Operands may be lists of one; the step may be omitted.
+/// Operands may be lists of one element; the step may be omitted.
 pub(super) fn range(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("first = Squeeze (start)");
@@ -55,7 +55,7 @@ pub(super) fn range(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// What is not padded, without the padding.
+/// For nodes without automatic padding.
 pub(super) fn transposed_convolution(site: &Site<'_>) -> Option<Draft> {
     if site.string("auto_pad")? != "NOTSET" {
         return None;
@@ -79,7 +79,7 @@ pub(super) fn transposed_convolution(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// All slices of a size along an axis, which becomes the last one.
+/// All slices of a size along an axis, which becomes the last axis.
 pub(super) fn unfolded(site: &Site<'_>) -> Option<Draft> {
     let rank = i64::try_from(site.rank(0)?).ok()?;
     let axis = site.int("dim")?;

@@ -1,4 +1,4 @@
-//! A model of one node's function body, for who runs or schedules it.
+//! A model for the function body of one node, to run or schedule it.
 //!
 //! ```text
 //! node:   y = Swish <alpha = 2.0> (x)
@@ -14,11 +14,10 @@ use crate::schema::Registry;
 use onnx_ir::pass::{self, Foreign, Inline, Source, Style, Target, Transplant};
 use onnx_ir::{Body, BodyId, Graph, Model, NodeId, OpsetImport, Port, ValueDef, normalize_domain};
 
-/// A model whose main graph computes what the node does: an input for each operand that it has, an output for each result,
-/// in their order. It imports what the function imports, and what else is imported around the node. An operand that is there
-/// twice is one input.
+/// A model whose main graph computes the node: an input for each operand, an output for each result, in order. It has the imports
+/// of the function and those of the node's context. An operand that is repeated is one input.
 ///
-/// Nodes of operators that have bodies themselves stay.
+/// Nodes whose operators have bodies themselves are kept.
 pub fn alone(
     model: &Model,
     registry: &Registry,
@@ -28,7 +27,7 @@ pub fn alone(
 ) -> Model {
     let mut lone = Model::new();
     lone.header = onnx_ir::Header { ir_version: model.header.ir_version, ..onnx_ir::Header::default() };
-    // The body may be of another version of the operator set than the node, of which nothing is left.
+    // The body may import another version of the operator set than the node, which is not needed any more.
     let own = &function.model.functions[function.id].opset_imports;
     let of = |import: &OpsetImport| normalize_domain(function.model.text(import.domain)).to_owned();
     let known: Vec<String> = own.iter().map(of).collect();

@@ -1,7 +1,7 @@
-//! Attention, with caches, masks and windows.
+//! The function body of Attention, with caches, masks and windows.
 //!
-//! The heads of keys and values may be fewer than those of queries; then each serves a group of neighbors. Where the
-//! numbers are not known to be equal, heads of queries get an axis for the group.
+//! Keys and values may have fewer heads than queries; then each serves a group of adjacent heads. If the numbers of heads are not
+//! known to be equal, query heads get an axis for the group.
 
 use super::draft::{Draft, number};
 use super::graphs;
@@ -15,14 +15,14 @@ const MASK: usize = 3;
 const PAST_KEY: usize = 4;
 const LENGTHS: usize = 6;
 
-/// Where the heads are.
+/// The numbers and layout of heads.
 #[derive(Clone, Copy)]
 struct Heads {
-    /// Of queries, if that is known.
+    /// Heads of queries, if known.
     queries: Option<i64>,
-    /// Of keys and values, if that is known.
+    /// Heads of keys and values, if known.
     keys: Option<i64>,
-    /// Whether they are parts of the last of three axes.
+    /// Whether heads are packed in the last of three axes.
     is_packed: bool,
 }
 
@@ -44,12 +44,12 @@ impl Heads {
     }
 }
 
-/// What keeps queries from keys.
+/// The terms that are added to the scores before the softmax.
 #[derive(Default)]
 struct Bias {
-    /// A tensor of numbers that are added.
+    /// A tensor of addends.
     numbers: Option<&'static str>,
-    /// Tensors that are true where a key may be seen.
+    /// Boolean tensors that are true for visible keys.
     allowed: Vec<&'static str>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn attention(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Gives queries, keys and values an axis of heads before that of positions.
+/// Splits queries, keys and values into heads, before the axis of positions.
 fn unpack(draft: &mut Draft, heads: Heads) {
     let parts =
         [("queries", "Q", heads.queries), ("new_keys", "K", heads.keys), ("new_values", "V", heads.keys)];
@@ -108,7 +108,7 @@ fn unpack(draft: &mut Draft, heads: Heads) {
     }
 }
 
-/// Puts keys and values behind those of before.
+/// Appends new keys and values to the cached ones.
 fn cache(draft: &mut Draft, site: &Site<'_>) {
     let parts =
         [("keys", "past_key", "new_keys", PAST_KEY), ("values", "past_value", "new_values", PAST_KEY + 1)];
@@ -122,7 +122,7 @@ fn cache(draft: &mut Draft, site: &Site<'_>) {
     draft.extent("key_count", "keys", 2);
 }
 
-/// Queries times keys, each scaled by the root of the scale.
+/// The products of queries and keys, each scaled by the square root of the scale.
 fn scores(draft: &mut Draft, site: &Site<'_>, heads: Heads, elem: ElemType) -> Option<()> {
     if site.has_attr("scale") {
         draft.scalar("factor", elem, number(site.float("scale")?.sqrt(), elem));
@@ -197,7 +197,7 @@ fn bias(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<Bias> {
     Some(bias)
 }
 
-/// The mask, as long as there are keys: what it does not say is hidden.
+/// The mask, padded to the number of keys with hidden ones.
 fn mask(draft: &mut Draft, site: &Site<'_>, is_boolean: bool, elem: ElemType) {
     let last = site.rank(MASK).and_then(|rank| site.extent(MASK, rank.checked_sub(1)?));
     let axis = if Heads::of(site).is_some_and(|h| h.is_packed) { 1 } else { 2 };
@@ -218,7 +218,7 @@ fn mask(draft: &mut Draft, site: &Site<'_>, is_boolean: bool, elem: ElemType) {
     draft.add("mask = Pad (attn_mask, pads, hidden, last_axis)");
 }
 
-/// The positions of queries, as a column, and of keys, as a row. Queries follow the keys of before.
+/// The positions of queries as a column, and of keys as a row. Queries follow the cached keys.
 fn positions(draft: &mut Draft, site: &Site<'_>) {
     draft.scalar("begin", ElemType::INT64, 0);
     draft.scalar("step", ElemType::INT64, 1);
@@ -242,7 +242,7 @@ fn positions(draft: &mut Draft, site: &Site<'_>) {
     draft.add("query_at = Add (query_column, ahead)");
 }
 
-/// Adds what is to be added, and minus infinity where a key may not be seen.
+/// Adds the addends, and minus infinity for hidden keys.
 fn apply(draft: &mut Draft, bias: &Bias, elem: ElemType) {
     let mut scores = "capped".to_owned();
     if let Some(numbers) = bias.numbers {
@@ -266,7 +266,7 @@ fn apply(draft: &mut Draft, bias: &Bias, elem: ElemType) {
     draft.add(format_args!("biased = Where ({all}, {scores}, never)"));
 }
 
-/// The softmax over the keys; a query that sees none has zeros.
+/// The softmax over the keys; a query without visible keys yields zeros.
 fn softmax(draft: &mut Draft, site: &Site<'_>, bias: &Bias, elem: ElemType) -> Option<()> {
     let inner = if site.has_attr("softmax_precision") { site.elem_attr("softmax_precision")? } else { elem };
     draft.add(format_args!("precise = Cast <to = {}> (biased)", inner.0));
@@ -285,7 +285,7 @@ fn softmax(draft: &mut Draft, site: &Site<'_>, bias: &Bias, elem: ElemType) -> O
     Some(())
 }
 
-/// The values, weighted, in the form of the queries.
+/// The weighted values, in the layout of the queries.
 fn result(draft: &mut Draft, site: &Site<'_>, heads: Heads) {
     draft.add("typed = CastLike (weights, values)");
     if heads.are_equal() {

@@ -1,17 +1,16 @@
-//! The text of a function body that is put together.
+//! Builds function bodies as ONNX text.
 
 use super::site::Site;
 use onnx_ir::{ElemType, normalize_domain};
 use std::fmt::{Display, Write as _};
 
-/// Lines of nodes. The names of the schema's inputs and outputs are those of the function; a draft defines all outputs
-/// that its node has, wanted or not.
+/// Lines of nodes. Inputs and outputs have the names of the schema; a draft defines all outputs of its node, used or not.
 #[derive(Default)]
 pub(crate) struct Draft {
     lines: String,
-    /// Attributes that the function has as parameters, with their defaults.
+    /// Parameters of the function with their defaults.
     params: Vec<String>,
-    /// The names of inputs and outputs, where they are not those of the schema.
+    /// Names of inputs and outputs, if they differ from the schema.
     names: Option<[Vec<String>; 2]>,
 }
 
@@ -20,22 +19,22 @@ impl Draft {
         Draft::default()
     }
 
-    /// A node.
+    /// Adds a node.
     pub(crate) fn add(&mut self, line: impl Display) {
         let _ = writeln!(self.lines, "    {line}");
     }
 
-    /// An attribute that a node of the draft refers to.
+    /// Adds a parameter that nodes refer to.
     pub(crate) fn param(&mut self, param: impl Into<String>) {
         self.params.push(param.into());
     }
 
-    /// Other names of the inputs and outputs.
+    /// Renames the inputs and outputs.
     pub(crate) fn rename(&mut self, inputs: Vec<String>, outputs: Vec<String>) {
         self.names = Some([inputs, outputs]);
     }
 
-    /// A number as a tensor of rank 0. Elements of short floats are bits in text, so these are cast.
+    /// Adds a scalar. Text has only bit patterns for elements of short floats, so these are cast.
     pub(crate) fn scalar(&mut self, name: &str, elem: ElemType, value: impl Display) {
         match elem {
             ElemType::FLOAT | ElemType::DOUBLE | ElemType::INT32 | ElemType::INT64 | ElemType::BOOL => {
@@ -46,7 +45,7 @@ impl Draft {
         }
     }
 
-    /// Minus infinity, which elements in text cannot be.
+    /// Adds minus infinity, which text cannot express as an element.
     pub(crate) fn minus_infinity(&mut self, name: &str, elem: ElemType) {
         self.cast(name, elem, "value_float = -inf");
     }
@@ -56,19 +55,19 @@ impl Draft {
         self.add(format_args!("{name} = Cast <to = {}> ({name}_float)", elem.0));
     }
 
-    /// A list of integers.
+    /// Adds a list of integers.
     pub(crate) fn list(&mut self, name: &str, values: &[i64]) {
         let text: Vec<String> = values.iter().map(i64::to_string).collect();
         let (len, text) = (text.len(), text.join(", "));
         self.add(format_args!("{name} = Constant <value = int64[{len}] {{{text}}}> ()"));
     }
 
-    /// The extent of an axis, as a list of one.
+    /// Adds the size of an axis, as a list of one element.
     pub(crate) fn extent(&mut self, name: &str, of: &str, axis: i64) {
         self.extents(name, of, axis, axis + 1);
     }
 
-    /// The extents from an axis to before another one. (The operator takes these attributes from version 15 on.)
+    /// Adds the sizes of a range of axes. (These attributes of Shape exist since version 15.)
     pub(crate) fn extents(&mut self, name: &str, of: &str, start: i64, end: i64) {
         match end {
             0 => self.add(format_args!("{name} = Shape <start = {start}> ({of})")),
@@ -76,7 +75,7 @@ impl Draft {
         }
     }
 
-    /// Axes are an attribute before the version `since`, and an input from then on.
+    /// Adds a node whose axes are an attribute before version `since`, and an input since then.
     pub(crate) fn with_axes(
         &mut self,
         line: &str,
@@ -97,7 +96,7 @@ impl Draft {
         }
     }
 
-    /// The function.
+    /// The text of the function.
     pub(crate) fn text(self, site: &Site<'_>) -> String {
         let schema = site.schema;
         let [inputs, outputs] = self.names.unwrap_or_else(|| {
@@ -123,7 +122,7 @@ impl Draft {
     }
 }
 
-/// The value of a float attribute as an element of a tensor.
+/// A float attribute as a tensor element.
 pub(crate) fn number(value: f32, elem: ElemType) -> String {
     match elem {
         ElemType::DOUBLE => format!("{:?}", f64::from(value)),

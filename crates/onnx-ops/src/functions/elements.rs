@@ -1,4 +1,4 @@
-//! Operators on single elements, and ranges.
+//! Elementwise operators, and ranges.
 
 use super::draft::{Draft, number};
 use super::site::Site;
@@ -19,7 +19,7 @@ pub(super) fn cast_like(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The smaller one of the upper bound and the larger one of lower bound and input.
+/// The minimum of the upper bound and the maximum of lower bound and input.
 pub(super) fn clip(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add(match (site.has_input(1), site.has_input(2)) {
@@ -31,7 +31,7 @@ pub(super) fn clip(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// An element is 1 where a random number is below the probability.
+/// 1 where a random number is below the probability.
 pub(super) fn bernoulli(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let to = if site.has_attr("dtype") { site.elem_attr("dtype")? } else { site.elem(0)? };
@@ -74,7 +74,7 @@ pub(super) fn gelu(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// `start + i delta` for as many `i` as fit. Half floats are calculated in `stash_type`, integers in 64 bits.
+/// `start + i delta` for all `i` in range. Half floats are computed in `stash_type`, integers in 64 bits.
 pub(super) fn range(site: &Site<'_>) -> Option<Draft> {
     let elem = (0..3).find_map(|i| site.elem(i))?;
     let inner = match elem {

@@ -1,4 +1,4 @@
-//! Puts function bodies of operators in place of their nodes.
+//! Replaces nodes by the function bodies of their operators.
 //!
 //! ```text
 //! before:  <ir_version: 10, opset_import: ["": 21]>
@@ -10,8 +10,8 @@
 //!          }
 //! ```
 //!
-//! It goes in rounds: a body may depend on types, and those of the nodes that a round brings are known after it. An
-//! operator of which too little is known stays.
+//! It works in rounds, because a body may depend on types that are known only after the previous round. A node with insufficient
+//! facts is kept.
 
 use super::{FunctionBody, body_of};
 use crate::infer::{InferOptions, infer};
@@ -20,20 +20,20 @@ use foldhash::{HashMap, HashSet};
 use onnx_ir::pass::{self, Foreign, Inline, OpRef, Operators as _, Report};
 use onnx_ir::{BodyId, Model, NodeId, OpsetImport, ValueId, normalize_domain};
 
-/// Bodies in bodies that are expanded; those that there are use each other less deep.
+/// The deepest nesting of bodies; the existing ones are less deep.
 const MOST_ROUNDS: u32 = 100;
 
 /// Which operators to expand, and how far.
 pub struct Expand<'a> {
-    /// Whether nodes of an operator are to be replaced.
+    /// Selects the operators to replace.
     pub select: &'a dyn Fn(&Schema) -> bool,
-    /// How many bodies deep; `None`: until there is nothing left.
+    /// The number of rounds; `None`: until nothing is left.
     pub depth: Option<u32>,
     /// The most nodes that a graph may have afterwards, see [`Inline::max_nodes`].
     pub max_nodes: u64,
 }
 
-/// Replaces nodes of operators that have a body by it. Imports of domains that no node needs any more are removed.
+/// Replaces nodes by the bodies of their operators. Imports that become unused are removed.
 pub fn expand(model: &mut Model, registry: &Registry, options: &Expand<'_>) -> Report {
     let mut all = Report::default();
     let (mut count, mut domains) = (0, HashSet::default());
@@ -61,7 +61,7 @@ pub fn expand(model: &mut Model, registry: &Registry, options: &Expand<'_>) -> R
     all
 }
 
-/// One body deep. Returns how many nodes were replaced, and adds their domains.
+/// Expands one level. Returns the number of replaced nodes, and adds their domains.
 fn round(
     model: &mut Model,
     registry: &Registry,
@@ -91,8 +91,8 @@ fn round(
     (report, count)
 }
 
-/// Whether the operators of a body that takes the place of a node mean the same where the function that the node is in is called,
-/// which may import other versions: a call that could be inlined still can be.
+/// Whether the operators of a body mean the same in the context from which the enclosing function is called, which may import
+/// other versions: a call that could be inlined must stay so.
 fn may_be_inlined(model: &Model, registry: &Registry, body: BodyId, found: &FunctionBody) -> bool {
     let Some(main) = model.main.filter(|main| *main != body) else { return true };
     found.body().nodes.values().all(|node| {
@@ -103,8 +103,8 @@ fn may_be_inlined(model: &Model, registry: &Registry, body: BodyId, found: &Func
     })
 }
 
-/// Values that may be absent where the model runs: inputs of functions that a call leaves out, and results of calls that are such inputs.
-/// The body of a node that has one would be that of a node that is given it.
+/// Values that may be absent at run time: omitted inputs of functions, and results of calls that return them. The body of a node
+/// depends on whether such an operand is present.
 fn maybe_absent(model: &Model) -> HashSet<(BodyId, ValueId)> {
     let mut absent = HashSet::default();
     let mut calls = Vec::new();
@@ -146,7 +146,7 @@ fn maybe_absent(model: &Model) -> HashSet<(BodyId, ValueId)> {
     }
 }
 
-/// The schema of the operator that a node applies.
+/// The schema of a node's operator.
 fn schema_of<'r>(model: &Model, registry: &'r Registry, body: BodyId, node: NodeId) -> Option<&'r Schema> {
     let n = &model.bodies[body].nodes[node];
     let domain = normalize_domain(model.text(n.domain));
@@ -157,7 +157,7 @@ fn schema_of<'r>(model: &Model, registry: &'r Registry, body: BodyId, node: Node
     }
 }
 
-/// Removes imports of these domains where no node of the model has them.
+/// Removes unused imports of these domains.
 fn remove_imports(model: &mut Model, domains: &HashSet<String>) {
     let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
     let used: HashSet<String> =

@@ -1,10 +1,10 @@
-//! Operators that ONNX Runtime puts in place of several, or in place of one between quantized values.
+//! Fused operators that ONNX Runtime's optimizer writes.
 
 use super::draft::{Draft, number};
 use super::site::Site;
 use std::fmt::Display;
 
-/// The attributes of these names that the node has, as another node takes them: `pads: ints = [1, 1]`.
+/// The existing attributes with these names, as attributes of another node: `pads: ints = [1, 1]`.
 pub(super) fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
     let list = |all: Vec<i64>| all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let attribute = |name: &&str| {
@@ -19,11 +19,11 @@ pub(super) fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
     names.iter().filter_map(attribute).collect::<Vec<_>>().join(", ")
 }
 
-/// `Y`, of what the attribute `activation` names; parameters that are not given are those of the operator.
+/// Adds `Y` by the operator in the attribute `activation`; missing parameters have the operator's defaults.
 fn activated(draft: &mut Draft, site: &Site<'_>, x: &str, parameters: &[Option<f32>]) -> Option<()> {
     let name = site.string("activation").unwrap_or_default();
     let elem = site.elem(0)?;
-    // Text has no form for what is no finite number.
+    // Text cannot express infinities and NaN.
     if !parameters.iter().flatten().all(|x| x.is_finite()) {
         return None;
     }
@@ -80,7 +80,7 @@ pub(super) fn gemm(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// `to`, which has the channels of `from` as its second axis, and what turns them back.
+/// Transposes `from` to channels-first as `to`; returns the permutation back.
 fn channels_first(draft: &mut Draft, site: &Site<'_>, from: impl Display, to: &str) -> Option<String> {
     let last = i64::try_from(site.rank(0)?).ok()? - 1;
     let list = |all: Vec<i64>| all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
@@ -100,7 +100,7 @@ pub(super) fn max_pool(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// `Y`, quantized as the operands 3 and 4 say. Without a zero point, that is 0 of the type of the first input.
+/// Quantizes to `Y` by operands 3 and 4. The default zero point is 0 of the type of the first input.
 fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str) -> Option<()> {
     if site.has_input(4) {
         draft.add(format_args!("Y = QuantizeLinear ({x}, y_scale, y_zero_point)"));
@@ -111,7 +111,7 @@ fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str) -> Option<()> {
     Some(())
 }
 
-/// The numbers that the first operand stands for.
+/// Dequantizes the first operand.
 fn dequantized(draft: &mut Draft, site: &Site<'_>, scale: &str) {
     let zero = if site.has_input(2) { ", x_zero_point" } else { "" };
     draft.add(format_args!("x = DequantizeLinear (X, {scale}{zero})"));
@@ -133,7 +133,7 @@ pub(super) fn average_pool(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The filter has its channels before its window, wherever those of images are.
+/// The filter is channels-first for any layout of images.
 pub(super) fn quantized_conv(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let attributes = passed_on(site, &["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"]);
@@ -149,7 +149,7 @@ pub(super) fn quantized_conv(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Before version 13 of Softmax, all axes from the given one on are one.
+/// Before version 13 of Softmax, the axes from the given one on are flattened.
 pub(super) fn softmax(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "X_scale");

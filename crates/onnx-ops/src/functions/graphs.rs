@@ -1,6 +1,6 @@
-//! Operators that run a graph: its nodes become nodes of the function.
+//! Operators with a subgraph, whose nodes become nodes of the function.
 //!
-//! A graph that reads values of the graphs around it cannot be part of a function.
+//! A graph that captures values cannot be part of a function.
 
 use super::draft::Draft;
 use super::site::{Home, Site};
@@ -9,7 +9,7 @@ use foldhash::HashSet;
 use onnx_ir::{Body, ElemType, GraphId, Model, Name, NodeId, ValueDef, ValueId};
 use onnx_text::{RaiseOptions, print_node, print_tensor};
 
-/// The nodes of a graph, with names of their own.
+/// The nodes of a graph, renamed.
 struct Inner {
     lines: Vec<String>,
     inputs: Vec<String>,
@@ -41,7 +41,7 @@ fn inner(home: Home<'_>, graph: GraphId, prefix: &str) -> Option<Inner> {
     let Body { graphs: all, values, tensors, .. } = &mut renamed;
     for &graph in &graphs {
         let g = &mut all[graph];
-        // Names of annotations are those of before.
+        // Annotations refer to the old names.
         g.quantization.clear();
         for port in g.inputs.iter_mut().chain(&mut g.outputs).chain(&mut g.value_info) {
             port.name = port.value.map(|value| values[value].name).or(port.name);
@@ -74,7 +74,7 @@ fn quoted(model: &Model, name: Name) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Lets the graph of an attribute, if there is one, make one value of another.
+/// Applies the graph of an attribute, if there is one, to a value.
 pub(super) fn apply(draft: &mut Draft, site: &Site<'_>, attr: &str, from: &str, to: &str) -> Option<()> {
     if !site.has_attr(attr) {
         draft.add(format_args!("{to} = Identity ({from})"));
@@ -89,7 +89,7 @@ pub(super) fn apply(draft: &mut Draft, site: &Site<'_>, attr: &str, from: &str, 
     Some(())
 }
 
-/// A loop over the elements of sequences, which the graph of the node turns into elements of others.
+/// SequenceMap as a loop over the elements of its sequences.
 pub(super) fn sequence_map(site: &Site<'_>) -> Option<Draft> {
     let (home, graph) = site.graph("body")?;
     let inner = inner(home, graph, "each_")?;

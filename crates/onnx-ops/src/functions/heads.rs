@@ -1,14 +1,14 @@
-//! MultiHeadAttention and QAttention, as ONNX Runtime has them.
+//! The function bodies of MultiHeadAttention and QAttention (ONNX Runtime).
 //!
-//! Queries, keys and values are `[batch, positions, heads * size]`; or all three in the first input, or the last two in the
-//! second one; or keys and values have their heads already. Positions that a mask forbids get a large negative number.
+//! Queries, keys and values are `[batch, positions, heads * size]`; or all packed in the first input; or keys and values packed
+//! in the second one; or keys and values are split into heads. Masked positions get a large negative number.
 
 use super::draft::{Draft, number};
 use super::site::Site;
 use onnx_ir::ElemType;
 
 pub(super) fn multi_head(site: &Site<'_>) -> Option<Draft> {
-    // A cache that beams share is for decoding with a kernel of its own.
+    // Beam search caches have a kernel of their own.
     if site.has_input(8) || site.has_input(9) || site.output_count() > 3 {
         return None;
     }
@@ -51,7 +51,7 @@ pub(super) fn multi_head(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// `query_heads`, `key_heads` and `value_heads`, all `[batch, heads, positions, size]`; the size of a query.
+/// Adds `query_heads`, `key_heads` and `value_heads`, all `[batch, heads, positions, size]`; returns the size of a query.
 fn operands(draft: &mut Draft, site: &Site<'_>, heads: i64) -> Option<i64> {
     let is_packed = !site.has_input(1);
     let size = if is_packed { site.extent(0, 4)? } else { site.extent(0, 2)? / heads.max(1) };
@@ -92,7 +92,7 @@ fn operands(draft: &mut Draft, site: &Site<'_>, heads: i64) -> Option<i64> {
     Some(size)
 }
 
-/// Adds a bias, of queries, keys and values one behind the other; which operands have it.
+/// Adds a bias, which is concatenated for queries, keys and values; returns the operands that have it.
 fn bias(draft: &mut Draft, site: &Site<'_>, width: i64, with_heads: bool) -> Option<&'static str> {
     if !site.has_input(3) {
         return Some("4");
@@ -108,7 +108,7 @@ fn bias(draft: &mut Draft, site: &Site<'_>, width: i64, with_heads: bool) -> Opt
     Some("biased")
 }
 
-/// `padding`, from how many keys there are, or from a 1 for each key, or for each query and key, that may be attended to.
+/// Adds `padding` from the numbers of keys, or from a mask with 1 for each visible key, or query and key.
 fn padding(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
     draft.scalar("filler", elem, number(site.float("mask_filter_value")?, elem));
     draft.scalar("neutral", elem, "0.0");
@@ -135,7 +135,7 @@ fn padding(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
     Some(())
 }
 
-/// `is_before`: a query attends to the keys up to its own position, which is counted from the first key that is not of the past.
+/// Adds `is_before`: a query attends to the keys up to its own position, counted after the cached keys.
 fn causal(draft: &mut Draft, site: &Site<'_>, elem: ElemType) {
     draft.extent("queries", "query_heads", 2);
     draft.extent("keys_of_all", "present_key", 2);
@@ -152,14 +152,14 @@ fn causal(draft: &mut Draft, site: &Site<'_>, elem: ElemType) {
     draft.minus_infinity("nothing", elem);
 }
 
-/// Attention of what the quantized operands stand for.
+/// Attention for quantized operands.
 pub(super) fn quantized(site: &Site<'_>) -> Option<Draft> {
     if site.int("do_rotary")? != 0 {
         return None;
     }
     let mut draft = Draft::new();
     for (what, scale, name) in [("input", 3, "x"), ("weight", 4, "w")] {
-        // A list of one is one number for all.
+        // A list of one element applies to everything.
         let is_list = site.rank(scale)? == 1 && site.extent(scale, 0)? == 1;
         let zero = if site.has_input(scale + 3) { format!("{what}_zero_point") } else { String::new() };
         if is_list {

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::site::Site;
 
-/// Half of what is too much is cut off on either side, half of what is missing is put there.
+/// Crops or pads half at each end.
 pub(super) fn center_crop_pad(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("all = Shape (input_data)");
@@ -34,7 +34,7 @@ pub(super) fn center_crop_pad(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Whether the rows and columns of a block come before the channels, as in mode `DCR`.
+/// Whether rows and columns of a block come before the channels, as in mode `DCR`.
 fn blocks_first(site: &Site<'_>) -> Option<bool> {
     match &*site.string("mode")? {
         "DCR" => Some(true),

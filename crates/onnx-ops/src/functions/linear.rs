@@ -1,4 +1,4 @@
-//! Operators between quantized values: what the operands stand for, an operator of floats, and its result quantized.
+//! Quantized operators: dequantize the operands, apply a float operator, quantize the result.
 //!
 //! ```text
 //! C = QLinearAdd (A, A_scale, A_zero, B, B_scale, B_zero, C_scale, C_zero)
@@ -9,20 +9,20 @@
 //! C = QuantizeLinear (c, C_scale, C_zero)
 //! ```
 //!
-//! A zero point that is omitted is 0 of the type of the operands.
+//! An omitted zero point is 0 of the type of the operands.
 
 use super::draft::{Draft, number};
 use super::site::Site;
 use onnx_ir::ElemType;
 
-/// A quantized operand: the place of its scale in front of that of its zero point.
+/// Dequantizes an operand; its zero point follows its scale.
 fn dequantized(draft: &mut Draft, site: &Site<'_>, to: &str, x: &str, scale: usize) {
     let name = |i: usize| &site.schema.inputs[i].name;
     let zero = if site.has_input(scale + 1) { format!(", {}", name(scale + 1)) } else { String::new() };
     draft.add(format_args!("{to} = DequantizeLinear ({x}, {}{zero})", name(scale)));
 }
 
-/// The only result, quantized, likewise.
+/// Quantizes the only result in the same way.
 fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str, scale: usize) -> Option<()> {
     let name = |i: usize| &site.schema.inputs[i].name;
     let y = &site.schema.outputs[0].name;
@@ -69,7 +69,7 @@ pub(super) fn sigmoid(site: &Site<'_>) -> Option<Draft> {
     unary(site, "Sigmoid (x)")
 }
 
-/// Inputs of the same kind, each followed by its scale and its zero point.
+/// Inputs followed by their scale and zero point each.
 pub(super) fn concat(site: &Site<'_>) -> Option<Draft> {
     let (count, axis) = (site.input_count().checked_sub(2)? / 3, site.int("axis")?);
     if count == 0 || site.input_count() != 2 + 3 * count {
@@ -97,7 +97,7 @@ pub(super) fn mean(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The mean of each channel over the axes of an image.
+/// The mean of each channel over the spatial axes.
 pub(super) fn global_average_pool(site: &Site<'_>) -> Option<Draft> {
     let rank = i64::try_from(site.rank(0)?).ok().filter(|rank| *rank > 2)?;
     let first = if site.int("channels_last")? == 0 { 2 } else { 1 };
@@ -109,7 +109,7 @@ pub(super) fn global_average_pool(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// EmbedLayerNormalization of what the tables stand for.
+/// EmbedLayerNormalization for dequantized tables.
 pub(super) fn embeddings(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let name = |i: usize| &site.schema.inputs[i].name;

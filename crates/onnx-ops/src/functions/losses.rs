@@ -1,12 +1,12 @@
-//! Losses.
+//! Loss functions.
 
 use super::draft::Draft;
 use super::site::Site;
 
-/// From this version on, `Squeeze`, `Unsqueeze` and `ReduceSum` take axes as an input.
+/// Since this version, `Squeeze`, `Unsqueeze` and `ReduceSum` have axes as an input.
 const AXES_ARE_INPUTS: i64 = 13;
 
-/// The log-probability of each target, negative, times the weight of its class. What is to be ignored has the weight 0.
+/// The negative log-probability of each target, times the weight of its class. Ignored targets have weight 0.
 pub(super) fn negative_log_likelihood(site: &Site<'_>) -> Option<Draft> {
     let elem = site.elem(0)?;
     let is_input = site.version >= AXES_ARE_INPUTS;
@@ -69,13 +69,13 @@ pub(super) fn negative_log_likelihood(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The loss of the logarithms of the softmax over the classes, which are on axis 1.
+/// The loss of the log-softmax over the classes on axis 1.
 pub(super) fn softmax_cross_entropy(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     if site.version >= AXES_ARE_INPUTS {
         draft.add("logs = LogSoftmax <axis = 1> (scores)");
     } else {
-        // Here, `LogSoftmax` takes all axes from one on as one.
+        // In these versions, `LogSoftmax` flattens the axes from one on.
         draft.add("largest = ReduceMax <axes = [1]> (scores)");
         draft.add("small = Sub (scores, largest)");
         draft.add("power = Exp (small)");

@@ -1,9 +1,8 @@
-//! Operators that a function body defines, with the bodies in ONNX text.
+//! Function bodies of operators, in ONNX text.
 //!
-//! A body that fits all uses of an operator is a file in `text`, one that depends on attributes, types or on which
-//! inputs are given is put together by a function of this module. Both carry the version from which on they are
-//! valid, as the operators that they use come and change with versions; the newest that is not too new is taken, and
-//! imports what its user imports.
+//! A body that is valid for all uses of an operator is a file in `text`; one that depends on attributes, types or present inputs
+//! is built by a function of this module. Both have a minimum version of ai.onnx, because the operators that they use change
+//! between versions; the newest valid one is used, and it imports what its user imports.
 //!
 //! ```text
 //! <domain: "ai.onnx", opset_import: ["": 24]>
@@ -17,7 +16,7 @@
 //! }
 //! ```
 //!
-//! Inference goes through a body where there is no rule, and bodies can be inlined.
+//! Inference uses a body where there is no rule, and bodies can be inlined.
 
 mod added;
 mod alone;
@@ -48,7 +47,7 @@ use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, normalize_domain};
 use site::Site;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// A function that stands for a node of an operator, in a model of its own.
+/// A function that defines a node's operator, in a model of its own.
 #[derive(Clone, Debug)]
 pub struct FunctionBody {
     /// The model that has the function.
@@ -57,14 +56,14 @@ pub struct FunctionBody {
     pub id: FunctionId,
 }
 
-/// Where a body comes from.
+/// The kinds of bodies.
 enum Source {
     Text(&'static str),
-    /// `None` where too little is known of the node.
+    /// `None` if the facts about the node are insufficient.
     Draft(fn(&Site<'_>) -> Option<Draft>),
 }
 
-/// A body of an operator, from a version of ai.onnx on.
+/// A body of an operator, valid since a version of ai.onnx.
 struct Row {
     domain: &'static str,
     name: &'static str,
@@ -72,7 +71,7 @@ struct Row {
     source: Source,
 }
 
-/// The body of an operator at a node that is being inferred, if the operator has one.
+/// The body of an operator for a node that is being inferred, if the operator has one.
 pub(crate) fn body(cx: &NodeCx<'_, '_>, schema: SchemaId) -> Option<FunctionBody> {
     if let Some(body) = cx.registry().body(schema) {
         return Some(body.clone());
@@ -80,12 +79,11 @@ pub(crate) fn body(cx: &NodeCx<'_, '_>, schema: SchemaId) -> Option<FunctionBody
     of(&Site::of_cx(cx)?)
 }
 
-/// The body of the operator that a node applies, if that has one and enough is known of the node.
+/// The body of a node's operator, if it has one and the facts suffice.
 ///
-/// `facts` says which types the node's inputs have; operators whose body does not depend on types have one without.
-/// The function has the attributes as parameters, or was made for the values that they have: either way it stands for
-/// the node with its attributes. It imports what the body around the node imports; that of an operator of a document what
-/// the document says.
+/// `facts` has the types of the node's inputs; bodies that do not depend on types exist without. The function has the attributes
+/// as parameters, or was built for their values: either way it replaces the node with its attributes. It imports what the body
+/// around the node imports; a body from an operator set document imports what the document states.
 pub fn body_of(
     model: &Model,
     registry: &Registry,
@@ -104,15 +102,15 @@ pub fn body_of(
     of(&Site::of_node(model, facts, body, function, node, registry.get(id), version("")?))
 }
 
-/// Whether an operator has a body that is valid in a version of ai.onnx. Of some nodes, too little may be known for it.
+/// Whether an operator has a body that is valid in a version of ai.onnx. For some nodes, facts may be insufficient to build it.
 pub fn has_body(schema: &Schema, version: i64) -> bool {
     row(schema, version).is_some()
 }
 
-/// The newest body that is not too new: one of the standard is valid where its user is; others import what they need.
+/// The newest valid body: bodies of standard operators must be valid in the version of their user; others import what they need.
 fn row(schema: &Schema, version: i64) -> Option<&'static Row> {
     let domain = normalize_domain(&schema.domain);
-    // What the documents of contributed operators do not say is put together.
+    // For contributed operators, bodies can exist that their document does not mention.
     if schema.body == BodyKind::None && domain != "com.microsoft" {
         return None;
     }
@@ -132,11 +130,11 @@ fn of(site: &Site<'_>) -> Option<FunctionBody> {
     }
 }
 
-/// Bodies that have been read are kept, as long as they are few and short.
+/// The most parsed bodies that are kept, and the longest.
 const MOST_KEPT: usize = 512;
 const LONGEST_KEPT: usize = 1 << 14;
 
-/// Reads the text of a function, which imports `version` of ai.onnx.
+/// Parses the text of a function, which imports `version` of ai.onnx.
 pub(crate) fn read(text: &str, version: i64) -> Option<FunctionBody> {
     static KEPT: LazyLock<Mutex<HashMap<(String, i64), FunctionBody>>> = LazyLock::new(Mutex::default);
     let may_keep = text.len() <= LONGEST_KEPT;

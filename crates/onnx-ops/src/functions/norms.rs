@@ -1,17 +1,17 @@
-//! Normalizations, and what is normalized by a sum.
+//! Normalizations and softmax.
 
 use super::draft::{Draft, number};
 use super::site::Site;
 use onnx_ir::ElemType;
 
-/// From this version on, reductions take axes as an input (`ReduceSum` does so from 13 on).
+/// Since this version, reductions have axes as an input (`ReduceSum` since 13).
 const AXES_ARE_INPUTS: i64 = 18;
 
-/// The axes from the one of the attribute `axis` to the last, counted from the end.
+/// The axes from `axis` to the last, as negative numbers.
 fn last_axes(site: &Site<'_>) -> Option<Vec<i64>> {
     let axis = site.int("axis")?;
     let first = if axis < 0 { axis } else { axis - i64::try_from(site.rank(0)?).ok()? };
-    // No tensor has as many axes as would be too many here.
+    // No tensor has more axes.
     (-64..0).contains(&first).then(|| (first..0).collect())
 }
 
@@ -20,7 +20,7 @@ fn mean(draft: &mut Draft, site: &Site<'_>, name: &str, of: &str, axes: &[i64]) 
     draft.with_axes(&format!("{name} = ReduceMean"), (of, axes), "keepdims = 1", is_input);
 }
 
-/// The attribute `epsilon` in the type of the calculation.
+/// The attribute `epsilon` in the type of the computation.
 fn epsilon(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
     let epsilon = site.float("epsilon")?;
     draft.scalar("epsilon", elem, number(epsilon, elem));
@@ -72,8 +72,8 @@ pub(super) fn rms_normalization(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Each group of channels is a row. Up to version 20, there is a scale for each group and no `stash_type`; from 21 on,
-/// there is one for each channel.
+/// Each group of channels is a row. Up to version 20, there is a scale per group and no `stash_type`; since 21, there is one per
+/// channel.
 pub(super) fn group_normalization(site: &Site<'_>) -> Option<Draft> {
     let groups = site.int("num_groups")?;
     let is_by_channel = site.schema.since >= 21;
@@ -113,7 +113,7 @@ pub(super) fn group_normalization(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The deviation from the mean, over the standard deviation.
+/// The deviation from the mean, divided by the standard deviation.
 pub(super) fn mean_variance_normalization(site: &Site<'_>) -> Option<Draft> {
     let (axes, elem) = (site.ints("axes")?, site.elem(0)?);
     let mut draft = Draft::new();
@@ -128,7 +128,7 @@ pub(super) fn mean_variance_normalization(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The distance from the largest element on an axis: its exponential does not overflow.
+/// The difference to the maximum along an axis, whose exponential cannot overflow.
 fn below_largest(draft: &mut Draft, site: &Site<'_>, axis: i64) {
     let is_input = site.version >= AXES_ARE_INPUTS;
     draft.with_axes("largest = ReduceMax", ("input", &[axis]), "keepdims = 1", is_input);

@@ -1,4 +1,4 @@
-//! Products of quantized matrices whose results are floats, or quantized again.
+//! Products of quantized matrices with float or requantized results.
 //!
 //! ```text
 //! Y = MatMulIntegerToFloat (A, B, a_scale, b_scale, a_zero_point, b_zero_point, bias)
@@ -14,7 +14,7 @@ use super::draft::{Draft, number};
 use super::site::Site;
 use onnx_ir::ElemType;
 
-/// `Y`, of sums of products, a scale for each column or for all, and a bias, if there is one.
+/// Adds `Y` from integer sums, a scale per column or for all, and an optional bias.
 fn scaled(draft: &mut Draft, elem: ElemType, scale: &str, bias: Option<&str>) {
     let product = if bias.is_some() { "product" } else { "Y" };
     draft.add(format_args!("floats = Cast <to = {}> (sums)", elem.0));
@@ -24,7 +24,7 @@ fn scaled(draft: &mut Draft, elem: ElemType, scale: &str, bias: Option<&str>) {
     }
 }
 
-/// An input, unless it is omitted.
+/// An input; `None` if it is omitted.
 fn optional<'s>(site: &'s Site<'_>, input: usize) -> Option<&'s str> {
     site.has_input(input).then(|| &*site.schema.inputs[input].name)
 }

@@ -1,11 +1,11 @@
-//! Operators that go from position to position with a state.
+//! Recurrent operators over positions.
 
 use super::draft::{Draft, number};
 use super::site::Site;
 use onnx_ir::ElemType;
 
-/// The state of each head is a matrix; each position adds the product of its key and value. With decay it fades before,
-/// with beta the value is first compared with what the state has for the key. All is calculated in `float`.
+/// The state of each head is a matrix; each position adds the product of its key and value. With decay the state is scaled first,
+/// with beta the value is first compared with the value that the state has for the key. Everything is computed in `float`.
 pub(super) fn linear_attention(site: &Site<'_>) -> Option<Draft> {
     let (q_heads, heads) = (site.int("q_num_heads")?, site.int("kv_num_heads")?);
     let group = q_heads.checked_div(heads).filter(|g| g.checked_mul(heads) == Some(q_heads))?;
@@ -18,7 +18,7 @@ pub(super) fn linear_attention(site: &Site<'_>) -> Option<Draft> {
         _ => return None,
     };
     let mut draft = Draft::new();
-    // Batch, position, head and what each has; queries have their place in the group before that.
+    // Batch, position, head and size; queries also have an index in their group.
     let mut apart = vec![("q", "query", vec![0, 0, heads, group, -1])];
     apart.extend([("k", "key"), ("v", "value")].map(|(name, of)| (name, of, vec![0, 0, heads, -1])));
     if fades {
@@ -31,7 +31,7 @@ pub(super) fn linear_attention(site: &Site<'_>) -> Option<Draft> {
         draft.add(format_args!("{name}_float = Cast <to = 1> ({of})"));
         draft.list(&format!("{name}_shape"), &shape);
         draft.add(format_args!("{name} = Reshape ({name}_float, {name}_shape)"));
-        // Positions come first: not everybody scans other axes.
+        // Positions come first, because not every runtime scans other axes.
         let perm = if shape.len() == 5 { "1, 0, 2, 3, 4" } else { "1, 0, 2, 3" };
         draft.add(format_args!("{name}_steps = Transpose <perm = [{perm}]> ({name})"));
     }
@@ -60,7 +60,7 @@ pub(super) fn linear_attention(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The attribute `scale`, or one over the root of the size of a key.
+/// The attribute `scale`, by default the inverse square root of the key size.
 fn scale(draft: &mut Draft, site: &Site<'_>) -> Option<()> {
     let scale = site.float("scale")?;
     if scale == 0.0 {
@@ -74,7 +74,7 @@ fn scale(draft: &mut Draft, site: &Site<'_>) -> Option<()> {
     Some(())
 }
 
-/// One position after the other. In the graph, `s` is the state, `kc` the key as a column, `vr` the value as a row.
+/// Scans the positions. In the graph, `s` is the state, `kc` the key as a column, `vr` the value as a row.
 fn steps(draft: &mut Draft, fades: bool, corrects: bool) {
     let mut inputs = vec!["q", "k", "v"];
     if fades {
@@ -114,7 +114,7 @@ fn steps(draft: &mut Draft, fades: bool, corrects: bool) {
     draft.add(format_args!("> (state, {})", steps.join(", ")));
 }
 
-/// A convolution of each channel with what was before; the end of that is the next state.
+/// A causal convolution of each channel; the last inputs are the next state.
 pub(super) fn causal_convolution(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.extent("kernel", "weight", 2);
@@ -153,7 +153,7 @@ pub(super) fn causal_convolution(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The convolution where the number of channels, an attribute of `Conv`, is not known: each position with its window.
+/// The convolution for an unknown number of channels, which `Conv` needs as an attribute: each position with its window.
 fn windows(draft: &mut Draft, has_bias: bool) {
     draft.scalar("begin", ElemType::INT64, 0);
     draft.scalar("step", ElemType::INT64, 1);

@@ -1,10 +1,10 @@
-//! Positions as rotations of pairs of elements.
+//! Rotary embeddings.
 
 use super::draft::Draft;
 use super::site::Site;
 
-/// Pairs of elements are turned by the angles of their position. An element's partner is its neighbor, or the element
-/// half of the rotated part away. With three axes, the last one has all heads.
+/// Rotates pairs of elements by the angle of their position. The partner of an element is adjacent, or half of the rotated width
+/// away. With three axes, the last one packs all heads.
 pub(super) fn rotary_embedding(site: &Site<'_>) -> Option<Draft> {
     let heads = site.int("num_heads").filter(|n| *n > 0);
     let is_packed = site.rank(0).map_or(heads.is_some(), |rank| rank == 3);
@@ -15,7 +15,7 @@ pub(super) fn rotary_embedding(site: &Site<'_>) -> Option<Draft> {
     } else {
         draft.add("x = Identity (X)");
     }
-    // The angles have axes of batch, position and pair; that of heads is behind that of positions, or before it.
+    // The angles have axes of batch, position and pair; the axis of heads is inserted after or before that of positions.
     draft.list("head_axis", &[if is_packed { 2 } else { 1 }]);
     for name in ["cos", "sin"] {
         let cache = if site.has_input(3) {

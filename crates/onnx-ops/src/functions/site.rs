@@ -1,4 +1,4 @@
-//! A node as a function body depends on it: attributes, types, which inputs are given, how many outputs there are.
+//! The properties of a node that function bodies depend on: attributes, types, present inputs, number of outputs.
 
 use crate::dims::Dim;
 use crate::infer::{Bindings, Facts, Given, NodeCx, ResolvedAttrs, Scope, Ty};
@@ -6,17 +6,17 @@ use crate::schema::Schema;
 use onnx_ir::{AttrValue, BodyId, ElemType, Function, GraphId, Model, NodeId, ValueId};
 use std::sync::LazyLock;
 
-/// A node that a body is to stand for.
+/// A node that a body replaces.
 pub(crate) struct Site<'a> {
     pub(crate) schema: &'a Schema,
-    /// The version of ai.onnx in force.
+    /// The imported version of ai.onnx.
     pub(crate) version: i64,
     attrs: ResolvedAttrs<'a>,
-    /// The types of inputs; `None` is one that is left out.
+    /// The types of inputs; `None` for omitted ones.
     inputs: Vec<Option<Ty>>,
-    /// How many outputs the node has, omitted ones included.
+    /// The number of outputs of the node, including omitted ones.
     outputs: usize,
-    /// Where nested graphs are, and what is known of the values in them.
+    /// The body with nested graphs, and its facts.
     home: Option<Home<'a>>,
 }
 
@@ -29,14 +29,14 @@ pub(crate) struct Home<'a> {
 }
 
 impl Home<'_> {
-    /// What is known of a value in a nested graph.
+    /// The type of a value in a nested graph.
     pub(crate) fn ty(&self, value: ValueId) -> &Ty {
         &self.facts.get(self.body, value).ty
     }
 }
 
 impl<'a> Site<'a> {
-    /// A node that is being inferred. Nested graphs are out of sight.
+    /// A node that is being inferred. Nested graphs are not accessible.
     pub(crate) fn of_cx(cx: &'a NodeCx<'_, '_>) -> Option<Self> {
         let input = |i| cx.has_input(i).then(|| cx.ty(i).clone());
         Some(Site {
@@ -49,7 +49,7 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// A node of a model of which `facts` are known.
+    /// A node of a model with facts.
     pub(crate) fn of_node(
         model: &'a Model,
         facts: &'a Facts,
@@ -90,7 +90,7 @@ impl<'a> Site<'a> {
         self.inputs.get(i).is_some_and(Option::is_some)
     }
 
-    /// The type of an input, if that is given.
+    /// The type of an input, if it is present.
     pub(crate) fn ty(&self, i: usize) -> Option<&Ty> {
         self.inputs.get(i)?.as_ref()
     }
@@ -105,7 +105,7 @@ impl<'a> Site<'a> {
         Some(self.ty(i)?.shape()?.len())
     }
 
-    /// An extent of an input tensor that is a number.
+    /// The size of an axis of an input tensor, if it is a number.
     pub(crate) fn extent(&self, i: usize, axis: usize) -> Option<i64> {
         match self.ty(i)?.shape()?.get(axis)? {
             Dim::Const(n) => Some(*n),
@@ -141,12 +141,12 @@ impl<'a> Site<'a> {
         self.attrs.floats(name).map(<[f32]>::to_vec)
     }
 
-    /// An attribute that names an element type by its number.
+    /// An attribute with the number of an element type.
     pub(crate) fn elem_attr(&self, name: &str) -> Option<ElemType> {
         self.attrs.elem(name)
     }
 
-    /// A nested graph, with the body that it is in; `None` also where it is out of sight.
+    /// A nested graph and its body; `None` also if it is not accessible.
     pub(crate) fn graph(&self, name: &str) -> Option<(Home<'a>, GraphId)> {
         match self.attrs.given(name)? {
             Given::Value(AttrValue::Graph(graph), _) => Some((self.home?, *graph)),

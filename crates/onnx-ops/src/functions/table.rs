@@ -1,7 +1,7 @@
-//! Which operators have a body, and from which version of ai.onnx on each is valid.
+//! The operators with bodies, and the first version of ai.onnx for which each body is valid.
 //!
-//! A body may be valid from a later version on than the operator that it defines: it uses what came later, such as
-//! `CastLike`, which gives constants the type of an input.
+//! A body may need a later version than its operator, because it uses newer operators such as `CastLike`, which gives constants
+//! the type of an input.
 
 use super::draft::Draft;
 use super::site::Site;
@@ -11,7 +11,7 @@ use super::{
     rotary,
 };
 
-/// A body that is a file.
+/// A body in a file.
 macro_rules! text {
     ($name:literal, $since:literal) => {
         Row {
@@ -23,12 +23,12 @@ macro_rules! text {
     };
 }
 
-/// A body that is put together.
+/// A body built by a function.
 const fn draft(name: &'static str, since: i64, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
     Row { domain: "", name, since, source: Source::Draft(draft) }
 }
 
-/// A body of an operator that ONNX Runtime adds. It imports version 18 of ai.onnx, or the later one of its user.
+/// A body of an operator of ONNX Runtime. It imports version 18 of ai.onnx, or the later one of its user.
 const fn of_runtime(name: &'static str, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
     Row { domain: "com.microsoft", name, since: 18, source: Source::Draft(draft) }
 }

@@ -1,4 +1,4 @@
-//! Calls that stand for derivatives until they are inlined.
+//! Placeholder calls for derivatives, which are inlined at the end.
 
 use super::reverse::Refusal;
 use crate::functions::FunctionBody;
@@ -6,21 +6,21 @@ use crate::schema::Registry;
 use onnx_ir::pass::{self, Foreign, Inline};
 use onnx_ir::{BodyId, Model, NodeId};
 
-/// The domain of the calls, which no model has when it is done.
+/// The domain of the calls, which never remain in a model.
 pub(super) const DOMAIN: &str = "onnxtxt.derivative";
 
-/// The derivatives that calls stand for; the operator of a call is a position.
+/// The functions of the calls; the operator of a call is an index.
 #[derive(Default)]
 pub(super) struct Calls(Vec<FunctionBody>);
 
 impl Calls {
-    /// The operator of a call of this function.
+    /// Adds a function; returns the operator of its calls.
     pub(super) fn add(&mut self, function: FunctionBody) -> String {
         self.0.push(function);
         (self.0.len() - 1).to_string()
     }
 
-    /// Puts the functions in place of the calls.
+    /// Inlines the functions.
     pub(super) fn inline(&self, model: &mut Model, registry: &Registry) -> Result<(), Refusal> {
         let mut others = |model: &Model, body: BodyId, node: NodeId| {
             let node = &model.bodies[body].nodes[node];

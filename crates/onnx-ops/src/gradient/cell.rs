@@ -1,4 +1,4 @@
-//! What a derivative sees of its node, and the text that it writes.
+//! A node with the facts that its derivative depends on, and a builder for the text of the derivative.
 //!
 //! A derivative is a function in ONNX text. Its inputs are the operands of the node (`x0`, `x1` …), its results (`y0` …) and
 //! their gradients (`dy0` …); its outputs are the gradients of the operands (`dx0` …).
@@ -14,18 +14,18 @@ use crate::infer::{Fact, Shape, Ty};
 use onnx_ir::ElemType;
 use std::fmt::{Display, Write as _};
 
-/// What a rule comes to. An error is the reason why the node cannot be differentiated.
+/// The outcome of a rule. An error is the reason why the node cannot be differentiated.
 pub(crate) type Done = Result<(), String>;
 
 /// A node, and the lines of its derivative.
 pub(crate) struct Cell<'a> {
     /// Attributes and types of operands.
     pub(crate) site: Site<'a>,
-    /// What is known of operands; `None` is one that is left out.
+    /// Facts of operands; `None` for omitted ones.
     pub(super) inputs: Vec<Option<Fact>>,
-    /// What is known of results; `None` is one that is left out.
+    /// Facts of results; `None` for omitted ones.
     pub(super) outputs: Vec<Option<Fact>>,
-    /// Which results have a gradient; that of the others is zero.
+    /// Which results have a gradient; the others have gradient zero.
     pub(super) gradients: Vec<bool>,
     lines: String,
     count: usize,
@@ -43,12 +43,12 @@ impl<'a> Cell<'a> {
         Cell { site, inputs, outputs, gradients, lines: String::new(), count: 0, results }
     }
 
-    /// The version of ai.onnx in force.
+    /// The imported version of ai.onnx.
     pub(crate) fn version(&self) -> i64 {
         self.site.version
     }
 
-    /// Fails before a version of ai.onnx.
+    /// Fails for older versions of ai.onnx.
     pub(crate) fn need(&self, version: i64) -> Done {
         match self.version() >= version {
             true => Ok(()),
@@ -59,12 +59,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// How many operands there are, with those that are left out.
+    /// The number of operands, including omitted ones.
     pub(crate) fn arity(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Whether an operand is given.
+    /// Whether an operand is present.
     pub(crate) fn has(&self, i: usize) -> bool {
         self.inputs.get(i).is_some_and(Option::is_some)
     }
@@ -84,7 +84,7 @@ impl<'a> Cell<'a> {
         self.outputs.get(j)?.as_ref()?.ty.shape()
     }
 
-    /// The rank of an operand, which has to be known.
+    /// The rank of an operand; fails if it is unknown.
     pub(crate) fn rank(&self, i: usize) -> Result<i64, String> {
         let rank = self.shape(i).map(|shape| shape.len());
         rank.and_then(|rank| i64::try_from(rank).ok())
@@ -102,7 +102,7 @@ impl<'a> Cell<'a> {
         ty.and_then(Ty::elem).ok_or_else(|| format!("the element type of operand {i} is unknown"))
     }
 
-    /// The elements of an operand, if they are integers that are known.
+    /// The elements of an operand, if they are known integers.
     pub(crate) fn known(&self, i: usize) -> Option<Vec<i64>> {
         let value = self.inputs.get(i)?.as_ref()?.value.as_ref()?;
         let number = |elem: &crate::infer::Elem| match elem.int() {
@@ -112,7 +112,7 @@ impl<'a> Cell<'a> {
         value.elems.iter().map(number).collect()
     }
 
-    /// The elements of an operand, if they are numbers that are known.
+    /// The elements of an operand, if they are known numbers.
     pub(crate) fn known_floats(&self, i: usize) -> Option<Vec<f64>> {
         let value = self.inputs.get(i)?.as_ref()?.value.as_ref()?;
         value.elems.iter().map(|elem| elem.number()).collect()
@@ -123,13 +123,13 @@ impl<'a> Cell<'a> {
         &self.site.schema.name
     }
 
-    /// An axis of a rank, counted from the beginning.
+    /// An axis attribute, resolved for a rank.
     pub(crate) fn axis(&self, name: &str, rank: i64) -> Result<i64, String> {
         let axis = self.site.int(name).ok_or_else(|| format!("attribute `{name}` is unknown"))?;
         Ok(if axis < 0 { axis + rank } else { axis })
     }
 
-    /// Attributes of the node as text, as far as it has them.
+    /// Existing attributes of the node as text.
     pub(crate) fn copied(&self, names: &[&str]) -> String {
         let copied = |name: &&str| {
             let site = &self.site;
@@ -148,23 +148,23 @@ impl<'a> Cell<'a> {
         all.join(", ")
     }
 
-    /// A line as it is.
+    /// Adds a line.
     pub(crate) fn line(&mut self, line: impl Display) {
         let _ = writeln!(self.lines, "    {line}");
     }
 
-    /// A name that the derivative has not.
+    /// An unused name.
     pub(crate) fn name(&mut self, stem: &str) -> String {
         self.count += 1;
         format!("{stem}_{}", self.count)
     }
 
-    /// The result of an operator.
+    /// Adds a node; returns its result.
     pub(crate) fn op(&mut self, op: &str, operands: &[&str]) -> String {
         self.op_with(op, "", operands)
     }
 
-    /// The result of an operator with attributes.
+    /// Adds a node with attributes; returns its result.
     pub(crate) fn op_with(&mut self, op: &str, attrs: &str, operands: &[&str]) -> String {
         let name = self.name(&op.to_lowercase());
         let attrs = if attrs.is_empty() { String::new() } else { format!("<{attrs}> ") };
@@ -183,7 +183,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A scalar of an element type. Elements of short floats are bits in text, so these are cast.
+    /// A scalar of an element type. Text has only bit patterns for elements of short floats, so these are cast.
     pub(crate) fn number_of(&mut self, value: f64, elem: ElemType) -> String {
         match elem {
             ElemType::FLOAT | ElemType::DOUBLE => {
@@ -208,20 +208,20 @@ impl<'a> Cell<'a> {
         self.op_with("Constant", &format!("value = int64[{len}] {{{text}}}"), &[])
     }
 
-    /// Says what the gradient of an operand is.
+    /// Sets the gradient of an operand.
     pub(crate) fn give(&mut self, i: usize, name: impl Into<String>) {
         if let Some(result) = self.results.get_mut(i) {
             *result = Some(name.into());
         }
     }
 
-    /// Lines of ONNX text in which a number that is an operand stands for a scalar of the type of `x0`. Gradients are `dx0`,
-    /// `dx1` and so on; those of broadcast operands are summed.
+    /// Adds lines of ONNX text, in which a number as an operand is a scalar of the type of `x0`. Gradients are `dx0`, `dx1` and
+    /// so on; those of broadcast operands are summed.
     pub(super) fn text(&mut self, text: &str) -> Done {
         let is_broadcast = self.arity() > 1;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (Some(open), Some((name, _))) = (line.rfind('('), line.split_once('=')) else {
-                return Err("its derivative is no line of ONNX text".to_owned());
+                return Err("its derivative is not a line of ONNX text".to_owned());
             };
             let operands: Vec<String> = line[open + 1..]
                 .trim_end_matches(')')
@@ -246,11 +246,11 @@ impl<'a> Cell<'a> {
         self.results.iter().map(Option::is_some).collect()
     }
 
-    /// The derivative as a function.
+    /// The text of the derivative.
     pub(super) fn derivative(mut self) -> String {
         let mut outputs = Vec::new();
         for result in std::mem::take(&mut self.results).into_iter().flatten() {
-            // An output of a function is one of its results, and each has a name of its own.
+            // Each output of a function must be a node result with a unique name.
             let is_own = self.lines.contains(&format!("    {result} = ")) && !outputs.contains(&result);
             outputs.push(if is_own { result } else { self.op("Identity", &[&result]) });
         }
@@ -260,7 +260,7 @@ impl<'a> Cell<'a> {
         self.function(&inputs, &outputs)
     }
 
-    /// What the lines compute of the operands, as a function: results are what was given as `y0`, `y1` …
+    /// The text of a function from operands to results, which were set as `y0`, `y1` …
     pub(super) fn rewritten(self) -> String {
         let (inputs, outputs) = (numbered("x", self.inputs.len()), numbered("y", self.outputs.len()));
         self.function(&inputs, &outputs)
@@ -282,7 +282,7 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
     (0..count).map(|i| format!("{stem}{i}")).collect()
 }
 
-/// The extents of a shape, if all are numbers.
+/// The sizes of a shape, if all are numbers.
 pub(super) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
     let number = |dim: &Dim| match dim {
         Dim::Const(n) => Some(*n),

@@ -1,7 +1,7 @@
-//! Nodes with graphs: `If`, `Scan` and `Loop`.
+//! Derivatives of nodes with graphs: `If`, `Scan` and `Loop`.
 //!
-//! The graph is differentiated where it is. A loop runs once more to keep what its states were before each iteration, then
-//! iterations go backwards, each computing again what it needs of its own:
+//! The graph is differentiated in place. A loop is run once more to save its states before each iteration; then iterations run
+//! backwards, each recomputing its intermediate values:
 //!
 //! ```text
 //! before:  last, outs = Scan <body = b (s, x) => (t, o) { … }> (first, xs)
@@ -9,7 +9,7 @@
 //! back:    d_first, d_xs = Scan <backwards, body = (d_t, x, s, d_o) => (d_s, d_x) { …, derivatives }> (d_last, xs, states, d_outs)
 //! ```
 //!
-//! What graphs read of the graphs around them has a sum of its own as a further state.
+//! The gradients of captured values are accumulated in additional states.
 
 use super::reverse::{Refusal, Reverse, captured};
 use crate::infer::Ty;
@@ -20,7 +20,7 @@ use onnx_ir::{
     normalize_domain,
 };
 
-/// A node that runs graphs.
+/// The kind of a node with graphs.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     If,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Scan,
 }
 
-/// What a node is, if it runs graphs.
+/// The kind of a node with graphs.
 pub(super) fn kind(model: &Model, body: BodyId, node: NodeId) -> Option<Kind> {
     let n = &model.bodies[body].nodes[node];
     if !normalize_domain(model.text(n.domain)).is_empty() {
@@ -48,12 +48,12 @@ fn broken<T>() -> Result<T, Refusal> {
     Err(Refusal::of("a node with graphs is not sound"))
 }
 
-/// The graph of an iteration that goes backwards.
+/// The graph of a backward iteration.
 struct Back {
     graph: GraphId,
-    /// Its inputs for gradients of states, one for each state that has some.
+    /// Its inputs for gradients of states; `None` for states without.
     states: Vec<Option<ValueId>>,
-    /// Its inputs for sums, one for each value that is read from around.
+    /// Its inputs for accumulated gradients, one for each captured value.
     sums: Vec<ValueId>,
 }
 
@@ -111,7 +111,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// A node behind a graph without results so far.
+    /// Appends a node without results to a graph.
     fn begin(&mut self, home: GraphId, op: &str, inputs: &[Option<ValueId>]) -> Result<NodeId, Refusal> {
         self.emit(home, ("", op), None, inputs, &[]);
         self.body().graphs[home].nodes.last().copied().map_or_else(broken, Ok)
@@ -127,7 +127,7 @@ impl Reverse<'_> {
         value
     }
 
-    /// A copy of a graph for another node. What is known of its values holds for the copies.
+    /// Copies a graph for another node. Facts of its values apply to the copies.
     fn copy(&mut self, graph: GraphId, owner: NodeId) -> GraphId {
         let Model { names, types, bodies, .. } = &mut *self.model;
         let body = &mut bodies[self.body];
@@ -152,7 +152,7 @@ impl Reverse<'_> {
         copy
     }
 
-    /// An input of a graph.
+    /// Adds an input to a graph.
     fn input(&mut self, graph: GraphId, like: ValueId) -> ValueId {
         let name = self.fresh(like);
         let body = &mut self.model.bodies[self.body];
@@ -161,7 +161,7 @@ impl Reverse<'_> {
         value
     }
 
-    /// Adds an output of a graph: a value of its own, which may be one from around.
+    /// Adds an output to a graph: a new value, equal to one that may be captured.
     fn output(&mut self, graph: GraphId, value: ValueId) {
         let name = self.fresh(value);
         let copy = self.emit(graph, ("", "Identity"), None, &[Some(value)], &[Some(name)]);
@@ -183,7 +183,7 @@ impl Reverse<'_> {
         ports.iter().map(|port| port.value).collect::<Option<_>>().map_or_else(broken, Ok)
     }
 
-    /// Both branches compute the gradients of what either reads.
+    /// Both branches compute the gradients of everything that either reads.
     fn branches(
         &mut self,
         home: GraphId,
@@ -226,7 +226,7 @@ impl Reverse<'_> {
         Ok(())
     }
 
-    /// The graph of an iteration backwards: inputs for the gradients of states and for sums, in front of those that it has.
+    /// The graph of a backward iteration: inputs for gradients of states and for accumulated gradients are prepended.
     fn back(&mut self, graph: GraphId, states: &[ValueId], around: &[ValueId]) -> Back {
         let old = std::mem::take(&mut self.model.bodies[self.body].graphs[graph].inputs);
         let mut gradients = Vec::new();
@@ -238,7 +238,8 @@ impl Reverse<'_> {
         Back { graph, states: gradients, sums }
     }
 
-    /// The derivatives of an iteration, and outputs for the gradients of states and the sums. Returns the gradients of `others`.
+    /// Adds the derivatives of an iteration, and outputs for the gradients of states and captured values. Returns the gradients
+    /// of `others`.
     fn iterate(
         &mut self,
         back: &Back,
@@ -278,7 +279,7 @@ impl Reverse<'_> {
         Ok(of_others.to_vec())
     }
 
-    /// The gradients that a loop begins with: those of its last states, and zeros for sums.
+    /// The initial gradients of a loop: those of its last states, and zeros for captured values.
     fn first(
         &mut self,
         home: GraphId,
@@ -323,7 +324,7 @@ impl Reverse<'_> {
         let out_axes = self.ints_of(node, "scan_output_axes", results);
         let out_directions = self.ints_of(node, "scan_output_directions", results);
 
-        // Once more, for the states before each iteration.
+        // Run once more to save the states before each iteration.
         let forward = self.begin(home, "Scan", &inputs)?;
         let kept = self.copy(graph, forward);
         let states = Self::values_of(&self.body().graphs[kept].inputs)?;
@@ -347,7 +348,7 @@ impl Reverse<'_> {
         }
         let (states, slices) = begins.split_at(count);
         let back = self.back(copied, states, around);
-        // Slices come before states, which are slices now too.
+        // Scanned slices come before states, which are slices here.
         let front = self.body().graphs[copied].inputs.len() - begins.len();
         self.model.bodies[self.body].graphs[copied].inputs[front..].rotate_left(count);
         let mut seeds: Vec<(ValueId, ValueId)> =
@@ -403,7 +404,7 @@ impl Reverse<'_> {
         Ok(made)
     }
 
-    /// Moves a node behind those that were made for its inputs.
+    /// Moves a node after those that were created for its inputs.
     fn order(&mut self, home: GraphId, node: NodeId) {
         let nodes = &mut self.model.bodies[self.body].graphs[home].nodes;
         nodes.retain(|&other| other != node);
@@ -425,7 +426,7 @@ impl Reverse<'_> {
         self.ensure_tensors(&initial)?;
         let count = initial.len();
 
-        // Once more, for the numbers of iterations and the states before each.
+        // Run once more to save the iteration numbers and the states before each iteration.
         let forward = self.begin(home, "Loop", &inputs)?;
         let kept = self.copy(graph, forward);
         let begins = Self::values_of(&self.body().graphs[kept].inputs)?;
@@ -457,7 +458,7 @@ impl Reverse<'_> {
         let (iteration, goes_on) = (self.input(copied, begins[0]), self.input(copied, begins[1]));
         // These come first.
         self.model.bodies[self.body].graphs[copied].inputs.rotate_right(2);
-        // What the iteration was given is computed before its nodes.
+        // The inputs of the iteration are computed before its nodes.
         let nodes = std::mem::take(&mut self.model.bodies[self.body].graphs[copied].nodes);
         self.define(copied, "Sub", &[last, iteration], begins[0])?;
         self.define(copied, "Identity", &[goes_on], begins[1])?;
@@ -495,7 +496,7 @@ impl Reverse<'_> {
         Ok(made)
     }
 
-    /// An integer that follows from how many elements a value has.
+    /// An integer derived from the number of elements of a value.
     fn integer(&mut self, home: GraphId, of: ValueId, lines: &str) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let text =
@@ -503,7 +504,7 @@ impl Reverse<'_> {
         self.call(home, &text, of)
     }
 
-    /// Lets a value that was an input of a graph be computed by a node of it.
+    /// Replaces an input of a graph by a node that computes it.
     fn define(
         &mut self,
         graph: GraphId,

@@ -1,4 +1,4 @@
-//! The pass: finds the nodes `Gradient` and puts what they compute in their place.
+//! The pass that replaces `Gradient` nodes.
 
 use super::reverse::{Refusal, Reverse, between, fresh};
 use crate::pass::remove_no_ops;
@@ -11,10 +11,10 @@ use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId
 /// The domain of `Gradient`.
 const DOMAIN: &str = "ai.onnx.preview.training";
 
-/// Replaces every node `Gradient` by nodes that compute the gradients, and simplifies what comes out: constants and results are
-/// computed once, and what nobody reads goes. A node that cannot be replaced stays, and the report says why.
+/// Replaces every `Gradient` node by nodes that compute the gradients, and simplifies the result: folds constants, shares common
+/// subexpressions and removes dead nodes. A node that cannot be replaced is kept, and the report explains why.
 ///
-/// Calls of functions of the model are inlined where they lie between `xs` and `y`.
+/// Calls of functions of the model are inlined if they are between `xs` and `y`.
 pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
     let mut report = Report::default();
     let mut failed: HashSet<(BodyId, Option<ValueId>)> = HashSet::default();
@@ -43,7 +43,7 @@ pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
     report
 }
 
-/// Takes out what is computed twice, not needed, or computed from nothing.
+/// Removes repeated, dead and constant computations.
 fn simplify(model: &mut Model, registry: &Registry) {
     pass::topological_sort(model);
     pass::common_subexpressions(model, registry, Initializers::Keep);
@@ -57,7 +57,7 @@ fn key(body: &Body, node: NodeId) -> Option<ValueId> {
     body.nodes[node].outputs.iter().flatten().next().copied()
 }
 
-/// The first node `Gradient` that has not failed: functions come before who calls them, graphs before those in them.
+/// The first `Gradient` node that has not failed: functions come before their callers, graphs before nested ones.
 fn next(model: &Model, failed: &HashSet<(BodyId, Option<ValueId>)>) -> Option<(BodyId, GraphId, NodeId)> {
     let functions = model.functions.values().map(|function| function.body);
     let bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
@@ -123,7 +123,7 @@ fn around(body: &Body, graph: GraphId) -> Vec<GraphId> {
     chain
 }
 
-/// The value that a name means in the innermost of some graphs.
+/// The value of a name in the innermost of some graphs.
 fn visible(model: &Model, body: BodyId, graphs: &[GraphId], name: &str) -> Result<ValueId, Refusal> {
     let b = &model.bodies[body];
     for &graph in graphs.iter().rev() {
@@ -190,7 +190,7 @@ fn expand(
     Ok(())
 }
 
-/// Inlines functions of the model that are called between the independent variables and the result.
+/// Inlines functions that are called between the independent variables and the result.
 fn inline_calls(
     model: &mut Model,
     registry: &Registry,
@@ -213,7 +213,7 @@ fn inline_calls(
     }
 }
 
-/// Computes the result at other values than those that `xs` and `zs` name, by copies of the nodes between.
+/// Computes the result for other values than those named by `xs` and `zs`, with copies of the nodes in between.
 fn elsewhere(
     model: &mut Model,
     body: BodyId,

@@ -1,4 +1,4 @@
-//! What derivative each operator has, for the documentation.
+//! Lists the derivative of each operator for the documentation.
 
 use super::table::{self, Rule};
 use crate::functions::has_body;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 pub enum Differentiable {
     /// By a derivative of its own.
     Derivative,
-    /// Through nodes that compute the same: its function body, or simpler operators.
+    /// Through equivalent nodes: its function body, or simpler operators.
     Body,
     /// The derivative is zero, for a reason.
     Zero(&'static str),
@@ -32,7 +32,7 @@ pub fn differentiable(schema: &Schema) -> Differentiable {
     }
 }
 
-/// `docs/gradient.md`: all operators that are not deprecated, with how they are differentiated.
+/// `docs/gradient.md`: all operators that are not deprecated, with their kinds of derivatives.
 pub fn document(registry: &Registry) -> String {
     let mut newest: BTreeMap<(&str, &str), &Schema> = BTreeMap::new();
     for domain in registry.domains() {

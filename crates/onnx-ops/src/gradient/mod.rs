@@ -1,4 +1,4 @@
-//! `Gradient` as a pass: reverse mode over a graph, which becomes nodes of ordinary operators.
+//! Reverse-mode differentiation: replaces `Gradient` nodes by ordinary operators.
 //!
 //! ```text
 //! before:  g (float[N] x, float[1] w) => (float[1] by_w) {
@@ -11,12 +11,12 @@
 //!          }
 //! ```
 //!
-//! The derivative of each operator is a row of `table`: lines of ONNX text, a function that puts such lines together for a node,
-//! a body of simpler operators that is differentiated in its place, or the reason why there is none. `reverse` goes through the
-//! nodes between `xs` and `y` backwards and puts a call for each derivative behind the graph; then the calls are inlined as bodies
-//! of functions are, and what is computed twice or not needed goes.
+//! The derivative of each operator is a row of `table`: lines of ONNX text, a function that builds such lines for a node, a body
+//! of simpler operators that is differentiated instead, or the reason why there is none. `reverse` walks backwards over the nodes
+//! between `xs` and `y` and appends a call for each derivative to the graph; then the calls are inlined like functions, and
+//! repeated or unused computations are removed.
 //!
-//! `docs/gradient.md` lists what each operator has.
+//! `docs/gradient.md` lists the derivatives of all operators.
 
 mod calls;
 mod cell;

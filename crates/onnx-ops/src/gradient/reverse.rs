@@ -1,7 +1,7 @@
-//! Reverse mode: from the gradients of results to those of what they were computed from, node by node backwards.
+//! Reverse mode: propagates gradients backwards, node by node.
 //!
-//! Nodes are taken in the order of their graphs, which are sorted. The calls of derivatives go behind all nodes of the graph
-//! where the gradients are wanted.
+//! Nodes are visited in the order of their graphs, which are sorted. Calls of derivatives are appended to the graph where the
+//! gradients are needed.
 
 use super::calls::{Calls, DOMAIN};
 use super::rules::elementwise::is_float;
@@ -15,10 +15,10 @@ use onnx_ir::{
     Body, BodyId, GraphId, Model, Name, Node, NodeId, Origin, Value, ValueDef, ValueId, normalize_domain,
 };
 
-/// Why a gradient cannot be had.
+/// The reason why there is no gradient.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// The node that stands in the way.
+    /// The node that cannot be differentiated.
     pub(super) node: Option<NodeId>,
     /// The reason.
     pub(super) why: String,
@@ -44,7 +44,7 @@ pub(super) struct Reverse<'m> {
     pub(super) registry: &'m Registry,
     pub(super) body: BodyId,
     pub(super) calls: Calls,
-    /// Where new nodes come from.
+    /// The origin of new nodes.
     pub(super) origin: Origin,
     pub(super) facts: Facts,
 }
@@ -59,8 +59,9 @@ impl<'m> Reverse<'m> {
         &self.model.bodies[self.body]
     }
 
-    /// Puts nodes behind the graph `home` that compute the gradients of `wanted` from those of other values, `seeds`. The nodes
-    /// that count are those of the graphs `within`, outermost first. What is in `cuts` is not looked behind. `None`: the gradient is zero.
+    /// Appends nodes to the graph `home` that compute the gradients of `wanted` from those of other values, `seeds`. Only nodes
+    /// of the graphs `within` are differentiated, outermost first, and not beyond the values in `cuts`. `None`: the gradient is
+    /// zero.
     pub(super) fn run(
         &mut self,
         within: &[GraphId],
@@ -104,7 +105,7 @@ impl<'m> Reverse<'m> {
         Ok(wanted.iter().map(|value| gradients.get(value).copied()).collect())
     }
 
-    /// The gradients of what a node reads.
+    /// Computes the gradients of the operands of a node.
     fn node(
         &mut self,
         home: GraphId,
@@ -123,12 +124,12 @@ impl<'m> Reverse<'m> {
             let is_given = derivative.given.get(i).copied().unwrap_or(false);
             is_given.then(|| operand.filter(|operand| active.contains(operand)))
         };
-        // An output for each operand that has a gradient, wanted or not.
+        // The function has an output for each operand with a gradient, needed or not.
         let wanted: Vec<Option<ValueId>> = inputs.iter().enumerate().filter_map(is_wanted).collect();
         if wanted.iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
-        // The names of the nodes that come in place of the call begin with this.
+        // The prefix for the names of the nodes that replace the call.
         let stem = outputs.iter().flatten().next().map(|&stem| format!("d_{}", self.text(stem)));
         let name = stem.map(|stem| self.model.names.intern(&stem));
         let op = self.calls.add(derivative.function);
@@ -158,7 +159,7 @@ impl<'m> Reverse<'m> {
         gradients.insert(value, sum);
     }
 
-    /// Puts a node behind a graph.
+    /// Appends a node to a graph.
     pub(super) fn emit(
         &mut self,
         home: GraphId,
@@ -192,7 +193,7 @@ impl<'m> Reverse<'m> {
         results
     }
 
-    /// Puts a call of a function in ONNX text behind a graph, which has one result.
+    /// Appends a call of a function in ONNX text with one result to a graph.
     pub(super) fn call(&mut self, home: GraphId, text: &str, operand: ValueId) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let function = functions::read(text, version).ok_or_else(|| Refusal::of("its text is not sound"))?;
@@ -201,7 +202,7 @@ impl<'m> Reverse<'m> {
         made.into_iter().flatten().next().ok_or_else(|| Refusal::of("it has no result"))
     }
 
-    /// A call that gives ones or zeros in the shape of a value.
+    /// A call that yields ones or zeros in the shape of a value.
     pub(super) fn filled(&mut self, home: GraphId, like: ValueId, value: i64) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let ty = &self.facts.get(self.body, like).ty;
@@ -242,7 +243,7 @@ impl<'m> Reverse<'m> {
     }
 }
 
-/// A name that nothing in the model has.
+/// An unused name.
 pub(super) fn fresh(model: &mut Model, stem: &str) -> Name {
     let mut name = stem.to_owned();
     let mut count = 0u64;
@@ -253,14 +254,14 @@ pub(super) fn fresh(model: &mut Model, stem: &str) -> Name {
     model.names.intern(&name)
 }
 
-/// What a node reads, in graphs that it has as well.
+/// The values that a node reads, including those that its graphs capture.
 pub(super) fn operands(body: &Body, node: NodeId) -> Vec<ValueId> {
     let mut read: Vec<ValueId> = body.nodes[node].inputs.iter().flatten().copied().collect();
     read.extend(captured(body, node));
     read
 }
 
-/// What the graphs of a node read of the graphs around it, each once.
+/// The values that the graphs of a node capture, without repetitions.
 pub(super) fn captured(body: &Body, node: NodeId) -> Vec<ValueId> {
     let mut open: Vec<GraphId> = body.subgraphs(node).collect();
     let (mut graphs, mut own, mut read) = (HashSet::default(), HashSet::default(), Vec::new());
@@ -281,7 +282,7 @@ pub(super) fn captured(body: &Body, node: NodeId) -> Vec<ValueId> {
     read
 }
 
-/// The nodes of graphs that compute `targets`, as far as they do not lie behind `cuts`, in order.
+/// The nodes of graphs that compute `targets` from `cuts`, in order.
 pub(super) fn between(
     body: &Body,
     within: &[GraphId],

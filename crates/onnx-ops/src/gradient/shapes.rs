@@ -1,21 +1,21 @@
-//! Shapes in derivatives: sums over what was broadcast, shapes that are known or computed, axes of reductions.
+//! Shapes in derivatives: sums over broadcast axes, static and computed shapes, axes of reductions.
 
 use super::cell::{Cell, numbers};
 use crate::dims::Dim;
 use crate::infer::Shape;
 use onnx_ir::ElemType;
 
-/// From this version on, `ReduceSum`, `Squeeze` and `Unsqueeze` take axes as an input.
+/// Since this version, `ReduceSum`, `Squeeze` and `Unsqueeze` have axes as an input.
 const AXES_ARE_INPUTS: i64 = 13;
 
-/// From this version on, the other reductions do so too.
+/// Since this version, so have the other reductions.
 const ALL_AXES_ARE_INPUTS: i64 = 18;
 
 /// How a shape was broadcast to another one.
 enum Spread {
     /// Axes of the result to sum over.
     Axes(Vec<i64>),
-    /// It depends on numbers that the model does not say.
+    /// It depends on sizes that are known at run time only.
     Open,
 }
 
@@ -36,13 +36,13 @@ fn spread(from: &Shape, to: &Shape) -> Spread {
 }
 
 impl Cell<'_> {
-    /// The gradient of an operand that was broadcast to the shape of the first result: sums over the axes that were.
+    /// The gradient of a broadcast operand: the sum over the broadcast axes.
     pub(crate) fn unbroadcast(&mut self, i: usize, gradient: &str) -> String {
         let shape = self.result_shape(0).cloned();
         self.unbroadcast_from(i, gradient, shape.as_ref())
     }
 
-    /// The same where the gradient has another shape.
+    /// The same for a gradient of another shape.
     pub(crate) fn unbroadcast_from(&mut self, i: usize, gradient: &str, shape: Option<&Shape>) -> String {
         let spread = match (self.shape(i), shape) {
             (Some(from), Some(to)) => spread(from, to),
@@ -62,7 +62,7 @@ impl Cell<'_> {
         if lead.is_empty() { sum } else { self.squeeze(&sum, &lead) }
     }
 
-    /// Where shapes say nothing before the model runs: axes on which the extents differ.
+    /// For shapes that are known at run time only: sums over axes whose sizes differ.
     fn unbroadcast_open(&mut self, operand: &str, gradient: &str) -> String {
         let from = self.op("Shape", &[operand]);
         let to = self.op("Shape", &[gradient]);
@@ -95,12 +95,12 @@ impl Cell<'_> {
         self.op_with(op, &format!("axes = [{}], keepdims = {keepdims}", listed(axes)), &[of])
     }
 
-    /// Leaves out axes of extent 1.
+    /// Removes axes of size 1.
     pub(crate) fn squeeze(&mut self, of: &str, axes: &[i64]) -> String {
         self.with_axes("Squeeze", of, axes)
     }
 
-    /// Adds axes of extent 1.
+    /// Inserts axes of size 1.
     pub(crate) fn unsqueeze(&mut self, of: &str, axes: &[i64]) -> String {
         self.with_axes("Unsqueeze", of, axes)
     }
@@ -129,7 +129,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The extent of an axis of an operand, as a list of one.
+    /// The size of an axis of an operand, as a list of one element.
     pub(crate) fn extent(&mut self, i: usize, axis: i64) -> String {
         let known = usize::try_from(axis).ok().and_then(|at| self.shape(i)?.get(at).copied());
         match known {
@@ -141,13 +141,13 @@ impl Cell<'_> {
         }
     }
 
-    /// The extent of an axis of a tensor of the derivative, as a list of one.
+    /// The size of an axis of a tensor of the derivative, as a list of one element.
     pub(crate) fn extent_of(&mut self, of: &str, axis: i64) -> String {
         let (shape, at) = (self.op("Shape", &[of]), self.list(&[axis]));
         self.op("Gather", &[&shape, &at])
     }
 
-    /// How many elements an operand has, as a list of one.
+    /// The number of elements of an operand, as a list of one element.
     pub(crate) fn size(&mut self, i: usize) -> String {
         match self.extents(i).and_then(|all| all.iter().try_fold(1i64, |a, b| a.checked_mul(*b))) {
             Some(count) => self.list(&[count]),
@@ -158,7 +158,7 @@ impl Cell<'_> {
         }
     }
 
-    /// A tensor in another shape, which is a list.
+    /// Reshapes a tensor to a constant shape.
     pub(crate) fn reshape(&mut self, of: &str, shape: &[i64]) -> String {
         let shape = self.list(shape);
         self.op("Reshape", &[of, &shape])
@@ -188,7 +188,7 @@ impl Cell<'_> {
         self.permute(of, &perm)
     }
 
-    /// Zeros or ones in a shape, which is a list.
+    /// Zeros or ones in a shape, given as a list.
     pub(crate) fn filled(&mut self, shape: &str, value: i64, elem: ElemType) -> String {
         self.op_with("ConstantOfShape", &format!("value = {}", filling(value, elem)), &[shape])
     }
@@ -199,8 +199,8 @@ impl Cell<'_> {
         Ok(self.filled(&shape, 0, elem))
     }
 
-    /// The axes of a reduction: an attribute, or an operand that is known. `None` where they are not known; an empty list is
-    /// all axes, of nothing is said.
+    /// The axes of a reduction, from an attribute or a constant operand. `None` if they are unknown; an empty list, also as the
+    /// default, means all axes.
     pub(crate) fn axes_of(&self, operand: usize) -> Option<Vec<i64>> {
         if self.has(operand) {
             return self.known(operand);
@@ -215,7 +215,7 @@ pub(super) fn listed(values: &[i64]) -> String {
     text.join(", ")
 }
 
-/// A tensor of one element. Elements of short floats are bits in text.
+/// A tensor of one element. Text has only bit patterns for elements of short floats.
 pub(super) fn filling(value: i64, elem: ElemType) -> String {
     let text = match (elem, value) {
         (ElemType::FLOAT16, 1) => "15360".to_owned(),

@@ -1,8 +1,8 @@
-//! What the derivative of each operator is.
+//! The derivative of each operator.
 //!
-//! Lines of a text are nodes of ONNX text: `x0` is the first operand, `y0` the first result, `dy0` its gradient, `dx0` the gradient
-//! of the first operand. A number that is an operand is a scalar of the element type of `x0`. Where operands are broadcast, their
-//! gradients are summed behind the lines.
+//! Lines of a text are nodes of ONNX text: `x0` is the first operand, `y0` the first result, `dy0` its gradient, `dx0` the
+//! gradient of the first operand. A number as an operand is a scalar of the element type of `x0`. Gradients of broadcast operands
+//! are summed after the lines.
 //!
 //! An operator without a row is differentiated through its function body, if it has one.
 
@@ -13,11 +13,11 @@ use super::rules::{contract, elementwise, movement, norm, recurrent, reduce, win
 pub(super) enum Rule {
     /// By lines of ONNX text.
     Text(&'static str),
-    /// By lines that are put together for the node.
+    /// By lines that a function builds for the node.
     Build(fn(&mut Cell<'_>) -> Done),
-    /// By differentiating nodes that compute the same, which are put together for the node: `y0` and so on of `x0` and so on.
+    /// By differentiating equivalent nodes that a function builds: `y0` … from `x0` …
     Rewrite(fn(&mut Cell<'_>) -> Done),
-    /// By differentiating the graphs that the node has.
+    /// By differentiating the graphs of the node.
     Graphs,
     /// The derivative is zero, for this reason.
     Zero(&'static str),
@@ -201,7 +201,7 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "Transpose", Build(movement::transpose)),
     ("", "Trilu", Build(movement::triangle)),
     ("", "Unsqueeze", Build(movement::reshape)),
-    // Results that are no floats
+    // Results that are not floats
     ("", "And", Zero(NOT_NUMBERS)),
     ("", "ArgMax", Zero(NOT_NUMBERS)),
     ("", "ArgMin", Zero(NOT_NUMBERS)),
@@ -242,7 +242,7 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "RandomUniform", Zero(GENERATED)),
     ("", "RandomUniformLike", Zero(GENERATED)),
     ("", "Range", Zero(GENERATED)),
-    // Operands that are no floats
+    // Operands that are not floats
     ("", "BitCast", Zero(INTEGERS)),
     ("", "BitShift", Zero(INTEGERS)),
     ("", "BitwiseAnd", Zero(INTEGERS)),
@@ -263,7 +263,7 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "If", Graphs),
     ("", "Loop", Graphs),
     ("", "Scan", Graphs),
-    // Sequences and the like
+    // Sequences and similar types
     ("", "ConcatFromSequence", Nothing(SEQUENCES)),
     ("", "Optional", Nothing(SEQUENCES)),
     ("", "OptionalGetElement", Nothing(SEQUENCES)),

@@ -1,6 +1,6 @@
-//! The derivative of a node through nodes that compute the same: its function body, or what was put together for it.
+//! The derivative of a node through equivalent nodes: its function body, or a rewrite.
 //!
-//! The nodes become a model of their own, which is differentiated and becomes a function.
+//! The nodes form a model of their own, which is differentiated and becomes a function.
 
 use super::reverse::{Derivative, Refusal, Reverse};
 use super::rules::elementwise::is_float;
@@ -15,7 +15,7 @@ use onnx_ir::{
 };
 use std::sync::Arc;
 
-/// The derivative of a node that a function stands for.
+/// The derivative of a node that a function is equivalent to.
 pub(super) fn derivative(
     model: &Model,
     registry: &Registry,
@@ -33,7 +33,7 @@ pub(super) fn derivative(
     let port_of = |lone: &Model, ports: &[Port], value: ValueId| {
         ports.iter().find(|port| lone.text(port.name) == name_of(value)).and_then(|port| port.value)
     };
-    // What the operands are is known here.
+    // The facts of the operands apply.
     let inputs = lone.bodies[main].graphs[root].inputs.clone();
     let outputs = lone.bodies[main].graphs[root].outputs.clone();
     for &operand in source.inputs.iter().flatten() {
@@ -75,7 +75,7 @@ pub(super) fn derivative(
     let cuts: HashSet<ValueId> = values.iter().copied().collect();
     let mut reverse = Reverse::new(&mut lone, registry, main);
     let made = reverse.run(&[root], root, &seeds, &values, &cuts);
-    // A node within is none of the model.
+    // A node inside the function is not a node of the model.
     let made = made.map_err(|refusal| Refusal { node: None, ..refusal })?;
     let calls = std::mem::take(&mut reverse.calls);
     let mut results = Vec::new();
@@ -89,7 +89,7 @@ pub(super) fn derivative(
     if results.is_empty() {
         return Ok(None);
     }
-    // An output has a name of its own.
+    // Each output needs a unique name.
     let mut seen = HashSet::default();
     for result in &mut results {
         if !seen.insert(*result) {
@@ -145,7 +145,7 @@ fn input(lone: &mut Model, main: BodyId, root: GraphId, stem: &str) -> ValueId {
     value
 }
 
-/// A type in another model; symbols keep the text that they have here.
+/// A type in another model; symbols keep their text.
 fn declared(lone: &mut Model, facts: &Facts, ty: &Ty) -> Option<TypeId> {
     let tensor = ty.as_tensor().filter(|_| matches!(ty, Ty::Tensor(_)))?;
     let (elem, shape) = (tensor.elem?, tensor.shape.as_ref()?);

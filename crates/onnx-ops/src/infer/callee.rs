@@ -24,7 +24,7 @@ impl<'m> Engine<'m> {
         let key = (self.frame.function, n.domain, n.op, n.overload);
         if let Some(&callee) = self.callees.get(&key) {
             if callee == Callee::Unknown && self.quiet == 0 {
-                self.lookup(node); // each such node is told of
+                self.lookup(node); // reports each such node
             }
             return callee;
         }

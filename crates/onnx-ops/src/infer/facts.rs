@@ -73,7 +73,7 @@ impl Facts {
         values[to] = values[from].clone();
     }
 
-    /// What is known of a value.
+    /// The facts of a value.
     pub fn get(&self, body: BodyId, value: ValueId) -> &Fact {
         &self.bodies[body][value]
     }

@@ -51,4 +51,4 @@ pub use trace::{By, Looked};
 pub use ty::{Shape, TensorTy, Ty, dim_text, elem_text};
 pub(crate) use value::is_float;
 pub use value::{Elem, Elems, Ints, Value};
-pub use why::{Declared, How, Step, Symbol, Used, Why, why};
+pub use why::{Declared, Derivation, How, Symbol, Used, Why, why};

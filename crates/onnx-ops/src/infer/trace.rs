@@ -5,7 +5,7 @@ use onnx_ir::{BodyId, NodeId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the rule of a node read.
+/// The reads of a rule.
 #[derive(Clone, Default, Debug)]
 pub struct Looked {
     /// Inputs whose shape or rank was read.

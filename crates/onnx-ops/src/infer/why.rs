@@ -27,19 +27,19 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Clone, Debug)]
 pub struct Why {
     /// The requested value, then the values that it depends on, nearest first. Each value occurs once.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Derivation>,
     /// Number of further values after the last step.
     pub left_out: usize,
 }
 
 /// The derivation of one value.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct Derivation {
     /// The value.
     pub value: Used,
     /// Where the value is defined.
     pub place: Option<Entity>,
-    /// What defines it.
+    /// The definition.
     pub how: How,
     /// The values that it is computed from, in the order of the inputs.
     pub from: Vec<Used>,
@@ -87,7 +87,7 @@ pub enum How {
         since: u32,
         /// Where the element type comes from.
         elem: String,
-        /// What the rule read for the shape; inputs are positions in [`Step::from`].
+        /// The reads of the rule for the shape; inputs are positions in [`Derivation::from`].
         looked: Looked,
     },
     /// A call of a function of the model.
@@ -224,9 +224,9 @@ impl Asked<'_> {
         }
     }
 
-    fn step(&mut self, body: BodyId, value: ValueId, from: &[(BodyId, ValueId)]) -> Step {
+    fn step(&mut self, body: BodyId, value: ValueId, from: &[(BodyId, ValueId)]) -> Derivation {
         let how = self.how(body, value);
-        Step {
+        Derivation {
             value: self.used(body, value),
             place: self.place(body, value),
             how,

@@ -1,11 +1,11 @@
-//! What a node's attributes say, with the defaults of its schema.
+//! Attributes of a node, with the defaults of its schema.
 
 use super::Dense;
 use crate::infer::attrs::{Bindings, ResolvedAttrs, Scope};
 use crate::schema::Schema;
 use onnx_ir::{Body, Model, Node};
 
-/// The most elements of a tensor in an attribute that a formula has in it.
+/// The largest tensor in an attribute that a formula embeds.
 const MOST: usize = 1 << 16;
 
 /// The attributes of a node.
@@ -17,7 +17,7 @@ pub struct Attributes<'a> {
 static NO_CALL: Bindings = Bindings(Vec::new());
 
 impl<'a> Attributes<'a> {
-    /// The attributes of a node that has this schema; `None` if a caller gives one of them.
+    /// The attributes of a node with this schema; `None` if one of them is a parameter of the enclosing function.
     pub fn of(
         model: &'a Model,
         body: &'a Body,
@@ -31,7 +31,7 @@ impl<'a> Attributes<'a> {
         Some(Attributes { attrs: ResolvedAttrs::new(scope, node, schema), schema })
     }
 
-    /// The operator, in the version that the node means.
+    /// The operator, in the version that applies.
     pub fn schema(&self) -> &'a Schema {
         self.schema
     }
@@ -40,7 +40,7 @@ impl<'a> Attributes<'a> {
         self.attrs.int(name)
     }
 
-    /// Whether an integer is there and not 0.
+    /// Whether an integer is present and not 0.
     pub(super) fn is(&self, name: &str) -> bool {
         self.int(name).is_some_and(|n| n != 0)
     }

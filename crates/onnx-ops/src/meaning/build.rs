@@ -1,10 +1,10 @@
-//! Formulas are written with operators: `(x * alpha + beta).max(Expr::float(0.0))`.
+//! Builders for formulas: `(x * alpha + beta).max(Expr::float(0.0))`.
 
 use super::{Binary, Cast, Combine, Expr, Formula, Index, Number, Reduction, Unary};
 use onnx_ir::ElemType;
 
 impl Expr {
-    /// A number, which is of the type that it meets.
+    /// A number, which adopts the type of the other operand.
     pub fn float(x: f64) -> Expr {
         Expr::Number(Number::Float(x))
     }
@@ -14,7 +14,7 @@ impl Expr {
         Expr::Number(Number::Int(n.into()))
     }
 
-    /// An integer or a float, as the type is.
+    /// An integer or a float, depending on the type.
     pub fn number(elem: ElemType, n: i64) -> Expr {
         if super::number::is_float(elem) { Expr::float(n as f64) } else { Expr::int(n) }
     }
@@ -29,17 +29,17 @@ impl Expr {
         Expr::Binary(op, Box::new(self), Box::new(other))
     }
 
-    /// This if the condition is true, else the other.
+    /// This if the condition is true, otherwise the other.
     pub fn if_else(self, condition: Expr, other: Expr) -> Expr {
         Expr::Select(Box::new([condition, self, other]))
     }
 
-    /// An element of another type.
+    /// A conversion to another type.
     pub fn cast(self, to: impl Into<Cast>) -> Expr {
         Expr::Cast(to.into(), Box::new(self))
     }
 
-    /// An element of one type as one of another.
+    /// Converts from one type to another, if they differ.
     pub(super) fn into_type(self, from: ElemType, to: ElemType) -> Expr {
         if from == to { self } else { self.cast(to) }
     }
@@ -68,12 +68,12 @@ impl Expr {
         self.binary(Binary::And, other)
     }
 
-    /// All of these, `None` of none.
+    /// The conjunction; `None` without conditions.
     pub(super) fn all(conditions: impl IntoIterator<Item = Expr>) -> Option<Expr> {
         conditions.into_iter().reduce(Expr::and)
     }
 
-    /// This where the condition holds, if there is one.
+    /// This where the condition is true, if there is one, otherwise the other.
     pub(super) fn guarded(self, condition: Option<Expr>, other: Expr) -> Expr {
         match condition {
             Some(condition) => self.if_else(condition, other),
@@ -81,8 +81,7 @@ impl Expr {
         }
     }
 
-    /// One of these numbers, by an index that is below their count. Conditions are nested as in a search, so that long lists
-    /// need no deep ones.
+    /// A number selected by an index below their count. Conditions are nested as in a binary search, to limit the depth.
     pub(super) fn table(index: &Index, numbers: &[Number]) -> Option<Expr> {
         match numbers {
             [] => None,
@@ -102,7 +101,7 @@ impl Expr {
         Some(Self::search(index, from, low)?.if_else(is_low, Self::search(index, middle, high)?))
     }
 
-    /// One operation on many, nested no deeper than it has to be.
+    /// Combines many operands by one operation, as a balanced tree.
     pub(super) fn fold(mut all: Vec<Expr>, op: Binary) -> Option<Expr> {
         while all.len() > 1 {
             let mut next = Vec::with_capacity(all.len().div_ceil(2));
@@ -145,7 +144,7 @@ impl std::ops::Neg for Expr {
 }
 
 impl Index {
-    /// One of the indices.
+    /// An index.
     pub fn of(index: usize) -> Index {
         Index::Affine(0, vec![(index, 1)])
     }
@@ -155,7 +154,7 @@ impl Index {
         Index::Affine(position, Vec::new())
     }
 
-    /// Divided by an extent.
+    /// Divides by an extent.
     pub(super) fn div(self, by: i64) -> Index {
         if by == 1 { self } else { Index::Div(Box::new(self), by) }
     }
@@ -165,7 +164,7 @@ impl Index {
         if by == 1 { Index::at(0) } else { Index::Rem(Box::new(self), by) }
     }
 
-    /// A sum of two, affine if they are. What is too great for 64 bits is in no tensor.
+    /// The sum of two, affine if both are. Numbers that overflow 64 bits are not in any tensor.
     pub(super) fn plus(self, other: Index) -> Index {
         match (self, other) {
             (Index::Affine(a, mut terms), Index::Affine(b, others)) => {
@@ -182,7 +181,7 @@ impl Index {
         }
     }
 
-    /// A multiple, affine if it is of such.
+    /// A multiple, affine if the index is.
     pub(super) fn times(self, by: i64) -> Index {
         match self {
             Index::Affine(offset, terms) => {
@@ -196,24 +195,24 @@ impl Index {
 }
 
 impl Formula {
-    /// The formula as a reduction.
+    /// Adds a reduction.
     pub(super) fn over(self, dims: Vec<usize>, combine: Combine, elem: ElemType) -> Formula {
         Formula { over: Some(Reduction { dims, combine, elem }), ..self }
     }
 
-    /// The formula with what is computed of the total.
+    /// Adds an epilogue.
     pub(super) fn then(self, then: Expr) -> Formula {
         Formula { then: Some(then), ..self }
     }
 }
 
-/// The type that functions of elements which may be integers are computed in.
+/// The type in which functions of possibly integer elements are computed.
 pub(super) fn wide_float(elem: ElemType) -> ElemType {
     let is_single = super::number::is_float(elem) && elem != ElemType::DOUBLE;
     if is_single { ElemType::FLOAT } else { ElemType::DOUBLE }
 }
 
-/// The type that floats are added up in: at least single precision.
+/// The type in which floats are summed: at least single precision.
 pub(super) fn wide(elem: ElemType) -> ElemType {
     let is_narrow = super::number::is_float(elem) && elem != ElemType::DOUBLE;
     if is_narrow { ElemType::FLOAT } else { elem }

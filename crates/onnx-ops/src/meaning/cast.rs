@@ -1,18 +1,18 @@
-//! Elements as elements of another type.
+//! Conversion of elements to another type.
 
 use super::Mode;
 use super::float::{self, Format, Special};
 use super::number::{Kind, Number};
 use onnx_ir::ElemType;
 
-/// A cast.
+/// A conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cast {
-    /// The type that is cast to.
+    /// The target type.
     pub to: ElemType,
-    /// Whether what is too great for a float of 8 bits becomes the greatest that it has.
+    /// Whether numbers too large for an 8-bit float become the greatest finite one.
     pub saturates: bool,
-    /// How `float8e8m0` is rounded to.
+    /// The rounding to `float8e8m0`.
     pub rounding: Rounding,
 }
 
@@ -26,14 +26,14 @@ pub enum Rounding {
 }
 
 impl From<ElemType> for Cast {
-    /// To nearest; nothing saturates.
+    /// Rounding to nearest without saturation.
     fn from(to: ElemType) -> Cast {
         Cast { to, saturates: false, rounding: Rounding::Nearest }
     }
 }
 
 impl Cast {
-    /// A cast with what attributes say, as far as the type depends on it.
+    /// A conversion with attributes, if the type uses them.
     pub fn new(to: ElemType, saturates: bool, rounding: Rounding) -> Cast {
         let is_power = to == ElemType::FLOAT8E8M0;
         let is_byte = is_power
@@ -48,12 +48,12 @@ impl Cast {
         Cast { to, saturates: saturates && is_byte, rounding }
     }
 
-    /// The number as an element of the type, as the reference evaluator has it; `None` if its elements are no numbers.
+    /// Converts a number as the reference evaluator does; `None` if the type is not numeric.
     pub fn of(self, from: Number) -> Option<Number> {
         self.apply(from, Mode::Reference)
     }
 
-    /// The number as an element of the type.
+    /// Converts a number.
     pub fn apply(self, from: Number, mode: Mode) -> Option<Number> {
         let kind = Kind::of(self.to)?;
         if mode == Mode::Portable {
@@ -87,7 +87,7 @@ impl Cast {
         }
     }
 
-    /// What every runtime gives.
+    /// The result that all runtimes have in common.
     fn portable(self, from: Number, kind: Kind) -> Option<Number> {
         let is_common = |format: Format| match format {
             Format::Double | Format::Single => true,
@@ -97,7 +97,7 @@ impl Cast {
         match (from, kind) {
             (_, Kind::Bool) => Some(Number::Int(i128::from(from.is_true()))),
             (Number::Int(n), Kind::Float(format)) => {
-                // Rounded once, if the integer is no wider than a double.
+                // Rounded once, if the integer is exact as a double.
                 let is_exact =
                     n.unsigned_abs() < 1 << 53 || matches!(format, Format::Double | Format::Single);
                 (is_common(format) && is_exact).then(|| self.apply(from, Mode::Reference)).flatten()
@@ -114,8 +114,8 @@ impl Cast {
     }
 }
 
-/// What x86-64 converts to a register, of which narrower types have the lowest bits: 32 bits of them for all but the widest
-/// types. What a register has not, is its least number.
+/// The conversion of x86-64 to a register, whose low bits are the result for narrower types: 32 bits for all but the widest
+/// types. Out-of-range numbers become the least number of the register.
 fn to_int(x: f64, width: u32, is_signed: bool) -> i128 {
     let register = |x: f64, bits: u32| {
         let least = -(1i128 << (bits - 1));

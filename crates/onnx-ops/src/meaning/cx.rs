@@ -1,15 +1,15 @@
-//! A node as its definition depends on it.
+//! The context of a node's definition.
 
 use super::{Attributes, Definition, Dense, Expr, Formula, Index};
 use onnx_ir::ElemType;
 
-/// A node whose element types and extents are known.
+/// A node with known element types and sizes.
 pub struct Cx<'a> {
-    /// The inputs; `None` is one that is omitted.
+    /// The inputs; `None` for omitted ones.
     pub inputs: &'a [Option<Operand<'a>>],
-    /// The outputs; `None` is one that is omitted.
+    /// The outputs; `None` for omitted ones.
     pub outputs: &'a [Option<Output<'a>>],
-    /// The attributes, and the operator with them.
+    /// The attributes and the operator.
     pub attributes: &'a Attributes<'a>,
 }
 
@@ -18,18 +18,18 @@ pub struct Cx<'a> {
 pub struct Operand<'a> {
     /// The element type.
     pub elem: ElemType,
-    /// The extents.
+    /// The sizes of the axes.
     pub dims: &'a [usize],
-    /// The elements, where they are known; those of [`value_inputs`](super::value_inputs) have to be.
+    /// The elements, if known; those of [`value_inputs`](super::value_inputs) must be.
     pub value: Option<&'a Dense>,
 }
 
-/// An output, as inference knows it.
+/// An output, as inferred.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
     /// The element type.
     pub elem: ElemType,
-    /// The extents.
+    /// The sizes of the axes.
     pub dims: &'a [usize],
 }
 
@@ -47,7 +47,7 @@ impl<'a> Cx<'a> {
         self.input(i).is_some()
     }
 
-    /// The first output, which is always there.
+    /// The first output, which is always present.
     pub(super) fn out(&self) -> Option<Output<'a>> {
         self.output(0)
     }
@@ -56,8 +56,8 @@ impl<'a> Cx<'a> {
         *self.outputs.get(i)?
     }
 
-    /// The integers of an input, or of the attribute that was there before it; the outer `None` if the input is there and
-    /// its elements are not known.
+    /// The integers of an input, or of the attribute in older versions; the outer `None` if the elements of the input are
+    /// unknown.
     pub(super) fn ints(&self, i: usize, attribute: &str) -> Option<Option<Vec<i64>>> {
         match self.input(i) {
             Some(input) => input.value?.ints().map(Some),
@@ -65,7 +65,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The one formula of the first output, without a reduction.
+    /// The formula of the first output, without a reduction.
     pub(super) fn formula(&self, expr: Expr) -> Option<Formula> {
         let out = self.out()?;
         Some(Formula { elem: out.elem, dims: out.dims.to_vec(), over: None, expr, then: None })
@@ -81,19 +81,19 @@ impl<'a> Cx<'a> {
         self.one(self.formula(expr)?)
     }
 
-    /// A definition: the formula of each output by its number. Outputs behind these have to be left out.
+    /// A definition: the index of the formula of each output. Further outputs must be omitted.
     pub(super) fn define(&self, formulas: Vec<Formula>, of: &[usize]) -> Option<Definition> {
         let is_complete = self.outputs.iter().skip(of.len()).all(Option::is_none);
         let outputs = of.iter().zip(self.outputs).map(|(formula, output)| output.map(|_| *formula)).collect();
         is_complete.then_some(Definition { formulas, inputs: self.inputs.len(), outputs })
     }
 
-    /// The number that loads of what a formula gives have.
+    /// The operand number of a formula's result.
     pub(super) fn result(&self, formula: usize) -> usize {
         self.inputs.len() + formula
     }
 
-    /// The element of an input that is broadcast to the first output.
+    /// The element of an input, broadcast to the first output.
     pub(super) fn broadcast(&self, i: usize) -> Option<Expr> {
         let dims = self.input(i)?.dims;
         let shift = self.out()?.dims.len().checked_sub(dims.len())?;
@@ -113,7 +113,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// An axis, which may be counted from the last.
+/// Resolves an axis, which may be negative.
 pub(super) fn axis(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
@@ -127,7 +127,7 @@ pub(super) fn long(n: usize) -> Option<i64> {
     i64::try_from(n).ok()
 }
 
-/// The product of extents.
+/// The product of sizes.
 pub(super) fn count(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d))
 }

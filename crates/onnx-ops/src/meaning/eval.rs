@@ -1,12 +1,11 @@
-//! Formulas, element by element.
+//! Reference evaluation of formulas, element by element.
 
 use super::number::{Kind, Number};
 use super::{Binary, Combine, Definition, Dense, Elements, Expr, Formula, Index, Keep, Mode};
 use onnx_ir::ElemType;
 
 impl Definition {
-    /// What the node gives for these inputs, by output; `None` if it is not defined, or one of its
-    /// formulas takes more than so many loads.
+    /// The results for these inputs, by output; `None` if the result is undefined, or if a formula needs more than `most` loads.
     pub fn evaluate(
         &self,
         inputs: &[Option<&dyn Elements>],
@@ -24,7 +23,7 @@ impl Definition {
         let mut outputs = Vec::with_capacity(self.outputs.len());
         for (i, output) in self.outputs.iter().enumerate() {
             outputs.push(match output {
-                // Two outputs may be one formula.
+                // Two outputs may share a formula.
                 Some(formula) if self.outputs[i + 1..].contains(output) => results.get(*formula)?.clone(),
                 Some(formula) => results.get_mut(*formula)?.take(),
                 None => None,
@@ -35,8 +34,8 @@ impl Definition {
 }
 
 impl Formula {
-    /// The result for these inputs (of the node, and of the formulas before this one); `None` if it is not defined, or takes
-    /// more than so many loads.
+    /// The result for these inputs (of the node, and of previous formulas); `None` if it is undefined, or needs more than `most`
+    /// loads.
     pub fn evaluate(&self, inputs: &[Option<&dyn Elements>], mode: Mode, most: usize) -> Option<Dense> {
         let over: &[usize] = self.over.as_ref().map_or(&[], |over| &over.dims);
         let (total, each) = (super::cx::count(&self.dims)?, super::cx::count(over)?);
@@ -53,7 +52,7 @@ impl Formula {
         Some(Dense { elem: self.elem, dims: self.dims.clone(), numbers })
     }
 
-    /// One element of the result, at a place in row-major order; `None` if there is none, or it is not defined.
+    /// One element of the result, by row-major index; `None` if it does not exist or is undefined.
     pub fn element(&self, inputs: &[Option<&dyn Elements>], mode: Mode, place: usize) -> Option<Number> {
         let over: &[usize] = self.over.as_ref().map_or(&[], |over| &over.dims);
         let mut point = Point::new(self.dims.len() + over.len(), inputs, mode);
@@ -65,7 +64,7 @@ impl Formula {
         self.at_point(&mut point, super::cx::count(over)?)
     }
 
-    /// The element at a position, of which so many are combined.
+    /// The element at a position; `each` is the number of reduced elements.
     fn at_point(&self, point: &mut Point<'_>, each: usize) -> Option<Number> {
         point.total = None;
         point.at[self.dims.len()..].fill(0);
@@ -102,12 +101,12 @@ pub(super) fn advance(at: &mut [usize], dims: &[usize]) {
     }
 }
 
-/// What is combined so far.
+/// The accumulator of a reduction.
 struct Accumulator {
     combine: Combine,
     mode: Mode,
     number: Option<Number>,
-    /// Where it is, of a position.
+    /// The index of the best element, for arg reductions.
     at: i128,
     count: i128,
 }
@@ -157,7 +156,7 @@ impl Accumulator {
                     Some(number) => number,
                     None => self.combine.neutral(elem)?,
                 };
-                // Floats keep what they have until the end.
+                // Floats are not rounded before the end.
                 Some(match number {
                     Number::Int(_) => number.wrap(elem),
                     Number::Float(_) => number,
@@ -167,7 +166,7 @@ impl Accumulator {
     }
 }
 
-/// Whether a number is further than another; what is no number is furthest.
+/// Whether a number beats another; NaN beats everything.
 fn beats(a: Number, b: Number, is_max: bool) -> bool {
     match (a, b) {
         (Number::Int(a), Number::Int(b)) => {
@@ -185,7 +184,7 @@ fn beats(a: Number, b: Number, is_max: bool) -> bool {
 }
 
 impl Combine {
-    /// What is combined of nothing.
+    /// The identity of the reduction.
     pub fn neutral(self, elem: ElemType) -> Option<Number> {
         let kind = Kind::of(elem)?;
         let least = |is_least: bool| match kind {
@@ -209,7 +208,7 @@ impl Combine {
     }
 }
 
-/// Where an expression is evaluated.
+/// The point at which an expression is evaluated.
 pub(super) struct Point<'a> {
     pub(super) at: Vec<usize>,
     pub(super) inputs: &'a [Option<&'a dyn Elements>],
@@ -225,7 +224,7 @@ impl<'a> Point<'a> {
 }
 
 impl Expr {
-    /// How many elements are loaded at most, for one.
+    /// The most loads for one element.
     fn loads(&self) -> usize {
         match self {
             Expr::Load(_, position) => position.iter().fold(1, |n, index| n.saturating_add(index.loads())),
@@ -262,7 +261,7 @@ impl Expr {
     }
 }
 
-/// Where a position is in row-major order.
+/// The row-major offset of a position.
 pub(super) fn offset(position: &[Index], dims: &[usize], point: &Point<'_>) -> Option<usize> {
     if position.len() != dims.len() {
         return None;

@@ -1,12 +1,12 @@
-//! Which formulas give the same to the bit wherever they are computed.
+//! Formulas whose results are equal bit for bit in every implementation.
 
 use super::number::is_float;
 use super::{Binary, Combine, Definition, Expr, Formula, Number, Unary};
 use onnx_ir::ElemType;
 
 impl Definition {
-    /// Whether every runtime has to give the same bits, but for the edges that [`Mode::Portable`](super::Mode) refuses. The
-    /// element types are those of the inputs.
+    /// Whether every runtime must yield the same bits, except for the edge cases that [`Mode::Portable`](super::Mode) refuses.
+    /// `inputs` are the element types.
     pub fn is_exact(&self, inputs: &[Option<ElemType>]) -> bool {
         let mut loads = inputs.to_vec();
         loads.resize(self.inputs, None);
@@ -19,7 +19,7 @@ impl Definition {
 }
 
 impl Formula {
-    /// Whether integers are computed with, or floats with one rounding at most, and none in an order that somebody chooses.
+    /// Whether only integer operations occur, or float operations with at most one rounding, and no sum whose order matters.
     pub fn is_exact(&self, loads: &[Option<ElemType>]) -> bool {
         let is_ordered = self.over.as_ref().is_some_and(|over| {
             matches!(over.combine, Combine::Sum | Combine::Product) && is_float(over.elem)
@@ -32,8 +32,8 @@ impl Formula {
 }
 
 impl Expr {
-    /// The element type, given those of what is loaded and of the total; `None` of numbers, which are of the type that they
-    /// meet.
+    /// The element type, for these types of operands and accumulator; `None` for numbers, which adopt the type of the other
+    /// operand.
     pub fn elem(&self, loads: &[Option<ElemType>], total: Option<ElemType>) -> Option<ElemType> {
         match self {
             Expr::Load(input, _) => *loads.get(*input)?,
@@ -50,7 +50,7 @@ impl Expr {
         }
     }
 
-    /// How often floats are rounded on the way; `None` if it is not the same everywhere.
+    /// The number of roundings of floats; `None` if implementations may differ.
     fn roundings(&self, loads: &[Option<ElemType>], total: Option<ElemType>) -> Option<usize> {
         let of = |e: &Expr| e.roundings(loads, total);
         let elem = |e: &Expr| e.elem(loads, total);
@@ -63,7 +63,7 @@ impl Expr {
             Expr::Unary(op, x) => Some(of(x)? + op.roundings(elem(x).is_none_or(is_float))?),
             Expr::Binary(op, a, b) => {
                 let elem = elem(a).or_else(|| elem(b));
-                // Whether a number is rounded to the type before, is left to runtimes.
+                // Implementations may round a number to the type first.
                 let has_number = |e: &Expr| match (e, elem) {
                     (Expr::Number(Number::Float(x)), Some(elem)) => {
                         Number::Float(*x).wrap(elem) == Number::Float(*x) || x.is_nan()
@@ -76,7 +76,7 @@ impl Expr {
                 Some(of(a)? + of(b)? + op.roundings(elem.is_none_or(is_float))?)
             }
             Expr::Select(parts) => parts.iter().try_fold(0, |n, part| Some(n + of(part)?)),
-            // Runtimes differ in the zeros of floats below 16 bits.
+            // Runtimes differ in zeros of floats below 16 bits.
             Expr::Cast(cast, x) if !is_common(cast.to) || !elem(x).is_none_or(is_common) => None,
             Expr::Cast(cast, x) => Some(of(x)? + usize::from(is_float(cast.to))),
             Expr::Bits(.., x) => of(x),
@@ -84,7 +84,7 @@ impl Expr {
     }
 }
 
-/// Whether it is an integer or boolean, or a float that machines have.
+/// Whether it is an integer, a boolean, or a float type with hardware support.
 fn is_common(elem: ElemType) -> bool {
     let is_machine =
         [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem);
@@ -124,7 +124,7 @@ impl Binary {
         use Binary as B;
         match self {
             B::Add | B::Sub | B::Mul | B::Div => Some(usize::from(is_float)),
-            // Of floats, runtimes differ in it; of integers, some compute it with floats.
+            // Runtimes differ for floats, and some compute integers with floats.
             B::Mod | B::Remainder => (!is_float).then_some(0),
             B::Pow => None,
             B::Min | B::Max | B::And | B::Or | B::Xor => Some(0),

@@ -1,10 +1,11 @@
-//! The tokens of formulas and schedules.
+//! The lexer of formulas and schedules.
 //!
-//! By hand: six kinds of tokens need no generator, and the one of this project stays where the syntax of models is.
+//! Written by hand: six kinds of tokens need no generator, and the generator of this project is used only for the syntax of
+//! models.
 
 use std::ops::Range;
 
-/// A token. What a word means depends on where it stands.
+/// A token. The meaning of a word depends on its context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token {
     /// A keyword, a function, an element type, an index or a name.
@@ -21,12 +22,12 @@ pub enum Token {
     Symbol,
 }
 
-/// Symbols of two characters.
+/// Two-character symbols.
 const PAIRS: [&[u8]; 6] = [b"<<", b">>", b"<=", b">=", b"==", b".."];
-/// Symbols of one.
+/// One-character symbols.
 const SYMBOLS: &[u8] = b"-[](){},=+*/%<>&|^:;";
 
-/// The tokens of a text with their bytes; `Err` of a byte at which none begins. Blanks, and comments from `#` to the end of a
+/// The tokens of a text with their bytes; fails at a byte where no token starts. Blanks and comments, from `#` to the end of a
 /// line, separate tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, usize> {
     let bytes = text.as_bytes();
@@ -60,14 +61,14 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, usize> {
     Ok(tokens)
 }
 
-/// The bytes of a name in quotes, which end on the same line.
+/// The length of a quoted name, which ends on the same line.
 fn quoted(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
         match text.get(at)? {
             b'"' => return Some(at + 1),
             b'\n' => return None,
-            // What follows may be the first byte of a character; none of the others is a quote.
+            // The next byte may start a multi-byte character, whose other bytes are never quotes.
             b'\\' if text.get(at + 1).is_some_and(|next| *next != b'\n') => at += 2,
             b'\\' => return None,
             _ => at += 1,
@@ -75,7 +76,7 @@ fn quoted(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The bytes of a number without a sign. A point or an exponent without digits behind it is not a part of it.
+/// The length of a number without a sign. A point or exponent without following digits is not part of it.
 fn number(text: &[u8]) -> (Token, usize) {
     let int = digits(text);
     let mut end = int;
@@ -95,13 +96,13 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|c| c.is_ascii_digit()).count()
 }
 
-/// Words that cannot be names: they begin something else wherever a name may stand.
+/// Words that cannot be names, because they start something else where a name may occur.
 const RESERVED: [&str; 25] = [
     "total", "sum", "product", "max", "min", "first", "last", "argmax", "argmin", "over", "of", "where",
     "and", "or", "xor", "not", "if", "else", "inf", "NaN", "index", "bits", "as", "at", "in",
 ];
 
-/// Whether a name can stand without quotes.
+/// Whether a name needs no quotes.
 pub(super) fn is_plain_name(name: &str) -> bool {
     if let Some(number) = name.strip_prefix('%') {
         return !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
@@ -115,7 +116,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && onnx_ir::ElemType::from_name(name).is_none()
 }
 
-/// The number of an index: 3 of `i3`.
+/// The number of an index: 3 for `i3`.
 pub(super) fn index_of(word: &str) -> Option<usize> {
     let digits = word.strip_prefix('i')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
@@ -147,7 +148,7 @@ mod tests {
             (Int, "7"),
         ];
         assert_eq!(found[..12], expected[..]);
-        // A single point begins no token.
+        // No token starts with a single point.
         assert_eq!(tokens("7.x"), Err(1));
         assert_eq!((tokens("\"a\n\""), tokens("é")), (Err(0), Err(0)));
     }

@@ -1,9 +1,8 @@
-//! What operators mean: formulas that say what each element of a result is.
+//! Semantics of operators: formulas for the elements of their results.
 //!
-//! A [`Formula`] has loads from the inputs at positions that are computed from the indices of the result, arithmetic on
-//! them, and possibly a reduction over further indices. It says nothing of the order in which elements are computed, so that
-//! it can be evaluated element by element, as in `eval`, or be scheduled. `y = Add(x, b)` with `x: float[2,3]` and
-//! `b: float[3]`:
+//! A [`Formula`] consists of loads from the inputs at positions computed from the indices of the result, arithmetic on them, and
+//! optionally a reduction over further indices. It does not specify the order of computation, so it can be evaluated element by
+//! element, as in `eval`, or be scheduled. `y = Add(x, b)` with `x: float[2,3]` and `b: float[3]`:
 //!
 //! ```text
 //! float[2,3] y[i0, i1] = x[i0, i1] + b[i1]
@@ -13,24 +12,23 @@
 //! float[3] y[i0] = (sum over i1 < 2 of x[i1, i0]) / 2
 //! int64[4] y[i0] = x[i[i0] + (3 if i[i0] < 0 else 0)]
 //! ```
-//! A node's [`Definition`] has one formula or several: later ones load what earlier ones give, counted on after the inputs of
-//! the node. `y = Softmax(x)` with `x: float[2,3]`:
+//! A node's [`Definition`] has one or more formulas: later ones load results of earlier ones, whose operand numbers follow those
+//! of the inputs. `y = Softmax(x)` with `x: float[2,3]`:
 //! ```text
 //! float[2,1] m[i0, i1] = max over i2 < 3 of x[i0, i2]
 //! float[2,1] s[i0, i1] = sum over i2 < 3 of exp(x[i0, i2] - m[i0, 0])
 //! float[2,3] y[i0, i1] = exp(x[i0, i1] - m[i0, 0]) / s[i0, 0]
 //! ```
 //!
-//! [`define`] makes the definition of a node whose element types and extents are known ([`Cx`]); the elements themselves are
-//! asked for only where a shape depends on them ([`value_inputs`]). `rows` has the operators. What is no formula (sorting,
-//! recurrences, shapes that depend on data, strings) has no definition.
+//! [`define`] builds the definition of a node with known element types and sizes ([`Cx`]); elements are needed only where shapes
+//! depend on them ([`value_inputs`]). `rows` has the operators. Operators that are not formulas (sorting, recurrences,
+//! data-dependent shapes, strings) have no definition.
 //!
 //! # Numbers
 //!
-//! Integers wrap around. Floats are computed in double precision, sums of them as well, and rounded to the type of the result
-//! once, at its end; where a result depends on rounding before that, the formula says so with a [`Cast`]. At the edges there are
-//! two [`Mode`]s: constants are only folded to what is the same to the bit everywhere, and where anything runs, it gives what
-//! the reference evaluator gives.
+//! Integers wrap around. Floats, also sums, are computed in double precision and rounded to the type of the result once at the
+//! end; if a result depends on intermediate rounding, the formula has a [`Cast`]. Edge cases depend on the [`Mode`]: constant
+//! folding yields only what is equal bit for bit everywhere, and execution yields what the reference evaluator yields.
 
 mod attributes;
 mod build;
@@ -66,64 +64,64 @@ pub use tensor::{Dense, Elements};
 
 use onnx_ir::ElemType;
 
-/// What a node gives.
+/// The definition of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Definition {
-    /// Formulas in order. A load from input `n` of the node has number `n`, one from what formula `f` gives has the number
-    /// [`inputs`](Self::inputs)` + f`, and only formulas behind `f` have it.
+    /// Formulas in order. Operand `n` is input `n` of the node; the operand [`inputs`](Self::inputs)` + f` is the result of
+    /// formula `f`, which only later formulas can load.
     pub formulas: Vec<Formula>,
-    /// The number of inputs of the node, those that are omitted included.
+    /// The number of inputs of the node, including omitted ones.
     pub inputs: usize,
-    /// The formula of each output, `None` for outputs that are omitted.
+    /// The formula of each output, `None` for omitted outputs.
     pub outputs: Vec<Option<usize>>,
 }
 
-/// What each element of a tensor is.
+/// The definition of the elements of a tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Formula {
     /// The element type of the result.
     pub elem: ElemType,
-    /// The extents of the result: index `n` of a position is below extent `n`.
+    /// The sizes of the result: index `n` of a position is below size `n`.
     pub dims: Vec<usize>,
-    /// A reduction, if there is one.
+    /// The reduction, if there is one.
     pub over: Option<Reduction>,
-    /// The element, or what is combined.
+    /// The element, or the operand of the reduction.
     pub expr: Expr,
-    /// The element, computed from what was combined ([`Expr::Total`]) and from loads at the indices of the result; without it
-    /// the element is the total itself.
+    /// The epilogue: computes the element from the accumulator ([`Expr::Total`]) and from loads at the indices of the result; by
+    /// default the accumulator is the element.
     pub then: Option<Expr>,
 }
 
 /// A reduction over further indices.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reduction {
-    /// Their extents; the indices are counted on from those of the result.
+    /// The sizes; indices are numbered after those of the result.
     pub dims: Vec<usize>,
-    /// How what they give is combined.
+    /// The combining operation.
     pub combine: Combine,
-    /// The type of the total: integers wrap around in it. Floats may be added up in it; [`Definition::evaluate`] does it in
+    /// The type of the accumulator: integers wrap around in it. Floats may be summed in it; [`Definition::evaluate`] sums in
     /// double precision.
     pub elem: ElemType,
 }
 
-/// How elements are combined.
+/// The combining operation of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
-    /// The sum; 0 of none.
+    /// The sum; its identity is 0.
     Sum,
-    /// The product; 1 of none.
+    /// The product; its identity is 1.
     Product,
-    /// The greatest, and what is no number if there is one; the least that the type has of none.
+    /// The maximum, NaN if an element is NaN; its identity is the least number of the type.
     Max,
-    /// The least, likewise.
+    /// The minimum; its identity is the greatest number of the type.
     Min,
-    /// The position of the greatest in row-major order of the indices of the reduction, as `int64`.
+    /// The index of the maximum in row-major order of the reduction, as `int64`.
     ArgMax(Keep),
-    /// The position of the least.
+    /// The index of the minimum.
     ArgMin(Keep),
 }
 
-/// Which of several equal elements counts.
+/// Which of several equal elements an arg reduction returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Keep {
@@ -136,21 +134,21 @@ pub enum Keep {
 pub enum Expr {
     /// The element of an input at a position, with an index for each of its dimensions.
     Load(usize, Vec<Index>),
-    /// A number, of the type that it meets.
+    /// A number, which adopts the type of the other operand.
     Number(Number),
     /// An index as a number, `int64`.
     Index(Index),
-    /// What the reduction gives; only in `then` of a [`Formula`].
+    /// The accumulator; only in `then` of a [`Formula`].
     Total,
     /// An operation on one element.
     Unary(Unary, Box<Expr>),
     /// An operation on two elements of one type.
     Binary(Binary, Box<Expr>, Box<Expr>),
-    /// The second if the first is true, else the third; only that is computed.
+    /// The second if the first is true, otherwise the third; only the selected one is evaluated.
     Select(Box<[Expr; 3]>),
-    /// An element of another type, or rounded to its own.
+    /// A conversion to another type, or rounding to the same type.
     Cast(Cast, Box<Expr>),
-    /// The bits of an element of the first type as an element of the second, which has as many.
+    /// The bits of an element of the first type as an element of the second type of the same width.
     Bits(ElemType, ElemType, Box<Expr>),
 }
 
@@ -159,22 +157,22 @@ pub enum Expr {
 pub enum Index {
     /// A number plus multiples of indices, each of them once.
     Affine(i64, Vec<(usize, i64)>),
-    /// Multiples of what are no indices.
+    /// A sum of multiples of non-affine indices.
     Sum(Vec<(Index, i64)>),
-    /// Divided by an extent, rounded down.
+    /// Division by an extent, rounded down.
     Div(Box<Index>, i64),
-    /// The remainder of that.
+    /// The remainder of a division by an extent.
     Rem(Box<Index>, i64),
-    /// What an input says.
+    /// An element of an input.
     Element(Box<Expr>),
 }
 
-/// What the edges of arithmetic give.
+/// The behaviour in edge cases of arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Only what is the same to the bit wherever it is computed; nothing at a division by zero, a cast of what the type has
-    /// not, for what is no number, and where one of two zeros is chosen.
+    /// Only results that are equal bit for bit everywhere; no result for a division by zero, a conversion out of range, NaN, and
+    /// a choice between two zeros.
     Portable,
-    /// What the reference evaluator gives on x86-64; an integer divided by 0 is 0, and so is the remainder.
+    /// The results of the reference evaluator on x86-64; integer division by 0 and its remainder are 0.
     Reference,
 }

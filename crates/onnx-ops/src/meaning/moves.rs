@@ -1,34 +1,33 @@
-//! Formulas that only say where each element comes from, so that they hold for elements of any type.
+//! Formulas that only move elements, and therefore apply to any element type.
 
 use super::eval::{Point, advance, offset};
 use super::number::Number;
 use super::{Definition, Elements, Expr, Formula, Mode};
 
-/// Where an element of a result comes from.
+/// The source of an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Source {
-    /// The input, and the place in its row-major order.
+    /// The input, and the row-major index in it.
     Element(usize, usize),
-    /// A number; 0 stands for what is nothing in the type: an empty string, false.
+    /// A number; 0 stands for the zero value of the type: an empty string, false.
     Number(Number),
 }
 
 impl Definition {
-    /// Whether all results are elements of inputs in other places, and numbers that stand for nothing.
+    /// Whether all results are elements of inputs, or zero values.
     pub fn is_move(&self) -> bool {
         self.formulas.iter().all(Formula::is_move)
     }
 }
 
 impl Formula {
-    /// Whether each element is one of an input, or a number.
+    /// Whether each element is an element of an input, or a number.
     pub fn is_move(&self) -> bool {
         self.over.is_none() && self.then.is_none() && self.expr.is_move()
     }
 
-    /// Where each element of a [move](Self::is_move) comes from. Only inputs that hold positions are looked into; of the others
-    /// the extents are enough, so that their elements may be of any type. `None` if it takes more than so many steps, or a
-    /// position is out of bounds.
+    /// The source of each element of a [move](Self::is_move). Only inputs with positions are read; of the others only the shape
+    /// is used, so their elements can have any type. `None` if it takes more than `most` steps, or a position is out of bounds.
     pub fn sources(&self, inputs: &[Option<&dyn Elements>], most: usize) -> Option<Vec<Source>> {
         let total = super::cx::count(&self.dims).filter(|n| *n <= most && self.is_move())?;
         let mut point = Point::new(self.dims.len(), inputs, Mode::Reference);

@@ -1,9 +1,9 @@
-//! Single elements, and the bits that they are stored as.
+//! Single elements and their bit patterns.
 
 use super::float::{self, Format};
 use onnx_ir::ElemType;
 
-/// An element: integers and booleans exactly, floats of any width as one that holds them.
+/// An element: integers and booleans exactly, floats of any width as doubles.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Number {
     /// An integer, or a boolean as 0 or 1.
@@ -12,17 +12,17 @@ pub enum Number {
     Float(f64),
 }
 
-/// What kind of number the elements of a type are.
+/// The kind of numbers of an element type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Bool,
-    /// So many bits, and whether one of them is for the sign.
+    /// The number of bits, and whether it is signed.
     Int(u32, bool),
     Float(Format),
 }
 
 impl Kind {
-    /// `None` for strings, complex numbers, and types that is unknown.
+    /// `None` for strings, complex numbers, and unknown types.
     pub(crate) fn of(elem: ElemType) -> Option<Kind> {
         use ElemType as E;
         Some(match elem {
@@ -50,7 +50,7 @@ pub(crate) fn is_float(elem: ElemType) -> bool {
 }
 
 impl Number {
-    /// The element that has these bits, of which the lowest count; `None` if the type's elements are no numbers.
+    /// Decodes the low bits as an element; `None` if the type is not numeric.
     pub fn from_bits(elem: ElemType, bits: u64) -> Option<Number> {
         Some(match Kind::of(elem)? {
             Kind::Bool => Number::Int(i128::from(bits & 0xff != 0)),
@@ -59,7 +59,7 @@ impl Number {
         })
     }
 
-    /// The bits of the number as an element of a type, which it is [wrapped](Self::wrap) to.
+    /// Encodes the number as an element of a type, after [wrapping](Self::wrap) it.
     pub fn to_bits(self, elem: ElemType) -> Option<u64> {
         Some(match (Kind::of(elem)?, self.wrap(elem)) {
             (Kind::Bool, Number::Int(n)) => u64::from(n != 0),
@@ -71,8 +71,8 @@ impl Number {
         })
     }
 
-    /// The number as an element of a type that it is computed in: integers wrap around, floats are rounded to nearest, ties
-    /// to even, and what is too great is infinite or what the type has instead.
+    /// Rounds the number to a type: integers wrap around, floats are rounded to nearest with ties to even, and overflow becomes
+    /// infinity or the type's substitute.
     pub fn wrap(self, elem: ElemType) -> Number {
         match (self, Kind::of(elem)) {
             (Number::Int(n), Some(Kind::Int(width, is_signed))) => Number::Int(wrap(n, width, is_signed)),
@@ -89,7 +89,7 @@ impl Number {
         }
     }
 
-    /// Whether it counts as true.
+    /// Whether it is true as a condition.
     pub fn is_true(self) -> bool {
         match self {
             Number::Int(n) => n != 0,

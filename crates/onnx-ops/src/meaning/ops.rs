@@ -15,15 +15,15 @@ pub enum Unary {
     BitwiseNot,
     Floor,
     Ceil,
-    /// To the nearest integer, of two that are as near the even one.
+    /// To the nearest integer, ties to even.
     Round,
     Sqrt,
     Reciprocal,
     Exp,
-    /// The power, less 1.
+    /// The exponential minus 1.
     Expm1,
     Log,
-    /// The logarithm of 1 more.
+    /// The logarithm of 1 plus the operand.
     Log1p,
     Sin,
     Cos,
@@ -48,11 +48,11 @@ pub enum Binary {
     Add,
     Sub,
     Mul,
-    /// Integers toward zero.
+    /// Integers are rounded toward zero.
     Div,
-    /// What the division rounded down leaves: with the sign of the divisor.
+    /// The remainder of the division rounded down: with the sign of the divisor.
     Mod,
-    /// What the division toward zero leaves: with the sign of the dividend.
+    /// The remainder of the division toward zero: with the sign of the dividend.
     Remainder,
     Pow,
     Min,
@@ -68,9 +68,9 @@ pub enum Binary {
     BitwiseAnd,
     BitwiseOr,
     BitwiseXor,
-    /// By more bits than there are, or by less than none: 0.
+    /// 0 if the shift is negative or exceeds the width.
     ShiftLeft,
-    /// The sign moves in; by more bits than there are, or by less than none, nothing else is left.
+    /// An arithmetic shift; all sign bits if the shift is negative or exceeds the width.
     ShiftRight,
 }
 
@@ -80,7 +80,7 @@ impl Unary {
         matches!(self, Unary::Not | Unary::IsNaN)
     }
 
-    /// The result, in more bits than the type has.
+    /// The result, before wrapping to the type.
     pub(super) fn apply(self, x: Number, mode: Mode) -> Option<Number> {
         let result = match (self, x) {
             (Unary::Neg, Int(n)) => Int(n.wrapping_neg()),
@@ -132,7 +132,7 @@ impl Unary {
     }
 }
 
-/// Of what is no number, processors choose the sign, so that it is left to them.
+/// Processors choose the sign of NaN, so it is not portable.
 fn is_portable(result: Number) -> bool {
     match result {
         Float(x) => !x.is_nan(),
@@ -152,7 +152,7 @@ impl Binary {
         }
     }
 
-    /// The result, in more bits than the type has; `None` if the numbers are not of one kind.
+    /// The result, before wrapping to the type; `None` if the operands are of different kinds.
     pub(super) fn apply(self, a: Number, b: Number, mode: Mode) -> Option<Number> {
         let result = match (self, a, b) {
             (Binary::And, a, b) => truth(a.is_true() && b.is_true()),
@@ -162,7 +162,7 @@ impl Binary {
             (_, Float(a), Float(b)) => self.float(a, b)?,
             _ => return None,
         };
-        // Which zero it is, and which of two that are no numbers, is nowhere said.
+        // The choice between two zeros, or two NaN, is unspecified.
         let is_choice = matches!(self, Binary::Min | Binary::Max) && a == b && bits(a) != bits(b);
         (mode == Mode::Reference || is_portable(result) && !is_choice).then_some(result)
     }
@@ -196,7 +196,7 @@ impl Binary {
             Binary::ShiftLeft if (0..64).contains(&b) => a.wrapping_shl(b as u32),
             Binary::ShiftLeft => 0,
             Binary::ShiftRight if (0..64).contains(&b) => a >> b,
-            // All bits are that of the sign.
+            // All bits equal the sign.
             Binary::ShiftRight => a >> 127,
         }))
     }
@@ -257,7 +257,7 @@ fn bits(n: Number) -> Option<u64> {
     }
 }
 
-/// To the power of an integer, wrapping around; of a negative one, what is left of a fraction.
+/// An integer power, wrapping around; a negative exponent yields the truncated fraction.
 fn int_power(base: i128, exponent: i128) -> Number {
     let Ok(mut left) = u128::try_from(exponent) else {
         return Int(match base {

@@ -1,33 +1,33 @@
-//! Formulas read from the text that `show` writes.
+//! Parses the text of formulas that `show` prints.
 //!
-//! [`Reader`] is a cursor over the tokens of a text. It reads formulas; languages around them (schedules) are read with the same
-//! cursor. The grammar is in `grammar/schedule.md`.
+//! [`Reader`] is a cursor over the tokens of a text. It parses formulas; schedules, which embed formulas, use the same cursor.
+//! The grammar is in `grammar/schedule.md`.
 
 use super::lex::{Token, index_of, tokens};
 use super::{Binary, Cast, Combine, Expr, Formula, Index, Keep, Number, Reduction, Rounding, Unary};
 use onnx_ir::ElemType;
 use std::ops::Range;
 
-/// What is wrong with a text, and where.
+/// A parse error with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistake {
-    /// The bytes of the text that are wrong.
+    /// The bytes of the error.
     pub at: Range<usize>,
-    /// What is wrong, lower case, no full stop.
+    /// The message, lower case, no full stop.
     pub why: String,
 }
 
 impl Mistake {
-    /// A mistake at some bytes.
+    /// An error at some bytes.
     pub fn new(at: Range<usize>, why: impl Into<String>) -> Mistake {
         Mistake { at, why: why.into() }
     }
 }
 
-/// Expressions that are nested more deeply are refused.
+/// The deepest nesting of expressions.
 const MOST_DEPTH: usize = 400;
 
-/// Tensors have no more elements: their bytes can be counted on every machine.
+/// The most elements of a tensor, so that byte counts cannot overflow.
 const MOST_ELEMENTS: usize = 1 << 48;
 
 /// A cursor over the tokens of a text.
@@ -39,7 +39,7 @@ pub struct Reader<'t> {
     depth: usize,
 }
 
-/// The slot that a name stands for.
+/// A lookup of operand names.
 pub(super) type Slots<'s> = &'s mut dyn FnMut(&str) -> Option<usize>;
 
 impl<'t> Reader<'t> {
@@ -47,7 +47,7 @@ impl<'t> Reader<'t> {
     ///
     /// # Errors
     ///
-    /// A character belongs to no token.
+    /// No token starts at some character.
     pub fn new(text: &'t str) -> Result<Reader<'t>, Mistake> {
         let tokens = tokens(text).map_err(|at| {
             let end = at + text[at..].chars().next().map_or(0, char::len_utf8);
@@ -56,7 +56,7 @@ impl<'t> Reader<'t> {
         Ok(Reader { text, tokens, at: 0, depth: 0 })
     }
 
-    /// Whether everything is read.
+    /// Whether the end is reached.
     pub fn is_at_end(&self) -> bool {
         self.at == self.tokens.len()
     }
@@ -79,45 +79,45 @@ impl<'t> Reader<'t> {
         self.tokens.get(self.at).map_or(self.text.len()..self.text.len(), |(_, at)| at.clone())
     }
 
-    /// The bytes from a place to the last token that was read.
+    /// The bytes from a place to the last consumed token.
     pub fn since(&self, from: &Range<usize>) -> Range<usize> {
         let end =
             self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(from.end, |(_, at)| at.end);
         from.start..end.max(from.start)
     }
 
-    /// Goes past a token, whatever it is.
+    /// Consumes a token.
     pub fn skip(&mut self) {
         self.at += usize::from(!self.is_at_end());
     }
 
-    /// How far it has got, to [go back](Self::back_to) to.
+    /// The current position, for [`back_to`](Self::back_to).
     pub fn mark(&self) -> usize {
         self.at
     }
 
-    /// Goes back to where it was.
+    /// Returns to an earlier position.
     pub fn back_to(&mut self, mark: usize) {
         self.at = mark.min(self.at);
     }
 
-    /// Reads a token if it is this one.
+    /// Consumes the next token if it is this one.
     pub fn eat(&mut self, wanted: &str) -> bool {
         let is_it = self.peek() == wanted && !self.is_at_end();
         self.at += usize::from(is_it);
         is_it
     }
 
-    /// Reads this token.
+    /// Consumes this token.
     ///
     /// # Errors
     ///
-    /// Another one is next.
+    /// The next token is another one.
     pub fn expect(&mut self, wanted: &str) -> Result<(), Mistake> {
         if self.eat(wanted) { Ok(()) } else { Err(self.unexpected(&format!("`{wanted}`"))) }
     }
 
-    /// The next token is not what is expected.
+    /// An error about the next token.
     pub fn unexpected(&self, wanted: &str) -> Mistake {
         let found =
             if self.is_at_end() { "the end of the text".to_owned() } else { format!("`{}`", self.peek()) };
@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
     ///
     /// # Errors
     ///
-    /// The next token is none.
+    /// The next token is not a name.
     pub fn name(&mut self) -> Result<String, Mistake> {
         let text = self.peek();
         let name = match self.token() {
@@ -145,7 +145,7 @@ impl<'t> Reader<'t> {
     ///
     /// # Errors
     ///
-    /// The next token is none, or the number is too large.
+    /// The next token is not a number, or the number is too large.
     pub fn count(&mut self) -> Result<usize, Mistake> {
         if self.token() != Some(Token::Int) {
             return Err(self.unexpected("a number"));
@@ -179,11 +179,11 @@ impl<'t> Reader<'t> {
         Ok(number)
     }
 
-    /// Reads an element type with extents, as in `float[2,3]`.
+    /// Reads an element type with sizes, as in `float[2,3]`.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// The next tokens are not a type.
     pub fn ty(&mut self) -> Result<(ElemType, Vec<usize>), Mistake> {
         let elem = self.elem()?;
         let dims = if self.peek() == "[" { self.extents()? } else { Vec::new() };
@@ -196,11 +196,11 @@ impl<'t> Reader<'t> {
         Ok(elem)
     }
 
-    /// Reads extents in brackets.
+    /// Reads sizes in brackets.
     ///
     /// # Errors
     ///
-    /// There are none, or they have more elements than a tensor can have.
+    /// There are none, or their product exceeds the limit.
     pub fn extents(&mut self) -> Result<Vec<usize>, Mistake> {
         let from = self.place();
         self.expect("[")?;
@@ -211,7 +211,7 @@ impl<'t> Reader<'t> {
             }
             dims.push(self.count()?);
         }
-        // Those of a tensor without elements as well: positions are computed from them.
+        // Sizes other than 0 are limited for empty tensors too, because positions are computed from them.
         let count = dims.iter().try_fold(1usize, |count, d| count.checked_mul((*d).max(1)));
         match count.filter(|count| *count <= MOST_ELEMENTS) {
             Some(_) => Ok(dims),
@@ -219,11 +219,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a formula: what it computes, and how.
+    /// Reads a formula with its name.
     ///
     /// # Errors
     ///
-    /// The text is no formula, or loads a name that `slots` does not know.
+    /// The text is not a formula, or loads a name that `slots` does not know.
     pub fn formula(&mut self, slots: Slots<'_>) -> Result<(String, Formula), Mistake> {
         let (elem, dims) = self.ty()?;
         let name = self.name()?;
@@ -243,7 +243,7 @@ impl<'t> Reader<'t> {
         Ok((name, Formula { elem, dims, over: Some(over), expr: element, then: Some(expr) }))
     }
 
-    /// The indices of a result, which are numbered from 0 on.
+    /// The indices of a result, numbered from 0.
     fn indices(&mut self, count: usize) -> Result<(), Mistake> {
         if count == 0 {
             return Ok(());
@@ -258,7 +258,7 @@ impl<'t> Reader<'t> {
         self.expect("]")
     }
 
-    /// Whether a reduction comes next: `sum over`, `double sum over`, `first argmax over`.
+    /// Whether a reduction follows: `sum over`, `double sum over`, `first argmax over`.
     fn is_reduction(&self) -> bool {
         let first = usize::from(ElemType::from_name(self.peek()).is_some());
         let is_word = |text: &str| text.bytes().all(|c| c.is_ascii_alphabetic());
@@ -297,7 +297,7 @@ impl<'t> Reader<'t> {
         Ok((Reduction { dims, combine, elem }, expr))
     }
 
-    /// An operation on two operands, or an operand.
+    /// A binary operation, or an operand.
     fn expr(&mut self, slots: Slots<'_>) -> Result<Expr, Mistake> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
@@ -332,7 +332,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A negative number, or what is negated.
+    /// A negative number, or a negation.
     fn negative(&mut self, slots: Slots<'_>) -> Result<Expr, Mistake> {
         self.expect("-")?;
         Ok(match self.token() {
@@ -364,7 +364,7 @@ impl<'t> Reader<'t> {
     ///
     /// # Errors
     ///
-    /// The next token is none.
+    /// The next token is not a number.
     pub fn number(&mut self) -> Result<Number, Mistake> {
         match self.negative_or_number()? {
             Expr::Number(number) => Ok(number),
@@ -393,7 +393,7 @@ impl<'t> Reader<'t> {
         Ok(number)
     }
 
-    /// An expression in parentheses, or a choice.
+    /// An expression in parentheses, or a select.
     fn parenthesized(&mut self, slots: Slots<'_>) -> Result<Expr, Mistake> {
         self.expect("(")?;
         let expr = self.expr(slots)?;
@@ -409,7 +409,7 @@ impl<'t> Reader<'t> {
         Ok(expr)
     }
 
-    /// What a word begins: a function, a cast, an index, a load.
+    /// An expression that starts with a word: a function, a cast, an index, a load.
     fn word(&mut self, slots: Slots<'_>) -> Result<Expr, Mistake> {
         let word = self.peek();
         if let Some(index) = index_of(word) {
@@ -587,13 +587,13 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What stands in an index.
+/// A part of an index.
 enum Atom {
     /// An index.
     Axis(usize),
     /// A part of a sum, in parentheses.
     Part(Index),
-    /// What is an index by itself.
+    /// A complete index.
     Alone(Index),
 }
 
@@ -608,7 +608,7 @@ const COMBINE: [Combine; 8] = [
     Combine::ArgMin(Keep::Last),
 ];
 
-/// The name that is in quotes.
+/// The name inside quotes.
 fn unquoted(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut name = String::with_capacity(inner.len());

@@ -1,9 +1,9 @@
-//! Definitions as text. Inputs are `x0`, `x1` …, outputs `y0`, `y1` …, intermediate results `r0`, `r1` ….
+//! Prints definitions. Inputs are `x0`, `x1` …, outputs `y0`, `y1` …, intermediate results `r0`, `r1` ….
 //!
 //! ```text
 //! float[2,1] r0[i0, i1] = max over i2 < 3 of x0[i0, i2]
 //! ```
-//! The text is read back to an equal formula (`read`); its grammar is in `grammar/schedule.md`.
+//! The text parses to an equal formula (`read`); its grammar is in `grammar/schedule.md`.
 
 use super::lex::is_plain_name;
 use super::{Binary, Cast, Combine, Definition, Expr, Formula, Index, Keep, Number, Rounding, Unary};
@@ -22,12 +22,12 @@ impl Display for Definition {
     }
 }
 
-/// A formula as a line of text, with names for what it computes and for what it loads.
+/// A formula as a line of text, with the names of its result and its operands.
 pub fn line(formula: &Formula, name: &str, operand: &dyn Fn(usize) -> String) -> String {
     Names { operand }.line(&quoted(name), formula)
 }
 
-/// A name as it stands in formulas: in quotes unless it is a plain identifier or the number of a slot (`%3`).
+/// A name in a formula: quoted unless it is a plain identifier or the number of a slot (`%3`).
 pub fn quoted(name: &str) -> String {
     if is_plain_name(name) {
         return name.to_owned();
@@ -45,13 +45,13 @@ pub fn quoted(name: &str) -> String {
     text + "\""
 }
 
-/// Names of what is loaded.
+/// The names of operands.
 struct Names<'n> {
     operand: &'n dyn Fn(usize) -> String,
 }
 
 impl Definition {
-    /// The name of what is loaded.
+    /// The name of an operand.
     fn name(&self, input: usize) -> String {
         let Some(formula) = input.checked_sub(self.inputs) else { return format!("x{input}") };
         match self.outputs.iter().position(|output| *output == Some(formula)) {
@@ -80,7 +80,7 @@ impl Names<'_> {
         let limits: Vec<String> =
             over.dims.iter().enumerate().map(|(i, d)| format!("i{} < {d}", first + i)).collect();
         let limits = if limits.is_empty() { "nothing".to_owned() } else { limits.join(", ") };
-        // The type of the total, where it is not that of the result.
+        // The accumulator type, if it differs from that of the result.
         let ty = if over.elem == formula.elem { "" } else { elem(over.elem) };
         let space = if ty.is_empty() { "" } else { " " };
         let total = format!("{ty}{space}{} over {limits} of {element}", over.combine.name());
@@ -134,7 +134,7 @@ impl Names<'_> {
     }
 
     fn index(&self, index: &Index) -> String {
-        // A part of a sum is in parentheses, so that it is told from a multiple of an index.
+        // A part of a sum is in parentheses, to distinguish it from a multiple of an index.
         let part = |index: &Index| format!("({})", self.index(index));
         let inner = |index: &Index| match (index, self.index(index)) {
             (Index::Affine(0, terms), text) if matches!(terms[..], [(_, 1)]) => text,
@@ -155,8 +155,8 @@ impl Names<'_> {
     }
 }
 
-/// A number that reads back as the same: floats have a point or an exponent, those of `float` the digits of that type and an `f`
-/// if they are not the digits of the number.
+/// A number that parses to the same one: floats have a point or an exponent; those of `float` have the digits of that type, with
+/// an `f` if these differ from the digits of the number.
 fn number(number: Number) -> String {
     match number {
         Number::Int(n) => n.to_string(),
@@ -168,7 +168,7 @@ fn number(number: Number) -> String {
     }
 }
 
-/// Multiples, and a number behind them.
+/// Multiples, followed by a number.
 fn sum(terms: impl Iterator<Item = (String, i64)>, offset: i64) -> String {
     let mut text = String::new();
     let mut add = |what: &str, is_negative: bool| {
@@ -212,7 +212,7 @@ impl Combine {
 }
 
 impl Cast {
-    /// What an attribute says of it, where the type depends on that.
+    /// The rounding attributes, if the type depends on them.
     fn how(self) -> String {
         let saturated = if self.saturates { ", saturated" } else { "" };
         let rounded = match self.rounding {
@@ -225,7 +225,7 @@ impl Cast {
 }
 
 impl Unary {
-    /// The function of the name.
+    /// The function with this name.
     pub(super) fn named(name: &str) -> Option<Unary> {
         UNARY.iter().copied().find(|op| op.name() == name)
     }
@@ -300,7 +300,7 @@ const BINARY: [Binary; 22] = {
 };
 
 impl Binary {
-    /// The operation of a sign, or the function of a name.
+    /// The operation with this sign or name.
     pub(super) fn named(name: &str) -> Option<Binary> {
         BINARY.iter().copied().find(|op| op.sign().map_or_else(|| op.name() == name, |sign| sign == name))
     }
@@ -309,7 +309,7 @@ impl Binary {
         format!("{self:?}").to_lowercase()
     }
 
-    /// The sign that stands between both sides; the others are functions.
+    /// The infix sign; operations without one are functions.
     pub(super) fn sign(self) -> Option<&'static str> {
         match self {
             Binary::Add => Some("+"),

@@ -1,30 +1,29 @@
-//! What holds of every definition that [`define`](super::define) gives, so that who schedules it need not ask: positions have
-//! an index for each dimension, indices are those of the result or of the reduction, and both sides of an operation have one
-//! type.
+//! Checks invariants of definitions that [`define`](super::define) guarantees to its users: positions have an index for each
+//! dimension, indices belong to the result or to the reduction, and both operands of an operation have the same type.
 
 use super::number::{Kind, is_float};
 use super::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Number, Unary};
 use onnx_ir::ElemType;
 
-/// What is loaded from.
+/// An operand: element type and rank.
 type Source = Option<(ElemType, usize)>;
 
 /// The type of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ty {
     Elem(ElemType),
-    /// A number that is an integer or a boolean, of the type that it meets.
+    /// An integer or boolean number, which adopts the type of the other operand.
     Int,
-    /// A number that is a float.
+    /// A float number, likewise.
     Float,
 }
 
 impl Ty {
-    /// The type that two sides have.
+    /// The common type of two operands.
     fn unify(self, other: Ty) -> Option<Ty> {
         let fits = |elem: ElemType, wants_float: bool| {
             let is_number = Kind::of(elem).is_some();
-            // A number stands for nothing in types that are no numbers.
+            // A number is a placeholder in types that are not numeric.
             (!is_number || is_float(elem) == wants_float).then_some(Ty::Elem(elem))
         };
         match (self, other) {
@@ -36,7 +35,7 @@ impl Ty {
         }
     }
 
-    /// Whether a result of this type becomes an element of another without a cast: floats are rounded.
+    /// Whether a result of this type can be stored as another type without a cast: floats are rounded.
     fn becomes(self, elem: ElemType) -> Option<()> {
         match self {
             Ty::Elem(own) if is_float(own) && is_float(elem) => Some(()),
@@ -46,7 +45,7 @@ impl Ty {
 }
 
 impl Definition {
-    /// Whether all of that holds for the node.
+    /// Whether the invariants hold for the node.
     pub(super) fn is_sound(&self, cx: &Cx<'_>) -> bool {
         self.check(cx).is_some()
     }
@@ -71,12 +70,12 @@ impl Definition {
     }
 }
 
-/// Where an expression stands.
+/// The context of an expression.
 struct Scope<'a> {
     sources: &'a [Source],
-    /// How many indices there are.
+    /// The number of indices.
     indices: usize,
-    /// The type of the total, behind a reduction.
+    /// The type of the accumulator, in an epilogue.
     total: Option<ElemType>,
 }
 
@@ -180,7 +179,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// Of two sides of this type.
+    /// The result type for operands of this type.
     fn ty(self, sides: Ty) -> Option<Ty> {
         use Binary as B;
         let bool = Ty::Elem(ElemType::BOOL);

@@ -1,15 +1,15 @@
-//! Stored tensors as numbers, and back.
+//! Conversion between stored tensors and numbers.
 
 use super::cx::count;
 use super::number::Number;
 use onnx_ir::{ElemType, Field, Payload, Tensor};
 use smallvec::SmallVec;
 
-/// What formulas load from.
+/// A source of elements for formulas.
 pub trait Elements {
-    /// The extents.
+    /// The sizes of the axes.
     fn dims(&self) -> &[usize];
-    /// The element at a place in row-major order; `None` if there is none, or it is no number.
+    /// The element at a row-major index; `None` if it does not exist or is not a number.
     fn number(&self, offset: usize) -> Option<Number>;
 }
 
@@ -18,9 +18,9 @@ pub trait Elements {
 pub struct Dense {
     /// The element type.
     pub elem: ElemType,
-    /// The extents.
+    /// The sizes of the axes.
     pub dims: Vec<usize>,
-    /// The elements, as many as the extents say.
+    /// The elements; their number matches the shape.
     pub numbers: Vec<Number>,
 }
 
@@ -35,7 +35,7 @@ impl Elements for Dense {
 }
 
 impl Dense {
-    /// What a tensor stores in the model itself, if it is sound, of numbers, and not larger than so many elements.
+    /// The elements of a tensor stored in the model, if it is valid, numeric, and has at most `most` elements.
     pub fn of(tensor: &Tensor, most: usize) -> Option<Dense> {
         let elem = tensor.elem?;
         let dims: Vec<usize> = tensor.dims.iter().map(|d| usize::try_from(*d).ok()).collect::<Option<_>>()?;
@@ -46,7 +46,7 @@ impl Dense {
         Some(Dense { elem, dims, numbers })
     }
 
-    /// As a tensor without a name; `None` if it is too large for one.
+    /// A tensor without a name; `None` if it is too large.
     pub fn tensor(&self) -> Option<Tensor> {
         let dims: SmallVec<[i64; 4]> =
             self.dims.iter().map(|d| i64::try_from(*d).ok()).collect::<Option<_>>()?;
@@ -80,7 +80,7 @@ impl Dense {
         Some(tensor)
     }
 
-    /// The numbers, if they are integers of 64 bits.
+    /// The numbers, if they are 64-bit integers.
     pub fn ints(&self) -> Option<Vec<i64>> {
         let int = |n: &Number| match n {
             Number::Int(n) => i64::try_from(*n).ok(),

@@ -1,4 +1,4 @@
-//! Arithmetic at its edges; what operators mean is compared with the reference evaluator in `conformance`.
+//! Arithmetic in edge cases; `conformance` compares operators with the reference evaluator.
 
 use super::{Binary, Cast, Mode, Number, Rounding, Unary};
 use Number::{Float, Int};

@@ -1,21 +1,21 @@
-//! Operators that are not of the standard, and that models nevertheless have: those that ONNX Runtime adds to it.
+//! Operators outside the standard that models use: those of ONNX Runtime.
 
 use super::load::{Loaded, load};
 use crate::schema::{Registry, Schema};
 use onnx_ir::{Model, normalize_domain};
 use std::sync::LazyLock;
 
-/// The domain of the operators that ONNX Runtime adds.
+/// The domain of the operators of ONNX Runtime.
 pub(crate) const CONTRIBUTED: &str = "com.microsoft";
 
-/// The documents by domain, each read when it is asked for first.
+/// The documents by domain, read on demand.
 static DOCUMENTS: [(&str, LazyLock<Loaded>); 2] = [
     ("", LazyLock::new(|| read(include_str!("../../opsets/ai.onnx.onnxtxt")))),
     (CONTRIBUTED, LazyLock::new(|| read(include_str!("../../opsets/com.microsoft.onnxtxt")))),
 ];
 
-/// The operators of a domain that ONNX Runtime adds to the standard, if this crate describes any: those of
-/// `com.microsoft`, and the one of the default domain that its optimizer writes.
+/// The operators that ONNX Runtime adds to a domain, if this crate describes any: those of `com.microsoft`, and one of the
+/// default domain that its optimizer writes.
 pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
     contributed_set(domain).map(|loaded| &*loaded.schemas)
 }
@@ -26,9 +26,9 @@ pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
     DOCUMENTS.iter().find(|(name, _)| *name == domain).map(|(_, loaded)| &**loaded)
 }
 
-/// The built-in operators, and those that ONNX Runtime adds if a part of the model imports the domain of them.
+/// The built-in operators, and those of ONNX Runtime if a part of the model imports its domain.
 ///
-/// Who imports it has been written for that runtime, so that what it adds to the default domain is known as well.
+/// A model that imports the domain was written for that runtime, so its additions to the default domain are known as well.
 pub fn registry_of(model: &Model) -> &'static Registry {
     let functions = model.functions.values().flat_map(|f| &f.opset_imports);
     let mut imports = model.header.opset_imports.iter().chain(functions);
@@ -39,13 +39,13 @@ pub fn registry_of(model: &Model) -> &'static Registry {
     }
 }
 
-/// The built-in operators and all that ONNX Runtime adds to them.
+/// The built-in operators and all of ONNX Runtime.
 pub fn whole_registry() -> &'static Registry {
     static WHOLE: LazyLock<Registry> = LazyLock::new(|| Registry::with_sets(contributed_sets()));
     &WHOLE
 }
 
-/// What ONNX Runtime adds, for a registry that has more.
+/// The operator sets of ONNX Runtime, to build larger registries.
 pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
     DOCUMENTS.iter().map(|(_, loaded)| &**loaded)
 }

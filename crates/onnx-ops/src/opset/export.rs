@@ -1,4 +1,4 @@
-//! Schemas as operator sets.
+//! Exports schemas as operator sets.
 
 use super::types;
 use crate::schema::{AttrParam, BodyKind, Default, Param, ParamKind, Registry, Schema, docs};
@@ -9,8 +9,8 @@ use onnx_ir::{
     OperatorSet, OperatorStatus, Presence, Signature, Trait, TypeVariable,
 };
 
-/// The operators of a domain as an operator set: those of one version of it, or all versions of all of them. Bodies are
-/// not part of it; operators that have one say so.
+/// The operators of a domain as an operator set: those of one version, or all versions of all of them. Bodies are not included;
+/// operators state whether they have one.
 ///
 /// ```
 /// use onnx_ops::opset::document;
@@ -40,7 +40,7 @@ pub fn document(registry: &Registry, domain: &str, version: Option<u32>) -> Oper
     set
 }
 
-/// Adds an operator. Its signature is made in the scratch model.
+/// Adds an operator. Its signature is built in the scratch model.
 fn add(set: &mut OperatorSet, scratch: &mut Model, schema: &Schema) {
     let names = &mut set.model.names;
     set.operators.push(Operator {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::opset::load;
 
-    /// Every fact of a schema but its domain, where `""` and `ai.onnx` are one.
+    /// All facts of a schema except its domain, where `""` and `ai.onnx` are equal.
     fn facts(schema: &Schema) -> String {
         format!("{schema:?}")
     }

@@ -1,4 +1,4 @@
-//! Operator sets as schemas.
+//! Loads operator sets as schemas.
 
 use super::types::{set, spelling};
 use crate::schema::{AttrParam, BodyKind, Default, Param, ParamKind, Schema, Str, TypeSet, TypeVariable};
@@ -10,24 +10,24 @@ use onnx_text::RaiseOptions;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a set says to a registry.
+/// The contents of a set for a registry.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// Every operator that has a signature, in the order of the set.
     pub schemas: Vec<Schema>,
     /// For each of them the function that defines it, if the set has one.
     pub bodies: Vec<Option<FunctionId>>,
-    /// For each of them what the set says of it in words.
+    /// For each of them its documentation.
     pub docs: Vec<Option<String>>,
-    /// Domain and name of operators that have no signature: they exist, and nothing else is known of them.
+    /// Domain and name of operators without a signature, of which nothing else is known.
     pub unsigned: Vec<(String, String)>,
     /// The model that has the functions.
     pub model: Arc<Model>,
-    /// What is wrong with the set. Places are entities of the set.
+    /// Findings about the set. Places are entities of the set.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Loads a set. One with errors should not be used: what is wrong in it is not what its author meant.
+/// Loads a set. A set with errors should not be used, because it may not mean what its author intended.
 ///
 /// ```
 /// use onnx_ops::opset::load;
@@ -59,7 +59,7 @@ pub fn load(set: OperatorSet) -> Loaded {
         schema.domain = owned(set.domain());
         schema.name = owned(&set.model.names[name]);
         schema.since = since;
-        // What is not stated reads as the first value in every program that reads protobuf.
+        // A missing value reads as the first one in every protobuf implementation.
         schema.experimental =
             operator.status.unwrap_or(OperatorStatus::EXPERIMENTAL) == OperatorStatus::EXPERIMENTAL;
         if definition.function.is_some() {
@@ -72,7 +72,7 @@ pub fn load(set: OperatorSet) -> Loaded {
     Loaded { schemas, bodies, docs, unsigned, model: Arc::new(set.model), diagnostics }
 }
 
-/// The schemas of a set, and what is wrong with it; see [`load`].
+/// The schemas of a set, and its findings; see [`load`].
 pub fn schemas(set: &OperatorSet) -> (Vec<Schema>, Vec<Diagnostic>) {
     let loaded = load(set.clone());
     (loaded.schemas, loaded.diagnostics)
@@ -186,7 +186,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The text of a value, without the annotations in front of it.
+    /// The text of a value, without its annotations.
     fn other(&self, formal: &FormalAttr, body: BodyId) -> Default {
         let options = RaiseOptions { metadata: false, ..RaiseOptions::default() };
         let text = onnx_text::print_attribute(self.model, body, &formal.attr, &options);

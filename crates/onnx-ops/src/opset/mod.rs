@@ -1,8 +1,8 @@
-//! Operator sets in files of their own, as schemas and back (`grammar/opsets.md`).
+//! Operator sets in files, converted to and from schemas (`grammar/opsets.md`).
 //!
-//! [`load()`] makes of a set what a [`Registry`](crate::schema::Registry) takes: so models of custom domains are checked
-//! and inferred. [`document`] is the reverse: the built-in operators of a domain as a set. [`contributed()`] has the
-//! operators that ONNX Runtime adds to the standard, from documents of this crate.
+//! [`load()`] converts a set for a [`Registry`](crate::schema::Registry), so that models of custom domains can be checked and
+//! inferred. [`document`] is the reverse: the built-in operators of a domain as a set. [`contributed()`] has the operators of
+//! ONNX Runtime, from documents of this crate.
 
 mod contributed;
 mod export;

@@ -5,7 +5,7 @@ use crate::schema::{ElemSet, Str, TypeSet};
 use onnx_ir::{ElemType, Model, TensorType, TypeId, TypeKind};
 use std::borrow::Cow;
 
-/// A type as schemas write it, without blanks: `map(string,tensor(int64))`. Empty for one that is not whole.
+/// A type as schemas write it, without blanks: `map(string,tensor(int64))`. Empty for an incomplete type.
 pub(super) fn spelling(model: &Model, id: TypeId) -> String {
     let inner = |inner: Option<TypeId>| inner.map_or(String::new(), |inner| spelling(model, inner));
     match &model.types[id].kind {
@@ -43,7 +43,7 @@ fn add(set: &mut ElemSet, elem: ElemType) {
     set.0 |= u32::try_from(elem.0).ok().and_then(|number| 1u32.checked_shl(number)).unwrap_or(0);
 }
 
-/// What a [`TypeSet`] has element types of.
+/// The kinds of types in a [`TypeSet`] that have an element type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Tensor,
@@ -100,8 +100,7 @@ impl Form {
     }
 }
 
-/// The form of a type and its element type, if it has one of those that sets know, and an element type that they have
-/// a bit for.
+/// The form of a type and its element type, if a [`TypeSet`] has a field and a bit for them.
 fn form(model: &Model, id: TypeId) -> Option<(Form, ElemType)> {
     let kind = |id: TypeId| &model.types[id].kind;
     let tensor = |id: Option<TypeId>| match kind(id?) {
@@ -136,13 +135,13 @@ pub(super) fn types(set: &TypeSet, model: &mut Model) -> Vec<TypeId> {
     types
 }
 
-/// The type of a spelling; `None` if it is none.
+/// The type of a spelling; `None` if it is invalid.
 pub(super) fn read(spelling: &str, model: &mut Model) -> Option<TypeId> {
     let (ty, rest) = read_one(spelling, model, MAX_DEPTH)?;
     rest.is_empty().then_some(ty)
 }
 
-/// No type of a schema nests deeper.
+/// The deepest type in a schema.
 const MAX_DEPTH: u32 = 16;
 
 fn read_one<'s>(text: &'s str, model: &mut Model, depth: u32) -> Option<(TypeId, &'s str)> {

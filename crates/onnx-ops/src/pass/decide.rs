@@ -1,4 +1,4 @@
-//! Puts the branch of an `If` in its place where the condition is known.
+//! Replaces an `If` with a constant condition by its branch.
 //!
 //! ```text
 //! before:  g (float[N] x) => (float[N] y) <bool yes = {1}> {
@@ -7,8 +7,8 @@
 //! after:      s = Abs(x)  t = Neg(s)  y = Identity(t)
 //! ```
 //!
-//! A name of the branch that something else has becomes another one. What cannot be moved stays: initializers into a function, or
-//! into a graph of an old model, where they would be inputs.
+//! Names of the branch that are used elsewhere are changed. Branches that cannot be moved are kept: those with initializers in a
+//! function, or in a model with an old IR version, where they would become inputs.
 
 use super::fold::Known;
 use crate::infer::{Facts, Ty};
@@ -19,12 +19,12 @@ use onnx_ir::{
 };
 use std::collections::HashMap;
 
-/// From this version on, `Identity` takes values of any type.
+/// Since this version, `Identity` accepts values of any type.
 const IDENTITY_OF_ALL: i64 = 16;
-/// From this IR version on, an initializer is no input.
+/// Since this IR version, an initializer is not an input.
 const INITIALIZERS_ALONE: i64 = 4;
 
-/// A body in which conditions are known.
+/// A body with its constant conditions.
 pub(super) struct Decide<'d> {
     pub(super) model: &'d mut Model,
     pub(super) body: BodyId,
@@ -34,12 +34,12 @@ pub(super) struct Decide<'d> {
     /// The version of ai.onnx.
     pub(super) version: i64,
     pub(super) is_function: bool,
-    /// Whether `If` is a function of the model.
+    /// Whether a function of the model shadows `If`.
     pub(super) is_hidden: bool,
 }
 
 impl Decide<'_> {
-    /// Puts all branches in place that can be, and says how many.
+    /// Replaces all possible nodes; returns their number.
     pub(super) fn all(&mut self) -> usize {
         let mut names = Names::of(self.body());
         let mut count = 0;
@@ -76,7 +76,7 @@ impl Decide<'_> {
         &mut self.model.bodies[self.body]
     }
 
-    /// The branch of a node that is taken, and the other one, if its condition is known.
+    /// The taken and the other branch of a node, if its condition is constant.
     fn branches(&self, node: NodeId) -> Option<(GraphId, Option<GraphId>)> {
         let n = &self.body().nodes[node];
         let is_if = normalize_domain(self.model.text(n.domain)).is_empty() && self.model.text(n.op) == "If";
@@ -95,7 +95,7 @@ impl Decide<'_> {
         if is_true { Some((yes?, no)) } else { Some((no?, yes)) }
     }
 
-    /// Whether a branch can be put into a graph.
+    /// Whether a branch can be moved into a graph.
     fn can_take(&self, graph: GraphId, node: NodeId, branch: GraphId) -> bool {
         let body = self.body();
         let (b, outputs) = (&body.graphs[branch], &body.nodes[node].outputs);
@@ -113,7 +113,7 @@ impl Decide<'_> {
             && b.outputs.iter().all(|port| port.value.is_some_and(is_passed_on))
     }
 
-    /// Puts a branch in place of its node, and gives the nodes that are there now.
+    /// Replaces a node by its branch; returns the nodes that replace it.
     fn take(&mut self, names: &mut Names, graph: GraphId, node: NodeId, branch: GraphId) -> Vec<NodeId> {
         let own: Vec<ValueId> = self.body().graphs[branch].values(self.body()).collect();
         for value in own {
@@ -127,7 +127,7 @@ impl Decide<'_> {
         let mut nodes = taken.nodes;
         let outputs = std::mem::take(&mut body.nodes[node].outputs);
         let origin = body.origins[node];
-        // The domain of ai.onnx may be omitted or empty: the nodes are like the one that they come from.
+        // The domain of ai.onnx may be omitted or empty: new nodes use the spelling of their source.
         let domain = body.nodes[node].domain;
         for (output, port) in outputs.into_iter().zip(&taken.outputs) {
             let Some(output) = output else { continue };
@@ -154,7 +154,7 @@ impl Decide<'_> {
         nodes
     }
 
-    /// Gives a value of a branch a name that nothing has.
+    /// Gives a value of a branch an unused name.
     fn rename(&mut self, value: ValueId) {
         let mut cursor = Cursor::new(self.model, self.body);
         let stem = cursor.model().names[cursor.body().values[value].name].to_owned();
@@ -163,7 +163,7 @@ impl Decide<'_> {
     }
 }
 
-/// How many values have each name.
+/// The number of values with each name.
 struct Names(HashMap<Name, usize>);
 
 impl Names {
@@ -173,14 +173,14 @@ impl Names {
         Names(names)
     }
 
-    /// Takes away the names of a graph that is gone, and of those in it.
+    /// Removes the names of a deleted graph, including nested graphs.
     fn remove(&mut self, body: &Body, graph: GraphId) {
         for value in body.walk_graph(graph).graphs().flat_map(|graph| body.graphs[graph].values(body)) {
             self.0.entry(body.values[value].name).and_modify(|count| *count = count.saturating_sub(1));
         }
     }
 
-    /// Whether only one value has a name; if not, one less has it from now on.
+    /// Whether only one value has a name; otherwise counts one less.
     fn is_only(&mut self, name: Name) -> bool {
         let count = self.0.entry(name).or_default();
         let is_only = *count <= 1;

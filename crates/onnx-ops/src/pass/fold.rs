@@ -1,4 +1,4 @@
-//! Computes what can be computed before the model runs.
+//! Constant folding.
 //!
 //! ```text
 //! before:  g (float[2,3] x, float[N,4] u) => (float[3,2] y, float[N,2,2] z) <int64[2] a = {1, 2}, int64[2] b = {2, 0}> {
@@ -10,12 +10,12 @@
 //! ```
 //!
 //! A node becomes a `Constant` in its place, with its name and results, if all its inputs are constants and
-//! [`meaning`](crate::meaning) has a formula for it, or if inference knows all elements of the result: shapes that are
-//! numbers, and what is computed of them. Constants are initializers that no input overrides, and `Constant` nodes. What is
-//! not read any more is for `dead-code`. Where the condition of an `If` is known, its branch takes its place (`decide`).
+//! [`meaning`](crate::meaning) has a formula for it, or if inference knows all elements of the result: constant shapes and what
+//! is computed from them. Constants are initializers that inputs cannot override, and `Constant` nodes. Unused values are left to
+//! `dead-code`. An `If` with a constant condition is replaced by its branch (`decide`).
 //!
-//! Results of more than [`LIMIT`] bytes stay, so that a model does not grow by what a node says shorter. Nothing is folded
-//! that rounds otherwise from one runtime to the next, and nothing in a model that is trained.
+//! Results larger than [`LIMIT`] are not folded, so that the model does not grow. Operations whose rounding differs between
+//! runtimes are not folded, nor is anything in a model with training information.
 
 use super::decide::Decide;
 use super::no_ops::local_functions;
@@ -30,14 +30,14 @@ use onnx_ir::{
 };
 use std::rc::Rc;
 
-/// The most bytes that a result may have, and an input that is looked at.
+/// The largest result in bytes, and the largest operand that is considered.
 pub const LIMIT: usize = 64 << 10;
 /// The most steps for one result.
 const EFFORT: usize = 1 << 20;
-/// How often branches of decided conditions are looked through for more.
+/// The most rounds of replacing branches.
 const ROUNDS: usize = 8;
 
-/// Makes constants of what is known before the model runs.
+/// Folds constants.
 pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
     let mut report = Report::default();
     if !model.training.is_empty() {
@@ -47,7 +47,7 @@ pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
     for _ in 0..ROUNDS {
         let (nodes, conditions) = fold(model, registry);
         (folded, decided) = (folded + nodes, decided + conditions);
-        // What comes out of a branch may make more known.
+        // A replaced branch may make more values constant.
         if conditions == 0 {
             break;
         }
@@ -57,7 +57,7 @@ pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
     report
 }
 
-/// How many nodes became constants, and how many conditions were decided.
+/// Returns the number of folded nodes, and of decided conditions.
 fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let local = local_functions(model);
@@ -72,7 +72,7 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
             let is_ours = normalize_domain(model.text(n.domain)).is_empty()
                 && n.op.is_some_and(|op| !local.contains(&(String::new(), op)));
             let [Some(output)] = n.outputs[..] else { continue };
-            // What is said of devices names the inputs.
+            // Device annotations name the inputs.
             if !is_ours || !n.extra().devices.is_empty() {
                 continue;
             }
@@ -80,7 +80,7 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
                 known[output] = constant(model, body, n).map(Rc::new);
                 continue;
             }
-            let site = Site { model, registry, body: body_id, node, version, known: &known };
+            let site = FoldSite { model, registry, body: body_id, node, version, known: &known };
             let fact = facts.get(body_id, output);
             let result =
                 site.computed(fact).or_else(|| (!is_function).then(|| site.inferred(fact)).flatten());
@@ -112,7 +112,7 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
 /// By value.
 pub(super) type Known = SecondaryMap<ValueId, Option<Rc<Dense>>>;
 
-/// The values that initializers give and no caller replaces.
+/// The values of initializers that callers cannot override.
 fn initializers(body: &Body) -> Known {
     let mut known = Known::default();
     for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
@@ -123,7 +123,7 @@ fn initializers(body: &Body) -> Known {
     known
 }
 
-/// The nodes of a body, each behind those that it needs, those of a graph before those of the graphs in it.
+/// The nodes of a body in topological order; those of a graph before those of nested graphs.
 fn in_order(body: &Body) -> Vec<NodeId> {
     let nodes = |(graph, order): (GraphId, Option<Vec<NodeId>>)| {
         order.unwrap_or_else(|| body.graphs[graph].nodes.clone())
@@ -131,7 +131,7 @@ fn in_order(body: &Body) -> Vec<NodeId> {
     node_orders(body).into_iter().flat_map(nodes).collect()
 }
 
-/// What a node `Constant` gives.
+/// The value of a `Constant` node.
 fn constant(model: &Model, body: &Body, n: &Node) -> Option<Dense> {
     let [attr] = &n.attrs[..] else { return None };
     let value = attr.value().filter(|_| attr.reference.is_none())?;
@@ -151,7 +151,7 @@ fn constant(model: &Model, body: &Body, n: &Node) -> Option<Dense> {
     }
 }
 
-/// Whether a constant of this size and type can be.
+/// Whether a constant of this size and type can be stored.
 fn fits(dense: &Dense, version: i64) -> bool {
     let bytes = dense.elem.raw_size(dense.numbers.len() as u64).unwrap_or(u64::MAX);
     let is_float = matches!(dense.elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16);
@@ -173,8 +173,8 @@ fn become_constant(model: &mut Model, body: BodyId, node: NodeId, tensor: onnx_i
     n.attrs = vec![Attr::new(value, AttrValue::Tensor(tensor))];
 }
 
-/// A node that may be known.
-struct Site<'a> {
+/// A node that may be folded.
+struct FoldSite<'a> {
     model: &'a Model,
     registry: &'a Registry,
     body: BodyId,
@@ -183,12 +183,12 @@ struct Site<'a> {
     known: &'a Known,
 }
 
-impl Site<'_> {
+impl FoldSite<'_> {
     fn n(&self) -> &Node {
         &self.model.bodies[self.body].nodes[self.node]
     }
 
-    /// What the formula gives, if all inputs are known.
+    /// The result by its formula, if all inputs are known.
     fn computed(&self, fact: &Fact) -> Option<Dense> {
         let n = self.n();
         let (elem, dims) = (fact.ty.elem()?, extents(&fact.ty)?);
@@ -215,7 +215,7 @@ impl Site<'_> {
         definition.evaluate(&elements, Mode::Portable, EFFORT)?.pop()?
     }
 
-    /// What inference knows of the result.
+    /// The result by inference.
     fn inferred(&self, fact: &Fact) -> Option<Dense> {
         let elem = fact.ty.elem().filter(|e| e.is_integer() || *e == ElemType::BOOL)?;
         let holds_graphs = self.model.bodies[self.body].subgraphs(self.node).next().is_some();

@@ -1,13 +1,13 @@
-//! Makes initializers of `Constant` nodes.
+//! Converts `Constant` nodes to initializers.
 //!
 //! ```text
 //! before:  g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1, 2}> ()     y = Add(x, c) }
 //! after:   g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Add(x, c) }
 //! ```
 //!
-//! A runtime treats both alike, but passes and people find a weight among the initializers. What is stored in functions, which have no
-//! initializers, stays, and so does everything in a model of an old format, where an initializer would be an input. So do constants that
-//! a graph returns, sparse ones and strings.
+//! Runtimes treat both alike, but passes and people look for weights among the initializers. Constants are kept in functions,
+//! which have no initializers, and in models with an old IR version, where an initializer would be an input; so are constants
+//! that a graph returns, sparse ones and strings.
 
 use super::local_functions;
 use crate::schema::Registry;
@@ -20,7 +20,7 @@ use onnx_ir::{
 /// Before this IR version, initializers are inputs.
 const INITIALIZERS_ALONE: i64 = 4;
 
-/// Makes initializers of the constants of graphs.
+/// Converts the constants of graphs to initializers.
 pub fn lift_constants(model: &mut Model, _: &Registry) -> Report {
     let mut report = Report::default();
     if model.header.ir_version.is_none_or(|version| version < INITIALIZERS_ALONE)
@@ -58,7 +58,7 @@ pub fn lift_constants(model: &mut Model, _: &Registry) -> Report {
     report
 }
 
-/// The graph, the value and the attribute of a constant that can be an initializer.
+/// The graph, value and attribute of a constant that can become an initializer.
 fn constant(model: &Model, id: BodyId, node: NodeId, uses: &Uses) -> Option<(GraphId, ValueId, Attr)> {
     let body = &model.bodies[id];
     let (n, graph) = (&body.nodes[node], uses.graph_of(node)?);
@@ -69,7 +69,7 @@ fn constant(model: &Model, id: BodyId, node: NodeId, uses: &Uses) -> Option<(Gra
     (is_constant && is_plain && !is_returned).then(|| (graph, *value, attr.clone()))
 }
 
-/// The tensor of a constant; of numbers, one that is made.
+/// The tensor of a constant; numbers are converted to one.
 fn stored(model: &mut Model, id: BodyId, attr: &Attr) -> Option<TensorId> {
     let value = attr.value()?;
     let name = model.text(attr.name);

@@ -1,17 +1,17 @@
-//! Passes by name: those of the IR, and those that need to know what operators mean.
+//! Passes by name: those of the IR, and those that need operator semantics.
 //!
 //! | pass | what it does |
 //! | --- | --- |
-//! | [`onnx_ir::pass::ALL`] | needs only what [`onnx_ir::pass::Operators`] says |
-//! | [`expand_gradient()`] | replaces nodes `Gradient` by what they compute |
-//! | [`fold_constants()`] | computes what is known before the model runs |
-//! | [`remove_no_ops()`] | removes nodes that give what they were given |
-//! | [`fuse`] | makes one node of two |
-//! | [`lift_constants()`] | makes initializers of `Constant` nodes |
-//! | [`simplify()`] | the passes that make a model smaller, until none changes it |
+//! | [`onnx_ir::pass::ALL`] | those that need only [`onnx_ir::pass::Operators`] |
+//! | [`expand_gradient()`] | replaces `Gradient` nodes |
+//! | [`fold_constants()`] | folds constants |
+//! | [`remove_no_ops()`] | removes nodes that return their input |
+//! | [`fuse`] | replaces two nodes by one |
+//! | [`lift_constants()`] | converts `Constant` nodes to initializers |
+//! | [`simplify()`] | repeats the passes that make a model smaller until none changes it |
 //! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
 //!
-//! A pass may have an argument, behind `=`.
+//! A pass may have an argument after `=`.
 
 mod decide;
 mod fold;
@@ -33,23 +33,23 @@ use onnx_ir::Model;
 use onnx_ir::diag::did_you_mean;
 use onnx_ir::pass::{self, Report, compact};
 
-/// What a pass has come to.
+/// The outcome of a pass.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// What changed, and what could not be done.
+    /// The changes, and what could not be done.
     pub report: Report,
-    /// What was done to single nodes, of passes that can tell.
+    /// Changes of single nodes, for passes that report them.
     pub plan: Vec<Planned>,
-    /// Whether it was done. If not, the model is as it was.
+    /// Whether the pass succeeded. Otherwise the model is unchanged.
     pub is_done: bool,
 }
 
 /// A pass with its argument.
 #[derive(Clone, Copy)]
 pub enum Pass {
-    /// One that needs little of operators.
+    /// A pass that needs only basic operator properties.
     Ir(&'static pass::Pass),
-    /// One that needs to know what operators mean.
+    /// A pass that needs operator semantics.
     Ops(&'static OpsPass),
     /// `convert-opset=21`, `convert-opset=ai.onnx.ml:5`
     ConvertOpset {
@@ -60,7 +60,7 @@ pub enum Pass {
     },
 }
 
-/// A pass that needs to know what operators mean.
+/// A pass that needs operator semantics.
 pub struct OpsPass {
     /// `remove-no-ops`
     name: &'static str,
@@ -138,7 +138,7 @@ static OPS: &[OpsPass] = &[
 
 const CONVERT_OPSET: &str = "convert-opset";
 
-/// The passes as they are written, with what they do, sorted.
+/// The passes as they are written, with their summaries, sorted.
 pub fn list() -> Vec<(&'static str, &'static str)> {
     let mut list: Vec<_> = pass::ALL.iter().map(|pass| (pass.name, pass.summary)).collect();
     list.extend(OPS.iter().map(|pass| (pass.name, pass.summary)));
@@ -151,7 +151,7 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
 }
 
 impl Pass {
-    /// The pass that a word asks for, or why it is none.
+    /// Parses the name of a pass; the error explains why it is invalid.
     pub fn parse(word: &str) -> Result<Pass, String> {
         let (name, argument) = word.split_once('=').map_or((word, None), |(name, a)| (name, Some(a)));
         let known = OPS.iter().find(|pass| pass.name == name).map(Pass::Ops);
@@ -179,7 +179,7 @@ impl Pass {
         }
     }
 
-    /// Runs it and takes away what it leaves behind: ids of before are gone.
+    /// Runs the pass and compacts the model, which invalidates existing ids.
     pub fn run(&self, model: &mut Model, registry: &Registry) -> Outcome {
         match *self {
             Pass::Ir(pass) => Outcome { report: pass.run(model, registry), plan: Vec::new(), is_done: true },
@@ -197,7 +197,7 @@ impl Pass {
     }
 }
 
-/// Every pass that takes no argument.
+/// Every pass without an argument.
 pub fn all() -> impl Iterator<Item = Pass> {
     pass::ALL.iter().map(Pass::Ir).chain(OPS.iter().map(Pass::Ops))
 }

@@ -1,4 +1,4 @@
-//! Removes nodes that give what they were given.
+//! Removes nodes that return their input.
 //!
 //! ```text
 //! before:  g (float[2,3] x) => (float[2,3] y) {
@@ -8,12 +8,12 @@
 //! after:   g (float[2,3] x) => (float[2,3] y) { b = Transpose <perm = [1, 0]> (x)  y = Relu(x) }
 //! ```
 //!
-//! What is left unread is for `dead-code`. Types and shapes are those that inference knows: a `Reshape` goes where the shapes
-//! before and behind are the same for sure. Arithmetic goes only where it is exact for every number: `x * 1`, `x / 1`,
-//! `x - 0`, and `x + 0` of integers; of floats `x + 0` makes `+0` of `-0`, so that only `x + -0` goes.
+//! Unused nodes are left to `dead-code`. Types and shapes come from inference: a `Reshape` is removed only if both shapes are
+//! certainly equal. Arithmetic is removed only if it is exact for every number: `x * 1`, `x / 1`, `x - 0`, and `x + 0` for
+//! integers; for floats `x + 0` turns `-0` into `+0`, so only `x + -0` is removed.
 //!
-//! Nodes are looked at in the order in which they are computed, however the graph lists them; those that need each other in a
-//! circle stay as they are. A graph output keeps its name; where that needs a node (the output is an input of the graph), the node stays.
+//! Nodes are visited in topological order, whatever their order in the graph; cycles are kept. A graph output keeps its name; if
+//! that requires a node (the output is an input of the graph), the node is kept.
 
 use crate::dims::Dim;
 use crate::infer::{Elem, Facts, InferOptions, Ints, Ty, infer};
@@ -55,7 +55,7 @@ pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
     report
 }
 
-/// Where the nodes of a body were listed before they were put in order.
+/// The original positions of the nodes of a body that was sorted.
 struct Listed {
     /// The graphs whose nodes have an order.
     sorted: Vec<GraphId>,
@@ -63,7 +63,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// Puts each node behind those that it needs.
+    /// Sorts the nodes topologically.
     fn sort(body: &mut Body) -> Listed {
         let mut listed = Listed { sorted: Vec::new(), places: SecondaryMap::default() };
         for (graph, order) in node_orders(body) {
@@ -75,7 +75,7 @@ impl Listed {
         listed
     }
 
-    /// Lists those that are left as they were listed.
+    /// Restores the original order of the remaining nodes.
     fn put_back(&self, body: &mut Body) {
         for &graph in &self.sorted {
             body.graphs[graph].nodes.sort_by_key(|node| self.places[*node]);
@@ -83,20 +83,20 @@ impl Listed {
     }
 }
 
-/// Domain and name of the model's functions, which may be called like operators.
+/// Domain and name of the model's functions, which may have the names of operators.
 pub(crate) fn local_functions(model: &Model) -> HashSet<(String, Name)> {
     let named = model.functions.values().filter_map(|f| Some((f.domain, f.name?)));
     named.map(|(domain, name)| (normalize_domain(model.text(domain)).to_owned(), name)).collect()
 }
 
-/// A node that may do nothing.
+/// A node that may be a no-op.
 pub(crate) struct Look<'a> {
     pub(crate) model: &'a Model,
     pub(crate) facts: &'a Facts,
     pub(crate) body: BodyId,
     pub(crate) node: NodeId,
     pub(crate) uses: &'a Uses,
-    /// Functions of the model, which may hide operators.
+    /// Functions of the model, which can shadow operators.
     pub(crate) local: &'a HashSet<(String, Name)>,
 }
 
@@ -117,7 +117,7 @@ impl Look<'_> {
         &self.facts.get(self.body, value).ty
     }
 
-    /// Whether two values have the same shape for sure, and the same element type.
+    /// Whether two values certainly have the same shape and element type.
     fn is_same_type(&self, a: ValueId, b: ValueId) -> bool {
         let (Ty::Tensor(a), Ty::Tensor(b)) = (self.ty(a), self.ty(b)) else { return false };
         a.elem.is_some()
@@ -127,7 +127,7 @@ impl Look<'_> {
             && a.shape.iter().flatten().all(|d| *d != Dim::Unknown)
     }
 
-    /// The output that is the same as another value.
+    /// The output that equals another value, and that value.
     pub(crate) fn passes_on(&self) -> Option<(ValueId, ValueId)> {
         let n = self.n();
         let (domain, op) = (normalize_domain(self.model.text(n.domain)), self.model.text(n.op));
@@ -135,7 +135,7 @@ impl Look<'_> {
             return None;
         }
         let (x, y) = (self.input(0)?, n.outputs.first().copied().flatten()?);
-        // A second output that something reads or names is no copy.
+        // A second output that is read or named is not a copy.
         let name = |v: ValueId| self.model.bodies[self.body].values[v].name;
         let is_wanted = |v: ValueId| !self.uses.is_unused(v) || self.uses.is_annotated(name(v));
         if n.outputs.iter().skip(1).flatten().any(|v| is_wanted(*v)) {
@@ -175,7 +175,7 @@ impl Look<'_> {
         matches!((self.ty(a), self.ty(b)), (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.is_some() && a.elem == b.elem)
     }
 
-    /// Whether a `Dropout` lets everything through. Before version 7, an attribute said so, and training was the default.
+    /// Whether a `Dropout` is in inference mode. Before version 7, an attribute set the mode, and training was the default.
     fn is_inference(&self) -> bool {
         let is_test = || matches!(self.attrs(self.n()).int("is_test"), Ok(Some(flag)) if flag != 0);
         if self.model.newest_import(self.body, "").is_some_and(|version| version >= 7) {
@@ -185,7 +185,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether an input that switches something on is omitted, or known to be off.
+    /// Whether an input that enables something is omitted, or known to be false.
     fn is_off(&self, i: usize) -> bool {
         self.input(i).is_none_or(|v| {
             let value = self.facts.get(self.body, v).value.as_ref();
@@ -197,7 +197,7 @@ impl Look<'_> {
         self.facts.get(self.body, self.input(i)?).value.as_ref()?.ints()
     }
 
-    /// Whether every step of a Slice is 1: of a shape that stays, it takes everything then.
+    /// Whether every step of a Slice is 1: if the shape stays the same, it then selects everything.
     fn is_forward(&self) -> bool {
         self.input(4).is_none() || self.ints(4).is_some_and(|steps| steps.iter().all(|step| *step == 1))
     }
@@ -210,7 +210,7 @@ impl Look<'_> {
         pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))
     }
 
-    /// Whether every element of a known operand changes nothing.
+    /// Whether every element of a known operand is neutral.
     fn is_neutral(&self, op: &str, operand: ValueId) -> bool {
         let fact = self.facts.get(self.body, operand);
         let is_float = fact.ty.elem().is_some_and(|e| !e.is_integer());
@@ -225,7 +225,7 @@ impl Look<'_> {
         fact.value.as_ref().is_some_and(|value| value.elems.iter().all(is_it))
     }
 
-    /// The node of an operator that computes the first input.
+    /// The node that computes the first input, if it has one of these operators.
     fn before(&self, ops: &[&str]) -> Option<&Node> {
         let body = &self.model.bodies[self.body];
         let ValueDef::Output(node, 0) = body.values[self.input(0)?].def else { return None };
@@ -246,7 +246,7 @@ impl Look<'_> {
         }
     }
 
-    /// What a Transpose of a Transpose puts in order again.
+    /// The original value, if two Transpose nodes are inverse.
     fn turned_back(&self) -> Option<ValueId> {
         let first = self.before(&["Transpose"])?;
         let (inner, outer) = (self.perm(first)?, self.perm(self.n())?);
@@ -256,13 +256,13 @@ impl Look<'_> {
         first.inputs.first().copied().flatten().filter(|_| is_same)
     }
 
-    /// What has the shape again that it had before the last two changes of shape, which keep the order of elements.
+    /// The original value, if two consecutive changes of shape restore the shape.
     fn shaped_back(&self, y: ValueId) -> Option<ValueId> {
         let first = self.before(&["Reshape", "Flatten", "Squeeze", "Unsqueeze"])?;
         first.inputs.first().copied().flatten().filter(|x| self.is_same_type(*x, y))
     }
 
-    /// What was cast to a type that has all its numbers, and is cast back.
+    /// The original value, if a lossless cast is undone.
     fn widened(&self) -> Option<ValueId> {
         let first = self.before(&["Cast", "CastLike"])?;
         let x = first.inputs.first().copied().flatten()?;
@@ -272,7 +272,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether a type has all numbers of another one.
+/// Whether a type includes all numbers of another one.
 pub(super) fn is_lossless(from: ElemType, wide: ElemType) -> bool {
     use ElemType as E;
     let ranks: &[&[E]] = &[

@@ -1,4 +1,4 @@
-//! The passes that make a model smaller, again and again until none of them changes it.
+//! Repeats the passes that make a model smaller until none of them changes it.
 
 use super::{Outcome, Pass, fuse, lift_constants};
 use crate::opset::registry_of;
@@ -6,33 +6,33 @@ use crate::schema::Registry;
 use onnx_ir::Model;
 use onnx_ir::pass::{Change, Report, compact};
 
-/// What is done in each round, by name, around the fusions.
+/// The passes of each round before and after the fusions, by name.
 const BEFORE: &[&str] = &["fold-constants", "remove-no-ops"];
 const AFTER: &[&str] = &["common-subexpressions", "dead-code"];
-/// Models need a few rounds; the limit ends a pair of passes that would undo each other.
+/// Models need a few rounds; the limit stops passes that undo each other.
 const ROUNDS: usize = 32;
 
-/// Makes a model smaller: computes what is known, removes nodes that do nothing, makes one node of two, computes the same thing
-/// once, and removes what nothing uses. What the model computes stays but for rounding.
+/// Makes a model smaller: folds constants, removes no-ops, fuses nodes, eliminates common subexpressions and removes dead code.
+/// Results stay the same except for rounding.
 pub fn simplify(model: &mut Model) -> Report {
     let mut all = Report::default();
     let mut is_first = true;
     for _ in 0..ROUNDS {
         let mut is_changed = false;
         let named = |names: &'static [&'static str]| names.iter().filter_map(|name| Pass::parse(name).ok());
-        let steps: Vec<Step> = named(BEFORE)
-            .map(Step::Pass)
-            .chain([Step::Function(rewrite)])
-            .chain(named(AFTER).map(Step::Pass))
+        let steps: Vec<SimplifyStep> = named(BEFORE)
+            .map(SimplifyStep::Pass)
+            .chain([SimplifyStep::Function(rewrite)])
+            .chain(named(AFTER).map(SimplifyStep::Pass))
             .collect();
         for step in steps {
             let registry = registry_of(model);
             let report = match step {
-                Step::Pass(pass) => {
+                SimplifyStep::Pass(pass) => {
                     let Outcome { report, .. } = pass.run(model, registry);
                     report
                 }
-                Step::Function(function) => {
+                SimplifyStep::Function(function) => {
                     let report = function(model, registry);
                     compact(model);
                     report
@@ -40,7 +40,7 @@ pub fn simplify(model: &mut Model) -> Report {
             };
             is_changed |= report.is_changed();
             report.changes.into_iter().for_each(|change| add(&mut all, change));
-            // Only the first pass sees the model of the file, to which places refer.
+            // Only the first pass reads the model of the file, to which places refer.
             if std::mem::take(&mut is_first) {
                 all.diagnostics.extend(report.diagnostics);
             }
@@ -52,7 +52,8 @@ pub fn simplify(model: &mut Model) -> Report {
     all
 }
 
-enum Step {
+/// A step of the pipeline.
+enum SimplifyStep {
     Pass(Pass),
     Function(fn(&mut Model, &Registry) -> Report),
 }

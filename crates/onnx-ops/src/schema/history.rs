@@ -1,11 +1,11 @@
-//! What a version of an operator changed.
+//! Differences between versions of an operator.
 //!
-//! Signatures alone are compared: a version that only says more clearly what is meant has no differences.
+//! Only signatures are compared: a version that only clarifies the specification has no differences.
 
 use super::{AttrParam, BodyKind, Param, ParamKind, Schema, TypeSet};
 use onnx_ir::AttrType;
 
-/// What `new` takes, gives and is told that `old` is not, a line each, in the order of the signature.
+/// The parameters and attributes of `new` that differ from `old`, one per line, in the order of the signature.
 pub fn differences(old: &Schema, new: &Schema) -> Vec<String> {
     let mut out = Vec::new();
     match (old.deprecated, new.deprecated) {
@@ -43,7 +43,7 @@ fn params(
     out: &mut Vec<String>,
 ) {
     for (i, param) in new.iter().enumerate() {
-        // Names are documentation: a parameter that kept its place is the same one under a new name.
+        // Names are documentation: a parameter at the same position is the same one under a new name.
         let same = old.iter().find(|p| p.name == param.name);
         let renamed = old.get(i).filter(|p| !new.iter().any(|n| n.name == p.name));
         let Some(was) = same.or(renamed) else {
@@ -89,7 +89,7 @@ fn attributes(old: &Schema, new: &Schema, out: &mut Vec<String>) {
         }
     }
     for was in old.attrs.iter().filter(|was| new.attr(&was.name).is_none()) {
-        // Told of at the input.
+        // Reported for the input.
         if !new.inputs.iter().any(|input| input.name == was.name)
             || old.inputs.iter().any(|i| i.name == was.name)
         {
@@ -106,7 +106,7 @@ fn type_name(ty: AttrType) -> &'static str {
     ty.name().unwrap_or("of unknown type")
 }
 
-/// Behind a new parameter.
+/// The suffix for a new parameter.
 fn kind(kind: ParamKind) -> &'static str {
     match kind {
         ParamKind::Single => "",
@@ -123,7 +123,7 @@ fn kind_alone(kind: ParamKind) -> String {
     }
 }
 
-/// Types that came and went: what holds for several parameters of one variable is told once.
+/// Added and removed types: a difference in a type variable of several parameters is listed once.
 #[derive(Default)]
 struct Types(Vec<(String, TypeSet, TypeSet)>);
 

@@ -1,4 +1,4 @@
-//! Finding the schema that a node means: by domain, operator and the version that the model imports.
+//! Finds the schema of a node by domain, operator and imported version.
 
 use super::{Schema, docs, table};
 use crate::functions::FunctionBody;
@@ -21,19 +21,19 @@ impl SchemaId {
     }
 }
 
-/// What a registry knows of an operator at a version of its domain.
+/// The result of a lookup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lookup {
-    /// This schema is in force.
+    /// The applicable schema.
     Found(SchemaId),
-    /// The operator is there, but only from a later version on.
+    /// The operator exists, but only since a later version.
     TooNew {
-        /// The first version that has it.
+        /// The first version with the operator.
         since: u32,
     },
     /// The domain is known and has no such operator.
     UnknownOperator,
-    /// There is no schema of this domain, or the operator is known by name only.
+    /// The domain has no schemas, or the operator is known by name only.
     UnknownDomain,
 }
 
@@ -44,7 +44,7 @@ pub struct Registry {
     extra: Vec<Extra>,
     /// Domain and name of operators that are known by name only.
     unsigned: Vec<(String, String)>,
-    /// Every schema in force, by domain, name and `since`.
+    /// All schemas, by domain, name and `since`.
     ids: Vec<SchemaId>,
     /// Every operator, by domain and name.
     operators: Vec<Operator>,
@@ -55,7 +55,7 @@ pub struct Registry {
     hasher: RandomState,
 }
 
-/// A loaded schema, with what its document has beside it.
+/// A loaded schema, with other contents of its document.
 #[derive(Clone, Debug)]
 struct Extra {
     schema: Schema,
@@ -84,15 +84,14 @@ impl Registry {
         &BUILTIN
     }
 
-    /// The built-in schemas and these. One of the same domain, name and `since` as another stands in for it, also for
-    /// a built-in one.
+    /// The built-in schemas and these. A schema replaces another one of the same domain, name and `since`, also a built-in one.
     pub fn with(extra: Vec<Schema>) -> Registry {
         let bare = |schema| Extra { schema, body: None, doc: None };
         Registry::of(extra.into_iter().map(bare).collect())
     }
 
-    /// The built-in schemas and those of operator sets, with the functions that define them. Of operators that are equal
-    /// in domain, name and `since`, the last one stands in for the others.
+    /// The built-in schemas and those of operator sets, with the functions that define them. For operators with equal domain,
+    /// name and `since`, the last one wins.
     pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s Loaded>) -> Registry {
         let (mut extra, mut unsigned) = (Vec::new(), Vec::new());
         for set in sets {
@@ -165,10 +164,10 @@ impl Registry {
         self.table = table;
     }
 
-    /// The schema of an id that this registry gave.
+    /// The schema of an id of this registry.
     ///
     /// # Panics
-    /// If another registry gave it, and this one has fewer schemas.
+    /// If the id belongs to another registry, and this one has fewer schemas.
     pub fn get(&self, id: SchemaId) -> &Schema {
         let at = id.0 as usize;
         table::SCHEMAS.get(at).unwrap_or_else(|| &self.extra[at - table::SCHEMAS.len()].schema)
@@ -179,7 +178,7 @@ impl Registry {
         self.extra(id)?.body.as_ref()
     }
 
-    /// What a schema is for, in words.
+    /// The description of a schema.
     pub fn summary(&self, id: SchemaId) -> Option<&str> {
         match self.extra(id) {
             Some(extra) => extra.doc.as_deref(),
@@ -191,7 +190,7 @@ impl Registry {
         self.extra.get((id.0 as usize).checked_sub(table::SCHEMAS.len())?)
     }
 
-    /// The schema of an operator that is in force where its domain is imported in `version`.
+    /// The applicable schema of an operator if its domain is imported in `version`.
     pub fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup {
         let versions = self.versions(domain, name);
         let Some(&first) = versions.first() else {
@@ -225,7 +224,7 @@ impl Registry {
         operators.map(|at| self.name_of(at))
     }
 
-    /// The newest version of a domain: the last one that brought an operator.
+    /// The newest version of a domain: the last one that added an operator.
     pub fn newest_version(&self, domain: &str) -> Option<u32> {
         self.domain(domain).map(|at| self.domains[at as usize].newest)
     }
@@ -255,7 +254,7 @@ impl Registry {
 
 fn is_same_domain(a: &str, b: &str) -> bool {
     let (a, b) = (normalize_domain(a), normalize_domain(b));
-    // Comparing no bytes at all takes some processors longer than comparing many.
+    // Some processors compare empty slices more slowly than many bytes.
     a.len() == b.len() && (a.is_empty() || a == b)
 }
 
@@ -328,7 +327,7 @@ mod tests {
         let adds: Vec<_> = registry.versions("", "Add").iter().map(|id| registry.get(*id)).collect();
         assert_eq!(adds.iter().map(|s| s.since).collect::<Vec<_>>(), [1, 6, 7, 13, 14, 30]);
         assert!(adds[2].random && adds[2].inputs.is_empty(), "the last of equals is in force");
-        // What was built in keeps its id.
+        // Built-in schemas keep their ids.
         let builtin = Registry::builtin();
         assert_eq!(registry.versions("", "Sub"), builtin.versions("", "Sub"));
         assert_eq!(builtin.domains().count() + 1, registry.domains().count());

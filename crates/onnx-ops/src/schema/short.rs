@@ -1,17 +1,17 @@
-//! The short words that the generated table is written in, so that a version of an operator is a line or few.
+//! Short constructors for the generated table, so that a version of an operator takes few lines.
 
 use super::{AttrParam, Default, ElemSet, Param, ParamKind, TypeSet, TypeVariable};
 use onnx_ir::AttrType;
 use std::borrow::Cow::Borrowed;
 
-/// What is said of a version of an operator besides its signature; they add up.
+/// Flags of a version besides its signature.
 pub(super) const PLAIN: u8 = 0;
 pub(super) const DEPRECATED: u8 = 1;
 pub(super) const EXPERIMENTAL: u8 = 2;
 pub(super) const RANDOM: u8 = 4;
 
-/// One version of an operator: inputs, outputs, attributes, variables, and numbers of inputs and outputs if the
-/// parameters do not say it.
+/// One version of an operator: inputs, outputs, attributes, variables, and the numbers of inputs and outputs if the parameters do
+/// not determine them.
 macro_rules! op {
     (
         $domain:literal, $name:literal, $since:literal, $body:ident, $traits:expr;
@@ -92,12 +92,12 @@ pub(super) const fn var(name: &'static str, types: TypeSet) -> TypeVariable {
     TypeVariable { name: Borrowed(name), types }
 }
 
-/// An attribute that must be given.
+/// A required attribute.
 pub(super) const fn must(name: &'static str, ty: AttrType) -> AttrParam {
     AttrParam { name: Borrowed(name), ty, required: true, default: None }
 }
 
-/// An attribute that may be omitted, and then is not there.
+/// An optional attribute without a default.
 pub(super) const fn may(name: &'static str, ty: AttrType) -> AttrParam {
     AttrParam { name: Borrowed(name), ty, required: false, default: None }
 }

@@ -1,10 +1,10 @@
-//! Parts of signatures as people read them.
+//! Prints parts of signatures.
 
 use super::{Default, ElemSet, TypeSet};
 use crate::infer::elem_text;
 use onnx_ir::ElemType;
 
-/// Element types that are often allowed together, under one word: in lists of types, where the word says which.
+/// Element types that are often allowed together, with a common name for lists of types.
 const RUNS: &[(&str, ElemSet)] = &[
     ("uint8..uint64", ElemSet(1 << 2 | 1 << 4 | 1 << 12 | 1 << 13)),
     ("int8..int64", ElemSet(1 << 3 | 1 << 5 | 1 << 6 | 1 << 7)),
@@ -13,7 +13,7 @@ const RUNS: &[(&str, ElemSet)] = &[
 ];
 
 impl ElemSet {
-    /// The names of the types, those that come together as one.
+    /// The names of the types, with common names where possible.
     fn names(self) -> Vec<String> {
         let mut rest = self.0;
         let mut names = Vec::new();
@@ -50,7 +50,7 @@ impl TypeSet {
         parts.join(", ")
     }
 
-    /// What is in this set and not in another.
+    /// The types that are not in another set.
     #[must_use]
     pub fn without(&self, other: &TypeSet) -> TypeSet {
         let minus = |a: ElemSet, b: ElemSet| ElemSet(a.0 & !b.0);

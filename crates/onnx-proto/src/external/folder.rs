@@ -1,11 +1,10 @@
-//! The files below a model's folder, and no others.
+//! Access to files below a model's folder.
 //!
-//! A model may come from a stranger, and its locations are paths. What is read lies below the folder, is a regular
-//! file, and is reached without a link. Only the path of the model itself may be a link: it is resolved once, and the
-//! folder is that of what it leads to.
+//! A model may be untrusted, and its locations are paths. Files must be below the folder, regular, and reached without a link.
+//! Only the path of the model itself may be a link: it is resolved once, and the folder is that of its target.
 //!
-//! On Unix each part of a location is opened below the one before without following links, and what is open decides:
-//! a folder that is exchanged for a link meanwhile changes nothing. Elsewhere paths are looked at before they are opened.
+//! On Unix each component of a location is opened relative to the previous one without following links, and checks use the open
+//! file: replacing a folder by a link meanwhile has no effect. Elsewhere paths are checked before they are opened.
 
 use crate::file;
 use bytes::Bytes;
@@ -50,7 +49,7 @@ impl Folder {
         self.files.iter().filter_map(|(location, entry)| Some((location.as_str(), entry.metadata.as_ref()?)))
     }
 
-    /// What is at a location. One that leads out of the folder does not exist.
+    /// The properties of the file at a location. A location outside the folder does not exist.
     fn facts(&mut self, location: &str) -> io::Result<FileFacts> {
         self.entry(location).map(|entry| entry.facts)
     }
@@ -63,12 +62,11 @@ impl Folder {
         Ok(entry.facts)
     }
 
-    /// The content of the file that a tensor names, if the tensor's part of it is there; the `checksum` is compared
-    /// where `checksums` says so.
+    /// The part of a file that a tensor refers to; compares the `checksum` if `checksums` is set.
     ///
     /// # Errors
     ///
-    /// What is wrong with what the tensor says of its file, or with the file as seen from the tensor.
+    /// Findings about the tensor's external data entries, or about the file.
     pub fn load(
         &mut self,
         model: &Model,
@@ -93,8 +91,8 @@ impl Folder {
         }
     }
 
-    /// What is wrong with the file that a tensor names. Where the tensor does not name one place below the folder,
-    /// nothing is said here: `verify` does, by [`check_location`].
+    /// Findings about the file of a tensor. If the tensor does not name one place below the folder, there are none here: `verify`
+    /// reports that, by [`check_location`].
     pub fn check(
         &mut self,
         model: &Model,
@@ -179,13 +177,13 @@ mod below {
     use std::io;
     use std::path::{Component, Path};
 
-    /// To go through a folder needs no right to list it, where a system tells the two apart.
+    /// Traversing a folder needs no permission to list it, on systems that distinguish the two.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const THROUGH: OFlags = OFlags::PATH;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const THROUGH: OFlags = OFlags::RDONLY;
 
-    /// Opens a file below a folder, or says what is there instead. The caller looks at what is open once more.
+    /// Opens a file below a folder, or returns what exists instead. The caller checks the open file again.
     pub(super) fn open(folder: &Path, location: &Path) -> io::Result<Result<File, FileFacts>> {
         let through = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut parts = location.components().filter_map(|part| match part {
@@ -215,11 +213,11 @@ mod below {
         }
     }
 
-    /// What is where a part of a path could not be opened.
+    /// The properties of a path component that could not be opened.
     fn instead(at: &OwnedFd, part: &OsStr, error: Errno) -> io::Result<FileFacts> {
         match statat(at, part, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(FileType::Symlink) => Ok(A_LINK),
-            // A folder or file was meant to be opened.
+            // A folder or file was expected.
             _ if error == Errno::NOENT || error == Errno::NOTDIR => Ok(NOTHING),
             _ if error == Errno::NXIO => Ok(NOT_REGULAR),
             Ok(_) | Err(_) => Err(error.into()),
@@ -234,8 +232,8 @@ mod below {
     use std::io;
     use std::path::Path;
 
-    /// Opens a file below a folder, or says what is there instead. Without calls that open one name below a folder,
-    /// paths are looked at first; who can exchange folders meanwhile could have files opened that lie elsewhere.
+    /// Opens a file below a folder, or returns what exists instead. Without system calls relative to a folder, paths are checked
+    /// first; replacing folders meanwhile could redirect the access.
     pub(super) fn open(folder: &Path, location: &Path) -> io::Result<Result<File, FileFacts>> {
         let mut path = folder.to_owned();
         for part in location.components() {

@@ -8,10 +8,10 @@ use sha1::{Digest as _, Sha1};
 use smallvec::SmallVec;
 use std::io;
 
-/// The entry that says where the data of an external tensor was: see the [module](super).
+/// The entry with the original field of external data: see the [module](super).
 pub const MARK: &str = onnx_ir::verify::INLINE_KEY;
 
-/// Offsets are multiples of this, so that each tensor can be mapped into memory by itself.
+/// The alignment of offsets, so that each tensor can be mapped into memory separately.
 const ALIGNMENT: u64 = 4096;
 
 /// Into which files data goes.
@@ -26,16 +26,16 @@ pub enum Layout<'l> {
 /// A file to write beside the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DataFile {
-    /// Where, relative to the model's folder.
+    /// The location relative to the model's folder.
     pub location: String,
-    /// What, in ascending order; there may be gaps, which hold zeros.
+    /// The contents, in ascending order; gaps are zeros.
     pub chunks: Vec<Chunk>,
     /// The SHA-1 of the whole file, which the first tensor in it states as its `checksum`.
     pub sha1: [u8; 20],
 }
 
 impl DataFile {
-    /// Gives the content to `out` piece by piece.
+    /// Writes the content to `out` in chunks.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// Whether the content of another file is the same.
+    /// Whether another file has the same content.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl DataFile {
     }
 }
 
-/// What is written to it is part of a checksum.
+/// A writer that updates a checksum.
 struct Summed(Sha1);
 
 impl io::Write for Summed {
@@ -136,7 +136,7 @@ pub fn externalize(model: &mut Model, at_least: u64, layout: Layout<'_>, mark: b
     }
     for (file, (body, id)) in files.iter_mut().zip(firsts) {
         let mut summed = Summed(Sha1::new());
-        // A checksum takes whatever it is given.
+        // Writing to a checksum cannot fail.
         _ = file.write(&mut summed);
         file.sha1 = summed.0.finalize().into();
         let hex: String = file.sha1.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -144,7 +144,7 @@ pub fn externalize(model: &mut Model, at_least: u64, layout: Layout<'_>, mark: b
             key: Some(model.names.intern("checksum")),
             value: Some(model.names.intern(&hex)),
         };
-        // Behind location, offset and length.
+        // After location, offset and length.
         model.bodies[body].tensors[id].extra_mut().external.insert(3, checksum);
     }
     files
@@ -207,13 +207,12 @@ pub enum Which {
     All,
 }
 
-/// Gives the content of the file that a tensor names, or says what is wrong with it as seen from that tensor:
-/// [`Folder::load`](super::Folder::load), or files that are somewhere else.
+/// Loads the content of a tensor's file, or returns findings: [`Folder::load`](super::Folder::load), or another source of files.
 pub type Load<'l> = dyn FnMut(&Model, &Tensor, Entity) -> Result<Bytes, Vec<Diagnostic>> + 'l;
 
-/// Takes the data of external tensors into the model.
+/// Loads the data of external tensors into the model.
 ///
-/// What could not be loaded stays external, and is reported.
+/// Tensors that could not be loaded stay external and are reported.
 pub fn internalize(model: &mut Model, which: Which, load: &mut Load<'_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for (body, id, entity) in places::tensors(model) {
@@ -323,7 +322,7 @@ mod tests {
         }
     }
 
-    /// What a file with these chunks holds.
+    /// The content of a file with these chunks.
     fn content(file: &DataFile) -> Bytes {
         let mut content = Vec::new();
         file.write(&mut content).unwrap();

@@ -3,7 +3,7 @@
 use onnx_ir::diag::Entity;
 use onnx_ir::{AttrValue, Body, BodyId, EntityId as _, Model, SparseTensor, Tensor, TensorId};
 
-/// The tensors that initializers and attributes hold, the parts of sparse ones too, each with what to point at.
+/// The tensors of initializers and attributes, including parts of sparse ones, with their entities.
 pub(super) fn tensors(model: &Model) -> Vec<(BodyId, TensorId, Entity)> {
     let mut found = Vec::new();
     for (id, body) in model.bodies.iter() {

@@ -8,7 +8,7 @@ use prost::encoding::encode_varint;
 pub(super) struct MessageBuilder {
     pub(super) schema: &'static Message,
     out: Vec<u8>,
-    /// Where runs of one field begin in `out`, with its number.
+    /// The start of each run of one field in `out`, with its number.
     runs: Vec<(u32, usize)>,
     /// Packed lists by number.
     packed: Vec<(u32, Vec<u8>)>,
@@ -38,7 +38,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Notes that a field begins; a message of what is wrong if it was there before.
+    /// Records the start of a field; fails if it was set before.
     pub(super) fn begin(&mut self, field: &'static Field) -> Result<(), String> {
         if field.repeat != Repeat::Once {
             return Ok(());
@@ -100,7 +100,7 @@ impl MessageBuilder {
         runs.into_iter().filter_map(|(_, range)| self.out.get(range)).flatten().copied().collect()
     }
 
-    /// What to say of a field that the message does not have.
+    /// The message for an unknown field.
     pub(super) fn unknown(&self, name: &str) -> String {
         let names = self.schema.fields.iter().map(|field| field.name);
         let hint =

@@ -1,8 +1,7 @@
-//! The other two forms of a message, JSON and textproto: both are read into wire format and written from it.
+//! The JSON and textproto forms of messages, converted to and from wire format.
 //!
-//! This is done over the walker's table of fields. Messages built from descriptors at run time would do it too, but they
-//! take a hundred bytes for a number, read the largest float from JSON as an error and others one bit off, and do not
-//! say where a text is wrong.
+//! The conversion uses the walker's table of fields. Dynamic messages from descriptors would take a hundred bytes per number,
+//! reject the largest float in JSON and read others one bit off, and report no places of errors.
 
 #[cfg(feature = "forms")]
 mod build;
@@ -17,7 +16,7 @@ use crate::wire::Malformed;
 #[cfg(feature = "forms")]
 use crate::{
     FileKind,
-    wire::{self, Look, What},
+    wire::{self, AnomalyKind, ScanDepth},
 };
 #[cfg(feature = "forms")]
 use std::borrow::Cow;
@@ -25,9 +24,9 @@ use std::borrow::Cow;
 /// Why a JSON or textproto document, or the message for one, cannot be converted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormatError {
-    /// Where in the input, in bytes; `None` where no place is known.
+    /// The byte offset in the input; `None` if unknown.
     pub offset: Option<usize>,
-    /// What is wrong, lower case, no full stop.
+    /// The message, lower case, no full stop.
     pub message: String,
 }
 
@@ -49,8 +48,8 @@ impl From<Malformed> for FormatError {
 /// The message with its fields in order, lists in one piece, and nothing twice: usually the bytes as they are.
 fn in_order(bytes: &[u8], kind: FileKind) -> Result<Cow<'_, [u8]>, FormatError> {
     let mut in_order = true;
-    wire::walk(bytes, kind.message(), Look::Numbers, &mut |finding| {
-        in_order &= finding.what == What::Unknown
+    wire::walk(bytes, kind.message(), ScanDepth::Numbers, &mut |finding| {
+        in_order &= finding.kind == AnomalyKind::Unknown
     })?;
     if in_order {
         return Ok(Cow::Borrowed(bytes));

@@ -3,7 +3,7 @@
 use super::build::Value;
 use crate::wire::{Cursor, Kind, Reason};
 
-/// The value of a number field from its decimal text, or from the name of an enum's value. What is wrong otherwise.
+/// Parses the value of a number field from decimal text, or from the name of an enum value.
 pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
     let is_integer =
         !text.is_empty() && text.strip_prefix('-').unwrap_or(text).bytes().all(|b| b.is_ascii_digit());
@@ -43,7 +43,7 @@ fn is_special(text: &str) -> bool {
     text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// The next value of a number field on the wire; its text comes from [`format`].
+/// Reads the next value of a number field from the wire; [`format`] prints it.
 pub(super) fn read(kind: Kind, cursor: &mut Cursor<'_>) -> Result<Value<'static>, Reason> {
     fn fixed<const SIZE: usize>(cursor: &mut Cursor<'_>) -> Result<[u8; SIZE], Reason> {
         let bytes = cursor.rest().first_chunk::<SIZE>().copied().ok_or(Reason::Truncated)?;
@@ -81,7 +81,7 @@ pub(super) fn format_double(double: f64, out: &mut String) {
     out.push_str(zmij::Buffer::new().format_finite(double));
 }
 
-/// An integer, by the kind that says how the varint is meant.
+/// Formats an integer according to the kind of the varint.
 pub(super) fn format_int(kind: Kind, varint: u64, out: &mut String) {
     let mut buffer = itoa::Buffer::new();
     out.push_str(match kind {

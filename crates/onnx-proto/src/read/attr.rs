@@ -30,7 +30,7 @@ const SPARSE_TENSORS: u32 = 23;
 impl GraphReader<'_, '_> {
     /// An `AttributeProto`, a slice of `whole`: of a node, or the default of a function's attribute.
     pub(super) fn attr(&mut self, encoded: &[u8], whole: &Bytes, node: Option<NodeId>) -> Attr {
-        let Self { b, go } = self;
+        let Self { b, pass } = self;
         let names = &mut *b.names;
         let mut attr = Attr::default();
         let (mut f, mut i, mut s) = (None, None, None);
@@ -49,7 +49,7 @@ impl GraphReader<'_, '_> {
                     fields.list::<f32>(from, f32::from_le_bytes(bits), FLOAT_LIST, &mut floats);
                 }
                 (FLOATS, Value::Bytes(packed)) => {
-                    go.unusual();
+                    pass.unusual();
                     floats
                         .to_mut()
                         .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
@@ -58,7 +58,7 @@ impl GraphReader<'_, '_> {
                     fields.list::<i64>(from, int as i64, INT_LIST, &mut ints);
                 }
                 (INTS, Value::Bytes(packed)) => {
-                    go.unusual();
+                    pass.unusual();
                     ints.to_mut()
                         .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
@@ -72,7 +72,7 @@ impl GraphReader<'_, '_> {
                     T | G | TENSORS | GRAPHS | TP | TYPE_PROTOS | SPARSE_TENSOR | SPARSE_TENSORS,
                     Value::Bytes(message),
                 ) => messages.fields.push((number, message)),
-                (_, Value::Number(_) | Value::Fixed32(_) | Value::Bytes(_) | Value::Odd) => go.unusual(),
+                (_, Value::Number(_) | Value::Fixed32(_) | Value::Bytes(_) | Value::Odd) => pass.unusual(),
             }
         }
 
@@ -107,7 +107,7 @@ impl GraphReader<'_, '_> {
     }
 
     fn encoded_type(&mut self, encoded: Bytes) -> TypeId {
-        let message = self.go.decode(encoded, &TYPE_PROTO);
+        let message = self.pass.decode(encoded, &TYPE_PROTO);
         self.ty(message)
     }
 
@@ -117,12 +117,12 @@ impl GraphReader<'_, '_> {
     }
 
     fn encoded_sparse_tensor(&mut self, encoded: Bytes) -> SparseTensor {
-        let message = self.go.decode(encoded, &SPARSE_TENSOR_PROTO);
+        let message = self.pass.decode(encoded, &SPARSE_TENSOR_PROTO);
         self.sparse_tensor(message)
     }
 }
 
-/// The message fields of an attribute, by number, and what they are slices of.
+/// The message fields of an attribute, by number, and the buffer that they are slices of.
 struct Messages<'a> {
     fields: SmallVec<[(u32, &'a [u8]); 2]>,
     whole: &'a Bytes,

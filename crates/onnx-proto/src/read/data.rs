@@ -6,8 +6,8 @@ use crate::{FileKind, pb};
 use bytes::Bytes;
 use onnx_ir::{Data, DataKind, Diagnostic, ElemType, MapData, Names, OptionalData, Sequence};
 
-/// The value in the bytes of a file of this kind, and what is wrong with the bytes. `None`: they are no such message,
-/// or the kind is none of a value.
+/// Reads a value from a file of this kind, and returns findings about the bytes. `None`: they are not such a message, or the kind
+/// is not that of a value.
 pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> (Option<Data>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let ds = &mut diagnostics;

@@ -1,4 +1,4 @@
-//! The fields of a message one by one, as they are on the wire: for messages that are too many to become structs first.
+//! Iterates over the fields of a message on the wire, for messages that are too many to be decoded to structs first.
 
 use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ pub(super) enum Value<'a> {
     Number(u64),
     /// Four bytes.
     Fixed32([u8; 4]),
-    /// What has a length: a string, a message, a packed list.
+    /// A field with a length: a string, a message, a packed list.
     Bytes(&'a [u8]),
     /// Anything else: no message of this format has it, or it cannot be read and is the last.
     Odd,
@@ -23,7 +23,7 @@ pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
-/// Of a key of one byte, the number is above this bit.
+/// The shift of the field number in a one-byte key.
 const NUMBER: u32 = 3;
 
 impl<'a> Fields<'a> {
@@ -93,7 +93,7 @@ impl<'a> Iterator for Fields<'a> {
 /// A list of more elements stays in its file. Of fewer, no chunk was full: numbers are decoded where there is room for four.
 const LONG: usize = CHUNK - 4;
 
-/// How the elements of a list are written: a key of one byte before each.
+/// The encoding of list elements: a one-byte key before each.
 pub(super) struct Encoding<T: Element> {
     pub(super) key: u8,
     pub(super) wire: WireType,
@@ -102,13 +102,13 @@ pub(super) struct Encoding<T: Element> {
 }
 
 impl<'a> Fields<'a> {
-    /// What has not been read.
+    /// The unread bytes.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Adds to a list of a field that has a key for each element the one that was read last, and those that come next, as
-    /// far as they are short; `from` is the bytes from that element on, a slice of `whole`.
+    /// Appends the last read element of an unpacked list and the directly following ones, as long as they are short; `from` are
+    /// the bytes from that element on, a slice of `whole`.
     pub(super) fn list<T: Element>(
         &mut self,
         (from, whole): (&'a [u8], &Bytes),
@@ -138,8 +138,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The encoded value of a message field that is there once, from its occurrences in `whole`. On the wire it may come in
-/// pieces; a message is the sum of its pieces.
+/// The encoded value of a singular message field, from its occurrences in `whole`. On the wire it may be split; the occurrences
+/// are concatenated.
 pub(super) fn merged<'a>(mut pieces: impl Iterator<Item = &'a [u8]>, whole: &Bytes) -> Option<Bytes> {
     let first = pieces.next()?;
     match pieces.next() {

@@ -1,7 +1,7 @@
 //! Graphs.
 
-use super::go::Go;
 use super::plain::{plain_port, plain_tensor};
+use super::read_pass::ReadPass;
 use super::tensor::{read_sparse_tensor, read_tensor};
 use super::types::read_type;
 use super::{entries, name};
@@ -22,17 +22,17 @@ const VALUE_INFO: u32 = 13;
 /// Fills one body.
 pub(super) struct GraphReader<'m, 'd> {
     pub(super) b: BodyBuilder<'m>,
-    pub(super) go: &'d mut Go,
+    pub(super) pass: &'d mut ReadPass,
 }
 
 impl GraphReader<'_, '_> {
     /// A `GraphProto`.
     pub(super) fn graph(&mut self, encoded: &Bytes, owner: Option<NodeId>) -> GraphId {
-        if !self.go.enter() {
-            self.go.leave();
+        if !self.pass.enter() {
+            self.pass.leave();
             return self.empty_graph(owner);
         }
-        let (rest, late) = self.go.split(encoded, &[NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO]);
+        let (rest, deferred) = self.pass.split(encoded, &[NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO]);
         let pb::GraphProto {
             node: _,
             name: graph_name,
@@ -44,23 +44,23 @@ impl GraphReader<'_, '_> {
             quantization_annotation,
             sparse_initializer,
             metadata_props,
-        } = self.go.decode(rest, &GRAPH_PROTO);
+        } = self.pass.decode(rest, &GRAPH_PROTO);
 
         let graph_name = name(graph_name, self.b.names);
         let id = self.b.begin_graph(graph_name, owner);
-        for input in late.slices(INPUT) {
-            let port = self.encoded_port(input, &late.bytes);
+        for input in deferred.slices(INPUT) {
+            let port = self.encoded_port(input, &deferred.bytes);
             self.b.input_port(port);
         }
-        let count = |number| late.slices(number).count();
+        let count = |number| deferred.slices(number).count();
         let (nodes, tensors) = (count(NODE), count(INITIALIZER));
-        // Each has a name of its own, and so has what a node computes.
+        // Each has a name, and so have the results of nodes.
         self.b.names.reserve(2 * nodes + tensors);
         let body = self.b.body_mut();
         body.nodes.reserve(nodes);
         body.tensors.reserve(tensors);
         body.values.reserve(nodes + tensors);
-        for tensor in late.values(INITIALIZER) {
+        for tensor in deferred.values(INITIALIZER) {
             let tensor = self.tensor(tensor);
             self.b.initializer(tensor);
         }
@@ -68,18 +68,18 @@ impl GraphReader<'_, '_> {
             let tensor = self.sparse_tensor(tensor);
             self.b.sparse_initializer(tensor);
         }
-        for node in late.slices(NODE) {
-            if self.go.is_over() {
+        for node in deferred.slices(NODE) {
+            if self.pass.is_over() {
                 break;
             }
-            self.node(node, &late.bytes);
+            self.node(node, &deferred.bytes);
         }
-        for output in late.slices(OUTPUT) {
-            let port = self.encoded_port(output, &late.bytes);
+        for output in deferred.slices(OUTPUT) {
+            let port = self.encoded_port(output, &deferred.bytes);
             self.b.output_port(port);
         }
-        for info in late.slices(VALUE_INFO) {
-            let port = self.encoded_port(info, &late.bytes);
+        for info in deferred.slices(VALUE_INFO) {
+            let port = self.encoded_port(info, &deferred.bytes);
             self.b.value_info(port);
         }
 
@@ -98,7 +98,7 @@ impl GraphReader<'_, '_> {
         graph.metadata = metadata;
         graph.quantization = quantization;
         self.b.end_graph();
-        self.go.leave();
+        self.pass.leave();
         id
     }
 
@@ -120,7 +120,7 @@ impl GraphReader<'_, '_> {
         if let Some(port) = plain_port(encoded, self.b.names, self.b.types) {
             return port;
         }
-        let message = self.go.decode(whole.slice_ref(encoded), &VALUE_INFO_PROTO);
+        let message = self.pass.decode(whole.slice_ref(encoded), &VALUE_INFO_PROTO);
         self.port(message)
     }
 
@@ -128,8 +128,8 @@ impl GraphReader<'_, '_> {
         if let Some(tensor) = plain_tensor(&encoded, self.b.names) {
             return tensor;
         }
-        let message = self.go.decode(encoded, &TENSOR_PROTO);
-        read_tensor(message, self.b.names, &mut self.go.diagnostics)
+        let message = self.pass.decode(encoded, &TENSOR_PROTO);
+        read_tensor(message, self.b.names, &mut self.pass.diagnostics)
     }
 
     pub(super) fn ty(&mut self, message: pb::TypeProto) -> TypeId {
@@ -138,7 +138,7 @@ impl GraphReader<'_, '_> {
 
     pub(super) fn sparse_tensor(&mut self, message: pb::SparseTensorProto) -> SparseTensor {
         let SparseData { values, indices, dims } =
-            read_sparse_tensor(message, self.b.names, &mut self.go.diagnostics);
+            read_sparse_tensor(message, self.b.names, &mut self.pass.diagnostics);
         let values = values.map(|tensor| self.b.tensor(tensor));
         let indices = indices.map(|tensor| self.b.tensor(tensor));
         SparseTensor { values, indices, dims }

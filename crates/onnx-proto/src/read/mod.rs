@@ -1,18 +1,18 @@
-//! From bytes to the IR.
+//! Decodes bytes to the IR.
 //!
-//! Payloads are slices of the input. Whatever the format can say has its place in the IR, presence included; what it
-//! cannot say (unknown fields) is reported. A model that is wrong is read like any other: judging it is not done here.
+//! Payloads are slices of the input. Everything that the format defines is represented in the IR, including field presence;
+//! unknown fields are reported. Invalid models are read like others; checking is not done here.
 
 mod attr;
 mod data;
+mod deferred;
 mod fields;
-mod go;
 mod graph;
-mod late;
 mod node;
 mod opset;
 mod part;
 mod plain;
+mod read_pass;
 mod tensor;
 mod types;
 
@@ -20,38 +20,40 @@ pub use data::read_data;
 pub use opset::read_operator_set;
 pub use part::{read_function, read_graph};
 
-use crate::wire::{self, FUNCTION_PROTO, Finding, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO, What};
+use crate::wire::{
+    self, Anomaly, AnomalyKind, FUNCTION_PROTO, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO,
+};
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use go::Go;
+use deferred::decode_walked;
 use graph::GraphReader;
-use late::decode_late;
 use onnx_ir::diag::{Place, Span, code};
 use onnx_ir::{
     BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
     Port, TrainingInfo,
 };
+use read_pass::ReadPass;
 
-/// Unknown fields that are reported one by one.
+/// The most unknown fields that are reported individually.
 const MAX_REPORTED: usize = 50;
 
-/// The model that the bytes of a `ModelProto` describe, and what is wrong with the bytes.
+/// Decodes the bytes of a `ModelProto`; returns findings about the bytes.
 ///
-/// An error says that the bytes are no model, or that a part of it could not be decoded and is missing. A warning names
-/// a field that the format does not know and that is therefore left out.
+/// An error means that the bytes are not a model, or that a part could not be decoded and is missing. A warning names an unknown
+/// field, which is dropped.
 pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
-    let (mut model, mut go) = (Model::new(), Go::first());
-    read_model(&bytes, &mut model, &mut go);
-    if go.is_unusual {
+    let (mut model, mut pass) = (Model::new(), ReadPass::fast());
+    read_model(&bytes, &mut model, &mut pass);
+    if pass.is_unusual {
         model = Model::new();
         let mut diagnostics = Vec::new();
         let bytes = readable(bytes, FileKind::Model, &mut diagnostics);
-        go = Go::careful(diagnostics);
+        pass = ReadPass::validated(diagnostics);
         if let Some(bytes) = bytes {
-            read_model(&bytes, &mut model, &mut go);
+            read_model(&bytes, &mut model, &mut pass);
         }
     }
-    (model, go.diagnostics)
+    (model, pass.diagnostics)
 }
 
 /// Decodes a message; `None` if it is not one.
@@ -60,17 +62,17 @@ pub(crate) fn decode<M: prost::Message + Default>(
     kind: FileKind,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<M> {
-    Some(decode_late(readable(bytes, kind, diagnostics)?, diagnostics))
+    Some(decode_walked(readable(bytes, kind, diagnostics)?, diagnostics))
 }
 
-/// The bytes of a message in a form that the structs do not misread, usually as they are; `None` if they are no such
-/// message. Reports what the structs leave out.
+/// The bytes of a message in an encoding that the structs decode correctly, usually unchanged; `None` if they are not such a
+/// message. Reports what the structs drop.
 fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> Option<Bytes> {
     let mut misread = false;
     let mut unknown = 0;
-    let walked = wire::walk(&bytes, kind.message(), wire::Look::Structure, &mut |finding| {
-        misread |= wire::is_misread(finding.what);
-        if matches!(finding.what, What::Unknown | What::WrongType) {
+    let walked = wire::walk(&bytes, kind.message(), wire::ScanDepth::Structure, &mut |finding| {
+        misread |= wire::is_misread(finding.kind);
+        if matches!(finding.kind, AnomalyKind::Unknown | AnomalyKind::WrongType) {
             unknown += 1;
             if unknown <= MAX_REPORTED {
                 diagnostics.push(unknown_field(&finding, kind));
@@ -86,7 +88,7 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
         diagnostics.push(Diagnostic::new(&code::UNKNOWN_FIELD, Place::Nowhere, message));
     }
     if misread {
-        // The walk did not look at the numbers in lists.
+        // The walk did not read the numbers in lists.
         return wire::canonical(&bytes, kind.message())
             .map_err(|reason| {
                 diagnostics.push(undecodable(&Malformed { path: String::new(), offset: 0, reason }, kind));
@@ -97,7 +99,7 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
     Some(bytes)
 }
 
-/// A file that is shorter than its fields say; `None` for one that is damaged inside.
+/// The finding for a truncated file; `None` for one that is damaged inside.
 fn truncated(bytes: &[u8], malformed: &Malformed) -> Option<Diagnostic> {
     let announced = wire::announced(bytes).filter(|_| malformed.reason == Reason::Truncated)?;
     let message = format!(
@@ -125,7 +127,7 @@ fn undecodable(malformed: &Malformed, kind: FileKind) -> Diagnostic {
     Diagnostic::new(&code::MODEL_UNDECODABLE, place(malformed.offset, malformed.offset), message)
 }
 
-fn unknown_field(finding: &Finding<'_>, kind: FileKind) -> Diagnostic {
+fn unknown_field(finding: &Anomaly<'_>, kind: FileKind) -> Diagnostic {
     let path = if finding.path.is_root() { kind.name().to_owned() } else { finding.path.to_string() };
     let message = match finding.field {
         Some(field) => format!("field `{field}` of `{path}` is stored as {}", finding.wire.name()),
@@ -151,8 +153,8 @@ const TRAINING_ALGORITHM: u32 = 2;
 const FUNCTION_NODE: u32 = 7;
 const FUNCTION_ATTRIBUTE_PROTO: u32 = 11;
 
-fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
-    let (rest, late) = go.split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
+fn read_model(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) {
+    let (rest, deferred) = pass.split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
     let pb::ModelProto {
         ir_version,
         producer_name,
@@ -166,7 +168,7 @@ fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
         training_info: _,
         functions: _,
         configuration,
-    } = go.decode(rest, &MODEL_PROTO);
+    } = pass.decode(rest, &MODEL_PROTO);
 
     let names = &mut model.names;
     model.header.ir_version = ir_version;
@@ -186,15 +188,15 @@ fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
         })
         .collect();
 
-    model.main = late.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, go));
-    for function in late.values(MODEL_FUNCTIONS) {
-        let function = self::function(&function, model, go);
+    model.main = deferred.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, pass));
+    for function in deferred.values(MODEL_FUNCTIONS) {
+        let function = self::function(&function, model, pass);
         model.functions.push(function);
     }
-    for info in late.values(MODEL_TRAINING_INFO) {
-        let (rest, late) = go.split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
-        let message: pb::TrainingInfoProto = go.decode(rest, &TRAINING_INFO_PROTO);
-        let mut graph = |number| Some(graph_body(&late.value(number)?, model, go));
+    for info in deferred.values(MODEL_TRAINING_INFO) {
+        let (rest, deferred) = pass.split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
+        let message: pb::TrainingInfoProto = pass.decode(rest, &TRAINING_INFO_PROTO);
+        let mut graph = |number| Some(graph_body(&deferred.value(number)?, model, pass));
         let (initialization, algorithm) = (graph(TRAINING_INITIALIZATION), graph(TRAINING_ALGORITHM));
         model.training.push(TrainingInfo {
             initialization,
@@ -205,14 +207,14 @@ fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
     }
 }
 
-fn graph_body(encoded: &Bytes, model: &mut Model, go: &mut Go) -> BodyId {
-    let mut reader = GraphReader { b: BodyBuilder::new(model), go };
+fn graph_body(encoded: &Bytes, model: &mut Model, pass: &mut ReadPass) -> BodyId {
+    let mut reader = GraphReader { b: BodyBuilder::new(model), pass };
     reader.graph(encoded, None);
     reader.b.finish()
 }
 
-fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
-    let (rest, late) = go.split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
+fn function(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) -> Function {
+    let (rest, deferred) = pass.split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
     let pb::FunctionProto {
         name: function_name,
         input,
@@ -226,16 +228,16 @@ fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
         value_info,
         overload,
         metadata_props,
-    } = go.decode(rest, &FUNCTION_PROTO);
+    } = pass.decode(rest, &FUNCTION_PROTO);
 
-    let mut reader = GraphReader { b: BodyBuilder::new(model), go };
+    let mut reader = GraphReader { b: BodyBuilder::new(model), pass };
     reader.b.begin_graph(None, None);
     for input in input {
         let name = reader.b.names.intern_bytes(&input);
         reader.b.input(name, None);
     }
-    for node in late.slices(FUNCTION_NODE) {
-        reader.node(node, &late.bytes);
+    for node in deferred.slices(FUNCTION_NODE) {
+        reader.node(node, &deferred.bytes);
     }
     for output in output {
         let name = reader.b.names.intern_bytes(&output);
@@ -245,8 +247,10 @@ fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
         let port = reader.port(info);
         reader.b.value_info(port);
     }
-    let attribute_defaults =
-        late.slices(FUNCTION_ATTRIBUTE_PROTO).map(|attr| reader.attr(attr, &late.bytes, None)).collect();
+    let attribute_defaults = deferred
+        .slices(FUNCTION_ATTRIBUTE_PROTO)
+        .map(|attr| reader.attr(attr, &deferred.bytes, None))
+        .collect();
     reader.b.end_graph();
     let body = reader.b.finish();
 

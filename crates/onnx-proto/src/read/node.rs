@@ -1,5 +1,5 @@
-//! Nodes, straight from their bytes: a model has most of its fields in them, and structs on the way would take longer
-//! than everything else.
+//! Decodes nodes directly from bytes: they have most fields of a model, and intermediate structs would take longer than
+//! everything else.
 
 use super::fields::{Fields, Value};
 use super::graph::GraphReader;
@@ -28,7 +28,7 @@ const DEVICE_CONFIGURATIONS: u32 = 10;
 impl GraphReader<'_, '_> {
     /// A `NodeProto`, a slice of `whole`.
     pub(super) fn node(&mut self, encoded: &[u8], whole: &Bytes) {
-        let Self { b, go } = self;
+        let Self { b, pass } = self;
         let names = &mut *b.names;
         let mut spec = NodeSpec::default();
         let (mut inputs, mut outputs) = (SmallVec::<[Name; 8]>::new(), SmallVec::<[Name; 8]>::new());
@@ -36,7 +36,7 @@ impl GraphReader<'_, '_> {
         let mut extra = NodeExtra::default();
         for (number, value) in Fields::new(encoded) {
             let Value::Bytes(bytes) = value else {
-                go.unusual();
+                pass.unusual();
                 continue;
             };
             match number {
@@ -48,12 +48,12 @@ impl GraphReader<'_, '_> {
                 DOC_STRING => extra.doc = Some(names.intern_bytes(bytes)),
                 DOMAIN => spec.domain = Some(names.intern_bytes(bytes)),
                 OVERLOAD => spec.overload = Some(names.intern_bytes(bytes)),
-                METADATA_PROPS => extra.metadata.push(entry(bytes, names, || go.unusual())),
+                METADATA_PROPS => extra.metadata.push(entry(bytes, names, || pass.unusual())),
                 DEVICE_CONFIGURATIONS => {
-                    let message = go.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
+                    let message = pass.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
                     extra.devices.push(devices(message, names));
                 }
-                _ => go.unusual(),
+                _ => pass.unusual(),
             }
         }
         let has_extra = extra.doc.is_some() || !extra.metadata.is_empty() || !extra.devices.is_empty();
@@ -107,7 +107,7 @@ fn devices(message: pb::NodeDeviceConfigurationProto, names: &mut Names) -> Node
 
 #[cfg(test)]
 mod tests {
-    use crate::wire::{self, Look, MODEL_PROTO, is_misread, push_bytes};
+    use crate::wire::{self, MODEL_PROTO, ScanDepth, is_misread, push_bytes};
     use crate::{read, write};
 
     fn field(number: u32, value: &[u8]) -> Vec<u8> {
@@ -181,8 +181,8 @@ mod tests {
             let by = by % node.len();
             let graph = [field(5, &field(8, b"a")), field(1, &rotated(node, by)), field(2, b"g")].concat();
             let model = [vec![0x08, 10], field(7, &graph)].concat();
-            wire::walk(&model, &MODEL_PROTO, Look::Structure, &mut |finding| {
-                assert!(!is_misread(finding.what), "the reader would begin with another encoding");
+            wire::walk(&model, &MODEL_PROTO, ScanDepth::Structure, &mut |finding| {
+                assert!(!is_misread(finding.kind), "the reader would begin with another encoding");
             })
             .unwrap();
             let canonical = wire::canonical(&model, &MODEL_PROTO).unwrap();

@@ -1,6 +1,6 @@
 //! Operator sets in files of their own.
 
-use super::go::Go;
+use super::read_pass::ReadPass;
 use super::{function, name, readable};
 use crate::wire::OPERATOR_SET_PROTO;
 use crate::{FileKind, pb};
@@ -9,8 +9,7 @@ use onnx_ir::{Diagnostic, Operator, OperatorSet, OperatorStatus};
 
 const FUNCTIONS: u32 = 9;
 
-/// The operator set that the bytes of an `OperatorSetProto` describe, and what is wrong with the bytes, as
-/// [`read`](super::read()) tells it of a model.
+/// Decodes the bytes of an `OperatorSetProto`; returns findings about the bytes, as [`read`](super::read()) does.
 ///
 /// ```
 /// let bytes = bytes::Bytes::from_static(b"\x0a\x09ONNXOPSET\x22\x01d\x28\x02\x42\x05\x0a\x01A\x10\x01");
@@ -24,15 +23,15 @@ pub fn read_operator_set(bytes: Bytes) -> (OperatorSet, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut set = OperatorSet::new();
     let bytes = readable(bytes, FileKind::OperatorSet, &mut diagnostics);
-    let mut go = Go::careful(diagnostics);
+    let mut pass = ReadPass::validated(diagnostics);
     if let Some(bytes) = bytes {
-        fill(&bytes, &mut set, &mut go);
+        fill(&bytes, &mut set, &mut pass);
     }
-    (set, go.diagnostics)
+    (set, pass.diagnostics)
 }
 
-fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
-    let (rest, late) = go.split(bytes, &[FUNCTIONS]);
+fn fill(bytes: &Bytes, set: &mut OperatorSet, pass: &mut ReadPass) {
+    let (rest, deferred) = pass.split(bytes, &[FUNCTIONS]);
     let pb::OperatorSetProto {
         magic,
         ir_version,
@@ -43,7 +42,7 @@ fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
         ir_build_metadata,
         operator,
         functions: _,
-    } = go.decode(rest, &OPERATOR_SET_PROTO);
+    } = pass.decode(rest, &OPERATOR_SET_PROTO);
 
     let names = &mut set.model.names;
     set.magic = name(magic, names);
@@ -62,8 +61,8 @@ fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
             doc: name(message.doc_string, names),
         })
         .collect();
-    for encoded in late.values(FUNCTIONS) {
-        let function = function(&encoded, &mut set.model, go);
+    for encoded in deferred.values(FUNCTIONS) {
+        let function = function(&encoded, &mut set.model, pass);
         set.model.functions.push(function);
     }
 }

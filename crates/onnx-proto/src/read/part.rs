@@ -1,13 +1,13 @@
 //! Graphs and functions in files of their own.
 
-use super::go::Go;
+use super::read_pass::ReadPass;
 use super::readable;
 use crate::FileKind;
 use bytes::Bytes;
 use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
 
-/// Reads a `GraphProto` into a new body of `model`, whose main graph it does not become; also what is wrong with the
-/// bytes. `None`: they are no such message.
+/// Reads a `GraphProto` into a new body of `model`, which does not become its main graph; also returns findings about the bytes.
+/// `None`: they are not such a message.
 ///
 /// ```
 /// use onnx_ir::Model;
@@ -22,13 +22,13 @@ use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
 pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let bytes = readable(bytes, FileKind::Graph, &mut diagnostics);
-    let mut go = Go::careful(diagnostics);
-    let body = bytes.map(|bytes| super::graph_body(&bytes, model, &mut go));
-    (body, go.diagnostics)
+    let mut pass = ReadPass::validated(diagnostics);
+    let body = bytes.map(|bytes| super::graph_body(&bytes, model, &mut pass));
+    (body, pass.diagnostics)
 }
 
-/// Reads a `FunctionProto` and adds it to the functions of `model`; also what is wrong with the bytes. `None`: they are
-/// no such message.
+/// Reads a `FunctionProto` and adds it to the functions of `model`; also returns findings about the bytes. `None`: they are not
+/// such a message.
 ///
 /// ```
 /// use onnx_ir::Model;
@@ -43,10 +43,10 @@ pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagn
 pub fn read_function(bytes: Bytes, model: &mut Model) -> (Option<FunctionId>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let bytes = readable(bytes, FileKind::Function, &mut diagnostics);
-    let mut go = Go::careful(diagnostics);
+    let mut pass = ReadPass::validated(diagnostics);
     let function = bytes.map(|bytes| {
-        let function = super::function(&bytes, model, &mut go);
+        let function = super::function(&bytes, model, &mut pass);
         model.functions.push(function)
     });
-    (function, go.diagnostics)
+    (function, pass.diagnostics)
 }

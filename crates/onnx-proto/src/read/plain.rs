@@ -80,7 +80,7 @@ pub(super) fn plain_port(encoded: &[u8], names: &mut Names, types: &mut Types) -
     Some(Port { name, value: None, ty, doc, metadata })
 }
 
-/// A `StringStringEntryProto`; tells where it has something else.
+/// A `StringStringEntryProto`; calls `unusual` for other contents.
 pub(super) fn entry(encoded: &[u8], names: &mut Names, mut unusual: impl FnMut()) -> Entry {
     let mut entry = Entry { key: None, value: None };
     for field in Fields::new(encoded) {

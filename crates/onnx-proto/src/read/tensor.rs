@@ -1,4 +1,4 @@
-//! Tensors: the payload stays where it is, but for packed integers, which become entries of fixed size.
+//! Decodes tensors: payloads are not copied, except packed integers, which become entries of fixed size.
 
 use super::{entries, name};
 use crate::pb;

@@ -1,25 +1,27 @@
-//! Rewrites a message as a standard encoder would have written it.
+//! Rewrites a message in the standard encoding.
 //!
-//! Most files are written so already. For the rest, which the walker reports, this pass does what decoders do: sorts
-//! fields, packs and unpacks lists, merges what is repeated, drops alternatives that a later one replaced, and drops
-//! unknown fields. It copies.
+//! Most files are encoded this way already. For the rest, which the walker reports, this pass does what decoders do: it sorts
+//! fields, packs and unpacks lists, merges repeated messages, and drops replaced alternatives and unknown fields. It copies.
 
 use super::cursor::{Cursor, Reason, WireType};
 use super::schema::{Field, Kind, Message, Repeat};
-use super::{MAX_DEPTH, What};
+use super::{AnomalyKind, MAX_DEPTH};
 use prost::encoding::encode_varint;
 
-/// Whether the structs would misread a message with such a finding: they hold packed lists as bytes and alternatives as
-/// separate fields.
-pub(crate) fn is_misread(what: What) -> bool {
-    match what {
-        What::WrongType | What::Unpacked | What::Pieces | What::OtherAlternative => true,
-        What::Unknown
-        | What::OutOfOrder
-        | What::Again
-        | What::Packed
-        | What::EmptyPacked
-        | What::LongNumber => false,
+/// Whether the structs would decode a message with such a finding incorrectly: they store packed lists as bytes and alternatives
+/// as separate fields.
+pub(crate) fn is_misread(kind: AnomalyKind) -> bool {
+    match kind {
+        AnomalyKind::WrongType
+        | AnomalyKind::Unpacked
+        | AnomalyKind::Pieces
+        | AnomalyKind::OtherAlternative => true,
+        AnomalyKind::Unknown
+        | AnomalyKind::OutOfOrder
+        | AnomalyKind::Again
+        | AnomalyKind::Packed
+        | AnomalyKind::EmptyPacked
+        | AnomalyKind::LongNumber => false,
     }
 }
 

@@ -1,10 +1,10 @@
-//! Reads keys, varints and lengths, and never beyond the end it was given.
+//! Reads keys, varints and lengths within bounds.
 
 use super::MAX_DEPTH;
 use bytes::Bytes;
 use onnx_ir::list::Chunk;
 
-/// How a field's value is delimited: the low three bits of its key.
+/// The wire type: the low three bits of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum WireType {
@@ -39,7 +39,7 @@ impl WireType {
 /// Why bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// A value is longer than the message that holds it: the file is truncated or corrupt.
+    /// A value is longer than its message: the file is truncated or corrupt.
     Truncated,
     /// A varint of more than 64 bits.
     LongVarint,
@@ -79,8 +79,8 @@ pub(crate) struct Varint {
 
 /// The key of a field.
 ///
-/// The small fields come first: in a `Result`, an error then overlaps with one of them and not with a part of the
-/// number, which would be stored whole and read in pieces, and half of a walk's time would be waiting for that.
+/// The small fields come first: in a `Result`, an error then overlaps one of them and not a part of the number, which would be
+/// stored whole and loaded in parts, and the resulting stalls would take half of a walk's time.
 #[repr(C)]
 pub(crate) struct Key {
     pub(crate) shortest: bool,
@@ -109,7 +109,7 @@ fn four_varints(word: u64, key: u8) -> Option<[i64; 4]> {
     is_so.then(|| [number(0), number(1), number(2), number(3)])
 }
 
-/// The bits of three bytes of a varint, without those that say whether it goes on.
+/// The payload bits of three bytes of a varint.
 #[inline]
 fn joined(digits: u64) -> u64 {
     digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000
@@ -127,12 +127,12 @@ fn one_varint(word: u64, key: u8) -> Option<(i64, usize)> {
     let size = ends.trailing_zeros() / 8 + 1;
     let digits = digits & (ends ^ (ends - 1));
     let value = joined(digits);
-    // Put so that no branch asks for the size, which nobody foresees where this is called.
+    // Written without a branch on the size, which would be mispredicted.
     let is_shortest = (value >> (7 * size - 7) | ends & 0x80) != 0;
     is_shortest.then_some((value as i64, size as usize))
 }
 
-/// The numbers of two fields of this key, if the word begins with two such fields, each with `SIZE` bytes behind its key.
+/// The numbers of two fields with this key, if the word starts with two such fields with `SIZE` bytes after each key.
 #[inline]
 fn two_varints<const SIZE: u32>(word: u64, key: u8) -> Option<[i64; 2]> {
     let ends = 0x80_8080 >> (24 - 8 * SIZE);
@@ -145,15 +145,14 @@ fn two_varints<const SIZE: u32>(word: u64, key: u8) -> Option<[i64; 2]> {
     Some([number(word)?, number(word >> (8 + 8 * SIZE))?])
 }
 
-/// So many fields are read one by one behind one that had another size than the next.
+/// The number of fields that are read singly after a size changed.
 const UNEVEN: u32 = 32;
 
-/// Gives the numbers of fields of one key each that come next, as far as they are short, to `take`: four, of which so
-/// many are numbers. It says whether there is room for four more.
+/// Passes the numbers of consecutive short fields with the same key to `take`: an array of four and how many are valid. `take`
+/// returns whether there is room for four more.
 ///
-/// Numbers that are one after the other mostly have the same size. That is asked for, and several numbers are read at
-/// once: a processor foresees the answer, and need not wait for one number to know where the next one is. Where it is not
-/// so, it would foresee wrongly at each number, and nothing is asked for a while.
+/// Consecutive numbers mostly have the same size. If they do, several are read at once: the branch is predicted, and no number
+/// waits for the one before it. Otherwise it would be mispredicted for each number, so the check is skipped for a while.
 #[inline]
 fn varints(rest: &mut &[u8], key: u8, mut take: impl FnMut([i64; 4], usize) -> bool) {
     let mut uneven = 0;
@@ -192,7 +191,7 @@ fn varints(rest: &mut &[u8], key: u8, mut take: impl FnMut([i64; 4], usize) -> b
     }
 }
 
-/// The numbers of a field of one key each that come next, as far as they are short and the chunk has room.
+/// The numbers of consecutive short fields with the same key, as long as the chunk has room.
 pub(crate) fn varint_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, i64>) -> usize {
     let mut filled = 0;
     varints(rest, key, |numbers, count| {
@@ -219,7 +218,7 @@ pub(crate) fn fixed32_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a
     filled
 }
 
-/// The same for strings, as far as they are short.
+/// The same for short strings.
 pub(crate) fn bytes_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, Bytes>) -> usize {
     let mut filled = 0;
     while let [first, length @ ..0x80, behind @ ..] = rest
@@ -244,7 +243,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.bytes.len()
     }
 
-    /// A cursor for the next `length` bytes; this one moves behind them.
+    /// A cursor for the next `length` bytes; this one advances past them.
     pub(crate) fn split(&mut self, length: usize) -> Result<Cursor<'a>, Reason> {
         let start = self.at;
         self.skip(length)?;
@@ -252,7 +251,7 @@ impl<'a> Cursor<'a> {
         Ok(Cursor { bytes, at: start })
     }
 
-    /// The next `length` bytes; the cursor moves behind them.
+    /// The next `length` bytes; the cursor advances past them.
     #[inline]
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Reason> {
         let (taken, _) = self.rest().split_at_checked(length).ok_or(Reason::Truncated)?;
@@ -269,7 +268,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// What has not been read.
+    /// The unread bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -309,11 +308,10 @@ impl<'a> Cursor<'a> {
         Err(if self.rest().len() < 10 { Reason::Truncated } else { Reason::LongVarint })
     }
 
-    /// Steps over the occurrences of a field that come next and are as standard encoders write them, as far as that
-    /// takes no look: short numbers and lengths. How many those were. Lists of a hundred thousand numbers have a key
-    /// for each.
+    /// Skips consecutive occurrences of a field in standard encoding, as long as numbers and lengths are short; returns how many.
+    /// Lists of a hundred thousand numbers have a key for each.
     ///
-    /// `key` is the field's key, in one byte.
+    /// `key` is the one-byte key of the field.
     pub(crate) fn skip_run(&mut self, key: u8, wire: WireType) -> usize {
         let mut rest = self.rest();
         let mut count = 0;

@@ -1,8 +1,8 @@
-//! The encoding below the messages: varints, keys, lengths.
+//! The encoding of messages: varints, keys, lengths.
 //!
-//! prost decodes messages but says nothing of what it passes over. This walker says it: fields that the format does not
-//! know, and bytes that no standard encoder would have written, so that a reader can tell why a file will come out
-//! different. It reads keys and lengths only and steps over payloads: the pages of a large tensor stay on disk.
+//! prost decodes messages but does not report what it drops. This walker does: unknown fields, and non-standard encodings, so
+//! that a reader can explain why rewriting changes a file. It reads only keys and lengths and skips payloads: the pages of a
+//! large tensor stay on disk.
 
 #![cfg_attr(
     not(feature = "forms"),
@@ -23,7 +23,7 @@ pub(crate) use cursor::{Cursor, bytes_run, fixed32_run, varint_run};
 pub use cursor::{Reason, WireType};
 pub(crate) use schema::{Field, Kind, Message, Repeat};
 pub(crate) use table::*;
-pub use walk::{Finding, Look, Malformed, Path, What};
+pub use walk::{Anomaly, AnomalyKind, Malformed, Path, ScanDepth};
 pub(crate) use walk::{announced, is_plain, walk};
 
 /// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.

@@ -1,4 +1,4 @@
-//! What the walker knows of a message: its fields by number.
+//! The walker's table of fields by number.
 
 use super::WireType;
 
@@ -23,7 +23,7 @@ pub(crate) struct Field {
     pub(crate) oneof: bool,
 }
 
-/// How a value is encoded.
+/// The encoding of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Varint of at most 32 bits, sign-extended to 64.
@@ -58,7 +58,7 @@ impl Enum {
 }
 
 impl Kind {
-    /// How a single value of this kind is delimited.
+    /// The wire type of a single value of this kind.
     pub(crate) fn wire(self) -> WireType {
         match self {
             Kind::Int32 | Kind::Enum(_) | Kind::Int64 | Kind::Uint64 => WireType::Varint,
@@ -73,7 +73,7 @@ impl Kind {
         self.wire() != WireType::Bytes
     }
 
-    /// Whether the value has 32 bits, whatever the varint has.
+    /// Whether the value has 32 bits, also in a longer varint.
     pub(crate) fn is_narrow(self) -> bool {
         matches!(self, Kind::Int32 | Kind::Enum(_))
     }

@@ -18,12 +18,12 @@ pub(crate) fn decode_uint64(packed: &[u8]) -> Result<(Vec<u64>, bool), Reason> {
     decode(packed, |wire| wire, |entry| entry)
 }
 
-/// The varints of `int32` entries given as little-endian bytes. A last incomplete entry is omitted.
+/// The varints of `int32` entries given as little-endian bytes. An incomplete last entry is ignored.
 pub(crate) fn encode_int32(entries: &[u8]) -> Vec<u8> {
     encode(entries, |entry| i64::from(i32::from_le_bytes(entry)) as u64)
 }
 
-/// The varints of `int64` or `uint64` entries given as little-endian bytes. A last incomplete entry is omitted.
+/// The varints of `int64` or `uint64` entries given as little-endian bytes. An incomplete last entry is ignored.
 pub(crate) fn encode_int64(entries: &[u8]) -> Vec<u8> {
     encode(entries, u64::from_le_bytes)
 }

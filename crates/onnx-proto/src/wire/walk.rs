@@ -7,62 +7,62 @@ use super::schema::{Field, Kind, Message, NUMBERS, Repeat};
 use std::fmt;
 use std::ops::Range;
 
-/// Something in a message that will not come out as it went in.
-pub struct Finding<'a> {
+/// A part of a message that rewriting would change.
+pub struct Anomaly<'a> {
     /// The message that has the field.
     pub path: Path<'a>,
     /// The field's number.
     pub number: u32,
     /// The field's name, if the format has a field of this number.
     pub field: Option<&'static str>,
-    /// How the value is delimited.
+    /// The wire type.
     pub wire: WireType,
     /// The bytes of the field, from its key to the end of its value.
     pub range: Range<usize>,
-    /// What is unusual.
-    pub what: What,
+    /// The kind of anomaly.
+    pub kind: AnomalyKind,
 }
 
-/// How closely to look.
+/// How much to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Look {
-    /// At keys and lengths.
+pub enum ScanDepth {
+    /// Keys and lengths.
     Structure,
-    /// At the integers in packed lists too.
+    /// Also the integers in packed lists.
     Numbers,
 }
 
-/// What a [`Finding`] is about. All but the first two are readable, only written otherwise by standard encoders.
+/// The kinds of [`Anomaly`]. All but the first two decode correctly, but standard encoders write them differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum AnomalyKind {
     /// The message has no field of this number.
     Unknown,
     /// The message has this field, but with another wire type: decoders take it for unknown.
     WrongType,
-    /// A field with a lower number stands behind one with a higher number.
+    /// A field with a lower number follows one with a higher number.
     OutOfOrder,
     /// A field that is there once occurs again: messages merge, the last of other values counts.
     Again,
     /// Another alternative of the same set came before; the last one counts.
     OtherAlternative,
-    /// Entries with a key each, where the format packs them behind one.
+    /// Entries with a key each, where the format packs them.
     Unpacked,
-    /// Entries packed behind one key, where the format gives a key to each.
+    /// Packed entries, where the format has a key for each.
     Packed,
     /// Packed entries in more than one piece.
     Pieces,
     /// A packed list without entries.
     EmptyPacked,
-    /// A number that takes more bytes than it needs, or more than 32 bits where the field has 32.
+    /// A number in more bytes than necessary, or with more than 32 bits in a 32-bit field.
     LongNumber,
 }
 
-/// The way from the root to a message: `graph.node[3].attribute[0]`.
+/// The path from the root to a message: `graph.node[3].attribute[0]`.
 #[derive(Clone, Copy)]
-pub struct Path<'a>(&'a [Step]);
+pub struct Path<'a>(&'a [PathStep]);
 
 #[derive(Clone, Copy)]
-struct Step {
+struct PathStep {
     field: &'static Field,
     index: u32,
 }
@@ -87,14 +87,14 @@ impl Path<'_> {
     }
 }
 
-/// Bytes that are no message of the format.
+/// Bytes that are not a message of the format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// The message that cannot be read, such as `graph.node[3]`; empty for the root.
     pub path: String,
-    /// Where the field that cannot be read begins, in bytes from the start.
+    /// The byte offset of the field that cannot be read.
     pub offset: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -110,17 +110,17 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Walks over one message of the given kind and reports what is unusual, in the order of the bytes.
+/// Walks over one message of the given kind and reports unusual encodings, in the order of the bytes.
 ///
-/// Time is linear in the number of fields. Ends at the first place that cannot be read.
+/// The time is linear in the number of fields. Stops at the first place that cannot be read.
 pub(crate) fn walk(
     bytes: &[u8],
     root: &'static Message,
-    look: Look,
-    found: &mut dyn FnMut(Finding<'_>),
+    scan: ScanDepth,
+    found: &mut dyn FnMut(Anomaly<'_>),
 ) -> Result<(), Malformed> {
-    let start = Step { field: &ROOT, index: 0 };
-    let mut walker = Walker { path: [start; MAX_DEPTH], depth: 0, look, stopped_at: None, found };
+    let start = PathStep { field: &ROOT, index: 0 };
+    let mut walker = Walker { path: [start; MAX_DEPTH], depth: 0, scan, stopped_at: None, found };
     walker.message(Cursor::new(bytes, 0), root).map_err(|reason| Malformed {
         path: walker.path().to_string(),
         offset: walker.stopped_at.unwrap_or(0),
@@ -128,7 +128,7 @@ pub(crate) fn walk(
     })
 }
 
-/// How long a message would be whose last field is longer than what is there of it; `None` if none is.
+/// The announced length of a message whose last field is truncated; `None` if none is.
 pub(crate) fn announced(bytes: &[u8]) -> Option<usize> {
     let mut cursor = Cursor::new(bytes, 0);
     while !cursor.is_at_end() {
@@ -148,13 +148,14 @@ pub(crate) fn announced(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a message that lies inside `depth` others has nothing unusual that a reader has to know of.
 pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> bool {
-    let start = Step { field: &ROOT, index: 0 };
+    let start = PathStep { field: &ROOT, index: 0 };
     let mut is_plain = true;
-    let mut found = |finding: Finding<'_>| {
-        is_plain &= !matches!(finding.what, What::Unknown | What::WrongType) && !is_misread(finding.what);
+    let mut found = |finding: Anomaly<'_>| {
+        is_plain &= !matches!(finding.kind, AnomalyKind::Unknown | AnomalyKind::WrongType)
+            && !is_misread(finding.kind);
     };
-    let look = Look::Structure;
-    let mut walker = Walker { path: [start; MAX_DEPTH], depth, look, stopped_at: None, found: &mut found };
+    let scan = ScanDepth::Structure;
+    let mut walker = Walker { path: [start; MAX_DEPTH], depth, scan, stopped_at: None, found: &mut found };
     let walked = walker.message(Cursor::new(bytes, 0), schema);
     walked.is_ok() && is_plain
 }
@@ -163,15 +164,15 @@ pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> 
 static ROOT: Field = Field::new(0, "", Kind::Bytes);
 
 struct Walker<'f> {
-    path: [Step; MAX_DEPTH],
+    path: [PathStep; MAX_DEPTH],
     depth: usize,
-    look: Look,
+    scan: ScanDepth,
     /// Where the field begins that cannot be read.
     stopped_at: Option<usize>,
-    found: &'f mut dyn FnMut(Finding<'_>),
+    found: &'f mut dyn FnMut(Anomaly<'_>),
 }
 
-/// What was seen of a message so far.
+/// The fields of a message so far.
 struct Seen {
     /// By field number, how often.
     counts: [u32; NUMBERS],
@@ -220,13 +221,13 @@ impl Walker<'_> {
         let field = message.field(key.number);
         let Some(field) = field.filter(|field| field.fits(key.wire)) else {
             cursor.skip_value(key.number, key.wire, self.depth)?;
-            let what = if field.is_some() { What::WrongType } else { What::Unknown };
-            self.report(&key, field, start..cursor.at, what);
+            let kind = if field.is_some() { AnomalyKind::WrongType } else { AnomalyKind::Unknown };
+            self.report(&key, field, start..cursor.at, kind);
             return Ok(());
         };
         let wire = key.wire;
         let (value, mut usual) = value(cursor, field, wire)?;
-        if self.look == Look::Numbers && key.wire == WireType::Bytes {
+        if self.scan == ScanDepth::Numbers && key.wire == WireType::Bytes {
             usual &= numbers_are_usual(field, value.rest())?;
         }
         let count = seen.counts.get_mut(field.number as usize);
@@ -258,7 +259,7 @@ impl Walker<'_> {
             return Ok(());
         };
         let step = self.path.get_mut(self.depth).ok_or(Reason::TooDeep)?;
-        *step = Step { field, index };
+        *step = PathStep { field, index };
         self.depth += 1;
         self.message(occurrence.value, inner)?;
         self.depth -= 1;
@@ -268,31 +269,31 @@ impl Walker<'_> {
     /// Reports what is unusual about a field.
     fn look_closer(&mut self, occurrence: &Occurrence<'_>, seen: &mut Seen) {
         let Occurrence { field, ref key, start, end, ref value, index, numbers_are_usual } = *occurrence;
-        let mut unusual = |yes: bool, what: What| {
+        let mut unusual = |yes: bool, kind: AnomalyKind| {
             if yes {
-                self.report(key, Some(field), start..end, what);
+                self.report(key, Some(field), start..end, kind);
             }
         };
-        unusual(!key.shortest || !numbers_are_usual, What::LongNumber);
-        unusual(field.number < seen.highest, What::OutOfOrder);
-        unusual(index > 0 && field.repeat == Repeat::Once, What::Again);
+        unusual(!key.shortest || !numbers_are_usual, AnomalyKind::LongNumber);
+        unusual(field.number < seen.highest, AnomalyKind::OutOfOrder);
+        unusual(index > 0 && field.repeat == Repeat::Once, AnomalyKind::Again);
         if field.oneof {
-            unusual(![0, field.number].contains(&seen.alternative), What::OtherAlternative);
+            unusual(![0, field.number].contains(&seen.alternative), AnomalyKind::OtherAlternative);
             seen.alternative = field.number;
         }
         if field.kind.is_number() {
             let is_packed = key.wire == WireType::Bytes;
-            unusual(is_packed && field.repeat == Repeat::Each, What::Packed);
-            unusual(!is_packed && field.repeat == Repeat::Packed, What::Unpacked);
-            unusual(is_packed && index > 0, What::Pieces);
-            unusual(is_packed && value.is_at_end(), What::EmptyPacked);
+            unusual(is_packed && field.repeat == Repeat::Each, AnomalyKind::Packed);
+            unusual(!is_packed && field.repeat == Repeat::Packed, AnomalyKind::Unpacked);
+            unusual(is_packed && index > 0, AnomalyKind::Pieces);
+            unusual(is_packed && value.is_at_end(), AnomalyKind::EmptyPacked);
         }
     }
 
-    fn report(&mut self, key: &Key, field: Option<&'static Field>, range: Range<usize>, what: What) {
+    fn report(&mut self, key: &Key, field: Option<&'static Field>, range: Range<usize>, kind: AnomalyKind) {
         let path = Path(self.path.get(..self.depth).unwrap_or_default());
         let field = field.map(|field| field.name);
-        (self.found)(Finding { path, number: key.number, field, wire: key.wire, range, what });
+        (self.found)(Anomaly { path, number: key.number, field, wire: key.wire, range, kind });
     }
 }
 
@@ -343,9 +344,9 @@ mod tests {
 
     fn findings(bytes: &[u8], root: &'static Message) -> Result<Vec<String>, Malformed> {
         let mut all = Vec::new();
-        walk(bytes, root, Look::Numbers, &mut |f| {
+        walk(bytes, root, ScanDepth::Numbers, &mut |f| {
             let name = f.field.map_or_else(|| f.number.to_string(), str::to_owned);
-            all.push(format!("{} {name} {:?} {:?}", f.path, f.what, f.range));
+            all.push(format!("{} {name} {:?} {:?}", f.path, f.kind, f.range));
         })?;
         Ok(all)
     }

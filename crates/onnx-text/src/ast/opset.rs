@@ -12,7 +12,7 @@ pub struct OperatorSet {
     pub keyword: Span,
     /// `<ir_version: 10, …>`
     pub header: List<Field>,
-    /// What is in the set.
+    /// The items of the set.
     pub items: Vec<OpsetItem>,
 }
 
@@ -21,7 +21,7 @@ pub struct OperatorSet {
 pub enum OpsetItem {
     /// An operator, with or without a body.
     Operator(Box<Operator>),
-    /// A function that stands by itself.
+    /// A separate function.
     Function(Box<Function>),
 }
 
@@ -36,7 +36,7 @@ pub struct Operator {
     pub keyword: Span,
     /// The name.
     pub name: Name,
-    /// What it takes and gives.
+    /// Its signature.
     pub signature: Option<Signature>,
     /// Value infos of the body.
     pub values: Option<List<ValueInfo>>,
@@ -64,7 +64,7 @@ pub struct Signature {
     pub inputs: List<Formal>,
     /// Outputs.
     pub outputs: List<Formal>,
-    /// What type variables stand for.
+    /// The types of type variables.
     pub variables: Option<WhereClause>,
 }
 
@@ -86,7 +86,7 @@ pub struct Formal {
     pub each: Option<Span>,
     /// A type, or the name of a variable, which reads as one.
     pub ty: Type,
-    /// How many values it stands for.
+    /// The number of values.
     pub count: FormalCount,
     /// The name.
     pub name: Option<Name>,
@@ -94,14 +94,14 @@ pub struct Formal {
     pub span: Span,
 }
 
-/// How many values a [`Formal`] stands for.
+/// The number of values of a [`Formal`].
 #[derive(Clone, Copy, Debug)]
 pub enum FormalCount {
     /// One.
     One,
     /// `?`
     Optional(Span),
-    /// `...` with the least number behind it.
+    /// `...` followed by the least number.
     Variadic(Span, Option<Span>),
 }
 
@@ -121,7 +121,7 @@ pub struct Variable {
     pub notes: Notes,
     /// The name.
     pub name: Name,
-    /// What it may stand for.
+    /// The allowed types.
     pub types: List<Type>,
 }
 
@@ -136,8 +136,8 @@ impl OperatorSet {
 }
 
 impl Operator {
-    /// The function that its body makes, if it has one: with the names of its formals, and what the header says of
-    /// functions (the keys that `is_of_function` lets pass).
+    /// The function of its body, if it has one: with the names of its formals, and the fields of the header that `is_of_function`
+    /// selects.
     pub fn function(&self, is_of_function: impl Fn(&Field) -> bool) -> Option<Function> {
         let body = self.body.as_ref()?;
         let (mut attrs, mut inputs, mut outputs) = (None, List::default(), List::default());
@@ -169,7 +169,7 @@ impl Operator {
 }
 
 impl AttrParam {
-    /// A parameter of a function says no type where it has no default.
+    /// A parameter of a function without a default has no type.
     fn of_function(&self) -> Attr {
         let attr = self.attr.clone();
         if attr.value.is_some() { attr } else { Attr { notes: Notes::default(), ty: None, ..attr } }

@@ -8,13 +8,13 @@ use onnx_ir::diag::Span;
 pub struct Value {
     /// Annotations and documentation.
     pub notes: Notes,
-    /// What it is.
+    /// The kind and contents.
     pub kind: ValueKind,
     /// From its type to its end.
     pub span: Span,
 }
 
-/// What a [`Value`] is.
+/// The kinds of a [`Value`].
 #[derive(Clone, Debug)]
 pub enum ValueKind {
     /// `float[2] name = {1, 2}`
@@ -34,7 +34,7 @@ pub enum ValueKind {
 pub struct ValueHead {
     /// The word before the parentheses.
     pub word: Span,
-    /// What is in them: a kind, or the element type of keys, or nothing.
+    /// The kind of the elements, or the element type of keys, if present.
     pub arg: Option<Span>,
     /// The parentheses.
     pub args: Span,
@@ -42,7 +42,7 @@ pub struct ValueHead {
     pub name: Option<Name>,
 }
 
-/// What an optional holds.
+/// The contents of an optional.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// `none`
@@ -58,7 +58,7 @@ pub enum Content {
 pub struct MapPart {
     /// The word before `=`.
     pub key: Span,
-    /// What is behind it.
+    /// The value of the part.
     pub value: MapPartValue,
 }
 
@@ -72,7 +72,7 @@ pub enum MapPartValue {
 }
 
 impl Content {
-    /// Where it is written.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             Content::None(span) => *span,

@@ -1,4 +1,4 @@
-//! Warnings that the text says are meant.
+//! Comments that allow warnings.
 //!
 //! ```text
 //! # onnxtxt: allow-file(name-hygiene)            before the first statement: in the whole file
@@ -10,9 +10,8 @@
 //! }
 //! ```
 //!
-//! A code is said by its id, name or rule; what follows the parenthesis is for people. Errors stay: a model with one is
-//! wrong whatever its author says. What is said and means nothing, or allows what is not there, is reported on the level
-//! `strict`.
+//! A code is given by its id, name or rule; text after the parenthesis is a remark. Errors cannot be allowed. Unknown codes, and
+//! allowed codes without a finding, are reported on level `strict`.
 
 use crate::ast::{self, Node, ValueInfo};
 use crate::map::SourceMap;
@@ -20,12 +19,12 @@ use crate::parse::Parsed;
 use onnx_ir::diag::{self, Code, Diagnostic, Edit, Place, Span, code, did_you_mean};
 use onnx_ir::{Level, Severity};
 
-/// What a comment allows.
+/// A comment that allows codes.
 struct Allow<'s> {
     /// The comment.
     comment: Span,
     words: Vec<Word<'s>>,
-    /// Where it holds; everywhere if there is none.
+    /// The regions in which it applies; `None` for the whole file.
     regions: Option<[Span; 2]>,
 }
 
@@ -36,8 +35,7 @@ struct Word<'s> {
     is_used: bool,
 }
 
-/// The findings without those that are allowed, and on the level `strict` with what is wrong with the comments.
-/// `is_whole`: all of the text could be read.
+/// Removes allowed findings, and on level `strict` adds findings about the comments. `is_whole`: the whole text could be read.
 pub(super) fn allow(
     source: &str,
     parsed: &Parsed<ast::File>,
@@ -119,7 +117,7 @@ impl Allow<'_> {
     }
 }
 
-/// The comments that allow something, and what is wrong with those that look like it.
+/// The comments that allow codes; reports malformed ones.
 fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnostic>) -> Vec<Allow<'s>> {
     let mut statements: Option<Vec<Span>> = None;
     let mut allows = Vec::new();
@@ -150,7 +148,7 @@ fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnost
             continue;
         };
         let words = list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(|word| {
-            // A part of the source: its place is where it lies in it.
+            // `word` is a slice of the source: its address gives its place.
             let at = word.as_ptr().addr() - source.as_ptr().addr();
             let start = u32::try_from(at).unwrap_or(comment.start);
             let span = Span::new(start, start + u32::try_from(word.len()).unwrap_or(0));
@@ -161,7 +159,7 @@ fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnost
     allows
 }
 
-/// Where a comment holds: on its line and in the statement that ends there, or in the next statement.
+/// The regions of a comment: its line and the statement that ends there, or the next statement.
 fn regions(source: &str, comment: Span, statements: &[Span]) -> [Span; 2] {
     let line = source[..comment.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let is_alone = source[line..comment.start as usize].trim().is_empty();

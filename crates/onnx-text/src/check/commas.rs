@@ -1,7 +1,7 @@
-//! Commas that are missing between two operands: `Add(x y)`.
+//! Finds missing commas between two operands: `Add(x y)`.
 //!
-//! The parser cannot tell two names from one that a slip has split. Here the names are known: where both are those of
-//! values, and no value has a name that the two could be the halves of, there is one meaning, and the fix is certain.
+//! The parser cannot distinguish two names from one that contains a stray space. Here the names are known: if both are values,
+//! and no value's name could be made of the two, the fix is certain.
 
 use super::{Checked, read};
 use crate::ast;
@@ -9,7 +9,7 @@ use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use std::collections::{HashMap, HashSet};
 
-/// So many operands that are twice the same are judged; each takes a look at the whole model.
+/// The most pairs of words that are considered; each needs a search of the whole model.
 const JUDGED: usize = 4;
 
 /// Makes the fixes certain that can be.
@@ -78,7 +78,7 @@ fn is_needed(source: &str, model: &Model, pair: &[Span], judge: impl Fn(&Model) 
     missing(&without.model) > missing(model)
 }
 
-/// Whether two words are what is left of a name in which one character was lost, or became a space.
+/// Whether two words are a name in which one character was lost or replaced by a space.
 fn are_halves(first: &str, second: &str, name: &str) -> bool {
     let middle = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(second));
     middle.is_some_and(|middle| middle.chars().nth(1).is_none())

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a text that holds an operator set.
+//! Checks a text with an operator set.
 
 use crate::ast;
 use crate::lower::{LoweredSet, lower_operator_set};
@@ -7,19 +7,19 @@ use crate::parse::{self, Parsed};
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{Level, OperatorSet, VerifyOptions, verify_operator_set};
 
-/// A text with an operator set in it, read and judged.
+/// A parsed and checked operator set.
 #[derive(Clone, Debug)]
 pub struct CheckedSet {
     /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
     pub parsed: Parsed<ast::OperatorSet>,
-    /// The set, as much of it as the text says.
+    /// The set, as far as it could be read.
     pub set: OperatorSet,
-    /// What is wrong, in the order of the text.
+    /// Findings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Parses, lowers and verifies a text that holds an operator set. One with mistakes is not verified: what is missing
-/// would be missed.
+/// Parses, lowers and verifies a text with an operator set. A text with syntax errors is not verified, because missing parts
+/// would be reported.
 ///
 /// ```
 /// let source = "operator_set <ir_version: 10, domain: \"d\", opset_version: 1>\n\

@@ -1,25 +1,25 @@
-//! Everything that is wrong with a text that holds a value.
+//! Checks a text with a value.
 
 use crate::ast::{self, Content, MapPartValue, ValueKind};
 use crate::parse::Parsed;
 use onnx_ir::diag::{Diagnostic, Entity, Place, Span};
 use onnx_ir::{Data, Level, Names, VerifyOptions, verify_data};
 
-/// A text with a value in it, read and judged.
+/// A parsed and checked value.
 #[derive(Clone, Debug)]
 pub struct CheckedValue {
     /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
     pub parsed: Parsed<Option<ast::Value>>,
-    /// The value, as much of it as the text says.
+    /// The value, as far as it could be read.
     pub data: Option<Data>,
     /// The strings of the value.
     pub names: Names,
-    /// What is wrong, in the order of the text.
+    /// Findings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Parses, lowers and verifies a text that holds a value. One with mistakes is not verified: what is missing would be
-/// missed.
+/// Parses, lowers and verifies a text with a value. A text with syntax errors is not verified, because missing parts would be
+/// reported.
 ///
 /// ```
 /// let checked = onnx_text::check_value("seq(map) s = [float {1}]", &Default::default());
@@ -45,8 +45,8 @@ pub fn check_value(source: &str, options: &VerifyOptions) -> CheckedValue {
     CheckedValue { parsed, data, names, diagnostics }
 }
 
-/// Where a value of a file is written that [`verify_data`] has found something about: a tensor as a whole, of what holds
-/// others the words before them.
+/// The span of a value of a file about which [`verify_data`] has a finding: a whole tensor, or the words before the elements of a
+/// container.
 pub fn value_span(tree: &ast::Value, entity: Entity) -> Option<Span> {
     let Entity::Data(number) = entity else { return None };
     let mut left = number;

@@ -1,7 +1,7 @@
-//! Splits a source into the tokens that the parser sees and the comments that the formatter keeps.
+//! The lexer: splits a source into tokens for the parser and comments for the formatter.
 //!
-//! Lexical mistakes are reported here and replaced by the token that was probably meant, so that the parser does not
-//! stumble over them again. Nesting is bounded here too: the parser may recurse on brackets without a check.
+//! Lexical mistakes are reported here and replaced by the token that was probably intended, so that the parser does not report
+//! them again. Nesting is limited here too, so the parser can recurse on brackets without a check.
 
 mod slips;
 mod token;
@@ -12,11 +12,11 @@ pub(crate) use token::{Kind, Token};
 use logos::Logos;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 
-/// Brackets nest no deeper than this. Protobuf decoders stop at 100 nested messages, of which a graph in a list in an
-/// attribute is three; these take four brackets at most. A parser without a bound would overflow the stack.
+/// The deepest nesting of brackets. Protobuf decoders stop at 100 nested messages; a graph in a list in an attribute is three
+/// messages and at most four brackets. Without a limit the parser could overflow the stack.
 pub const MAX_NESTING: usize = 160;
 
-/// Findings of one kind of step (lexing, parsing, lowering) that are told; a text with more is not worth more words.
+/// The most findings of each phase (lexing, parsing, lowering).
 pub const MAX_FINDINGS: usize = 1000;
 
 /// The first line of a file whose `#@` and `##` comments are annotations.
@@ -27,10 +27,10 @@ const ANNOTATED_BEFORE_VERSION: &str = "#@ onnxtxt ";
 #[derive(Debug, Default)]
 pub(crate) struct Lexed {
     pub(crate) tokens: Vec<Token>,
-    /// Comments that are no annotations, in order.
+    /// Comments that are not annotations, in order.
     pub(crate) comments: Vec<Span>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// The first line, if it says that the file has annotations.
+    /// The first line, if it declares that the file has annotations.
     pub(crate) annotated: Option<Span>,
     /// Tokens that are unterminated strings: the rest of their line is lost.
     pub(crate) swallowing: Vec<u32>,
@@ -39,8 +39,8 @@ pub(crate) struct Lexed {
 pub(crate) fn lex(source: &str) -> Lexed {
     let mut lexed = run(source, usize::MAX);
     if let Some(Token { kind: Kind::Unterminated, .. }) = lexed.tokens.last() {
-        // A missing quote turns the file inside out from there on. The first string that spans lines is where it
-        // probably is: read again with strings that end with their line from there.
+        // A missing quote inverts strings and code from there on. It is probably in the first string that spans lines: lex again
+        // from there with strings that end with their line.
         let multiline = |t: &&Token| {
             matches!(t.kind, Kind::String | Kind::Bytes | Kind::Unterminated)
                 && source[t.span.range()].contains('\n')
@@ -74,11 +74,11 @@ struct Driver<'s> {
     end: usize,
     /// The last run of characters that belong to no token.
     stray: Option<Span>,
-    /// Where the last run of semicolons and spaces ends.
+    /// The end of the last run of semicolons and spaces.
     semicolons_end: usize,
-    /// The last semicolon that stands for a comma: how many tokens precede it, and its finding.
+    /// The last semicolon in place of a comma: the number of tokens before it, and its finding.
     separator: Option<(usize, usize)>,
-    /// Where nothing ends a `/*`, as far as was looked.
+    /// The range that is known to have no end of a `/*`.
     unclosed: std::ops::Range<usize>,
 }
 
@@ -98,7 +98,7 @@ fn run(source: &str, single_line_from: usize) -> Lexed {
         separator: None,
         unclosed: 0..0,
     };
-    // A byte-order mark is no part of the text.
+    // A byte-order mark is not part of the text.
     let start = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let from = driver.first_line(start);
     driver.tokens(from, source.len());
@@ -111,7 +111,7 @@ fn span(start: usize, end: usize) -> Span {
 }
 
 impl Driver<'_> {
-    /// Lexes `source[from..to]`; `false` if the rest of the file is given up, where nesting is too deep.
+    /// Lexes `source[from..to]`; returns false if the rest of the file is skipped because nesting is too deep.
     fn tokens(&mut self, from: usize, to: usize) -> bool {
         let source = self.source;
         let mut base = from;
@@ -163,7 +163,7 @@ impl Driver<'_> {
                 && let Some(foreign) = self.foreign(kind, start, end, to)
             {
                 self.end = foreign.end;
-                // What a comment of several lines stands before begins a line.
+                // The token after a multi-line comment starts a line.
                 match foreign.kind {
                     Some(kind) => self.push(kind, span(start, foreign.end)),
                     None => self.starts_line |= source[start..foreign.end].contains('\n'),
@@ -193,7 +193,7 @@ impl Driver<'_> {
         true
     }
 
-    /// `#@ onnxtxt 1` switches annotations on; more of them may follow a comma. Returns where the rest begins.
+    /// `#@ onnxtxt 1` enables annotations; more may follow after a comma. Returns the start of the rest.
     fn first_line(&mut self, start: usize) -> usize {
         let line = self.source[start..].split('\n').next().unwrap_or("");
         let Some(rest) = line.strip_prefix(ANNOTATED_BEFORE_VERSION) else { return start };
@@ -229,7 +229,7 @@ impl Driver<'_> {
         self.starts_line = false;
     }
 
-    /// Adds a token; `false` if the rest of the file is given up.
+    /// Adds a token; returns false if the rest of the file is skipped.
     fn token(&mut self, kind: Kind, start: usize, end: usize) -> bool {
         let place = span(start, end);
         match kind {
@@ -249,7 +249,7 @@ impl Driver<'_> {
                 self.depth = self.depth.saturating_sub(1);
             }
             Kind::Unterminated if self.single_line_from != usize::MAX => {
-                // What follows strings is more likely to follow this one than to be in it.
+                // A token that usually follows strings probably follows this one instead of being part of it.
                 let text = &self.source[place.range()];
                 let next = text.find([',', '>', ')', ']', '}']).and_then(|at| u32::try_from(at).ok());
                 let end = Span::at(next.map_or(place.end, |at| place.start + at));
@@ -264,7 +264,7 @@ impl Driver<'_> {
             Kind::BadNumber => self.bad_number(place),
             Kind::BadName => return self.bad_name(place),
             Kind::Semicolon => {
-                // Within a line it may stand for a comma.
+                // Inside a line it may replace a comma.
                 if self.semicolons_end < end {
                     let rest = &self.source[end..];
                     let behind = rest.trim_start_matches([' ', '\t', '\r', ';']);
@@ -388,7 +388,7 @@ impl Driver<'_> {
         true
     }
 
-    /// A comment, or an annotation in a file that has them; `false` if the rest of the file is given up.
+    /// A comment, or an annotation in a file with annotations; returns false if the rest of the file is skipped.
     fn comment(&mut self, start: usize, end: usize) -> bool {
         let text = &self.source[start..end];
         let place = span(start, trim_end(self.source, start, end));

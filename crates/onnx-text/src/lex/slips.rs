@@ -7,8 +7,8 @@ use super::{Driver, shown, span};
 use crate::lex::Kind;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 
-/// How a number is written that has a sign, a base, a suffix or separators that numbers of this syntax have not;
-/// `None` for what is a number already, and for what is none in any language.
+/// The correct spelling of a number with a sign, base, suffix or separators that this syntax does not have; `None` for valid
+/// numbers, and for text that is not a number in any language.
 pub(crate) fn number(spelling: &str) -> Option<String> {
     let (sign, body) = match spelling.as_bytes().first()? {
         b'+' => ("", &spelling[1..]),
@@ -41,41 +41,41 @@ pub(crate) fn number(spelling: &str) -> Option<String> {
     (is_number && meant != spelling).then_some(meant)
 }
 
-/// The token that stands for a number that is not one.
+/// The token that replaces an invalid number.
 pub(super) fn kind(spelling: &str) -> Kind {
     if number(spelling).is_none_or(|meant| is_int(&meant)) { Kind::Int } else { Kind::Float }
 }
 
-/// Whether what is in quotes can only be a string or a name: a number in quotes may be a number, and a sign a sign.
+/// Whether a quoted text can only be a string or a name: a quoted number may be a number, and a quoted sign a sign.
 fn is_words(inner: &str) -> bool {
     let is_sign = !inner.is_empty() && !inner.contains(|c: char| c.is_alphanumeric() || c == '_');
     !is_sign && inner.parse::<f64>().is_err()
 }
 
-/// So much of a line is looked at for what is no token: a long line may have many of them.
+/// The most bytes of a line that are searched for an unknown character, because a long line may have many of them.
 const LOOK: usize = 400;
 
-/// The line that a text begins with, or so many bytes of it at most.
+/// The first line of a text, up to a number of bytes.
 fn line_within(rest: &str, most: usize) -> &str {
     let head = &rest[..rest.floor_char_boundary(most)];
     head.split('\n').next().unwrap_or_default()
 }
 
-/// Whether what a number was meant to be is an integer.
+/// Whether the intended number is an integer.
 fn is_int(meant: &str) -> bool {
     meant.bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
 
 /// A token of another language.
 pub(super) struct Foreign {
-    /// What it stands for; `None` for a comment.
+    /// The replacement; `None` for a comment.
     pub(super) kind: Option<Kind>,
-    /// Where it ends.
+    /// The end.
     pub(super) end: usize,
 }
 
 impl Driver<'_> {
-    /// What a token at `start` of the source is in other languages, if it is none of this one. Reports it.
+    /// Recognizes and reports tokens of other languages at `start`.
     pub(super) fn foreign(&mut self, kind: Kind, start: usize, end: usize, to: usize) -> Option<Foreign> {
         let rest = &self.source[start..to];
         let joins =
@@ -143,7 +143,7 @@ impl Driver<'_> {
 
     /// `'…'`, or the `'…'` of `b'…'`.
     fn single_quoted(&mut self, start: usize, to: usize, joins: bool) -> Option<Foreign> {
-        // `b'…'` is a byte string of Python; a quote behind another name belongs to the name.
+        // `b'…'` is a byte string of Python; a quote after another name belongs to the name.
         let prefix = joins && self.out.tokens.last().is_some_and(|t| &self.source[t.span.range()] == "b");
         if joins && !prefix {
             return None;
@@ -197,7 +197,7 @@ impl Driver<'_> {
         Some(Foreign { kind: Some(Kind::String), end })
     }
 
-    /// Whether a line begins like a comment of another language: a sign, and words that are no statement.
+    /// Whether a line starts like a comment of another language: a sign, and words that are not a statement.
     fn begins_remark(&self, rest: &str) -> bool {
         // Bounded, as each sign of a line may be asked about.
         let line = line_within(rest, LOOK);
@@ -207,7 +207,7 @@ impl Driver<'_> {
         is_mark && signs.starts_with([' ', '\t']) && !signs.contains(['=', '(', '>', '}', ')'])
     }
 
-    /// `-- …` to the end of the line. Returns where it ends.
+    /// `-- …` to the end of the line. Returns the end.
     fn remark(&mut self, start: usize, to: usize) -> usize {
         let line = self.source[start..to].split('\n').next().unwrap_or_default();
         let mark = line.split([' ', '\t']).next().unwrap_or_default();
@@ -236,7 +236,7 @@ impl Driver<'_> {
         Some(Foreign { kind: None, end: start + length })
     }
 
-    /// Whether a semicolon stands between two items of a list: `behind` is what follows it.
+    /// Whether a semicolon separates two items of a list: `behind` is the text after it.
     pub(super) fn separates(&self, behind: &str) -> bool {
         let is_item = self.out.tokens.last().is_some_and(|t| {
             matches!(
@@ -283,7 +283,7 @@ impl Driver<'_> {
         );
     }
 
-    /// `/* … */`; to the end of the line if nothing closes it. Returns where it ends.
+    /// `/* … */`; to the end of the line if it is not closed. Returns the end.
     fn block_comment(&mut self, start: usize, to: usize) -> usize {
         let rest = &self.source[start..to];
         let is_unclosed = self.unclosed.start <= start && to <= self.unclosed.end;
@@ -306,7 +306,7 @@ impl Driver<'_> {
         )
         .label("a comment begins with `#` and ends with its line")
         .help("begin each line of a comment with `#`");
-        // A comment at the end of a line can stay where it is.
+        // A comment at the end of a line can stay there.
         let is_last = rest[length..].chars().take_while(|&c| c != '\n').all(char::is_whitespace);
         let indent = if is_last { self.source[..start].rfind('\n').map_or(0, |at| at + 1) } else { start };
         let indent = &self.source[indent..start];
@@ -345,7 +345,7 @@ impl Driver<'_> {
             "a number ends before the first letter; a name begins with a letter or `_`"
         };
         let d = d.label(label);
-        // Digits, signs and points are easily lost or hit by mistake: which number was meant is never certain.
+        // Digits, signs and points are easily lost or mistyped, so the intended number is never certain.
         self.report(match number(text) {
             Some(meant) => {
                 let help = format!("write `{meant}`");

@@ -15,7 +15,7 @@ pub(crate) struct Token {
     pub(crate) span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
 #[logos(skip r"[ \t\n\v\f\r]+")]
 #[repr(u8)]
@@ -90,7 +90,7 @@ pub(crate) enum Kind {
     /// `0x1F`, `1e`, `3abc`
     #[regex(r"-?[0-9][0-9A-Za-z_.]*", priority = 4)]
     BadNumber,
-    /// `/layer/T`, `-x`: a run that looks like a name and is none.
+    /// `/layer/T`, `-x`: a run that looks like a name but is not one.
     #[regex(r##"(/[^/ \t\n\v\f\r"#(){}\[\]<>,=:@?$;.]|[^/ \t\n\v\f\r"#(){}\[\]<>,=:@?$;.0-9A-Za-z_])[^ \t\n\v\f\r"#(){}\[\]<>,=:@?$;]*"##, priority = 1)]
     BadName,
     #[token(";")]
@@ -111,7 +111,7 @@ fn string(lexer: &mut Lexer<'_, Kind>) -> bool {
     }
 }
 
-/// Length of a string up to and with its closing quote, from just behind the opening one.
+/// The length of a string including its closing quote, from after the opening one.
 pub(super) fn string_end(rest: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -131,14 +131,14 @@ fn comment(lexer: &mut Lexer<'_, Kind>) {
     lexer.bump(memchr::memchr(b'\n', rest).unwrap_or(rest.len()));
 }
 
-/// Takes the whole of `{1, 2, 3}` if it holds nothing but numbers; the driver sees from the length which it was.
+/// Lexes `{1, 2, 3}` as one token if it contains only numbers; the driver distinguishes the cases by the length.
 fn open_brace(lexer: &mut Lexer<'_, Kind>) {
     if let Some(length) = number_block(lexer.remainder().as_bytes()) {
         lexer.bump(length);
     }
 }
 
-/// Takes the whole of `[1, 2, 3]` if it holds nothing but integers between single commas.
+/// Lexes `[1, 2, 3]` as one token if it contains only integers and single commas.
 fn open_bracket(lexer: &mut Lexer<'_, Kind>) {
     if let Some(length) = int_block(lexer.remainder().as_bytes()) {
         lexer.bump(length);
@@ -159,7 +159,7 @@ fn int_block(rest: &[u8]) -> Option<usize> {
         while rest.get(at)?.is_ascii_digit() {
             at += 1;
         }
-        // 18 digits fit whatever they are; a longer number is told on its own.
+        // 18 digits always fit; longer numbers are checked separately.
         if at == digits || at - digits > 18 {
             return None;
         }
@@ -189,7 +189,7 @@ fn number_block(rest: &[u8]) -> Option<usize> {
     closed.then_some(at + 1 + packed)
 }
 
-/// Bytes of plain number lists. Letters of `nan` and `inf` are not among them: such data takes the token path.
+/// The bytes of plain number lists, without the letters of `nan` and `inf`: such lists are lexed token by token.
 static NUMBER_BYTE: [bool; 256] = {
     let mut table = [false; 256];
     let bytes = b"0123456789+-.eE, \t\n\r";

@@ -1,6 +1,6 @@
 //! Names that other tools have for the types of ONNX.
 
-/// The element type that a name of another tool stands for.
+/// The element type for a name of another tool.
 pub(super) fn elem_type(name: &str) -> Option<&'static str> {
     // `np.float32`, `onnx.TensorProto.FLOAT`
     let name = match name.rsplit_once('.') {
@@ -43,10 +43,10 @@ pub(super) fn elem_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// What other tools put before the names of their types.
+/// Module prefixes of type names in other tools.
 const MODULES: [&str; 8] = ["np", "numpy", "torch", "tf", "jnp", "onnx", "TensorProto", "DataType"];
 
-/// What a name that may stand for several element types is best replaced by.
+/// The likely replacement for a name that is ambiguous between element types.
 pub(super) fn likely_elem_type(name: &str) -> Option<&'static str> {
     Some(match name.to_ascii_lowercase().as_str() {
         "int" | "integer" => "int64",
@@ -59,7 +59,7 @@ pub(super) fn likely_elem_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The type of attributes that the name of an element type or of another tool stands for.
+/// The attribute type for the name of an element type, or for a name of another tool.
 pub(super) fn attr_type(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     if let Some(same) = onnx_ir::AttrType::ALL.iter().filter_map(|t| t.name()).find(|known| *known == lower) {

@@ -352,7 +352,7 @@ impl Cx<'_> {
         AttrValue::Ints(ints.into())
     }
 
-    /// Integers, or floats: as stated, or as the first element says.
+    /// Integers or floats: as stated, or by the first element.
     fn number_list(&mut self, list: &ast::List<ast::AttrElement>, stated: Option<AttrType>) -> AttrValue {
         let is_int =
             |value: &ast::AttrValue| matches!(value, ast::AttrValue::Scalar(s) if s.kind == ScalarKind::Int);
@@ -527,7 +527,7 @@ fn word<'s>(cx: &Cx<'s>, ty: &ast::Type) -> Option<&'s str> {
     }
 }
 
-/// Whether a word is the name of an element type, or stands for one in other tools.
+/// Whether a word is the name of an element type, here or in other tools.
 fn is_type(word: &str) -> bool {
     ElemType::from_name(word).is_some()
         || word == "elem_type"
@@ -540,7 +540,7 @@ fn is_plain(cx: &Cx<'_>, value: &ast::AttrValue) -> bool {
     matches!(value, ast::AttrValue::Scalar(_)) || is_number(cx, value)
 }
 
-/// A number literal, `inf` and `nan` included (which the parser cannot tell from types).
+/// A number literal, including `inf` and `nan` (which the parser cannot distinguish from types).
 fn is_number(cx: &Cx<'_>, value: &ast::AttrValue) -> bool {
     match value {
         ast::AttrValue::Scalar(s) => s.kind != ScalarKind::String,

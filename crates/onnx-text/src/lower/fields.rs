@@ -8,7 +8,7 @@ use onnx_ir::{Entry, Name, Names};
 
 /// Reads the fields of one header, record or annotation.
 pub(super) struct Fields {
-    /// How strings in it are read.
+    /// The escapes of strings in it.
     pub(super) escapes: Escapes,
 }
 

@@ -1,8 +1,7 @@
-//! Single constructs into the IR: a graph, function, node, attribute, type or declaration without the model around it.
+//! Reads single constructs: a graph, function, node, attribute, type or declaration without a model.
 //!
-//! Each function parses and lowers, and tells everything that is wrong in the order of the source. What it returns is
-//! `None` only if nothing could be read. As in a whole file, annotations count in a source whose first line is
-//! `#@ onnxtxt 1`.
+//! Each function parses and lowers, and returns all findings in the order of the source. The result is `None` only if nothing
+//! could be read. As in a whole file, annotations count if the first line is `#@ onnxtxt 1`.
 
 use super::{Cx, too_large};
 use crate::parse::{self, Parsed};
@@ -49,8 +48,8 @@ pub fn read_function(source: &str, model: &mut Model) -> (Option<FunctionId>, Ve
     read(source, parse::parse_function, |cx, tree| cx.function(model, tree))
 }
 
-/// Reads a node to the end of the current graph of `b`. Names are resolved where it stands: it uses values of the graph,
-/// and its results are seen by what follows.
+/// Reads a node and appends it to the current graph of `b`. Names are resolved there: the node uses values of the graph, and
+/// later nodes see its results.
 ///
 /// ```
 /// use onnx_ir::{BodyBuilder, Model};
@@ -69,13 +68,13 @@ pub fn read_function(source: &str, model: &mut Model) -> (Option<FunctionId>, Ve
 ///
 /// # Panics
 ///
-/// If no graph has begun.
+/// If no graph is open.
 pub fn read_node(source: &str, b: &mut BodyBuilder<'_>) -> (Option<NodeId>, Vec<Diagnostic>) {
     read(source, parse::parse_node, |cx, tree| cx.node(b, tree))
 }
 
-/// Reads an attribute, `name = value`, for a node of `b`. Tensors and graphs go into the body of `b`; graphs belong to
-/// `owner`, the node that will have the attribute. Without an owner, the value should be no graph.
+/// Reads an attribute, `name = value`, for a node of `b`. Tensors and graphs go into the body of `b`; graphs belong to `owner`,
+/// the node that will have the attribute. Without an owner, the value should not be a graph.
 ///
 /// ```
 /// use onnx_ir::{AttrValue, BodyBuilder, Model};

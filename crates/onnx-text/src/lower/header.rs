@@ -42,7 +42,7 @@ impl Cx<'_> {
                 "domain" => model.header.domain = fields.text(self, names, value),
                 "doc_string" => model.header.doc = fields.text(self, names, value),
                 "metadata_props" => model.header.metadata.extend(fields.entries(self, names, value)),
-                // Bodies stand in the model in the order of the wire format: training comes last.
+                // Bodies are in the order of the wire format: training comes last.
                 "training_info" => {}
                 "opset" | "opsets" | "opset_imports" | "opset_version" => {
                     self.misnamed_imports(names, field, &mut model.header.opset_imports);
@@ -112,7 +112,7 @@ impl Cx<'_> {
         out
     }
 
-    /// Operator sets under a key that is not `opset_import`; they are taken for what they are.
+    /// Operator sets under a key other than `opset_import`; they are accepted.
     fn misnamed_imports(&mut self, names: &mut Names, field: &ast::Field, imports: &mut Vec<OpsetImport>) {
         let key = self.text(field.key);
         let mut edits = vec![Edit { span: field.key, text: "opset_import".into() }];

@@ -42,7 +42,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The number that `true` or `false` stands for among elements of `bool`; reports the word.
+    /// The number for `true` or `false` among elements of `bool`; reports the word.
     fn truth(&mut self, text: &str, elem: ElemType, span: Span) -> Option<&'static str> {
         let number = truth(text).filter(|_| elem == ElemType::BOOL)?;
         self.word_for_number(span, number, "elements of `bool` must be 0 or 1");
@@ -97,7 +97,7 @@ impl Cx<'_> {
     }
 }
 
-/// Whether an integer has more digits than it needs, which says that it is a bit pattern.
+/// Whether an integer has leading zeros, which mark a bit pattern.
 fn is_padded(spelling: &[u8]) -> bool {
     matches!(spelling, [b'0', b'0'..=b'9', ..])
 }
@@ -108,7 +108,7 @@ impl Cx<'_> {
         let name = elem.name().unwrap_or_default();
         let (_, high) = bounds(elem);
         let mut out = Vec::new();
-        // Whether all are integers without zeros in front.
+        // Whether all are integers without leading zeros.
         let mut are_plain = true;
         let to_bits = |number: Spelled| match number {
             Spelled::Bits(bits) => (0..=high).contains(&bits).then_some(bits),
@@ -200,7 +200,7 @@ pub(super) fn truth(word: &str) -> Option<&'static str> {
     }
 }
 
-/// What a literal of a type in `int32_data` may be; bit patterns for the small floats.
+/// The range of literals of a type in `int32_data`; bit patterns for the small floats.
 fn bounds(elem: ElemType) -> (i32, i32) {
     use ElemType as E;
     match elem {

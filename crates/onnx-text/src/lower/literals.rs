@@ -1,9 +1,9 @@
-//! What a literal says: strings, integers, floats.
+//! Values of literals: strings, integers, floats.
 
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 use std::borrow::Cow;
 
-/// How the backslashes of a string are read.
+/// The escapes in a string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escapes {
     /// `\c` is `c` for every `c`, as the reference parser has it.
@@ -58,7 +58,7 @@ fn hex(rest: &[u8]) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// A warning if a string has a backslash that looks like an escape of another language.
+/// A warning if a backslash in a string looks like an escape of another language.
 pub(crate) fn check_escapes(spelling: &str, place: Span) -> Option<Diagnostic> {
     if !spelling.starts_with('"') {
         return None;
@@ -105,7 +105,7 @@ pub(crate) fn int(spelling: &str) -> Result<i64, Refused> {
     meant.parse().map_err(|_| if is_int(&meant) { Refused::Range } else { Refused::Kind })
 }
 
-/// The spelling of a number; for one of another language, of which the lexer has told, the right one.
+/// The spelling of a number; for a foreign spelling, which the lexer has reported, the correct one.
 pub(crate) fn meant(spelling: &str) -> Cow<'_, str> {
     match crate::lex::meant_number(spelling) {
         Some(right) => right.into(),

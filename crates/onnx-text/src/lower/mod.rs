@@ -1,7 +1,7 @@
-//! Syntax tree to IR.
+//! Lowers the syntax tree to the IR.
 //!
-//! Nothing is refused: whatever the tree says is put into the model as far as the model can hold it, and what is wrong
-//! is told. Names are resolved by [`BodyBuilder`]; judging the model is the verifier's work.
+//! Nothing is rejected: the contents of the tree are stored in the model as far as it can hold them, and problems are reported.
+//! Names are resolved by [`BodyBuilder`]; checking the model is the verifier's task.
 
 mod aliases;
 mod attributes;
@@ -40,13 +40,13 @@ pub(crate) use value::read_value_tree;
 /// A model read from text, with everything that was wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Lowered {
-    /// The model, as much of it as the text says.
+    /// The model, as far as it could be read.
     pub model: Model,
-    /// What was wrong, in the order of the source. Does not repeat what the parser has found.
+    /// Findings, in the order of the source, without those of the parser.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Parses and lowers a model. Everything that is wrong is told, in the order of the source.
+/// Parses and lowers a model. Returns all findings, in the order of the source.
 pub fn read_model(source: &str) -> Lowered {
     if let Some(diagnostic) = too_large(source) {
         return Lowered { model: Model::new(), diagnostics: vec![diagnostic] };
@@ -58,7 +58,7 @@ pub fn read_model(source: &str) -> Lowered {
     Lowered { diagnostics: parsed.diagnostics, ..lowered }
 }
 
-/// What is wrong with a text whose spans would not fit.
+/// The finding for a text whose spans would overflow.
 fn too_large(source: &str) -> Option<Diagnostic> {
     let message = "the text is larger than 4 GiB";
     let is_too_large = u32::try_from(source.len()).is_err();
@@ -100,7 +100,7 @@ pub(crate) enum Storage {
     Raw,
 }
 
-/// What lowering carries along.
+/// The state of lowering.
 struct Cx<'s> {
     source: &'s str,
     diagnostics: Vec<Diagnostic>,
@@ -108,16 +108,16 @@ struct Cx<'s> {
     storage: Storage,
     /// `$n`
     shared: HashMap<i64, Name>,
-    /// The domain of a node without a prefix. The reference parser sets it to the empty string; in a file with
-    /// annotations it is absent, as most writers of models have it, unless `set: ["node.domain"]` says otherwise.
+    /// The domain of a node without a prefix. The reference parser sets it to the empty string; in a file with annotations it is
+    /// absent, as most exporters write it, unless `set: ["node.domain"]` requests otherwise.
     default_domain: Option<Name>,
     /// The name of an attribute's tensor without one; likewise, `tensor.name`.
     default_tensor_name: Option<Name>,
-    /// Whether the graph only stands for a missing one.
+    /// Whether the graph is a placeholder for a missing one.
     graph_is_placeholder: bool,
 }
 
-/// The name that a spelling stands for, quoted or not.
+/// The name of a spelling, quoted or not.
 pub(crate) fn spelled_name(spelling: &str) -> String {
     match spelling.as_bytes() {
         [b'"' | b'b', ..] if spelling.ends_with('"') => {
@@ -152,7 +152,7 @@ impl<'s> Cx<'s> {
         }
     }
 
-    /// The name that a spelling stands for.
+    /// The name of a spelling.
     fn name(&mut self, names: &mut Names, span: Span) -> Name {
         self.name_with(names, span, Escapes::Literal)
     }
@@ -215,7 +215,7 @@ impl<'s> Cx<'s> {
             Diagnostic::new(&code::WRONG_KIND, at, message)
                 .label("expected a string")
                 .help(format!("write `{}`", crate::lex::shown(&right)))
-                // A name with dots is a domain; any other word may stand for something else.
+                // A name with dots is a domain; any other word may be something else.
                 .fix("quote it", vec![onnx_ir::diag::Edit { span: at, text: right }], text.contains('.')),
         );
     }
@@ -229,7 +229,7 @@ impl<'s> Cx<'s> {
     }
 }
 
-/// Reads an integer of the text where one belongs; tells what is wrong and gives `None` if there is none.
+/// Reads an integer; reports errors and returns `None` for other text.
 fn int_at(cx: &mut Cx<'_>, span: Span) -> Option<i64> {
     match literals::int(cx.text(span)) {
         Ok(value) => Some(value),
@@ -245,7 +245,7 @@ fn int_at(cx: &mut Cx<'_>, span: Span) -> Option<i64> {
             );
             None
         }
-        // The lexer has told what is wrong with its spelling, or it is a float.
+        // The lexer has reported its spelling, or it is a float.
         Err(literals::Refused::Kind) => {
             if literals::float64(cx.text(span)).is_some() {
                 cx.wrong_kind(span, "an integer");

@@ -1,5 +1,5 @@
-//! Annotations: what the reference's grammar has no place for, from `#@` and `##` comments onto the entity that
-//! follows them. `grammar/annotations.md` is the manual of the keys.
+//! Applies annotations: information that the reference grammar cannot express, in `#@` and `##` comments before an entity.
+//! `grammar/annotations.md` documents the keys.
 
 use super::types::plural;
 use super::{Cx, Fields, Storage};
@@ -30,7 +30,7 @@ pub(crate) mod keys {
     pub(crate) const STRINGS: &str = "strings";
     /// Annotations of the tensor of an attribute.
     pub(crate) const TENSOR: &str = "tensor";
-    /// Fields that are absent where the text has to say something.
+    /// Marks fields that are absent although the text has a value.
     pub(crate) const UNSET: &str = "unset";
 }
 
@@ -49,7 +49,7 @@ pub(super) struct TensorNotes {
 }
 
 impl Cx<'_> {
-    /// The text of `##` lines: one space behind the marker is not part of it.
+    /// The text of `##` lines, without one space after the marker.
     pub(super) fn doc_lines(&mut self, names: &mut Names, notes: &Notes) -> Option<Name> {
         let line = |span: &Span| {
             let text = self.text(*span).strip_prefix("##").unwrap_or("");
@@ -81,7 +81,7 @@ impl Cx<'_> {
         }
     }
 
-    /// What the rest of lowering needs to know beforehand: shared strings and the default storage.
+    /// Annotations that the rest of lowering needs first: shared strings and the default storage.
     pub(super) fn file_notes(&mut self, names: &mut Names, notes: &Notes) {
         for field in notes.fields() {
             match self.text(field.key) {
@@ -251,7 +251,7 @@ impl Cx<'_> {
                 ),
             }
         }
-        // An annotation below may have said that there is a type.
+        // An annotation below may have stated that there is a type.
         if let (Some(ty), Some(value)) = (port.ty, denotations) {
             port.ty = Some(self.denotations(b.names, b.types, ty, value));
         }
@@ -528,7 +528,7 @@ impl Cx<'_> {
         out
     }
 
-    /// Applies what is left once the payload stands.
+    /// Applies the remaining annotations after the payload is set.
     pub(super) fn finish_tensor(
         &mut self,
         names: &Names,
@@ -571,7 +571,7 @@ impl Cx<'_> {
     }
 }
 
-/// `opset_import.0.domain`: an import of which the text must say more than the model does.
+/// `opset_import.0.domain`: an import with a field that is absent in the model.
 fn unset_imports(names: &Names, imports: &mut [OpsetImport], paths: &[Name]) {
     for &path in paths {
         let mut parts = names[path].split('.');

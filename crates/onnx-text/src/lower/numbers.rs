@@ -2,7 +2,7 @@
 
 use super::literals::Refused;
 
-/// A number that cannot be taken: where, and why.
+/// An invalid number, with its place and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadNumber {
     /// Range of bytes of the list.
@@ -13,15 +13,15 @@ pub(super) struct BadNumber {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// A comma, a number or the end does not stand where it should.
+    /// A misplaced comma, number or end.
     Separator,
-    /// Not a number of the wanted kind, or one that does not fit.
+    /// Not a number of the expected kind, or out of range.
     Number(Refused),
 }
 
 /// A number type that a list can be read into.
 pub(super) trait Number: Sized {
-    /// Reads the number at `at`; returns it and where it ends.
+    /// Reads the number at `at`; returns it and its end.
     fn read(list: &[u8], at: usize) -> Result<(Self, usize), Refused>;
 }
 
@@ -45,7 +45,7 @@ pub(super) fn read_list<N: Number>(
             Some(b',') => at = skip_space(list, at + 1),
             Some(_) => return Err(BadNumber { start: at, end: at, why: Why::Separator }),
         }
-        // The comma that has no number before it, or none behind it.
+        // The comma without a number before or after it.
         let stray = match list.get(at) {
             None => comma,
             Some(b',') => at,
@@ -76,7 +76,7 @@ macro_rules! integers {
                 if end == start || matches!(list.get(end), Some(b'.' | b'e' | b'E' | b'+' | b'-')) {
                     return Err(Refused::Kind);
                 }
-                // 18 digits fit 64 bits whatever they are.
+                // 18 digits always fit 64 bits.
                 if end - start <= 18 {
                     let value = value.cast_signed();
                     let value = if negative { -value } else { value };
@@ -91,7 +91,7 @@ macro_rules! integers {
 
 integers!(i32, i64, u64);
 
-/// A literal whose spelling says what it is: an integer is the bits of a narrow float, anything else its value.
+/// A literal by its spelling: an integer is the bit pattern of a narrow float, anything else its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Spelled {
     Bits(i32),
@@ -116,17 +116,16 @@ fn sign(list: &[u8], at: usize) -> (bool, usize) {
     }
 }
 
-/// Reads the digits at `at` behind those of `value`; returns the number, which wraps beyond 64 bits, and where they
-/// end.
+/// Reads the digits at `at` after those of `value`; returns the number, modulo 2^64, and its end.
 ///
-/// Eight at a time in one register (Lemire, "Quickly parsing eight digits", 2018): a loop over single digits would be
-/// mispredicted once a number.
+/// Eight digits at a time in one register (Lemire, "Quickly parsing eight digits", 2018): a loop over single digits would be
+/// mispredicted once per number.
 #[inline]
 fn digits(list: &[u8], at: usize, value: u64) -> (u64, usize) {
     let (mut value, mut at) = (value, at);
     while let Some(chunk) = list.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
-        // The high bit of each byte that is no digit; what lies behind the first of them does not matter.
+        // The high bit of each byte that is not a digit; bytes after the first of them do not matter.
         let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
         let count = others.trailing_zeros() as usize / 8;
         if count == 0 {
@@ -212,7 +211,7 @@ const POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The value if one rounding gives it: an exact integer times or divided by an exact power of ten (Clinger 1990).
+/// The value if one rounding suffices: an exact integer times or divided by an exact power of ten (Clinger 1990).
 #[inline]
 fn exact(d: &Decimal) -> Option<f64> {
     let mantissa = d.mantissa.filter(|&m| m <= 1 << 53)? as f64;
@@ -234,8 +233,8 @@ impl Number for f64 {
 impl Number for f32 {
     fn read(list: &[u8], at: usize) -> Result<(Self, usize), Refused> {
         let d = decimal(list, at)?;
-        // Rounding twice, to 53 and then to 24 bits, errs only if the first result lies exactly between two f32, or
-        // outside their normal range.
+        // Rounding twice, to 53 and then to 24 bits, is wrong only if the first result is exactly between two f32, or outside
+        // their normal range.
         let value = exact(&d).filter(|v| {
             let normal = (f64::from(f32::MIN_POSITIVE)..1e38).contains(&v.abs());
             (normal && v.to_bits() & 0x1fff_ffff != 0x1000_0000) || *v == 0.0

@@ -27,12 +27,11 @@ const IMPORTS: &str = "opset_import";
 pub(crate) struct LoweredSet {
     pub(crate) set: OperatorSet,
     pub(crate) signatures: Signatures,
-    /// What was wrong, in the order of the source. Does not repeat what the parser has found.
+    /// Findings, in the order of the source, without those of the parser.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads an operator set in a file of its own (`grammar/opsets.md`). Everything that is wrong is told, in the order of
-/// the source.
+/// Reads a file with an operator set (`grammar/opsets.md`). Returns all findings, in the order of the source.
 ///
 /// ```
 /// let source = r#"
@@ -152,7 +151,7 @@ impl Cx<'_> {
                 "since_version" => operator.since_version = Fields::HEADER.int(cx, value),
                 "status" => operator.status = cx.status(value),
                 "doc_string" => operator.doc = Fields::HEADER.text(cx, names, value),
-                // Of the signature, and of the function.
+                // Handled with the signature or the function.
                 _ => {}
             });
             self.needless(tree, header);

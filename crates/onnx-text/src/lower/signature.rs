@@ -17,8 +17,7 @@ pub(super) fn is_of_signature(key: &str) -> bool {
     matches!(key, TRAITS | INPUT_COUNTS | OUTPUT_COUNTS)
 }
 
-/// The signature that the tree of an operator says, if the operator has this name and the tree has no effect else. `None`
-/// also if anything is wrong with it.
+/// The signature in the tree of an operator with this name, if the tree has no other effect. `None` also if it has errors.
 pub(crate) fn lower_signature(
     source: &str,
     tree: &ast::Operator,
@@ -37,7 +36,7 @@ pub(crate) fn lower_signature(
 }
 
 impl Cx<'_> {
-    /// A signature, with what the header of its operator says of it.
+    /// A signature, with the fields of the operator's header that belong to it.
     pub(super) fn signature(
         &mut self,
         model: &mut Model,
@@ -45,7 +44,7 @@ impl Cx<'_> {
         header: Option<&List<Field>>,
     ) -> Signature {
         let mut b = BodyBuilder::new(model);
-        // Graphs of defaults stand in one that has nothing else.
+        // Graphs of defaults are nested in a placeholder graph.
         b.begin_graph(None, None);
         let attrs = tree.attrs.as_ref().map_or(&[][..], |list| &list.items);
         let attributes = attrs.iter().filter_map(|attr| self.attr_param(&mut b, attr)).collect();
@@ -111,7 +110,7 @@ impl Cx<'_> {
                 }
                 let attr = self.attr(b, &tree.attr, None)?;
                 if attr.values.iter().any(|value| Some(value.ty()) != stated) {
-                    return None; // which has been told
+                    return None; // already reported
                 }
                 if let Some(mark) = tree.optional {
                     let message = "an attribute with a default is already optional";
@@ -152,7 +151,7 @@ impl Cx<'_> {
         Some(Formal { name, ty, kind, doc })
     }
 
-    /// The number behind `...`; without one it is 1.
+    /// The number after `...`, by default 1.
     fn least(&mut self, span: Option<Span>) -> u32 {
         let Some(span) = span else { return 1 };
         let number = int_at(self, span).unwrap_or(1);
@@ -192,7 +191,7 @@ impl Cx<'_> {
     }
 }
 
-/// Whether a word is no type of the text.
+/// Whether a word is not a type of the syntax.
 fn is_variable(word: &str) -> bool {
     ElemType::from_name(word).is_none() && !word.starts_with("elem_type")
 }

@@ -45,7 +45,7 @@ impl Cx<'_> {
         match data {
             Data::Numbers(_) | Data::Elements(_) => {
                 let count = self.elements(&mut tensor, data, storage);
-                // A type or element that is wrong says nothing of their number.
+                // With an invalid type or element, the number of elements cannot be checked.
                 let has_brackets = self.text(data.span()).starts_with(['{', '[', '(']);
                 if has_brackets && self.diagnostics[before..].iter().all(|d| !d.is_error()) {
                     self.check_count(&tensor, count, data.span(), ty.map_or(span, ast::Type::span));
@@ -117,7 +117,7 @@ impl Cx<'_> {
             plural(usize::try_from(wanted.saturating_mul(per_element)).unwrap_or(usize::MAX), what),
             if found == 1 { "1 is".to_owned() } else { format!("{found} are") }
         );
-        // The reference takes one number for each element, too.
+        // The reference accepts one number per element, too.
         let is_odd = per_element == 2 && u64::try_from(found) == Ok(wanted);
         let code = if is_odd { &code::ODD_SPELLING } else { &code::ELEMENT_COUNT };
         let d = Diagnostic::new(code, place, message).label(format!("found {}", plural(found, what)));
@@ -178,7 +178,7 @@ impl Cx<'_> {
         count
     }
 
-    /// Whether a list has a number that is not an integer: the reference refuses it where it wants bit patterns.
+    /// Whether a list has a number that is not an integer: the reference rejects it where bit patterns are expected.
     fn has_values(&self, data: &Data) -> bool {
         match data {
             Data::Numbers(span) => self.text(*span).bytes().any(|b| matches!(b, b'.' | b'e' | b'E')),
@@ -273,7 +273,7 @@ impl Cx<'_> {
         out
     }
 
-    /// What is between the braces.
+    /// The text between the braces.
     pub(super) fn list_text(&self, span: Span) -> &str {
         let text = self.text(span);
         let doubled = usize::from(text.starts_with("{{"));
@@ -288,7 +288,7 @@ impl Cx<'_> {
         let text = shown(self.text(place));
         let d = match bad.why {
             Why::Separator if text == "," => {
-                // The number of elements says whether one is missing.
+                // The number of elements shows whether one is missing.
                 let d = Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
                     .label("expected a number");
                 let rest = self.source[place.end as usize..].trim_start();
@@ -429,7 +429,7 @@ impl Cx<'_> {
         out
     }
 
-    /// `sparse [3,4] {values = …, indices = …}` of a body; `name` is that of its values, where it stands elsewhere.
+    /// `sparse [3,4] {values = …, indices = …}` of a body; `name` is the name of its values, if given elsewhere.
     pub(super) fn sparse(
         &mut self,
         b: &mut BodyBuilder<'_>,
@@ -475,8 +475,7 @@ impl Cx<'_> {
         out
     }
 
-    /// The tensor of an attribute, whose annotations are under `tensor` of the attribute's; `known` is a name that
-    /// stands elsewhere.
+    /// The tensor of an attribute, whose annotations are under `tensor`; `known` is a name given elsewhere.
     pub(super) fn literal_tensor(
         &mut self,
         names: &mut Names,
@@ -507,7 +506,7 @@ impl Overflow for f64 {
     }
 }
 
-/// A part of a record that says nothing, for one that would be empty.
+/// An empty part of a record, which would otherwise be omitted.
 pub(super) const NOTHING: &str = "none";
 
 /// Literals for one element.

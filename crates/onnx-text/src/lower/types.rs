@@ -38,7 +38,7 @@ impl Cx<'_> {
                         };
                         match kind {
                             TypeKind::Tensor(tensor) => TypeKind::SparseTensor(tensor),
-                            // A type without a name has been told.
+                            // A type without a name has been reported.
                             TypeKind::Unset => TypeKind::SparseTensor(TensorType::default()),
                             _ => {
                                 self.wrong_kind(arg_span(arg), "a tensor type");
@@ -209,7 +209,7 @@ impl Cx<'_> {
         self.unknown_type(span)
     }
 
-    /// Reports a type that has no meaning; returns the element type that it can only stand for.
+    /// Reports an unknown type; returns the only likely element type.
     fn unknown_type(&mut self, span: Span) -> Option<ElemType> {
         let text = self.text(span);
         let names = ElemType::ALL.iter().filter_map(|e| e.name()).chain(HEADS);
@@ -239,7 +239,7 @@ impl Cx<'_> {
         Some(dims.items.iter().map(dim).map(Dim::from).collect())
     }
 
-    /// A type with the denotations that an annotation gives: `["": "IMAGE", "0": "DATA_BATCH", "elem.1": "…"]`.
+    /// A type with denotations from an annotation: `["": "IMAGE", "0": "DATA_BATCH", "elem.1": "…"]`.
     pub(super) fn denote(
         &mut self,
         types: &mut Types,

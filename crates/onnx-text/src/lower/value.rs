@@ -8,8 +8,8 @@ use crate::parse::Parsed;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
 use onnx_ir::{Data, DataKind, MapData, Name, Names, OptionalData, Sequence, Tensor};
 
-/// Reads a value in a file of its own (`grammar/values.md`). Its names go into `names`. `None`: there is nothing that
-/// could be read. Everything that is wrong is told, in the order of the source.
+/// Reads a file with a value (`grammar/values.md`). Its names go into `names`. `None`: nothing could be read. Returns all
+/// findings, in the order of the source.
 ///
 /// ```
 /// use onnx_ir::{Data, Names};
@@ -63,7 +63,7 @@ impl Cx<'_> {
         self.value(names, value)
     }
 
-    /// Reports annotations that say nothing about a file with a value.
+    /// Reports annotations without effect in a file with a value.
     pub(super) fn only_conventions(&mut self, notes: &ast::Notes) {
         use super::keys;
         for field in notes.fields() {
@@ -114,7 +114,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A value that another holds.
+    /// A nested value.
     fn element(&mut self, names: &mut Names, value: &ast::Value) -> Data {
         if !matches!(value.kind, ValueKind::Tensor(_)) {
             self.no_notes(&value.notes);

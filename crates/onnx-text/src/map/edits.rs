@@ -1,8 +1,8 @@
-//! Changes of a model as edits of the text that it was lowered from.
+//! Converts model changes to edits of the text that the model was lowered from.
 //!
-//! What a change is about is replaced or taken out, with its annotations and documentation, which would be about
-//! something else otherwise; so are the comments on the lines above a statement, and the one behind it. Every other comment stays.
-//! A line that nothing is left of goes.
+//! Changed items are replaced or removed with their annotations and documentation, which would otherwise apply to something else;
+//! so are the comments on the lines above a statement and the one after it. All other comments stay. Lines that become empty are
+//! removed.
 //!
 //! ```text
 //! {                                {
@@ -18,7 +18,7 @@ use onnx_ir::diag::{Change, Edit, Entity, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
 
 impl SourceMap<'_> {
-    /// What makes these changes in the text, in order and without overlap; `None` if the text has no place for one.
+    /// The edits for these changes, in order and without overlap; `None` if the text has no place for one.
     pub fn edits(&self, changes: &[Change]) -> Option<Vec<Edit>> {
         let mut edits = Vec::new();
         for change in changes {
@@ -91,7 +91,7 @@ impl SourceMap<'_> {
 
     fn remove_value(&self, scope: Scope<'_>, span: Span, edits: &mut Vec<Edit>) -> Option<()> {
         let list = scope.list?;
-        // What stands in the signature is more than an entry of a list, and cannot be taken out.
+        // An input in the signature is more than a list item and cannot be removed.
         let at = list.items.binary_search_by_key(&span.start, |item| item.span.start).ok()?;
         let item = &list.items[at];
         self.take_out_comments(item.notes.start().unwrap_or(item.span.start), edits);
@@ -99,7 +99,7 @@ impl SourceMap<'_> {
         self.take_entry_or_list(list, at, |v| v.span, edits)
     }
 
-    /// Where the comments begin that stand on lines of their own right above a place, if there are any.
+    /// The start of the comments on lines of their own directly above a place, if there are any.
     fn comments_above(&self, at: u32) -> Option<usize> {
         let line = self.line_start(at);
         if !self.source[line..at as usize].trim().is_empty() {
@@ -108,7 +108,7 @@ impl SourceMap<'_> {
         let mut start = line;
         while let Some(end) = start.checked_sub(1) {
             let above = self.source[..end].rfind('\n').map_or(0, |at| at + 1);
-            // The first line of a file may be the one that says that it has annotations.
+            // The first line of a file may declare annotations.
             if above == 0 || !is_comment(&self.source[above..end]) {
                 break;
             }
@@ -130,7 +130,7 @@ impl SourceMap<'_> {
         }
     }
 
-    /// Removes a statement or a list with the comment behind it, and the line if nothing else is on it.
+    /// Removes a statement or a list with the comment after it, and the line if it becomes empty.
     fn take_out(&self, span: Span, edits: &mut Vec<Edit>) {
         let line = self.line_start(span.start);
         let (before, after) = (&self.source[line..span.start as usize], self.rest_of_line(span.end));
@@ -264,7 +264,7 @@ impl SourceMap<'_> {
         Some(())
     }
 
-    /// Moves as few statements as it takes, each with its annotations, the comments above it and the one behind it.
+    /// Moves as few statements as possible, each with its annotations and comments.
     fn order(&self, b: BodyId, g: GraphId, nodes: &[NodeId], edits: &mut Vec<Edit>) -> Option<()> {
         let places: Vec<&Node> = nodes.iter().map(|&n| self.node(b, n)).collect::<Option<_>>()?;
         if places.len() != self.scope(b, g)?.body.len() {
@@ -309,8 +309,8 @@ impl SourceMap<'_> {
         Some(())
     }
 
-    /// From the start of the first line of a statement, or of the comments above it, to the end of the comment behind it, if
-    /// nothing else is on its lines.
+    /// From the start of the first line of a statement, or of the comments above it, to the end of the comment after it, if
+    /// nothing else is on these lines.
     fn lines_of(&self, node: &Node) -> Option<(usize, usize)> {
         let start = node.notes.start().unwrap_or(node.span.start);
         let line = self.line_start(start);
@@ -330,7 +330,7 @@ impl SourceMap<'_> {
     }
 }
 
-/// Whether a line, or what is left of one, is a comment.
+/// Whether a line, or the rest of one, is a comment.
 fn is_comment(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with('#') || text.starts_with("//")
@@ -341,12 +341,12 @@ fn edit(start: usize, end: usize, text: String) -> Option<Edit> {
     Some(Edit { span: Span::new(at(start)?, at(end)?), text })
 }
 
-/// A statement as it can stand beside another; not so comments and annotations.
+/// A statement in a form that can share a line with another; not for comments and annotations.
 fn beside(statement: &str) -> String {
     if statement.contains('#') { format!("\n{statement}\n") } else { statement.to_owned() }
 }
 
-/// Where the comma is, outside comments.
+/// The place of the comma, outside comments.
 fn comma(text: &str) -> Option<usize> {
     let mut in_comment = false;
     text.char_indices().find_map(|(at, c)| {
@@ -362,7 +362,7 @@ fn comma(text: &str) -> Option<usize> {
 
 /// Which of these are in the longest ascending run, others between them, in `n log n`.
 fn longest_ascent(list: &[u32]) -> Vec<bool> {
-    // The last of the best run of each length, and what stands before each in its run.
+    // The last element of the best run of each length, and the predecessor of each element.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(list.len());
     for (at, &number) in list.iter().enumerate() {
@@ -399,8 +399,8 @@ mod tests {
         let [relu, abs] = [0, 1].map(NodeId::from_index);
         let (body, graph) = (model.main.expect("a main graph"), GraphId::from_index(0));
         let edits = map.edits(&[Change::Order(body, graph, vec![abs, relu])]).expect("edits");
-        let (mended, _) = crate::check::apply(text, [&edits[..]]);
+        let (fixed, _) = crate::check::apply(text, [&edits[..]]);
         let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n}\n";
-        assert_eq!(mended, expected);
+        assert_eq!(fixed, expected);
     }
 }

@@ -9,17 +9,17 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What was asked for before. It has places only, so that it can be shared by maps of the same tree and model.
+/// Cached results. They contain only places, so maps of the same tree and model can share them.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     lists: RefCell<HashMap<Key, Rc<[Span]>>>,
-    /// Where a graph is among those of the node that owns it.
+    /// The index of a graph among those of its owner.
     graphs: RefCell<HashMap<(BodyId, GraphId), u32>>,
     bodies: OnceCell<HashMap<BodyId, Root>>,
     lines: OnceCell<LineIndex>,
 }
 
-/// What a body is in.
+/// The context of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Root {
     Function(FunctionId),
@@ -45,7 +45,7 @@ pub(super) enum Kind {
     Fields(&'static str),
     /// The values of the fields of this name in annotations.
     Notes(&'static str),
-    /// The elements of the lists that fields of this name hold.
+    /// The elements of the lists of fields with this name.
     Elements(&'static str),
 }
 
@@ -69,13 +69,13 @@ impl Index {
         list.get(i as usize).copied()
     }
 
-    /// Where the line begins that has this byte.
+    /// The start of the line with this byte.
     pub(super) fn line_start(&self, source: &str, at: u32) -> usize {
         let lines = self.lines(source);
         lines.range(source, lines.line(at)).start
     }
 
-    /// Where the line ends that has this byte, without the line feed.
+    /// The end of the line with this byte, without the line feed.
     pub(super) fn line_end(&self, source: &str, at: u32) -> usize {
         let lines = self.lines(source);
         let next = lines.line(at) + 1;
@@ -87,11 +87,11 @@ impl Index {
     }
 }
 
-/// Attributes of a node that are looked through each time.
+/// Up to this many attributes of a node are searched linearly.
 const FEW: usize = 8;
 
 impl SourceMap<'_> {
-    /// What a body other than the main graph's is in.
+    /// The context of a body other than that of the main graph.
     pub(super) fn owner(&self, body: BodyId) -> Option<Root> {
         let bodies = self.index.bodies.get_or_init(|| {
             let mut bodies = HashMap::new();

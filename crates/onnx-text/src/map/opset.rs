@@ -1,4 +1,4 @@
-//! Where the entities of an operator set are written.
+//! Finds the places of an operator set's entities in its text.
 
 use super::SourceMap;
 use super::index::Index;
@@ -37,7 +37,7 @@ impl<'a> OpsetMap<'a> {
         OpsetMap { source, tree, operators: tree.operators().collect(), set, file, index: Rc::default() }
     }
 
-    /// Where an entity is written, the smallest part that stands for it.
+    /// The span of an entity, as small as possible.
     pub fn span(&self, entity: Entity) -> Option<Span> {
         let operator = |o: u32| self.operators.get(o as usize).copied();
         match entity {

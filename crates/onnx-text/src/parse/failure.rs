@@ -1,4 +1,4 @@
-//! What the parser reports, small enough to be made on the way through every optional part, and how it is told.
+//! Parse failures, small enough to be created at every optional part, and their diagnostics.
 
 use super::grammar::In;
 use crate::lex::{Kind, MAX_NESTING, Token, shown};
@@ -8,7 +8,7 @@ use chumsky::input::Input;
 use chumsky::util::MaybeRef;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 
-/// What would fit, as a set.
+/// Expected items, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Expected(u64);
 
@@ -137,14 +137,14 @@ impl Want {
     }
 }
 
-/// What went wrong, beyond "this does not fit".
+/// The kind of failure, beyond an unexpected token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Problem {
     /// Something else was expected.
     Unexpected,
     /// Two items of a list without a comma between them.
     MissingComma,
-    /// A comma with nothing behind or before it.
+    /// A comma without an item before or after it.
     StrayComma,
     /// A list or block that does not end.
     NotClosed,
@@ -154,7 +154,7 @@ pub(super) enum Problem {
     SplitArrow,
     /// `=>` is omitted.
     MissingArrow,
-    /// Something else stands where `=>` belongs.
+    /// Another token in place of `=>`.
     WrongArrow,
     /// `=` is omitted.
     MissingEquals,
@@ -164,7 +164,7 @@ pub(super) enum Problem {
     EqualsForColon,
     /// `:` where `=` belongs.
     ColonForEquals,
-    /// Nothing stands where a value belongs.
+    /// A missing value.
     MissingValue,
     /// A name with dots or the like, from one token to another, that is not quoted.
     BareName,
@@ -178,11 +178,11 @@ pub(super) enum Problem {
     NestedCall,
     /// An attribute, from its name to its value, where the name of a value belongs.
     KeywordArgument,
-    /// A name stands where a call belongs.
+    /// A name in place of a call.
     NotACall,
     /// A call without results.
     NoResults,
-    /// Too many values hold each other.
+    /// Values are nested too deeply.
     TooDeep,
 }
 
@@ -194,7 +194,7 @@ pub(super) struct Failure {
     pub(super) open: Option<u32>,
     pub(super) expected: Expected,
     pub(super) problem: Problem,
-    /// Whether the fix is certain to be what was meant.
+    /// Whether the fix certainly has the intended meaning.
     pub(super) is_certain: bool,
 }
 
@@ -257,7 +257,7 @@ impl<'t> Error<'t, In<'t>> for Failure {
     }
 }
 
-/// Failures of chumsky's own primitives; the grammar names what it wants in nearly all places itself.
+/// Failures of chumsky's own primitives; the grammar states nearly all expectations itself.
 impl<'t> LabelError<'t, In<'t>, DefaultExpected<'t, Token>> for Failure {
     fn expected_found<E: IntoIterator<Item = DefaultExpected<'t, Token>>>(
         _: E,
@@ -268,7 +268,7 @@ impl<'t> LabelError<'t, In<'t>, DefaultExpected<'t, Token>> for Failure {
     }
 }
 
-/// Failures of parsers that are labelled with what they want.
+/// Failures of parsers labelled with their expectation.
 impl<'t> LabelError<'t, In<'t>, Want> for Failure {
     fn expected_found<E: IntoIterator<Item = Want>>(
         expected: E,
@@ -283,7 +283,7 @@ impl<'t> LabelError<'t, In<'t>, Want> for Failure {
     }
 }
 
-/// Tells a mistake: what was found and would fit, at the token where it begins, with a fix where it is certain.
+/// Converts a failure to a diagnostic: found and expected, at the first token of the mistake, with a fix if it is certain.
 pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diagnostic {
     let at = failure.at as usize;
     let end_of_source = u32::try_from(source.trim_end().len()).unwrap_or(u32::MAX);
@@ -295,7 +295,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
     let insert = |at: Span, text: &str| vec![Edit { span: at, text: text.to_owned() }];
     let remove = |span: Span| vec![Edit { span, text: String::new() }];
     let replace = |span: Span, text: &str| vec![Edit { span, text: text.to_owned() }];
-    // The last token of what the mistake covers.
+    // The last token of the mistake.
     let last = failure.open.and_then(|i| tokens.get(i as usize)).map_or(place, |t| t.span);
     let expected = failure.expected.list();
     let found = found(tokens.get(at), source);

@@ -1,11 +1,10 @@
-//! What the parser sees around a mistake: which bracket comes next, and whether a list has been left.
+//! Lookahead for error recovery: the next bracket, and whether a list has been left.
 
 use super::grammar::Inp;
 use super::primitives::position;
 use crate::lex::{Kind, Token};
 
-/// How far the parser looks around a mistake for what was meant. Without a bound a text full of mistakes would take
-/// quadratic time.
+/// The most tokens of lookahead at a mistake. Without a limit, a text full of mistakes would take quadratic time.
 pub(super) const LOOK: usize = 2048;
 
 /// The closing bracket of an opening one.
@@ -54,8 +53,8 @@ pub(super) fn is_apart(inp: &mut Inp<'_, '_>, length: usize) -> bool {
         }
 }
 
-/// Whether a comma before the token at `at`, behind an item of so many tokens, is there by mistake: an item that is a
-/// token alone is lost as easily, and a digit of a number becomes a comma as easily.
+/// Whether a comma before the token at `at`, after an item of `length` tokens, is probably a mistake: an item of a single token
+/// may have been lost instead, and a digit of a number may have become a comma.
 pub(super) fn is_surplus(tokens: &[Token], at: usize, length: usize) -> bool {
     let before = at.checked_sub(1).and_then(|i| tokens.get(i)).map(|t| t.kind);
     length > 2 && !matches!(before, Some(Kind::Int | Kind::Float))
@@ -78,7 +77,7 @@ pub(super) fn next_close(inp: &mut Inp<'_, '_>) -> Option<Kind> {
     None
 }
 
-/// What closes the innermost bracket that is open before token `at`.
+/// The bracket that closes the innermost open one before token `at`.
 pub(super) fn enclosing(tokens: &[Token], at: usize) -> Option<Kind> {
     let mut depth = 0usize;
     for token in tokens[..at].iter().rev().take(LOOK) {
@@ -113,8 +112,8 @@ pub(super) fn begins_item(kind: Kind) -> bool {
     )
 }
 
-/// Whether an open list has probably been left: at the end of the file, before a body or an arrow, or at a line that
-/// begins a statement, unless its own closing bracket comes before the next statement does.
+/// Whether an open list has probably been left: at the end of the file, before a body or an arrow, or at a line that starts a
+/// statement, unless its closing bracket comes before the next statement.
 pub(super) fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
     let at = position(inp);
     let tokens = inp.full_slice();
@@ -135,7 +134,7 @@ pub(super) fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
             kind if depth == 0 && kind == close => return false,
             Kind::RBrace | Kind::Arrow if depth == 0 => return true,
             Kind::LBrace if depth == 0 && open != Kind::LAngle => return true,
-            // `a, b = Op(`: a statement. In a list of attributes `a = Op` needs a look at what follows.
+            // `a, b = Op(`: a statement. In a list of attributes, `a = Op` needs further lookahead.
             Kind::Equals if depth == 0 && names_only => {
                 return open != Kind::LAngle || begins_call(&tokens[i + 1..]);
             }

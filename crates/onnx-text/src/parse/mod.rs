@@ -20,16 +20,16 @@ use grammar::{Context, production, whole};
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use std::collections::HashMap;
 
-/// A parsed source: the tree, the comments between its parts, and what was wrong.
+/// A parsed source: the tree, comments and findings.
 #[derive(Clone, Debug)]
 pub struct Parsed<T> {
     /// The tree, as much of it as could be built.
     pub tree: T,
-    /// Comments that are no annotations, in order.
+    /// Comments that are not annotations, in order.
     pub comments: Vec<Span>,
-    /// The first line, if it says that the file has annotations.
+    /// The first line, if it declares that the file has annotations.
     pub annotated: Option<Span>,
-    /// What was wrong, in the order of the source.
+    /// Findings, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -90,7 +90,7 @@ entry!(
 
 fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<T> {
     let Lexed { tokens, comments, mut diagnostics, annotated, swallowing } = lexed;
-    // What an unterminated string has swallowed is not missed again, and a text given up has no other mistakes.
+    // Tokens inside an unterminated string are not reported as missing, and a skipped text has no other mistakes.
     let told = |f: &Failure| {
         swallowing.iter().any(|&t| f.at == t + 1)
             || diagnostics.iter().any(|d| d.code == &code::NESTING_TOO_DEEP)
@@ -114,7 +114,7 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
     Parsed { tree, comments, annotated, diagnostics }
 }
 
-/// Where characters were dropped that belong to no token, in order.
+/// The places of dropped characters that belong to no token, in order.
 fn stray(diagnostics: &[Diagnostic]) -> Vec<Span> {
     let place = |d: &Diagnostic| match d.primary.place {
         Place::Source(span) if d.code == &code::STRAY_CHARACTER => Some(span),
@@ -123,7 +123,7 @@ fn stray(diagnostics: &[Diagnostic]) -> Vec<Span> {
     diagnostics.iter().filter_map(place).collect()
 }
 
-/// Whether a mistake is what is left of characters that were dropped right before it, as in `x + y`.
+/// Whether a failure is a consequence of characters that were dropped right before it, as in `x + y`.
 fn follows_stray(failure: &Failure, tokens: &[Token], stray: &[Span]) -> bool {
     let at = failure.at as usize;
     let begin = at.checked_sub(1).and_then(|i| tokens.get(i)).map_or(0, |t| t.span.end);
@@ -132,7 +132,7 @@ fn follows_stray(failure: &Failure, tokens: &[Token], stray: &[Span]) -> bool {
     failure.is_local() && stray.get(next).is_some_and(|span| span.end <= end)
 }
 
-/// A name that stands in two places is one, and not what a slip has made of another: to quote it is certain.
+/// A name that occurs twice is one name, not a typing mistake: quoting it is certain.
 fn confirm_names(source: &str, tokens: &[Token], diagnostics: &mut [Diagnostic]) {
     let needs_quotes = |d: &Diagnostic| d.code == &code::NAME_NEEDS_QUOTES;
     let name = |d: &Diagnostic| match d.primary.place {
@@ -160,7 +160,7 @@ fn confirm_names(source: &str, tokens: &[Token], diagnostics: &mut [Diagnostic])
     }
 }
 
-/// A comma that is missing behind a name that stands nowhere else may have become a character of it: `int64 ix bool go`.
+/// A comma missing after a name that occurs nowhere else may have become a character of it: `int64 ix bool go`.
 fn doubt_commas(source: &str, tokens: &[Token], diagnostics: &mut [Diagnostic]) {
     let is_comma = |d: &Diagnostic| {
         let mut edits = d.fixes.iter().flat_map(|fix| &fix.edits);

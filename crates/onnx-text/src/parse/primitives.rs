@@ -1,7 +1,7 @@
 //! Combinators under the grammar: single tokens, and lists and blocks that recover.
 //!
-//! A list finds its own mistakes (a missing or stray comma, a bracket that is missing or of the wrong kind), emits
-//! them and goes on, so that one mistake costs one item at most.
+//! A list detects its own mistakes (a missing or stray comma, a missing or wrong bracket), reports them and continues, so that
+//! one mistake costs at most one item.
 
 use super::failure::{Expected, Failure, Problem, Want};
 use super::grammar::{Inp, P, begins_graph, production};
@@ -18,12 +18,12 @@ pub(super) fn position(inp: &Inp<'_, '_>) -> usize {
     *inp.cursor().inner()
 }
 
-/// Reports a mistake and goes on. Kept apart from chumsky's own list, which forgets it on the way back from a failure.
+/// Reports a mistake and continues. Kept apart from chumsky's own list, which is reset when a parser backtracks.
 pub(super) fn emit(inp: &mut Inp<'_, '_>, failure: Failure) {
     inp.state().emitted.push(failure);
 }
 
-/// Whether so much is wrong that the rest is not worth reading; if so, skips it.
+/// Whether there are too many mistakes to continue; if so, skips the rest.
 fn gives_up(inp: &mut Inp<'_, '_>) -> bool {
     let gives_up = inp.state().emitted.len() >= MAX_FINDINGS;
     if gives_up {
@@ -40,7 +40,7 @@ pub(super) fn peek(inp: &mut Inp<'_, '_>, ahead: usize) -> Option<Kind> {
     inp.full_slice().get(at).map(|t| t.kind)
 }
 
-/// Place of the last token that was taken.
+/// The span of the last consumed token.
 pub(super) fn last_span(inp: &mut Inp<'_, '_>) -> Span {
     let at = position(inp);
     at.checked_sub(1).and_then(|i| inp.full_slice().get(i)).map_or(Span::at(0), |t| t.span)
@@ -78,7 +78,7 @@ pub(super) fn name_as<'t>(want: Want) -> impl P<'t, Name> {
     })
 }
 
-/// The name of a value: `x:0` is meant to be one, too.
+/// The name of a value: `x:0` is reported as a name, too.
 pub(super) fn value_name_as<'t>(want: Want) -> impl P<'t, Name> {
     production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
         Some(Token { kind: Kind::Ident, span, .. }) => Ok(bare(inp, span, true)),
@@ -104,7 +104,7 @@ pub(super) fn operand<'t>() -> impl P<'t, Name> {
     })
 }
 
-/// `Neg(x)` where `Neg` alone could stand: reports and skips what is in brackets. `at` is where the name begins.
+/// `Neg(x)` where only a name is allowed: reports and skips the brackets. `at` is the start of the name.
 fn nested_call(inp: &mut Inp<'_, '_>, at: usize) {
     if peek(inp, 0) != Some(Kind::LParen) || starts_line(inp) {
         return;
@@ -155,8 +155,8 @@ pub(super) fn part_as<'t>(want: Want) -> impl P<'t, Name> {
     })
 }
 
-/// An identifier. What stands right behind it and can only belong to it, as in `fc.weight`, `x-1` or `x:0`, is one name
-/// with it, which lacks its quotes.
+/// An identifier. Text right after it that can only belong to it, as in `fc.weight`, `x-1` or `x:0`, forms one name that lacks
+/// its quotes.
 pub(super) fn bare(inp: &mut Inp<'_, '_>, first: Span, has_ports: bool) -> Name {
     let at = position(inp);
     inp.skip();
@@ -219,7 +219,7 @@ pub(super) fn gappy<'t, O, C: Items<O>>(
     production(move |inp: &mut Inp<'t, '_>| items(inp, open, &item, Some(gap)))
 }
 
-/// What a list is collected into.
+/// A collection for the items of a list.
 pub(super) trait Items<O>: Default {
     fn push(&mut self, item: O);
     fn is_empty(&self) -> bool;
@@ -302,7 +302,7 @@ fn items<'t, O, C: Items<O>>(
                 } else {
                     failure
                 };
-                // A comma was missed before something that is no item.
+                // A comma was missed before something that is not an item.
                 let emitted = &mut inp.state().emitted;
                 let is_comma = |f: &Failure| f.problem == Problem::MissingComma && f.at == failure.at;
                 if nothing && emitted.last().is_some_and(is_comma) {
@@ -323,7 +323,7 @@ fn items<'t, O, C: Items<O>>(
                 skip_item(inp, open, failure.at as usize);
             }
         }
-        // Behind an item.
+        // After an item.
         match peek(inp, 0) {
             Some(Kind::Comma) => {
                 let comma = position(inp);
@@ -335,7 +335,7 @@ fn items<'t, O, C: Items<O>>(
                 }
             }
             Some(kind) if kind == close => {}
-            // Closes what is around this list: this list was not closed.
+            // It closes an enclosing list: this list was not closed.
             Some(kind) if is_close(kind) && is_of_enclosing(inp, open_at, kind) => {
                 return Ok((out, not_closed(inp, open_at, close, start)));
             }
@@ -372,8 +372,8 @@ fn items<'t, O, C: Items<O>>(
     }
 }
 
-/// Whether the next bracket closes what is around the one that was opened at `open_at`; `Relu(x}` before the `}` of the
-/// body has a bracket of the wrong kind instead.
+/// Whether the next bracket closes something around the one opened at `open_at`; `Relu(x}` before the `}` of the body has a wrong
+/// bracket instead.
 fn is_of_enclosing(inp: &mut Inp<'_, '_>, open_at: usize, kind: Kind) -> bool {
     let tokens = inp.full_slice();
     if enclosing(tokens, open_at) != Some(kind) {
@@ -399,7 +399,7 @@ pub(super) fn starts_line(inp: &mut Inp<'_, '_>) -> bool {
     inp.peek().is_none_or(|t: Token| t.starts_line)
 }
 
-/// Emits that a bracket is not closed; returns what it covers so far.
+/// Reports an unclosed bracket; returns the span so far.
 fn not_closed(inp: &mut Inp<'_, '_>, open_at: usize, close: Kind, start: Span) -> Span {
     let at = position(inp);
     emit(inp, Failure::problem(at, Problem::NotClosed, Want::of(close)).inside(open_at));
@@ -457,7 +457,7 @@ pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O
                 Some(Kind::Ident | Kind::String) if starts_line(inp) && begins_graph(inp, 0) => {
                     return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
                 }
-                // The next attribute of the node that holds this graph.
+                // The next attribute of the node that owns this graph.
                 Some(Kind::Comma) if begins_branch(inp) => {
                     return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
                 }
@@ -511,7 +511,7 @@ fn skip_statement(inp: &mut Inp<'_, '_>, from: usize) {
     }
 }
 
-/// `=>`, or what was meant to be one.
+/// `=>`, or a misspelled one.
 pub(super) fn arrow<'t>() -> impl P<'t, ()> {
     production(move |inp: &mut Inp<'t, '_>| {
         let at = position(inp);
@@ -534,7 +534,7 @@ pub(super) fn arrow<'t>() -> impl P<'t, ()> {
     })
 }
 
-/// `=` between results and operator, or the place where it was left out.
+/// `=` between results and operator, or the place where it is missing.
 pub(super) fn node_equals<'t>() -> impl P<'t, ()> {
     production(move |inp: &mut Inp<'t, '_>| {
         let at = position(inp);

@@ -1,4 +1,4 @@
-//! What the parser reports, and that it goes on.
+//! Parser findings and recovery.
 
 use super::*;
 use onnx_ir::diag::Place;
@@ -134,7 +134,7 @@ fn any_truncation_is_a_clean_failure() {
     }
 }
 
-/// Names of functions that stand at the start of a line.
+/// Names of functions at the start of a line.
 fn functions(source: &str) -> impl Iterator<Item = &str> {
     source.lines().filter_map(|line| {
         let name =
@@ -156,7 +156,7 @@ fn the_documented_grammar_and_the_parser_have_the_same_productions() {
         include_str!("grammar/types.rs"),
         include_str!("grammar/value.rs"),
     ];
-    // What is no production: the ways to run one, and looks ahead.
+    // Functions that are not productions: runners and lookahead.
     let others =
         ["production", "item_or_body", "whole", "optional", "ints", "word", "begins_parts", "begins_graph"];
     let ebnf = include_str!("../../../../grammar/onnx-text.ebnf");

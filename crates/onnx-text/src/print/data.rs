@@ -1,7 +1,7 @@
 //! Value infos, types and tensor data.
 
 use super::line::Printer;
-use super::list::{BRACES, Fit, Style};
+use super::list::{BRACES, Layout, Style};
 use super::numbers;
 use super::stored::shown;
 use crate::ast::{Data, Dim, List, Type, TypeArg, ValueInfo};
@@ -70,7 +70,7 @@ impl Printer<'_> {
             }
             match dim {
                 Dim::Unknown(span) => self.put_at(span.start, "?"),
-                // Dimensions that are one token hold no comments: those that are due come behind it.
+                // Dimensions that are one token contain no comments: pending ones come after it.
                 Dim::Int(span) if !has_comments => self.put(self.slice(*span)),
                 Dim::Int(span) | Dim::Param(span) => self.put_span(*span),
             }
@@ -89,7 +89,7 @@ impl Printer<'_> {
                 self.long(BRACES, list.span, list.items.len(), texts);
             }
             Data::Elements(list) => {
-                self.list(BRACES, list, Style::Fill, Fit::IfItDoes, |p, scalar| p.put_span(scalar.span));
+                self.list(BRACES, list, Style::Fill, Layout::Auto, |p, scalar| p.put_span(scalar.span));
             }
             Data::External(entries) => self.elements(entries),
             Data::Record(fields) => self.record(fields),
@@ -114,7 +114,7 @@ impl Printer<'_> {
         numbers::is_longer(self.slice(numbers), self.width)
     }
 
-    /// Whether this many literals do not fit on a line in any case: each takes a character, a comma and a space.
+    /// Whether this many literals cannot fit on a line: each needs a character, a comma and a space.
     pub(super) fn are_too_many(&self, count: usize) -> bool {
         count.saturating_mul(3) > self.width
     }

@@ -1,4 +1,4 @@
-//! Tensors of which only the ends of each axis are printed, as NumPy does: a line for each row.
+//! Abbreviated tensors: only the ends of each axis are printed, as in NumPy, a line per row.
 //!
 //! ```text
 //! float[100,200] y = {
@@ -16,7 +16,7 @@ use super::numbers::Few;
 use super::stored::Elements;
 use crate::ast::{ELIDED, Stored};
 
-/// How many elements of either end of an axis are printed.
+/// The number of elements printed at each end of an axis.
 pub(crate) const ENDS: usize = 3;
 /// Rows that are printed at most: a tensor may have many short axes.
 const ROWS: usize = 100;
@@ -37,7 +37,7 @@ impl Printer<'_> {
     }
 }
 
-/// The positions of an axis that are printed; `None` stands for those between.
+/// The printed positions of an axis; `None` for the gap.
 fn positions(extent: usize) -> impl Iterator<Item = Option<usize>> {
     let is_cut = extent > 2 * ENDS;
     let first = if is_cut { ENDS } else { extent };
@@ -46,7 +46,7 @@ fn positions(extent: usize) -> impl Iterator<Item = Option<usize>> {
 }
 
 impl Elements<'_> {
-    /// The rows of a tensor of these extents.
+    /// The rows of a tensor of this shape.
     pub(super) fn lines_of_ends(&self, dims: &[usize]) -> Vec<String> {
         let mut lines = Vec::new();
         self.rows(dims, 0, &mut lines);

@@ -2,11 +2,11 @@
 
 use super::INDENT;
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, Fit, PARENS, Style};
+use super::list::{ANGLE, Layout, PARENS, Style};
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use onnx_ir::diag::Span;
 
-/// Where a graph stands.
+/// The context of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Level {
     /// In a file: its parts begin lines.
@@ -16,7 +16,7 @@ enum Level {
 }
 
 impl Level {
-    /// What is before the values and before the body.
+    /// The gap before the values and before the body.
     fn gap(self) -> Gap {
         match self {
             Level::Top => Gap::Hard(Blank::No),
@@ -26,7 +26,7 @@ impl Level {
 }
 
 impl Printer<'_> {
-    /// The line that says that a file has annotations.
+    /// The line that declares annotations.
     pub(super) fn first_line(&mut self, annotated: Option<Span>) {
         if let Some(line) = annotated {
             self.annotated = true;
@@ -64,7 +64,7 @@ impl Printer<'_> {
 
     /// A graph in an attribute or in a field.
     pub(super) fn subgraph(&mut self, graph: &Graph) {
-        // Annotations need lines of their own, away from what the graph belongs to.
+        // Annotations need lines of their own, apart from the context of the graph.
         let indent = if graph.notes.is_empty() { 0 } else { INDENT };
         self.indent += indent;
         self.graph_at(graph, Level::Nested);
@@ -114,15 +114,16 @@ impl Printer<'_> {
 
     /// `<float[N] t, …>`, before a body
     pub(super) fn values_of(&mut self, values: &List<ValueInfo>) {
-        let fit =
-            Fit::unless(values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)));
-        self.list(ANGLE, values, Style::Lines, fit, Self::value_info);
+        let layout = Layout::broken_if(
+            values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)),
+        );
+        self.list(ANGLE, values, Style::Lines, layout, Self::value_info);
     }
 
     /// `(float[N] x, …)`
     fn value_infos(&mut self, list: &List<ValueInfo>) {
-        let fit = Fit::unless(list.items.iter().any(|v| self.value_info_breaks(v)));
-        self.list(PARENS, list, Style::Lines, fit, Self::value_info);
+        let layout = Layout::broken_if(list.items.iter().any(|v| self.value_info_breaks(v)));
+        self.list(PARENS, list, Style::Lines, layout, Self::value_info);
     }
 
     /// `{ nodes }`
@@ -144,7 +145,7 @@ impl Printer<'_> {
         self.put("}");
     }
 
-    /// Whether a value info takes more than one line in any case.
+    /// Whether a value info certainly needs more than one line.
     fn value_info_breaks(&self, value: &ValueInfo) -> bool {
         !value.notes.is_empty() || value.data.as_ref().is_some_and(|d| self.is_long(d))
     }

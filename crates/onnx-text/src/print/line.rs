@@ -9,8 +9,7 @@ use std::fmt;
 /// Text is handed on when this much of it has gathered.
 const CHUNK: usize = 1 << 16;
 
-/// What stands between the last text and the next. It is decided when the next text comes, because a comment may come
-/// before it.
+/// The gap between the last text and the next. It is resolved when the next text arrives, because a comment may come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gap {
     /// Nothing.
@@ -25,7 +24,7 @@ pub(super) enum Gap {
     Odd,
 }
 
-/// Whether a line break comes with a blank line.
+/// Whether a line break has a blank line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Blank {
     /// Never.
@@ -39,32 +38,32 @@ pub(super) enum Blank {
 /// Writes one line after the other.
 pub(super) struct Printer<'a> {
     pub(super) source: &'a str,
-    /// Comments that are still to come.
+    /// Pending comments.
     comments: &'a [Span],
-    /// Where the first of them begins; the end of time if there is none.
+    /// The start of the first of them; `u32::MAX` if there is none.
     next_comment: u32,
     pub(super) width: usize,
-    /// Where full chunks go; `None` keeps everything.
+    /// The destination of full chunks; `None` keeps everything.
     out: Option<&'a mut dyn fmt::Write>,
     result: fmt::Result,
-    /// The text, or what is left of it since the last chunk.
+    /// The text, or the part of it since the last chunk.
     pub(super) text: String,
     /// Whether there was a chunk.
     handed_on: bool,
-    /// Where the line begins in `text`.
+    /// The start of the line in `text`.
     line: usize,
     /// Its own indentation.
     line_indent: usize,
-    /// Where it may be broken.
+    /// The possible breaks of the line.
     pieces: Vec<Piece>,
     /// The indentation of the next line.
     pub(super) indent: usize,
     pub(super) gap: Gap,
     /// Whether the line ends with a comment.
     commented: bool,
-    /// In an annotation, which is one line whatever it holds.
+    /// Inside an annotation, which must stay on one line.
     pub(super) rigid: bool,
-    /// Whether `##` at the start of a line is no comment.
+    /// Whether `##` at the start of a line is an annotation.
     pub(super) annotated: bool,
     /// Memory for [`wrap`].
     flat: String,
@@ -102,7 +101,7 @@ impl<'a> Printer<'a> {
         self.text.reserve(bytes);
     }
 
-    /// What is left: comments, and the line break at the end of the last line.
+    /// Writes the rest: comments, and the line break at the end of the last line.
     pub(super) fn finish(&mut self) {
         self.gap = Gap::Hard(Blank::Keep);
         self.flush(u32::MAX);
@@ -136,7 +135,7 @@ impl<'a> Printer<'a> {
         self.text.push_str(text);
     }
 
-    /// Text that stands for something at `start` of the source: comments before that come first.
+    /// Writes text for a construct at `start` of the source, after the comments before it.
     #[inline]
     pub(super) fn put_at(&mut self, start: u32, text: &str) {
         if self.next_comment < start {
@@ -153,7 +152,7 @@ impl<'a> Printer<'a> {
         self.put_at(start, "");
     }
 
-    /// A part of the source. A name left out has no place of its own: comments around it come with what follows.
+    /// Writes a slice of the source. An omitted name has no place of its own: comments around it go with what follows.
     #[inline]
     pub(super) fn put_span(&mut self, span: Span) {
         if span.is_empty() {
@@ -167,7 +166,7 @@ impl<'a> Printer<'a> {
         self.source.get(span.range()).unwrap_or_default()
     }
 
-    /// A space that is no place to break.
+    /// A space without a possible break.
     #[inline]
     pub(super) fn space(&mut self) {
         self.gap = Gap::Space;
@@ -220,7 +219,7 @@ impl<'a> Printer<'a> {
         self.start_line(indent);
     }
 
-    /// Starts a line, right behind a line break.
+    /// Starts a line, right after a line break.
     pub(super) fn start_line(&mut self, indent: usize) {
         if self.text.len() >= CHUNK {
             self.hand_on();
@@ -316,7 +315,7 @@ impl<'a> Printer<'a> {
         self.text.push_str(text);
     }
 
-    /// The gap behind a comment that comes now.
+    /// The gap after the next comment.
     fn behind_comment(&self) -> Gap {
         match self.gap {
             Gap::None if !self.has_begun() => Gap::Hard(Blank::Keep),
@@ -326,12 +325,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A `##` line, behind which no comment can follow.
+    /// A `##` line, which no comment can follow.
     pub(super) fn close_line(&mut self) {
         self.commented = true;
     }
 
-    /// How many line breaks the source has in the white space before byte `at`; the start of the source is one.
+    /// The number of line breaks in the white space before byte `at`; the start of the source counts as one.
     fn breaks_before(&self, at: u32) -> usize {
         let before = self.source.as_bytes().get(..at as usize).unwrap_or_default();
         let mut breaks = 0;

@@ -6,7 +6,7 @@ use super::wrap::Break;
 use crate::ast::{List, Name};
 use onnx_ir::diag::Span;
 
-/// How the items of a broken list stand.
+/// The layout of the items of a broken list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
     /// One a line.
@@ -15,18 +15,18 @@ pub(super) enum Style {
     Fill,
 }
 
-/// Whether a list may stand on one line.
+/// Layout of a list: whether it may be on one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fit {
-    /// If it fits and holds no comment.
-    IfItDoes,
+pub(super) enum Layout {
+    /// If it fits and contains no comment.
+    Auto,
     /// Never.
     Broken,
 }
 
-impl Fit {
-    pub(super) fn unless(broken: bool) -> Fit {
-        if broken { Fit::Broken } else { Fit::IfItDoes }
+impl Layout {
+    pub(super) fn broken_if(broken: bool) -> Layout {
+        if broken { Layout::Broken } else { Layout::Auto }
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) const SQUARE: Brackets = ["[", "]"];
 pub(super) const ANGLE: Brackets = ["<", ">"];
 pub(super) const BRACES: Brackets = ["{", "}"];
 
-/// The span of a list that cannot hold comments: those that are due come behind it.
+/// The span of a list that cannot contain comments: pending ones come after it.
 pub(super) fn whole(span: Span) -> Span {
     Span { start: span.start, end: 0 }
 }
@@ -49,10 +49,10 @@ impl Printer<'_> {
         brackets: Brackets,
         list: &List<T>,
         style: Style,
-        fit: Fit,
+        layout: Layout,
         item: impl FnMut(&mut Self, &T),
     ) {
-        self.items(brackets, &list.items, list.span, style, fit, item);
+        self.items(brackets, &list.items, list.span, style, layout, item);
     }
 
     /// `open item, item close` at `span` of the source.
@@ -62,11 +62,11 @@ impl Printer<'_> {
         items: &[T],
         span: Span,
         style: Style,
-        fit: Fit,
+        layout: Layout,
         mut item: impl FnMut(&mut Self, &T),
     ) {
         self.put_at(span.start, open);
-        let broken = !self.rigid && (fit == Fit::Broken || self.has_comment_before(span.end));
+        let broken = !self.rigid && (layout == Layout::Broken || self.has_comment_before(span.end));
         if items.is_empty() && !broken {
             self.put(close);
             return;
@@ -109,11 +109,11 @@ impl Printer<'_> {
         }
     }
 
-    /// Names that may be omitted: a final gap needs a comma behind it, because a final comma is dropped.
+    /// Names that may be omitted: a final omitted name needs a comma after it, because a final comma is dropped.
     pub(super) fn operands(&mut self, names: &[Name], span: Span) {
         let count = names.len();
         let mut i = 0;
-        self.items(PARENS, names, span, Style::Lines, Fit::IfItDoes, |p, name| {
+        self.items(PARENS, names, span, Style::Lines, Layout::Auto, |p, name| {
             p.put_span(*name);
             i += 1;
             if i == count && name.is_empty() {

@@ -1,5 +1,5 @@
-//! The one printer: a syntax tree as canonical text. It formats what was parsed and prints what
-//! [`raise`](crate::raise()) made of a model; the two differ only in who wrote the source that the spans point into.
+//! The printer: a syntax tree as canonical text. It formats parsed files and prints the trees that [`raise`](crate::raise())
+//! builds for models; the two differ only in the origin of the source that the spans refer to.
 //!
 //! ```text
 //! <ir_version: 10, opset_import: ["": 21]>
@@ -27,9 +27,9 @@
 //! - One blank line is kept where the author had any between statements and between the items of a broken list; none is
 //!   invented but the one above a function.
 //! - `##` and `#@` lines stand above their item. A `#@` line is never broken, however long.
-//! - A comment on a line of its own keeps one, at the indentation of what follows. One behind something stays behind it
-//!   and never makes its line break. A comment where a line cannot end well (before a comma, inside a type) moves behind
-//!   the next punctuation at most. None is lost, doubled or reordered.
+//! - A comment on a line of its own keeps one, at the indentation of the next item. A comment after an item stays after it and
+//!   never makes its line break. A comment where a line cannot end well (before a comma, inside a type) moves at most after the
+//!   next punctuation. None is lost, duplicated or reordered.
 //! - Strings and numbers are spelled as the source spells them.
 //!
 //! # How it works
@@ -39,8 +39,8 @@
 //! laid out ([`wrap`]), simple ones directly, the others by `pretty`. Elements of long tensors are written straight into
 //! the output ([`numbers`], [`stored`]). Nothing is kept but the current line, so a model is printed in memory of constant size.
 //!
-//! A comment is on a line of its own if a line break (or the start of the source) precedes it. A buffer that `raise`
-//! writes therefore needs no layout at all but a line break before such comments.
+//! A comment is on a line of its own if a line break (or the start of the source) precedes it. So a buffer of `raise` needs no
+//! layout except a line break before such comments.
 
 mod data;
 mod ends;
@@ -66,10 +66,10 @@ use std::fmt;
 /// Spaces of one level.
 const INDENT: usize = 4;
 
-/// How to format.
+/// Formatting options.
 #[derive(Clone, Debug)]
 pub struct FormatOptions {
-    /// The characters that a line has at most, where it can be broken.
+    /// The greatest line length in characters, where lines can be broken.
     pub width: usize,
 }
 
@@ -79,8 +79,8 @@ impl Default for FormatOptions {
     }
 }
 
-/// Formats a file. `source` is what the spans of `file` point into; `comments` and `annotated` are those of
-/// [`Parsed`](crate::Parsed). The tree should come from a parse without errors: what was not understood is not printed.
+/// Formats a file. The spans of `file` refer to `source`; `comments` and `annotated` are those of [`Parsed`](crate::Parsed). The
+/// tree should come from a parse without errors, because text that was not understood is not printed.
 pub fn format(
     source: &str,
     file: &ast::File,
@@ -95,7 +95,7 @@ pub fn format(
     p.into_text()
 }
 
-/// [`format()`], written piece by piece, so that the text of a large model is never in memory as a whole.
+/// [`format()`] in chunks, so that the text of a large model is never in memory as a whole.
 ///
 /// # Errors
 ///

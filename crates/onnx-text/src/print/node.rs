@@ -1,7 +1,7 @@
 //! Nodes and attributes.
 
 use super::line::Printer;
-use super::list::{ANGLE, BRACES, Fit, SQUARE, Style};
+use super::list::{ANGLE, BRACES, Layout, SQUARE, Style};
 use crate::ast::{Attr, AttrElement, AttrValue, Data, List, Node, SparseLiteral, TensorLiteral};
 use crate::lower::literals::special;
 
@@ -53,8 +53,8 @@ impl Printer<'_> {
     }
 
     pub(super) fn attrs(&mut self, brackets: [&'static str; 2], attrs: &List<Attr>) {
-        let fit = Fit::unless(attrs.items.iter().any(|a| self.breaks(a)));
-        self.list(brackets, attrs, Style::Lines, fit, Self::attr);
+        let layout = Layout::broken_if(attrs.items.iter().any(|a| self.breaks(a)));
+        self.list(brackets, attrs, Style::Lines, layout, Self::attr);
     }
 
     /// `name: type = value`
@@ -99,8 +99,8 @@ impl Printer<'_> {
     fn attr_elements(&mut self, brackets: [&'static str; 2], list: &List<AttrElement>) {
         let items = &list.items;
         if !items.iter().all(|e| self.is_literal(e)) {
-            let fit = Fit::unless(items.iter().any(|e| self.element_breaks(e)));
-            self.list(brackets, list, Style::Lines, fit, |p, element| {
+            let layout = Layout::broken_if(items.iter().any(|e| self.element_breaks(e)));
+            self.list(brackets, list, Style::Lines, layout, |p, element| {
                 p.notes(&element.notes);
                 p.attr_value(&element.value);
             });
@@ -109,7 +109,7 @@ impl Printer<'_> {
             let texts = items.iter().map(|e| source.get(e.value.span().range()).unwrap_or_default());
             self.long(brackets, list.span, items.len(), texts);
         } else {
-            self.list(brackets, list, Style::Fill, Fit::IfItDoes, |p, e| p.put_span(e.value.span()));
+            self.list(brackets, list, Style::Fill, Layout::Auto, |p, e| p.put_span(e.value.span()));
         }
     }
 
@@ -152,7 +152,7 @@ impl Printer<'_> {
         is_number && element.notes.is_empty()
     }
 
-    /// Whether an attribute takes more than one line in any case.
+    /// Whether an attribute certainly needs more than one line.
     pub(super) fn breaks(&self, attr: &Attr) -> bool {
         !attr.notes.is_empty() || attr.value.as_ref().is_some_and(|v| self.value_breaks(v))
     }

@@ -1,7 +1,7 @@
 //! Annotations, and the `key: value` fields that they share with headers.
 
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, BRACES, Fit, SQUARE, Style};
+use super::list::{ANGLE, BRACES, Layout, SQUARE, Style};
 use crate::ast::{Element, Field, FieldValue, List, NoteLine, Notes};
 use onnx_ir::diag::Span;
 
@@ -53,8 +53,8 @@ impl Printer<'_> {
 
     /// `<ir_version: 10, …>`
     pub(super) fn header(&mut self, fields: &List<Field>) {
-        let fit = Fit::unless(fields.items.iter().any(|f| holds_graph(&f.value)));
-        self.list(ANGLE, fields, Style::Lines, fit, Self::field);
+        let layout = Layout::broken_if(fields.items.iter().any(|f| holds_graph(&f.value)));
+        self.list(ANGLE, fields, Style::Lines, layout, Self::field);
     }
 
     fn field(&mut self, field: &Field) {
@@ -78,8 +78,8 @@ impl Printer<'_> {
 
     /// `["key": value, …]`
     pub(super) fn elements(&mut self, list: &List<Element>) {
-        let fit = Fit::unless(list.items.iter().any(element_holds_graph));
-        self.list(SQUARE, list, Style::Lines, fit, |p, element| {
+        let layout = Layout::broken_if(list.items.iter().any(element_holds_graph));
+        self.list(SQUARE, list, Style::Lines, layout, |p, element| {
             if let Some(key) = &element.key {
                 p.field_value(key);
                 p.put(":");
@@ -91,8 +91,8 @@ impl Printer<'_> {
 
     /// `{key: value, …}`
     pub(super) fn record(&mut self, record: &List<Field>) {
-        let fit = Fit::unless(record.items.iter().any(|f| holds_graph(&f.value)));
-        self.list(BRACES, record, Style::Lines, fit, Self::field);
+        let layout = Layout::broken_if(record.items.iter().any(|f| holds_graph(&f.value)));
+        self.list(BRACES, record, Style::Lines, layout, Self::field);
     }
 
     /// Something of several tokens with one span, as `com.acme` or `elem_type(99)`: without the space between them.

@@ -1,4 +1,4 @@
-//! Long lists of literals, written straight into the output: as many to a line as fit.
+//! Prints long lists of literals: as many per line as fit.
 //!
 //! ```text
 //! float[1000] w = {
@@ -7,16 +7,16 @@
 //! }
 //! ```
 //!
-//! Literals come from the source, as they are spelled there, or are made of stored bytes ([`stored`](super::stored)).
+//! Literals come from the source with their spelling, or from stored bytes ([`stored`](super::stored)).
 
 use super::INDENT;
 use super::line::{Gap, Printer};
-use super::list::{BRACES, Brackets, Fit, SQUARE, Style, whole};
+use super::list::{BRACES, Brackets, Layout, SQUARE, Style, whole};
 use onnx_ir::diag::Span;
 
 pub(super) const PACKED: Brackets = ["{{", "}}"];
 
-/// The brackets of `{1, 2}`, `{{1, 2}}` or `[1, 2]`, and what is between them.
+/// The brackets of `{1, 2}`, `{{1, 2}}` or `[1, 2]`, and the text between them.
 fn parts(spelling: &str) -> (Brackets, &str) {
     for brackets @ [open, close] in [PACKED, BRACES, SQUARE] {
         if let Some(list) = spelling.strip_prefix(open).and_then(|s| s.strip_suffix(close)) {
@@ -26,14 +26,14 @@ fn parts(spelling: &str) -> (Brackets, &str) {
     (["", ""], spelling)
 }
 
-/// How many elements a list has.
+/// The number of elements of a list.
 fn count(list: &str) -> usize {
     memchr::memchr_iter(b',', list.as_bytes()).count() + 1
 }
 
 /// The elements of a list, as they are spelled.
 fn spelled(list: &str) -> impl Iterator<Item = &str> {
-    // By bytes: searching for patterns takes longer than numbers are.
+    // Byte by byte: pattern searches are slower for short numbers.
     let bytes = list.as_bytes();
     let mut from = Some(0);
     std::iter::from_fn(move || {
@@ -57,7 +57,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c')
 }
 
-/// Whether a list of numbers takes more than `width` characters in canonical form.
+/// Whether a list of numbers exceeds `width` characters in canonical form.
 pub(super) fn is_longer(spelling: &str, width: usize) -> bool {
     if spelling.len() <= width / 2 {
         return false;
@@ -84,7 +84,7 @@ impl Printer<'_> {
             self.long(brackets, span, count(list), spelled(list));
         } else {
             let items: smallvec::SmallVec<[&str; 32]> = spelled(list).collect();
-            self.items(brackets, &items, whole(span), Style::Fill, Fit::IfItDoes, |p, text| p.put(text));
+            self.items(brackets, &items, whole(span), Style::Fill, Layout::Auto, |p, text| p.put(text));
         }
     }
 
@@ -108,11 +108,11 @@ impl Printer<'_> {
     }
 }
 
-/// Takes literals one after the other.
+/// A sink for literals.
 pub(super) trait Literals {
     fn push(&mut self, text: &str);
 
-    /// The first `length` bytes of `text`, which are copied without a look at their number.
+    /// The first `length` bytes of `text`, copied with a fixed size.
     fn push_short(&mut self, text: [u8; 4], length: usize);
 }
 
@@ -120,24 +120,24 @@ pub(super) trait Literals {
 /// to make the literal.
 pub(super) struct Filler<'p, 'a> {
     printer: &'p mut Printer<'a>,
-    /// Literals, each with a comma and a space behind it.
+    /// Literals, each followed by a comma and a space.
     block: [u8; BLOCK],
-    /// How much of the block is used.
+    /// The used part of the block.
     used: usize,
     /// Characters of the line so far; beyond any width at first, so that the first literal begins a line.
     column: usize,
     width: usize,
     indent: usize,
-    /// How many literals are still to come.
+    /// The number of remaining literals.
     left: usize,
 }
 
 const BLOCK: usize = 4096;
 /// The longest literal that is copied in two steps.
 const SHORT: usize = 32;
-/// What most lines begin with.
+/// The indentation of most lines.
 const SPACES: [u8; 32] = [b' '; 32];
-/// What a short literal takes at most.
+/// The most bytes of a short literal.
 const SLOT: usize = SHORT + 2;
 
 impl<'p, 'a> Filler<'p, 'a> {
@@ -152,7 +152,7 @@ impl<'p, 'a> Filler<'p, 'a> {
         Filler { printer, block: [0; BLOCK], used: 0, column, width, indent, left: count }
     }
 
-    /// Makes room for a literal of so many characters, on a new line if it does not fit together with its comma.
+    /// Makes room for a literal of this length, on a new line if it does not fit with its comma.
     #[inline]
     fn room(&mut self, length: usize) -> &mut [u8; SLOT] {
         self.left = self.left.saturating_sub(1);
@@ -183,7 +183,7 @@ impl<'p, 'a> Filler<'p, 'a> {
         if self.used + 1 + self.indent.max(SPACES.len()) > BLOCK {
             self.empty(2);
         }
-        // Over the space behind the last comma.
+        // Overwrites the space after the last comma.
         let at = if self.column == usize::MAX { 0 } else { self.used - 1 };
         self.block[at] = b'\n';
         self.used = BLOCK.min(at + 1 + self.indent);
@@ -205,7 +205,7 @@ impl<'p, 'a> Filler<'p, 'a> {
     }
 
     pub(super) fn close(mut self, brackets: Brackets) {
-        // What is kept goes.
+        // Flushes the rest.
         self.empty(2);
         let printer = self.printer;
         if !printer.rigid {

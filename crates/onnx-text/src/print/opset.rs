@@ -2,7 +2,7 @@
 
 use super::INDENT;
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, BRACES, Fit, PARENS, Style};
+use super::list::{ANGLE, BRACES, Layout, PARENS, Style};
 use crate::ast::{
     AttrParam, Formal, FormalCount, List, Operator, OperatorSet, OpsetItem, Signature, Variable, WhereClause,
 };
@@ -50,8 +50,8 @@ impl Printer<'_> {
     fn signature(&mut self, signature: &Signature) {
         if let Some(attrs) = &signature.attrs {
             self.space();
-            let fit = Fit::unless(attrs.items.iter().any(|a| self.breaks(&a.attr)));
-            self.list(ANGLE, attrs, Style::Lines, fit, Self::attr_param);
+            let layout = Layout::broken_if(attrs.items.iter().any(|a| self.breaks(&a.attr)));
+            self.list(ANGLE, attrs, Style::Lines, layout, Self::attr_param);
         }
         self.space();
         self.formals(&signature.inputs);
@@ -86,8 +86,8 @@ impl Printer<'_> {
     }
 
     fn formals(&mut self, formals: &List<Formal>) {
-        let fit = Fit::unless(formals.items.iter().any(|f| !f.notes.is_empty()));
-        self.list(PARENS, formals, Style::Lines, fit, Self::formal);
+        let layout = Layout::broken_if(formals.items.iter().any(|f| !f.notes.is_empty()));
+        self.list(PARENS, formals, Style::Lines, layout, Self::formal);
     }
 
     /// `each T...0 name`
@@ -143,6 +143,6 @@ impl Printer<'_> {
         self.put_span(variable.name);
         self.put(":");
         self.space();
-        self.list(BRACES, &variable.types, Style::Fill, Fit::IfItDoes, Self::ty);
+        self.list(BRACES, &variable.types, Style::Fill, Layout::Auto, Self::ty);
     }
 }

@@ -1,10 +1,10 @@
-//! Stored elements as literals, in the form that the reference parser reads: numbers for numeric types, bit patterns
-//! (unsigned) for small floats, pairs for complex numbers.
+//! Prints stored elements as the reference parser reads them: numbers for numeric types, unsigned bit patterns for small floats,
+//! pairs for complex numbers.
 //!
-//! Elements of packed types stand in double braces, which the reference refuses: it would store them unpacked.
+//! Elements of packed types are in double braces, which the reference rejects: it would store them unpacked.
 
 use super::line::Printer;
-use super::list::{BRACES, Fit, Style, whole};
+use super::list::{BRACES, Layout, Style, whole};
 use super::numbers::{Few, Filler, Literals, PACKED};
 use crate::ast::{ELIDED, Stored};
 use crate::narrow::{Narrow, Texts};
@@ -34,7 +34,7 @@ impl Printer<'_> {
                 few.push(ELIDED);
             }
             let mut from = 0;
-            self.items(brackets, &few.ends, whole(stored.at), Style::Fill, Fit::IfItDoes, |p, &end| {
+            self.items(brackets, &few.ends, whole(stored.at), Style::Fill, Layout::Auto, |p, &end| {
                 p.put(&few.text[from..end]);
                 from = end;
             });
@@ -42,7 +42,7 @@ impl Printer<'_> {
     }
 }
 
-/// How many numbers of stored elements are printed.
+/// The number of stored elements that are printed.
 pub(super) fn shown(stored: &Stored) -> usize {
     let elements = Elements::of(stored);
     let limit = stored.elide_after.map_or(usize::MAX, |n| n.saturating_mul(elements.numbers));
@@ -57,7 +57,7 @@ pub(super) struct Elements<'s> {
     bytes: &'s [u8],
     /// The values of narrow floats; `None`: their bit patterns.
     values: Option<Narrow>,
-    /// How many elements there should be.
+    /// The expected number of elements.
     wanted: usize,
     /// Numbers of one element: two for complex ones.
     pub(super) numbers: usize,
@@ -87,7 +87,7 @@ impl<'s> Elements<'s> {
         matches!(self.packed_bits(), Some(2 | 4))
     }
 
-    /// How many numbers there are, which in a broken tensor may be fewer than it should have.
+    /// The number of stored numbers, which an invalid tensor may have too few of.
     fn count(&self) -> usize {
         let stored = match (self.packed_bits(), self.field) {
             (Some(bits), Field::Raw) => self.bytes.len().saturating_mul(8) / bits,
@@ -125,7 +125,7 @@ impl<'s> Elements<'s> {
                 let mut texts = Texts::new(narrow, count);
                 return self.patterns(count).for_each(|bits| texts.with(bits, |text| out.push(text)));
             }
-            // Zeros in front say that these are bit patterns, not small integers.
+            // Leading zeros mark bit patterns.
             if narrow.look_like_values(self.patterns(count)) {
                 let digits = narrow.digits();
                 return self.patterns(count).for_each(|bits| out.push(&format!("{bits:0digits$}")));
@@ -189,7 +189,7 @@ impl<'s> Elements<'s> {
         }
     }
 
-    /// The number that so many bits are.
+    /// Sign-extends a value of `bits` bits.
     fn signed(&self, bits: usize, value: u16) -> i16 {
         let is_signed = matches!(self.elem, ElemType::INT2 | ElemType::INT4);
         let value = value.cast_signed();
@@ -255,7 +255,7 @@ impl Short {
 
 /// A float that `zmij` can write.
 trait Float: zmij::Float + Copy {
-    /// The word for what is no number.
+    /// The word for a number that is not finite.
     fn word(self) -> Option<&'static str>;
 }
 
@@ -287,7 +287,7 @@ fn float<F: Float>(value: F, buffer: &mut zmij::Buffer) -> &str {
     }
     let text = buffer.format_finite(value);
     match text.as_bytes() {
-        // As an integer it would lose its sign in a reader that takes it for one first.
+        // As an integer it would lose its sign in a reader that parses integers first.
         b"-0.0" => text,
         [integer @ .., b'.', b'0'] => &text[..integer.len()],
         _ => text,

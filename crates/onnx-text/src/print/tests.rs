@@ -1,4 +1,4 @@
-//! What formatting must keep whatever the text, and what it makes of each construct.
+//! Invariants of formatting, and the layout of each construct.
 
 mod comments;
 mod layout;
@@ -60,7 +60,7 @@ fn fmt(source: &str) -> String {
     fmt_to(FormatOptions::default().width, source)
 }
 
-/// Tokens, with the white space inside them that does not count taken out.
+/// Tokens without insignificant inner white space.
 fn tokens(source: &str) -> Vec<(Kind, String)> {
     let spelled = |kind, text: &str| match kind {
         Kind::Numbers | Kind::Ints => text.chars().filter(|c| !c.is_whitespace()).collect(),

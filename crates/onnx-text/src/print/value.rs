@@ -1,7 +1,7 @@
 //! Values in files of their own.
 
 use super::line::Printer;
-use super::list::{BRACES, Fit, SQUARE, Style};
+use super::list::{BRACES, Layout, SQUARE, Style};
 use crate::ast::{Content, Data, List, MapPart, MapPartValue, TensorLiteral, Value, ValueHead, ValueKind};
 
 impl Printer<'_> {
@@ -18,8 +18,8 @@ impl Printer<'_> {
             }
             ValueKind::Map(head, parts) => {
                 self.value_head(head);
-                let fit = Fit::unless(parts.items.iter().any(|part| self.part_breaks(part)));
-                self.list(BRACES, parts, Style::Lines, fit, Self::map_part);
+                let layout = Layout::broken_if(parts.items.iter().any(|part| self.part_breaks(part)));
+                self.list(BRACES, parts, Style::Lines, layout, Self::map_part);
             }
             ValueKind::Optional(head, content) => {
                 self.value_head(head);
@@ -72,8 +72,8 @@ impl Printer<'_> {
     }
 
     fn values(&mut self, items: &List<Value>) {
-        let fit = Fit::unless(items.items.iter().any(|value| self.value_is_long(value)));
-        self.list(SQUARE, items, Style::Lines, fit, Self::value);
+        let layout = Layout::broken_if(items.items.iter().any(|value| self.value_is_long(value)));
+        self.list(SQUARE, items, Style::Lines, layout, Self::value);
     }
 
     fn map_part(&mut self, part: &MapPart) {
@@ -90,7 +90,7 @@ impl Printer<'_> {
                 self.long(SQUARE, keys.span, keys.items.len(), texts);
             }
             MapPartValue::Keys(keys) => {
-                self.list(SQUARE, keys, Style::Fill, Fit::IfItDoes, |p, key| p.put_span(key.value.span()));
+                self.list(SQUARE, keys, Style::Fill, Layout::Auto, |p, key| p.put_span(key.value.span()));
             }
             MapPartValue::Values(value) => self.value(value),
         }
@@ -103,7 +103,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether a value takes more than one line in any case.
+    /// Whether a value certainly needs more than one line.
     fn value_is_long(&self, value: &Value) -> bool {
         if !value.notes.is_empty() {
             return true;

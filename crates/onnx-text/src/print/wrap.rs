@@ -1,8 +1,8 @@
-//! Lays out a line that is too long: the one place that names `pretty`.
+//! Lays out a line that is too long; the only module that uses `pretty`.
 //!
-//! A line comes as its flat text and the places where it may be broken. Most long lines are broken in their outermost
-//! lists only; those are laid out directly, by the rules of `pretty` (a test compares the two). `pretty` allocates for
-//! every piece, which for a model of long lines would cost more than everything else together, so it gets what is left.
+//! A line consists of its flat text and its possible breaks. Most long lines are broken only in their outermost lists; those are
+//! laid out directly, by the rules of `pretty` (a test compares the two). `pretty` allocates for every piece, which would
+//! dominate the time for a model with long lines, so it is used only for the rest.
 
 use super::INDENT;
 use pretty::{Arena, DocAllocator, DocBuilder};
@@ -15,10 +15,10 @@ pub(super) struct Piece {
     pub(super) kind: Break,
 }
 
-/// What is there.
+/// The kind of a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Break {
-    /// A group begins; what is in it is indented.
+    /// A group begins; its contents are indented.
     Open,
     /// The indentation of the group ends.
     Dedent,
@@ -33,7 +33,7 @@ pub(super) enum Break {
 }
 
 impl Break {
-    /// How it looks in the flat text.
+    /// Its flat text.
     pub(super) fn flat(self) -> &'static str {
         match self {
             Break::Space | Break::Fill => " ",
@@ -110,7 +110,7 @@ fn directly(flat: &str, pieces: &[Piece], indent: usize, width: usize, out: &mut
     true
 }
 
-/// The piece behind the end of the group that began before piece `from`.
+/// The piece after the end of the group that begins before piece `from`.
 fn close_of(pieces: &[Piece], from: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (i, piece) in pieces.iter().enumerate().skip(from) {
@@ -147,7 +147,7 @@ fn by_pretty(flat: &str, pieces: &[Piece], indent: usize, width: usize, out: &mu
         }
     }
     doc.add(arena.text(&flat[from..]));
-    // What a comment has cut off from its end.
+    // The part that a comment has separated from its end.
     while !doc.outer.is_empty() {
         doc.close(Doc::group);
     }

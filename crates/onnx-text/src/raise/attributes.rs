@@ -10,13 +10,13 @@ use onnx_ir::diag::Span;
 use onnx_ir::list::Element;
 use onnx_ir::{Attr, AttrType, AttrValue, BodyId, DimValue, Name, SparseTensor, Tensor, TypeId};
 
-/// Lists of attributes that are no longer are printed as a whole: what they say is no data.
+/// Attribute lists up to this length are printed completely: they are not data.
 const SHOWN_WHOLE: usize = 32;
 /// Bytes of a string attribute that are printed in any case. Compiled programs are kept in some.
 const SHOWN_OF_STRING: usize = 1000;
 
 impl<'m> Raiser<'m> {
-    /// An attribute of a node; `None` if the profile cannot say it.
+    /// An attribute of a node; `None` if the profile cannot express it.
     pub(super) fn attr(&mut self, body: BodyId, attr: &Attr) -> Option<Tree> {
         self.attr_named(body, attr, |this, name| this.identifier(name, "the attribute"))
     }
@@ -109,7 +109,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    /// How many of so many elements of a list are printed.
+    /// The number of printed elements of a list.
     fn shown(&self, len: usize) -> usize {
         match self.options.elide {
             Some(most) if len > SHOWN_WHOLE => most.min(len),
@@ -175,7 +175,7 @@ impl<'m> Raiser<'m> {
         List { items, span: self.out.since(open) }
     }
 
-    /// `[1.0, 2.5]`, without what is elided.
+    /// `[1.0, 2.5]`, without elided elements.
     fn elements<T: Element>(
         &mut self,
         list: &onnx_ir::List<T>,
@@ -189,7 +189,7 @@ impl<'m> Raiser<'m> {
         Box::new(List { items, span: self.out.since(open) })
     }
 
-    /// The first elements of a list of so many, and what stands for those that are not printed.
+    /// The first elements of a list, and the placeholder for the others.
     pub(super) fn scalars<T>(
         &mut self,
         elements: impl Iterator<Item = T>,
@@ -324,7 +324,7 @@ impl<'m> Raiser<'m> {
     }
 }
 
-/// The field of `AttributeProto` that holds values of a type.
+/// The field of `AttributeProto` for a type.
 fn field_name(ty: AttrType) -> &'static str {
     match ty {
         AttrType::FLOAT => "f",
@@ -337,7 +337,7 @@ fn field_name(ty: AttrType) -> &'static str {
     }
 }
 
-/// Whether the fields of an attribute fit each other, so that one value says it all.
+/// Whether the fields of an attribute are consistent, so that one value determines them.
 fn is_sound(attr: &Attr) -> bool {
     match (&attr.values[..], attr.reference, attr.ty) {
         ([], Some(_), ty) => ty.is_none_or(|t| t.name().is_some()),

@@ -101,7 +101,7 @@ impl Buffer {
         self.end(start)
     }
 
-    /// A string with the escapes of annotations: on one line, whatever it holds.
+    /// A string with the escapes of annotations: on one line.
     pub(super) fn escaped(&mut self, text: &str) -> Span {
         let start = self.start();
         self.text.push('"');
@@ -146,7 +146,7 @@ impl Buffer {
     }
 }
 
-/// A name as text has it: quoted where it is no identifier.
+/// A name in text: quoted if it is not an identifier.
 pub(crate) fn name_text(name: &str) -> String {
     if is_identifier(name) {
         return name.to_owned();

@@ -1,4 +1,4 @@
-//! What most of a model has in common, said once for the file instead of on every node.
+//! Conventions of a model, stated once for the file instead of on every node.
 
 use super::{Profile, RaiseOptions};
 use crate::lower::Storage;
@@ -47,7 +47,7 @@ impl Defaults {
         }
     }
 
-    /// The conventions of the reference if the model fits them as far as a count can tell; else those of the majority.
+    /// The conventions of the reference if the model follows them; otherwise those of the majority.
     pub(super) fn of(model: &Model, options: &RaiseOptions) -> Self {
         let mut defaults = Defaults::plain();
         if options.profile == Profile::Reference {

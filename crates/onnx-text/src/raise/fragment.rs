@@ -1,7 +1,7 @@
-//! Single constructs as text: what [`print_model`] does for a model, for a part of one.
+//! Prints single constructs, as [`print_model`] does for a model.
 //!
-//! A text begins with the line `#@ onnxtxt 1` if it needs annotations, and reads back as the same construct. What
-//! [`Profile::Reference`](crate::Profile::Reference) cannot say is omitted; [`raise`] lists such losses of a model.
+//! A text starts with the line `#@ onnxtxt 1` if it needs annotations, and parses to the same construct. What
+//! [`Profile::Reference`](crate::Profile::Reference) cannot express is omitted; [`raise`] lists such losses of a model.
 
 use super::defaults::Defaults;
 use super::{Raiser, raise};
@@ -10,7 +10,7 @@ use crate::lex::ANNOTATED;
 use crate::print::{self, FormatOptions};
 use crate::raise::RaiseOptions;
 use onnx_ir::diag::Span;
-use onnx_ir::{Attr, BodyId, Data, FunctionId, Held, Model, Names, NodeId, Port, Tensor, TypeId};
+use onnx_ir::{Attr, BodyId, Data, DataRef, FunctionId, Model, Names, NodeId, Port, Tensor, TypeId};
 
 /// A model as text.
 ///
@@ -69,7 +69,7 @@ pub fn print_node(model: &Model, body: BodyId, node: NodeId, options: &RaiseOpti
     print(model, options, Defaults::plain(), |raiser| raiser.node(body, node), print::format_node)
 }
 
-/// An attribute of something in a body as text; empty if the profile cannot say it.
+/// An attribute in a body as text; empty if the profile cannot express it.
 ///
 /// ```
 /// let model = onnx_text::read_model("g (x) => (y) { y = LeakyRelu <alpha = 0.1> (x) }").model;
@@ -124,7 +124,7 @@ pub fn print_value_info(model: &Model, port: &Port, options: &RaiseOptions) -> S
 /// assert_eq!(onnx_text::print_tensor(&tensor, &names, &Default::default()), "float[2] w = {1, 0.5}");
 /// ```
 pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> String {
-    print_held(Held::Tensor(tensor), names, options)
+    print_data(DataRef::Tensor(tensor), names, options)
 }
 
 /// A value in a file of its own as text (`grammar/values.md`), with the strings of `names` and without a line break at
@@ -139,11 +139,11 @@ pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> S
 /// assert_eq!(onnx_text::print_value(&data.expect("a map"), &names, &Default::default()), source);
 /// ```
 pub fn print_value(data: &Data, names: &Names, options: &RaiseOptions) -> String {
-    print_held(data.held(), names, options)
+    print_data(data.data_ref(), names, options)
 }
 
-fn print_held(value: Held<'_>, names: &Names, options: &RaiseOptions) -> String {
-    // The strings are copied: a value has few, and what is raised belongs to a model.
+fn print_data(value: DataRef<'_>, names: &Names, options: &RaiseOptions) -> String {
+    // The strings are copied: a value has few, and raising needs a model.
     let model = Model { names: names.clone(), ..Model::new() };
     let defaults = match options.profile {
         super::Profile::Onnx | super::Profile::Extended if options.summarize.is_none() => {

@@ -46,7 +46,7 @@ impl Raiser<'_> {
         }
         let start = self.out.here();
         let name = if !is_root {
-            // The reference takes a quoted word here for a string.
+            // The reference parses a quoted word here as a string.
             self.subgraph_name(graph.name.unwrap_or(Name::empty()))
         } else {
             self.name(graph.name.unwrap_or(Name::empty()))
@@ -63,7 +63,7 @@ impl Raiser<'_> {
 
     fn subgraph_name(&mut self, name: Name) -> Span {
         let text = &self.model.names[name];
-        // The reference takes it for a type or a number, quoted or not.
+        // The reference parses it as a type or a number, quoted or not.
         let is_taken = is_identifier(text) && is_type_word(text);
         if is_taken && !self.extend(|| "a nested graph with the name of a type".to_owned()) {
             return self.out.put(&format!("_{text}"));
@@ -93,7 +93,7 @@ impl Raiser<'_> {
         (out, self.out.since(open))
     }
 
-    /// Declarations between brackets; `entity` says which part of the model each is.
+    /// Declarations in brackets; `entity` returns the entity of each.
     pub(super) fn ports(
         &mut self,
         open: &str,
@@ -146,7 +146,7 @@ impl Raiser<'_> {
         let ty = ty.map(|t| self.ty(t));
         let port_name = port.name.unwrap_or(Name::empty());
         let name = match ty {
-            // The reference takes the bare word for a type.
+            // The reference parses the bare word as a type.
             None if is_type_word(&self.model.names[port_name]) => self.quoted(port_name),
             _ => self.name(port_name),
         };
@@ -236,7 +236,7 @@ impl Raiser<'_> {
         let domain = node.domain.filter(|d| !d.is_empty()).map(|d| self.path(d, "the domain"));
         let op = self.identifier(node.op.unwrap_or(Name::empty()), "the operator");
         let overload = node.overload.filter(|o| !o.is_empty()).map(|o| self.identifier(o, "the overload"));
-        // The tree keeps the order of the text: attributes that hold graphs stand behind the inputs.
+        // The tree keeps the order of the text: attributes with graphs come after the inputs.
         let graphs_last = node.attrs.iter().any(|a| a.values.iter().any(|v| !v.graphs().is_empty()));
         let mut attrs = None;
         if !graphs_last && !node.attrs.is_empty() {
@@ -322,7 +322,7 @@ impl Raiser<'_> {
     }
 }
 
-/// Words that the reference takes for something else where a name may stand.
+/// Words that the reference does not parse as names.
 fn is_type_word(text: &str) -> bool {
     matches!(text, "seq" | "map" | "optional" | "sparse_tensor" | "opaque")
         || onnx_ir::ElemType::from_name(text).is_some()

@@ -6,7 +6,7 @@ use onnx_ir::diag::Span;
 use onnx_ir::{Name, OpsetImport, TrainingInfo};
 
 impl Raiser<'_> {
-    /// The header of the model; `None` if it says nothing.
+    /// The header of the model; `None` if it is empty.
     pub(super) fn header(&mut self) -> Option<List<Field>> {
         let header = &self.model.header;
         let open = self.out.here();
@@ -109,8 +109,8 @@ impl Raiser<'_> {
         })
     }
 
-    /// A graph for a model without one; `unset: [graph]` says that it is none. The reference would read an empty graph,
-    /// so the name takes a form that it refuses.
+    /// A graph for a model without one, marked by `unset: [graph]`. The reference would read an empty graph, so the name has a
+    /// form that it rejects.
     pub(super) fn placeholder(&mut self) -> Graph {
         let start = self.out.here();
         self.is_extended |= self.options.profile != Profile::Reference;

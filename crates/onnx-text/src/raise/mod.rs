@@ -1,8 +1,8 @@
-//! IR to syntax tree, over a buffer of its own.
+//! Raises the IR to a syntax tree, over a new source buffer.
 //!
-//! The tree is like one that was parsed: its spans point into the buffer, in document order. What the reference's
-//! grammar has no place for becomes annotations; what can be said neither way takes an extended form that the reference
-//! refuses. Reading the tree again gives the same model, presence of fields included.
+//! The tree is like a parsed one: its spans refer to the buffer, in document order. What the reference grammar cannot express
+//! becomes annotations; what annotations cannot express has an extended form, which the reference rejects. Reading the tree again
+//! yields the same model, including field presence.
 
 mod attributes;
 mod buffer;
@@ -36,22 +36,22 @@ use onnx_ir::diag::{Diagnostic, Entity, Place, Span, code};
 use onnx_ir::{BodyId, Model};
 use std::collections::HashMap;
 
-/// What a text may be made of.
+/// The syntax that a text may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Profile {
-    /// What the reference parser accepts, annotations in comments, and extended forms where nothing else will do.
+    /// The syntax of the reference parser, annotations in comments, and extended forms where necessary.
     #[default]
     Onnx,
-    /// The same, and numbers of narrow floats as values, which the reference parser refuses: for people.
+    /// The same, and narrow floats as values, which the reference parser rejects; for display.
     Extended,
-    /// What the reference parser accepts, and nothing else; what is lost is listed.
+    /// Only the syntax of the reference parser; losses are listed.
     Reference,
 }
 
-/// How a model is raised.
+/// Options of raising.
 #[derive(Clone, Debug)]
 pub struct RaiseOptions {
-    /// What the text may be made of.
+    /// The syntax that the text may use.
     pub profile: Profile,
     /// Print this many elements of a tensor and no more, and of a list of an attribute that has more than 32; of a string
     /// the first 1000 bytes. Such a text is for reading only.
@@ -61,8 +61,8 @@ pub struct RaiseOptions {
     pub summarize: Option<usize>,
     /// Whether `metadata_props` and documentation of nodes, values and tensors are shown.
     pub metadata: bool,
-    /// Whether people will read it: strings with characters that act instead of being seen, or with lines that a CI
-    /// system obeys, are byte strings with escapes, in every profile. It is the same model.
+    /// For display: strings with control characters, or with lines that are commands to a CI system, become byte strings with
+    /// escapes, in every profile. The model stays the same.
     pub visible: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Raised {
     pub annotated: Option<Span>,
     /// The comments, in order.
     pub comments: Vec<Span>,
-    /// What the profile cannot say.
+    /// Losses: what the profile cannot express.
     pub losses: Vec<Diagnostic>,
     /// Whether an extended form was needed, so that the reference parser refuses the text.
     pub is_extended: bool,
@@ -94,14 +94,14 @@ pub fn raise(model: &Model, options: &RaiseOptions) -> Raised {
     raise_with(model, options, &Comments::default())
 }
 
-/// Raises a model, with the comments of the text that it was read from. Comments of what the model no longer has are omitted.
+/// Raises a model, with the comments of its original text. Comments of removed items are dropped.
 pub fn raise_with(model: &Model, options: &RaiseOptions, comments: &Comments) -> Raised {
     let defaults = Defaults::of(model, options);
     let mut raiser = Raiser::new(model, options, defaults);
     raiser.comments = comments.clone();
     let mut tree = raiser.file();
     if raiser.notes_missed {
-        // The first try found something to annotate: begin again with the line that says so.
+        // The first attempt needs annotations: start again with the line that declares them.
         raiser = Raiser::new(
             model,
             options,
@@ -153,7 +153,7 @@ fn grouped(losses: Vec<Diagnostic>) -> Vec<Diagnostic> {
     groups.into_iter().map(told).collect()
 }
 
-/// What raising carries along.
+/// The state of raising.
 struct Raiser<'m> {
     model: &'m Model,
     options: RaiseOptions,
@@ -166,13 +166,13 @@ struct Raiser<'m> {
     losses: Vec<Diagnostic>,
     /// Comments without a place so far.
     comments: Comments,
-    /// Those that have one.
+    /// The comments that exist.
     written: Vec<Span>,
     /// The graph or function that is being raised.
     scope: Scope,
     /// The part of the model that is being raised: where a loss is reported.
     at: Entity,
-    /// Where the node stood whose attributes are being raised, and how many graphs of it there have been.
+    /// The place of the node whose attributes are being raised, and the number of its graphs so far.
     holder: (u32, u32),
 }
 
@@ -195,7 +195,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    /// Writes the comments that stand before something, and gives the one that stands behind it.
+    /// Writes the comments before an item, and returns the one after it.
     fn comments_of(&mut self, anchor: impl FnOnce(&Self) -> Anchor) -> Option<String> {
         if self.comments.is_empty() {
             return None;
@@ -218,7 +218,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    /// Writes a comment behind something.
+    /// Writes a comment after an item.
     fn comment_behind(&mut self, comment: Option<String>) {
         if let Some(comment) = comment {
             let span = self.out.put(&comment);
@@ -265,7 +265,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    /// The profile cannot say this.
+    /// Records a loss of the profile.
     #[cold]
     fn lose(&mut self, what: impl Into<String>) {
         self.losses.push(Diagnostic::new(&code::NOT_EXPRESSIBLE, self.at, what));

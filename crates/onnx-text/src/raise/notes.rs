@@ -178,7 +178,7 @@ impl Raiser<'_> {
         notes
     }
 
-    /// Annotations of a text that is no whole model: what holds for all of it.
+    /// Annotations of a text that is not a whole model, for all of it.
     pub(super) fn conventions(&mut self) -> Notes {
         let mut notes = Notes::default();
         if self.defaults.is_annotated {

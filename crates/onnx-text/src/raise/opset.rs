@@ -13,8 +13,8 @@ use onnx_ir::{
     Presence, Signature,
 };
 
-/// An operator set as text (`grammar/opsets.md`). The reference implementation reads no such files, so the text has
-/// extended forms whatever the profile.
+/// Prints an operator set (`grammar/opsets.md`). The reference implementation does not read such files, so the text has extended
+/// forms in every profile.
 ///
 /// ```
 /// let source = r#"operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
@@ -49,7 +49,7 @@ pub fn print_operator_set(set: &OperatorSet, options: &RaiseOptions) -> String {
 
 /// A set with its signatures apart from its documentation.
 struct Parts {
-    /// The model of the set, with what the signatures add to it.
+    /// The model of the set, extended by the signatures.
     model: Model,
     /// Signature and documentation of each operator.
     operators: Vec<(Option<Signature>, Option<Name>)>,
@@ -88,7 +88,7 @@ impl Raiser<'_> {
         let keyword = self.out.put("operator_set");
         let header = self.set_header(set);
         let mut items = Vec::new();
-        // The functions keep their order: those that are not the body of the next operator stand by themselves.
+        // The functions keep their order: those that are not the body of the next operator are separate items.
         let mut functions = self.model.functions.ids().peekable();
         for (i, operator) in set.operators.iter().enumerate() {
             if self.notes_missed {

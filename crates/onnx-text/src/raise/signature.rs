@@ -9,7 +9,7 @@ use onnx_ir::{
     TypeKind, TypeVariable,
 };
 
-/// The text of a signature, as it stands in the documentation of the operator of this name.
+/// The text of a signature, as in the documentation of the operator of this name.
 pub(crate) fn signature_text(model: &Model, name: Name, signature: &Signature) -> String {
     // Always with annotations, so that the text does not depend on what needs them.
     let defaults =
@@ -34,7 +34,7 @@ impl Raiser<'_> {
         (!items.is_empty()).then(|| List { items, span: self.out.since(start) })
     }
 
-    /// What the header of an operator says of its signature.
+    /// The fields of an operator's header that belong to its signature.
     pub(super) fn signature_fields(&mut self, signature: &Signature) -> Vec<Field> {
         let mut fields = Vec::new();
         if !signature.traits.is_empty() {
@@ -136,7 +136,7 @@ impl Raiser<'_> {
         ast::Variable { notes, name, types }
     }
 
-    /// A type whose tensors have any shape: without the brackets that say so elsewhere.
+    /// A type of tensors of any shape: without the brackets that are needed elsewhere.
     fn unranked_type(&mut self, id: TypeId) -> Type {
         match &self.model.types[id].kind {
             TypeKind::Tensor(tensor) => Type::Tensor { elem: self.elem_type(tensor.elem), dims: None },

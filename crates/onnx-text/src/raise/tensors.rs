@@ -8,10 +8,10 @@ use crate::print::ENDS;
 use bytes::Bytes;
 use onnx_ir::{BodyId, DataLocation, DimValue, ElemType, Field, Name, Payload, Tensor, TensorId};
 
-/// Where the name of a tensor is said.
+/// Where a text has the name of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
-    /// In front of the data, always: an initializer.
+    /// Before the data, always: an initializer.
     Always,
     /// In the literal, if it has one: a tensor of an attribute.
     Optional,
@@ -33,7 +33,7 @@ impl<'m> Raiser<'m> {
         ValueInfo { notes, ty: Some(ty), name, data: Some(data), span: self.out.since(start) }
     }
 
-    /// `float[2] name {1, 2}`; `known` is a name that the text has said already.
+    /// `float[2] name {1, 2}`; `known` is a name that the text has stated already.
     pub(super) fn tensor_literal(&mut self, tensor: &Tensor, known: Option<Name>) -> TensorLiteral {
         let start = self.out.here();
         let ty = self.tensor_head(tensor);
@@ -163,7 +163,7 @@ impl<'m> Raiser<'m> {
                 fields.push(this.field("data_location", |t| t.int_value(Some(location.0.into()))));
             }
             if fields.is_empty() {
-                // A record has a field at least; no list is what an empty one says.
+                // A record needs at least one field; an absent and an empty list are equal.
                 fields.push(this.field("external_data", |t| t.entries_value(&[])));
             }
             fields
@@ -189,7 +189,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    /// An entry of a typed field: a number, or `nan: bits` for a NaN that `nan` and `-nan` do not say.
+    /// An entry of a typed field: a number, or `nan: bits` for a NaN other than `nan` and `-nan`.
     fn entry(&mut self, field: Field, entry: &[u8]) -> Element {
         let four = || entry.first_chunk::<4>().copied().unwrap_or_default();
         let eight = || entry.first_chunk::<8>().copied().unwrap_or_default();
@@ -246,7 +246,7 @@ impl<'m> Raiser<'m> {
         self.nested_note(notes, tensor, Naming::Optional);
     }
 
-    /// The same for a tensor whose name stands elsewhere in the text.
+    /// The same for a tensor whose name is elsewhere in the text.
     pub(super) fn named_tensor_note(&mut self, notes: &mut Notes, tensor: &Tensor) {
         self.nested_note(notes, tensor, Naming::Always);
     }
@@ -346,7 +346,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    /// NaNs that `nan` and `-nan` do not say: their positions and bit patterns.
+    /// The positions and bit patterns of NaNs other than `nan` and `-nan`.
     fn odd_nans(&self, tensor: &Tensor) -> Vec<(i64, i64)> {
         let Some(Payload::Entries { field, bytes }) = tensor.data.first() else { return Vec::new() };
         if self.options.elide.is_some() || self.options.summarize.is_some() {
@@ -365,12 +365,12 @@ impl<'m> Raiser<'m> {
             }
             _ => Vec::new(),
         };
-        // A record says its NaNs itself.
+        // A record states its NaNs itself.
         if odd.is_empty() || is_plain(tensor) { odd } else { Vec::new() }
     }
 }
 
-/// Whether a NaN is none of the two that `nan` and `-nan` say.
+/// Whether a NaN is not one of `nan` and `-nan`.
 pub(super) fn is_odd_nan(bits: u32) -> bool {
     let magnitude = bits & (u32::MAX >> 1);
     magnitude > 0x7f80_0000 && magnitude != 0x7fc0_0000
@@ -381,7 +381,7 @@ fn is_odd_double_nan(bits: u64) -> bool {
     magnitude > 0x7ff0 << 48 && magnitude != 0x7ff8 << 48
 }
 
-/// Whether a list of elements says all there is: one payload, of the right kind and length, every entry in range.
+/// Whether a list of elements is a complete description: one payload of the right kind and length, with every entry in range.
 fn is_plain(tensor: &Tensor) -> bool {
     let (Some(elem), Some(count)) = (tensor.elem, tensor.element_count()) else { return false };
     let [payload] = &tensor.data[..] else {
@@ -420,7 +420,7 @@ fn is_plain(tensor: &Tensor) -> bool {
         (_, 2 | 4 | 8) => 0..=255,
         (_, 6) => 0..=63,
         (_, 16) => 0..=0xffff,
-        // `uint64_data` holds both widths.
+        // `uint64_data` stores both widths.
         (ElemType::UINT32, _) => {
             return bytes.chunks_exact(8).all(|c| c[4..].iter().all(|&b| b == 0));
         }

@@ -8,12 +8,12 @@ use onnx_ir::diag::Span;
 use onnx_ir::{DimValue, ElemType, Name, TensorType, TypeId, TypeKind};
 
 impl Raiser<'_> {
-    /// Whether a string can stand in quotes as it is.
+    /// Whether a string can be quoted without escapes.
     pub(super) fn is_literal(&self, text: &str) -> bool {
         !(text.contains('\0') || self.options.visible && is_active_text(text))
     }
 
-    /// Whether a string can have escapes, which is an extended form; if not, what is lost is listed.
+    /// Whether escapes, which are an extended form, are allowed; otherwise a loss is listed.
     pub(super) fn may_escape(&mut self, what: impl FnOnce() -> String) -> bool {
         if self.options.visible {
             self.is_extended = true;
@@ -40,13 +40,13 @@ impl Raiser<'_> {
         }
     }
 
-    /// A name where the reference takes identifiers with dots between them.
+    /// A name where the reference expects identifiers separated by dots.
     pub(super) fn path(&mut self, name: Name, what: &str) -> Spelling {
         let text = &self.model.names[name];
         if text.split('.').all(is_identifier) { self.out.put(text) } else { self.identifier(name, what) }
     }
 
-    /// A name where the reference takes identifiers only.
+    /// A name where the reference expects an identifier.
     pub(super) fn identifier(&mut self, name: Name, what: &str) -> Spelling {
         let text = &self.model.names[name];
         if is_identifier(text) {

@@ -7,12 +7,11 @@ use crate::ast::{
 };
 use crate::lower::Storage;
 use onnx_ir::diag::Span;
-use onnx_ir::{DataKind, Field, Held, MapData, Name, OptionalData, Payload, Sequence, SparseData};
+use onnx_ir::{DataKind, DataRef, Field, MapData, Name, OptionalData, Payload, Sequence, SparseData};
 
 impl Defaults {
-    /// The conventions of a text that holds a value: those of the majority of its tensors. A tensor alone says itself
-    /// how it is stored.
-    pub(super) fn of_value(value: Held<'_>) -> Self {
+    /// The conventions of a text with a value: those of the majority of its tensors. A single tensor states its storage itself.
+    pub(super) fn of_value(value: DataRef<'_>) -> Self {
         let (mut raw, mut typed, mut named, mut unnamed) = (0, 0, 0, 0);
         value.tensors(&mut |tensor| {
             match tensor.data.first() {
@@ -29,7 +28,7 @@ impl Defaults {
         if raw + unnamed == 0 {
             return Defaults::plain();
         }
-        let is_alone = matches!(value, Held::Tensor(_));
+        let is_alone = matches!(value, DataRef::Tensor(_));
         Defaults {
             is_annotated: true,
             storage: if raw > typed && !is_alone { Storage::Raw } else { Storage::Typed },
@@ -42,10 +41,10 @@ impl Defaults {
 
 impl Raiser<'_> {
     /// A value with the annotations of its file.
-    pub(super) fn value_file(&mut self, value: Held<'_>) -> Value {
+    pub(super) fn value_file(&mut self, value: DataRef<'_>) -> Value {
         let notes = match value {
-            Held::Tensor(_) => Notes::default(),
-            Held::SparseTensor(_) | Held::Sequence(_) | Held::Map(_) | Held::Optional(_) => {
+            DataRef::Tensor(_) => Notes::default(),
+            DataRef::SparseTensor(_) | DataRef::Sequence(_) | DataRef::Map(_) | DataRef::Optional(_) => {
                 self.conventions()
             }
         };
@@ -53,21 +52,23 @@ impl Raiser<'_> {
         if notes.is_empty() { value } else { Value { notes, ..value } }
     }
 
-    fn value(&mut self, value: Held<'_>) -> Value {
+    fn value(&mut self, value: DataRef<'_>) -> Value {
         let notes = match value {
-            Held::Tensor(tensor) => self.tensor_notes(tensor),
-            Held::SparseTensor(_) | Held::Sequence(_) | Held::Map(_) | Held::Optional(_) => Notes::default(),
+            DataRef::Tensor(tensor) => self.tensor_notes(tensor),
+            DataRef::SparseTensor(_) | DataRef::Sequence(_) | DataRef::Map(_) | DataRef::Optional(_) => {
+                Notes::default()
+            }
         };
         let start = self.out.here();
         let kind = match value {
-            Held::Tensor(tensor) => ValueKind::Tensor(Box::new(self.tensor_literal(tensor, None))),
-            Held::SparseTensor(SparseData { values, indices, dims }) => {
+            DataRef::Tensor(tensor) => ValueKind::Tensor(Box::new(self.tensor_literal(tensor, None))),
+            DataRef::SparseTensor(SparseData { values, indices, dims }) => {
                 let parts = [values.as_ref(), indices.as_ref()];
                 ValueKind::Sparse(Box::new(self.sparse_literal(dims, parts)))
             }
-            Held::Sequence(sequence) => self.sequence(sequence),
-            Held::Map(map) => self.map(map),
-            Held::Optional(optional) => self.optional(optional),
+            DataRef::Sequence(sequence) => self.sequence(sequence),
+            DataRef::Map(map) => self.map(map),
+            DataRef::Optional(optional) => self.optional(optional),
         };
         Value { notes, kind, span: self.out.since(start) }
     }
@@ -77,7 +78,7 @@ impl Raiser<'_> {
         ValueKind::Sequence(Box::new(head), self.held(sequence.elements()))
     }
 
-    fn held<'v>(&mut self, values: impl Iterator<Item = Held<'v>>) -> List<Value> {
+    fn held<'v>(&mut self, values: impl Iterator<Item = DataRef<'v>>) -> List<Value> {
         let open = self.out.put("[");
         let mut items = Vec::new();
         for value in values {
@@ -106,7 +107,7 @@ impl Raiser<'_> {
         }
         if let Some(values) = &map.values {
             let key = self.out.put("values");
-            let value = MapPartValue::Values(Box::new(self.value(Held::Sequence(values))));
+            let value = MapPartValue::Values(Box::new(self.value(DataRef::Sequence(values))));
             items.push(MapPart { key, value });
         }
         self.out.put("}");

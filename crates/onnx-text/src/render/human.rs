@@ -4,13 +4,14 @@
 //! line numbers does not reach the margin.
 
 use super::window::{Window, windows};
-use super::{Of, Source, Spot};
+use super::{Source, SourceKind, Spot};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
-use onnx_ir::diag::{Label as DiagLabel, Span};
+use onnx_ir::diag::{Label as DiagLabel, Place, Span};
 use onnx_ir::{Diagnostic, Severity};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How a finding is shown.
+/// Options of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Whether to color it with the escape sequences of ANSI terminals.
@@ -46,17 +47,28 @@ pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> Stri
     out
 }
 
-/// The labels that have a place in the text, the finding's own first if it has one.
-fn labels<'d>(diagnostic: &'d Diagnostic, source: &Source<'_>) -> Vec<(Span, &'d str, bool)> {
+/// The labels that have a place in the text; the primary one is first if it has a place. A label without text says what its place
+/// is: the kind of the entity, or the name of the code for a span.
+fn labels<'d>(diagnostic: &'d Diagnostic, source: &Source<'_>) -> Vec<(Span, Cow<'d, str>, bool)> {
+    let text = |label: &'d DiagLabel| match label.place {
+        _ if !label.text.is_empty() => Cow::Borrowed(label.text.as_str()),
+        Place::Entity(entity) => Cow::Owned(format!("this {}", entity.kind())),
+        Place::Source(_) | Place::Nowhere => Cow::Owned(diagnostic.code.name.replace('-', " ")),
+    };
     let place = |label: &'d DiagLabel, is_primary: bool| {
-        source.span(label.place).map(|span| (span, label.text.as_str(), is_primary))
+        source.span(label.place).map(|span| (span, text(label), is_primary))
     };
     let primary = place(&diagnostic.primary, true);
     primary.into_iter().chain(diagnostic.related.iter().filter_map(|label| place(label, false))).collect()
 }
 
-fn snippet(labels: &[(Span, &str, bool)], severity: Severity, source: &Source<'_>, style: Style) -> String {
-    let spans: Vec<Span> = labels.iter().map(|&(span, ..)| span).collect();
+fn snippet(
+    labels: &[(Span, Cow<'_, str>, bool)],
+    severity: Severity,
+    source: &Source<'_>,
+    style: Style,
+) -> String {
+    let spans: Vec<Span> = labels.iter().map(|(span, ..)| *span).collect();
     let widest =
         source.position(spans.iter().map(|span| span.start).max().unwrap_or(0)).line.to_string().len();
     let windows = windows(source, &spans, style.width.saturating_sub(widest + 8).max(40));
@@ -71,7 +83,7 @@ fn snippet(labels: &[(Span, &str, bool)], severity: Severity, source: &Source<'_
         let line = |at: usize| window.text[..at].matches('\n').count();
         marks.sort_by_key(|(_, range)| (line(range.end), std::cmp::Reverse(range.start)));
         for (index, range) in marks {
-            let (_, text, is_primary) = labels[*index];
+            let (_, text, is_primary) = &labels[*index];
             let color = match (is_primary, severity) {
                 (false, _) => Color::Blue,
                 (true, Severity::Error) => Color::Red,
@@ -79,9 +91,7 @@ fn snippet(labels: &[(Span, &str, bool)], severity: Severity, source: &Source<'_
             };
             order += 1;
             let label = Label::new((id, range.clone())).with_color(color).with_order(order);
-            // A label without text is not drawn at all.
-            let text = if text.is_empty() { "here".to_owned() } else { clean(text) };
-            report = report.with_label(label.with_message(text));
+            report = report.with_label(label.with_message(clean(text)));
         }
     }
     let texts: Vec<_> = windows.iter().map(|window| ariadne::Source::from(window.text.as_str())).collect();
@@ -95,14 +105,14 @@ fn snippet(labels: &[(Span, &str, bool)], severity: Severity, source: &Source<'_
         .map(|window| {
             let index = window.marks.iter().map(|(index, _)| *index).min().unwrap_or(0);
             let position = source.position(spans[index].start);
-            let printed = if source.of == Of::Binary { ", printed" } else { "" };
+            let printed = if source.kind == SourceKind::Binary { ", printed" } else { "" };
             format!("{}{printed}:{}:{}", clean(source.name()), position.line, position.column)
         })
         .collect();
     renumber(&String::from_utf8_lossy(&drawn), &windows, &places)
 }
 
-/// What ariadne draws from: texts under their position in the list.
+/// The sources for ariadne, by the index of their window.
 struct Windows<'w> {
     texts: Vec<ariadne::Source<&'w str>>,
 }
@@ -119,7 +129,7 @@ impl<'w> ariadne::Cache<usize> for Windows<'w> {
     }
 }
 
-/// Stands around the number of a window in what ariadne draws; a character that texts have no use for.
+/// Delimits the index of a window in ariadne's output; a character without other uses.
 const NAME: char = '\u{f8ff}';
 
 /// Puts the names and line numbers of the source where ariadne has those of the windows.
@@ -161,7 +171,7 @@ fn renumber(drawn: &str, windows: &[Window], places: &[String]) -> String {
     out
 }
 
-/// The first character that is neither a space nor part of an escape sequence, and where it is.
+/// The first character that is neither a space nor part of an escape sequence, and its place.
 fn first_visible(line: &str) -> (usize, char) {
     let mut is_escape = false;
     for (at, c) in line.char_indices() {
@@ -176,7 +186,7 @@ fn first_visible(line: &str) -> (usize, char) {
     (line.len(), ' ')
 }
 
-/// Message texts on one line: a name in them may hold anything.
+/// Message text on one line, because names in it may contain anything.
 fn clean(text: &str) -> String {
     super::plain::one_line(text)
 }
@@ -210,7 +220,7 @@ mod tests {
     use onnx_ir::diag::code;
 
     fn shown(diagnostic: &Diagnostic, text: &str, color: bool) -> String {
-        human(diagnostic, &Source::new("m.onnxtxt", text, Of::Text), Style { color, width: 80 })
+        human(diagnostic, &Source::new("m.onnxtxt", text, SourceKind::Text), Style { color, width: 80 })
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Lines and columns of byte offsets.
 
-/// Where the lines of a text begin. Made once for a text; answers in logarithmic time, however long a line is.
+/// The line starts of a text. Built once per text; lookups take logarithmic time for lines of any length.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     /// The first byte of each line.
@@ -18,11 +18,11 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Bytes between two places with a known number of characters before them.
+/// Bytes between two places with a known number of preceding characters.
 const BLOCK: usize = 4096;
 
 impl LineIndex {
-    /// Looks at every byte once.
+    /// Reads every byte once.
     pub fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
         let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', bytes).map(|at| short(at + 1)));
@@ -38,7 +38,7 @@ impl LineIndex {
         LineIndex { starts: starts.collect(), characters }
     }
 
-    /// How many lines there are; at least one.
+    /// The number of lines; at least one.
     pub fn len(&self) -> u32 {
         short(self.starts.len())
     }

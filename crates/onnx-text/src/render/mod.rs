@@ -1,8 +1,8 @@
-//! Findings for people and for programs.
+//! Renders findings for people and programs.
 //!
-//! A [`Source`] is a text that findings are about: the file itself, or what a binary model looks like when it is
-//! printed. Five forms of a finding: [`human()`] shows the lines it is about; [`short`], [`json`], [`github`] are one line
-//! each; [`Sarif`] is one document for a whole run. All of them give lines and columns from 1, columns in characters.
+//! A [`Source`] is the text that findings refer to: the file itself, or the printed form of a binary model. There are five
+//! formats: [`human()`] shows source lines; [`short`], [`json`], [`github`] are one line each; [`Sarif`] is one document per run.
+//! Lines and columns start at 1; columns count characters.
 //!
 //! ```text
 //! error[E0203]: use of undefined value `q`
@@ -13,7 +13,7 @@
 //! ───╯
 //! ```
 //!
-//! This folder is the only one that names ariadne.
+//! Only this folder uses ariadne.
 
 #[cfg(feature = "human")]
 mod human;
@@ -35,24 +35,24 @@ use onnx_ir::diag::{Entity, Place, Span};
 
 /// A text that findings are about.
 pub struct Source<'a> {
-    /// What to call it: the path as the user gave it.
+    /// The name for messages: the path as the user gave it.
     name: &'a str,
     text: &'a str,
     lines: LineIndex,
     locate: Option<&'a dyn Fn(Entity) -> Option<Span>>,
-    of: Of,
+    kind: SourceKind,
 }
 
-/// What the text of a [`Source`] is.
+/// The kind of text of a [`Source`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Of {
+pub enum SourceKind {
     /// The file's own: spans of findings are places in it.
     Text,
-    /// What the file looks like printed: spans of findings are bytes of the file, entities are places in the text.
+    /// A printed binary model: spans of findings are bytes of the file, entities are places in the text.
     Binary,
 }
 
-/// Where a finding is.
+/// The place of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Spot {
     /// In the text of the source.
@@ -64,18 +64,18 @@ enum Spot {
 
 impl<'a> Source<'a> {
     /// A text under a name.
-    pub fn new(name: &'a str, text: &'a str, of: Of) -> Self {
-        Source { name, text, lines: LineIndex::new(text), locate: None, of }
+    pub fn new(name: &'a str, text: &'a str, kind: SourceKind) -> Self {
+        Source { name, text, lines: LineIndex::new(text), locate: None, kind }
     }
 
-    /// Says where the entities of the model are in the text; without it, findings about them have no place.
+    /// Sets the places of entities in the text; without them, findings about entities have no place.
     #[must_use]
     pub fn locating(mut self, locate: &'a dyn Fn(Entity) -> Option<Span>) -> Self {
         self.locate = Some(locate);
         self
     }
 
-    /// What it is called.
+    /// The name.
     pub fn name(&self) -> &'a str {
         self.name
     }
@@ -94,16 +94,16 @@ impl<'a> Source<'a> {
     }
 
     fn spot(&self, place: Place) -> Spot {
-        let span = match (place, self.of) {
-            (Place::Source(span), Of::Text) => Some(span),
-            (Place::Source(span), Of::Binary) => return Spot::Byte(span.start),
+        let span = match (place, self.kind) {
+            (Place::Source(span), SourceKind::Text) => Some(span),
+            (Place::Source(span), SourceKind::Binary) => return Spot::Byte(span.start),
             (Place::Entity(entity), _) => self.locate.and_then(|locate| locate(entity)),
             (Place::Nowhere, _) => None,
         };
         span.map_or(Spot::Nowhere, |span| Spot::Text(self.clip(span)))
     }
 
-    /// The span within the text and on boundaries of characters, whatever it was.
+    /// Clips a span to the text and to character boundaries.
     fn clip(&self, span: Span) -> Span {
         let fit = |at: u32| {
             let mut at = (at as usize).min(self.text.len());

@@ -6,10 +6,10 @@ use onnx_ir::diag::{Code, Fix, Label, Span};
 use onnx_ir::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
-/// The finding as one JSON object without a line break.
+/// A finding as a JSON object on one line.
 ///
-/// `start` and `end` are bytes of the file, or of the printed text where `printed` is true; `place` has only `byte`
-/// for a finding about a place in a binary file. What a finding does not have (a rule, a place, help) is omitted.
+/// `start` and `end` are bytes of the file, or of the printed text if `printed` is true; `place` has only `byte` for a place in a
+/// binary file. Missing properties (rule, place, help) are omitted.
 pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)
@@ -36,7 +36,7 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
         "severity": diagnostic.severity.name(),
         "message": diagnostic.message,
         "file": source.name(),
-        "printed": source.of == super::Of::Binary,
+        "printed": source.kind == super::SourceKind::Binary,
         "place": place(&diagnostic.primary, source),
         "labels": labels,
         "help": diagnostic.help,
@@ -73,7 +73,7 @@ fn place(label: &Label, source: &Source<'_>) -> Value {
     }
 }
 
-/// A SARIF 2.1.0 log of one run, to which findings are added as they come.
+/// A SARIF 2.1.0 log of one run, to which findings are added.
 #[derive(Default)]
 pub struct Sarif {
     results: Vec<Value>,
@@ -181,7 +181,7 @@ fn region(span: Span, source: &Source<'_>) -> Value {
     })
 }
 
-/// The path as a relative reference: what a URI has other uses for is escaped.
+/// The path as a relative reference, with URI escapes.
 fn uri(path: &str) -> String {
     let mut out = String::new();
     for byte in path.replace('\\', "/").bytes() {
@@ -197,7 +197,7 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Of;
+    use super::super::SourceKind;
     use super::*;
     use onnx_ir::diag::{Edit, code};
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn json_is_one_line_with_everything() {
-        let line = json(&finding(), &Source::new("m", "a\nöq", Of::Text));
+        let line = json(&finding(), &Source::new("m", "a\nöq", SourceKind::Text));
         let value: Value = serde_json::from_str(&line).unwrap();
         assert!(!line.contains('\n'));
         assert_eq!((&value["code"], &value["place"]["line"]), (&json!("E0203"), &json!(2)));
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn sarif_names_the_rule_and_the_region() {
         let mut log = Sarif::default();
-        log.add(&finding(), &Source::new("a b.onnxtxt", "a\nöq", Of::Text));
+        log.add(&finding(), &Source::new("a b.onnxtxt", "a\nöq", SourceKind::Text));
         let value: Value = serde_json::from_str(&log.finish("1.0")).unwrap();
         let result = &value["runs"][0]["results"][0];
         let place = &result["locations"][0]["physicalLocation"];

@@ -1,7 +1,7 @@
-//! Cuts out of a text what a finding shows: a few lines around its labels, and of long lines the part around them.
+//! Selects the part of a text that a finding shows: a few lines around its labels, and parts of long lines.
 //!
-//! A text may have 50 MB, or a line of 20 MB; what comes out is small in any case. Characters that a terminal would
-//! obey, or that would break a line, are replaced by visible ones.
+//! A text may have 50 MB, or a line of 20 MB; the output is always small. Control characters and line breaks are replaced by
+//! visible characters.
 
 use super::Source;
 use crate::visible::is_active;
@@ -20,7 +20,7 @@ pub(super) struct Window {
     pub(super) text: String,
     /// Line of the source (from 0) that is the first one here.
     pub(super) first_line: u32,
-    /// Which of the given spans are in this window, and where, by their order in the text.
+    /// The given spans in this window, with their ranges, in the order of the text.
     pub(super) marks: Vec<(usize, Range<usize>)>,
 }
 
@@ -75,7 +75,7 @@ fn window(source: &Source<'_>, group: &[Mark], width: usize) -> Window {
         group.iter().map(|mark| (mark.index, usize::MAX..usize::MAX)).collect();
     for line in first_line..=last_line {
         let range = source.lines.range(source.text, line);
-        // The first span is what the finding is about; a line that has it is cut around it.
+        // The first span is the primary one; its line is cut around it.
         let focus = group
             .iter()
             .filter(|mark| mark.lines.contains(&line) || mark.lines.end == line || mark.lines.start == line)
@@ -118,7 +118,7 @@ fn cut(text: &str, line: Range<usize>, focus: usize, width: usize) -> Range<usiz
     let start = before.map_or(focus, |(at, _)| line.start + at);
     match text[start..line.end].char_indices().nth(width) {
         Some((length, _)) => start..start + length,
-        // Near the end of the line there is room to show more of what is before.
+        // Near the end of the line there is room for more text before it.
         None => {
             let before = text[line.clone()].char_indices().rev().take(width).last();
             before.map_or(line.start, |(at, _)| line.start + at)..line.end
@@ -140,12 +140,12 @@ fn visible(c: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Of;
+    use super::super::SourceKind;
     use super::*;
 
     fn shown(text: &str, spans: &[(usize, usize)], width: usize) -> Vec<(String, Vec<String>)> {
         let spans: Vec<_> = spans.iter().map(|&(start, end)| Span::new(start as u32, end as u32)).collect();
-        windows(&Source::new("m", text, Of::Text), &spans, width)
+        windows(&Source::new("m", text, SourceKind::Text), &spans, width)
             .into_iter()
             .map(|window| {
                 let marked = window.marks.iter().map(|(_, range)| window.text[range.clone()].to_owned());
@@ -158,7 +158,7 @@ mod tests {
     fn near_labels_share_a_window_and_the_first_span_comes_first() {
         let text = "a\n".repeat(30);
         let windows = windows(
-            &Source::new("m", &text, Of::Text),
+            &Source::new("m", &text, SourceKind::Text),
             &[Span::new(40, 41), Span::new(0, 1), Span::new(44, 45)],
             80,
         );

@@ -1,11 +1,11 @@
-//! Which nodes and values of one graph are those of another.
+//! Matches the nodes and values of two graphs.
 //!
-//! Nodes that are equal, or that compute a value of the same name, are anchors. From there matches spread along edges: the
-//! consumers of a matched value and the producers of matched operands are matched when they apply the same operator. What is left
-//! is matched by operator and similarity. Each edge is looked at a bounded number of times, so the work is near-linear.
+//! Nodes that are equal, or that compute a value of the same name, are anchors. Matches spread from there along edges: consumers
+//! of a matched value, and producers of matched operands, match if they apply the same operator. The rest is matched by operator
+//! and similarity. Each edge is visited a bounded number of times, so the work is near-linear.
 //!
-//! A name that both graphs define is the same value in both: whoever reads a difference thinks of values by their names. Only where
-//! names are numbers that have shifted (see [`shifted`]) do they say nothing, and structure alone matches nodes.
+//! A name that both graphs define is the same value in both, as readers of a difference expect. Only if names are numbers that
+//! have shifted (see [`shifted`]) are they ignored, and nodes are matched by structure alone.
 
 use super::shifted::shifted;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub(crate) struct GraphView<'a> {
 /// Names of one graph with their names in the other.
 pub(crate) type Renames<'a> = HashMap<&'a str, &'a str>;
 
-/// What of one graph is what of the other.
+/// The correspondence between two graphs.
 #[derive(Debug, Default)]
 pub(crate) struct Alignment<'a> {
     /// The node of the second graph for each node of the first.
@@ -49,7 +49,7 @@ pub(crate) struct Alignment<'a> {
     pub(crate) backward: Vec<Option<usize>>,
     /// Values that have another name in the second graph, those of enclosing graphs included.
     pub(crate) renames: Renames<'a>,
-    /// How many nodes, edges and candidates were looked at.
+    /// The number of visited nodes, edges and candidates.
     pub(crate) steps: usize,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Alignment<'a> {
         self.renames.get(name).copied().unwrap_or(name)
     }
 
-    /// The nodes of the second graph whose place among those that both have is another one: as few as explain the new order.
+    /// The nodes of the second graph that have moved among the common nodes: as few as explain the new order.
     pub(crate) fn moved(&self) -> Vec<bool> {
         let mut moved = vec![false; self.backward.len()];
         let order: Vec<usize> = self.forward.iter().flatten().copied().collect();
@@ -87,10 +87,10 @@ impl<'a> Alignment<'a> {
     }
 }
 
-/// Most candidates that a node without a match is compared with.
+/// The most candidates that an unmatched node is compared with.
 const CANDIDATES: usize = 16;
 
-/// Where a value comes from and who reads it.
+/// The producer and the consumers of a value.
 #[derive(Default)]
 struct Value {
     is_defined: bool,
@@ -122,9 +122,9 @@ struct Matcher<'g, 'a> {
     found: Alignment<'a>,
     /// Values of the second graph that have another name in the first.
     taken: Renames<'a>,
-    /// Whether names of computed values say nothing.
+    /// Whether names of computed values are ignored.
     is_shifted: bool,
-    /// Matched values whose neighbours have not been looked at.
+    /// Matched values whose neighbours have not been visited.
     queue: Vec<(&'a str, &'a str)>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Matcher<'_, 'a> {
         self.queue.extend(shared.map(|name| (name, name)));
     }
 
-    /// Matches nodes that are equal in more or less of what they have.
+    /// Matches equal nodes, first those equal in everything, then in less.
     fn anchors(&mut self) {
         if self.is_shifted {
             return;
@@ -257,12 +257,12 @@ impl<'a> Matcher<'_, 'a> {
         self.queue.push((old, new));
     }
 
-    /// Matches computed values whatever their names are. Whether both are computed.
+    /// Matches computed values independent of their names. Returns whether both are computed.
     fn pair_computed(&mut self, old: &'a str, new: &'a str) -> bool {
         let producer = |side: usize, name: &str| self.values[side].get(name).and_then(|value| value.producer);
         let (Some(x), Some(y)) = (producer(0, old), producer(1, new)) else { return false };
         let is_free = !self.found.renames.contains_key(old) && !self.taken.contains_key(new);
-        // An operand that was replaced is no new name: those who compute it have to be matched.
+        // A replaced operand is not a rename: the producers must match.
         let is_matched = self.found.forward[x.0] == Some(y.0) && x.1 == y.1;
         if is_free && is_matched {
             self.found.renames.insert(old, new);
@@ -272,7 +272,7 @@ impl<'a> Matcher<'_, 'a> {
         true
     }
 
-    /// A value whose name another one has now has no counterpart.
+    /// Removes the counterpart of values whose name another value has taken.
     fn forget_taken(&mut self) {
         if self.is_shifted {
             let names =
@@ -284,7 +284,7 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Matches the neighbours of matched values, and theirs.
+    /// Matches the neighbours of matched values, transitively.
     fn spread(&mut self) {
         let mut seen: HashMap<&str, ()> = HashMap::new();
         while let Some((old, new)) = self.queue.pop() {
@@ -296,7 +296,7 @@ impl<'a> Matcher<'_, 'a> {
             if let (Some(old), Some(new)) = (x.producer, y.producer) {
                 self.try_pair(old, new);
             }
-            // Consumers that read it at the same position and apply the same operator, in order.
+            // Consumers that read it at the same position with the same operator, in order.
             let mut consumers = |side: usize, name: &str| {
                 self.values[side].get_mut(name).map(|value| std::mem::take(&mut value.consumers))
             };
@@ -386,7 +386,7 @@ impl<'a> Matcher<'_, 'a> {
         self.spread();
     }
 
-    /// Matches nodes of different operators that give the same value, or have the same name.
+    /// Matches nodes of different operators that compute the same value or have the same name.
     fn replaced(&mut self) {
         if self.is_shifted {
             return;
@@ -429,7 +429,7 @@ mod tests {
             let old: Vec<String> = (0..=count).map(|i| format!("a{i}")).collect();
             let new: Vec<String> =
                 (0..=count).map(|i| if rename { format!("b{i}") } else { format!("a{i}") }).collect();
-            // The middle has other operators, which match nothing.
+            // Nodes in the middle have other operators, which match nothing.
             let middle = count / 3..count / 2;
             let b = chain(&new, |i| if middle.contains(&i) { 7 } else { i as u64 % 5 });
             align(&chain(&old, |i| i as u64 % 5), &b, &Renames::new()).steps

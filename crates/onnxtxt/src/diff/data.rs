@@ -1,15 +1,15 @@
-//! What a difference consists of. Serialized, these types are the JSON form of `onnxtxt diff`: fields are added, never renamed.
+//! The data of a difference. Serialized, these types are the JSON form of `onnxtxt diff`: fields are added, never renamed.
 
 use serde::Serialize;
 
-/// What is compared.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only what users of the model see: inputs, outputs, operator sets, header.
+    /// Only what users of the model see: inputs, outputs, operator sets and header.
     pub interface: bool,
 }
 
-/// Whether something is new, gone or different.
+/// Whether something was added, removed or changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -50,7 +50,7 @@ impl Change {
         Change { name: name.to_owned(), old_name: None, old: Some(old.to_owned()), new: None, note: None }
     }
 
-    /// Whether it is new, gone or different.
+    /// Whether it was added, removed or changed.
     pub fn kind(&self) -> Kind {
         match (&self.old, &self.new) {
             (None, Some(_)) => Kind::Added,
@@ -135,7 +135,7 @@ pub struct NodeSummary {
 /// A node that differs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NodeDiff {
-    /// Whether it is new, gone or different.
+    /// Whether it was added, removed or changed.
     pub kind: Kind,
     /// The node of the first model.
     pub old: Option<NodeSummary>,
@@ -160,7 +160,7 @@ pub struct NodeDiff {
 /// A weight that differs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WeightDiff {
-    /// Whether it is new, gone or different.
+    /// Whether it was added, removed or changed.
     pub kind: Kind,
     /// Its name, in the second model if that has it.
     pub name: String,
@@ -187,7 +187,7 @@ pub struct WeightDiff {
 /// A function or nested graph that differs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FunctionDiff {
-    /// Whether it is new, gone or different.
+    /// Whether it was added, removed or changed.
     pub kind: Kind,
     /// Its name; of a nested graph the attribute.
     pub name: String,
@@ -221,7 +221,7 @@ impl GraphDiff {
 }
 
 impl NodeDiff {
-    /// A difference of nothing so far.
+    /// An empty difference of a node.
     pub(crate) fn of(kind: Kind) -> NodeDiff {
         NodeDiff {
             kind,

@@ -1,4 +1,4 @@
-//! One graph against another: ports, weights, nodes.
+//! Compares two graphs: ports, weights, nodes.
 
 use super::align::{Renames, align};
 use super::data::{Change, GraphDiff, Kind, Options, WeightDiff};
@@ -102,7 +102,7 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         matched[other] = true;
         let new = value::port_type(b.model, &ports[1][other]) + &documented(b, &ports[1][other]);
         let is_renamed = renamed != name;
-        // Where as many stand in front that the other does not have, the position is the same one.
+        // The position counts as unchanged if as many ports before it are common to both.
         let rank = |ports: &[Port], side: Side<'_>, to: usize, others: &HashMap<String, Vec<usize>>| {
             ports[..to].iter().filter(|port| others.contains_key(side.text(port.name))).count()
         };
@@ -124,7 +124,7 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
     out
 }
 
-/// Where each name is. A broken model has names twice.
+/// The positions of each name. An invalid model can repeat names.
 fn positions<K: std::hash::Hash + Eq>(names: impl Iterator<Item = K>) -> HashMap<K, Vec<usize>> {
     let mut at: HashMap<K, Vec<usize>> = HashMap::new();
     names.enumerate().for_each(|(index, name)| at.entry(name).or_default().push(index));

@@ -1,4 +1,4 @@
-//! Hashes of what nodes say, equal for equal content in different models.
+//! Hashes of nodes that are equal for equal content in different models.
 
 use super::weights::same_elements;
 use onnx_ir::{
@@ -15,8 +15,8 @@ pub(super) fn operator(model: &Model, node: &Node) -> u64 {
     hasher.finish()
 }
 
-/// Identifies the attributes of a node in any order. Graphs count by their number: what is in them is compared by itself. Tensors
-/// count by type and size.
+/// Identifies the attributes of a node in any order. Graphs count by their number, because their contents are compared
+/// separately. Tensors count by type and size.
 pub(super) fn attributes(model: &Model, body: &Body, node: &Node) -> u64 {
     node.attrs.iter().map(|attr| attribute(model, body, attr)).fold(0, u64::wrapping_add)
 }
@@ -77,7 +77,7 @@ impl<'m> Side<'m> {
     }
 }
 
-/// Whether two attributes say the same, but for the graphs in them.
+/// Whether two attributes are equal, except for the graphs in them.
 pub(super) fn same_attribute(a: Side<'_>, x: &Attr, b: Side<'_>, y: &Attr) -> bool {
     let head = |side: Side<'_>, attr: &Attr| {
         (side.text(attr.reference).to_owned(), attr.ty, side.text(attr.doc).to_owned())

@@ -1,4 +1,4 @@
-//! What is beside the main graph: header, operator sets, functions, training.
+//! Compares what is outside the main graph: header, operator sets, functions, training.
 
 use super::data::{Change, FunctionDiff, GraphDiff, Kind, Options};
 use super::hash::Side;

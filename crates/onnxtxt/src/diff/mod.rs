@@ -1,7 +1,7 @@
 //! Structural differences between two models: by names and by structure, never by the order of bytes.
 //!
-//! [`diff`] returns a [`ModelDiff`]: data, which the functions of [`render`] turn into something to read. It is empty if and only if
-//! nothing that it compares differs. How a model is encoded (which field holds the elements of a weight) is no difference.
+//! [`diff`] returns a [`ModelDiff`]: data, which the functions of [`render`] convert to readable forms. It is empty if and only
+//! if nothing that it compares differs. The encoding of a model (such as the field with the elements of a weight) does not count.
 //!
 //! ```
 //! use onnxtxt::diff::{Options, diff, render};
@@ -33,9 +33,9 @@ pub use data::{
 pub use value::enum_name;
 
 use onnx_ir::Model;
-use onnx_ir::semver::{Step, differences};
+use onnx_ir::semver::{Impact, differences};
 
-/// What is different in `b`, compared with `a`.
+/// The differences of `b` from `a`.
 pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
     let mut found = ModelDiff {
         opsets: header::opsets(a, &a.header.opset_imports, b, &b.header.opset_imports),
@@ -60,9 +60,9 @@ pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
 fn bump(a: &Model, b: &Model, found: &ModelDiff) -> Option<Bump> {
     let step = differences(a, b).iter().map(|difference| difference.step).max();
     match step {
-        Some(Step::Major) => Some(Bump::Major),
-        Some(Step::Minor) => Some(Bump::Minor),
-        Some(Step::Patch) => Some(Bump::Patch),
+        Some(Impact::Major) => Some(Bump::Major),
+        Some(Impact::Minor) => Some(Bump::Minor),
+        Some(Impact::Patch) => Some(Bump::Patch),
         None => (!found.is_empty()).then_some(Bump::Patch),
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes that differ, once it is known which are which.
+//! Compares matched nodes.
 
 use super::align::{Alignment, GraphView, NodeView};
 use super::data::{Change, FunctionDiff, Kind, NodeDiff, NodeSummary, Options};
@@ -7,7 +7,7 @@ use super::{graph, header, value};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, NodeDeviceConfiguration, NodeId, ValueId};
 use std::collections::HashMap;
 
-/// A graph as matching sees it.
+/// The view of a graph for matching.
 pub(super) fn view<'m>(side: Side<'m>, graph: &Graph) -> GraphView<'m> {
     let body = side.body();
     let name = |value: Option<ValueId>| value.map_or("", |value| side.text(Some(body.values[value].name)));
@@ -40,7 +40,7 @@ pub(super) struct Pair<'p, 'm> {
 }
 
 impl Pair<'_, '_> {
-    /// All nodes that differ, in the order of the second graph; what was removed stands where it was.
+    /// All nodes that differ, in the order of the second graph; removed nodes are at their old place.
     pub(super) fn differences(&self) -> Vec<NodeDiff> {
         let moved = self.found.moved();
         let mut out = Vec::new();
@@ -181,7 +181,7 @@ fn listed<'n>(
         if was.map(&counterpart) != is {
             let name = format!("{field}[{at}]");
             let text = |name: Option<&str>| name.map(str::to_owned);
-            // A changed operand may have the name of the old one: the value that had it has another name now.
+            // A changed operand can have the old name if the previous value was renamed.
             let mut change = Change::added(&name, "");
             (change.old, change.new) = (text(was), text(is));
             out.push(change);

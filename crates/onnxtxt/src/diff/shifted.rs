@@ -1,16 +1,16 @@
-//! Names that exporters number: one node more, and each later value has the name of another one.
+//! Detects shifted numbers in names: exporters number values, so one inserted node renames all later values.
 //!
-//! Nodes are matched by what they compute from (a hash of all that is before them) and by what is computed from them (a hash of
-//! all that is behind them). Where many nodes that are matched this way have each other's names, names say nothing.
+//! Nodes are matched by a hash of everything that they depend on and a hash of everything that depends on them. If many nodes
+//! matched this way have swapped names, names are ignored.
 
 use super::align::{GraphView, NodeView};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-/// Fewer nodes with names of others are no sign.
+/// Fewer nodes with swapped names are not a sign.
 const FEW: usize = 3;
 
-/// Pairs of nodes that structure alone matches, if names are numbers that have shifted.
+/// Pairs of nodes matched by structure alone, if names are shifted numbers.
 pub(super) fn shifted(a: &GraphView<'_>, b: &GraphView<'_>) -> Option<Vec<(usize, usize)>> {
     let produced = |graph: &GraphView<'_>| -> HashMap<String, usize> {
         let outputs =
@@ -18,7 +18,7 @@ pub(super) fn shifted(a: &GraphView<'_>, b: &GraphView<'_>) -> Option<Vec<(usize
         outputs.collect()
     };
     let (olds, news) = (produced(a), produced(b));
-    // The usual case: a value that has the same name in both is computed by the same operator.
+    // The usual case: the same operator computes a common name in both.
     let is_other = |(name, &old): (&String, &usize)| {
         news.get(name).is_some_and(|&new| a.nodes[old].op != b.nodes[new].op)
     };
@@ -61,7 +61,7 @@ fn hash_of(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What each node computes from; inputs and weights count by their names.
+/// A hash of what each node depends on; inputs and weights count by name.
 fn before(graph: &GraphView<'_>) -> Vec<u64> {
     let mut values: HashMap<&str, u64> = HashMap::new();
     let mut out = Vec::with_capacity(graph.nodes.len());
@@ -80,7 +80,7 @@ fn before(graph: &GraphView<'_>) -> Vec<u64> {
     out
 }
 
-/// What is computed from each node.
+/// A hash of what depends on each node.
 fn behind(graph: &GraphView<'_>) -> Vec<u64> {
     let mut values: HashMap<&str, u64> = HashMap::new();
     let mut out = vec![0; graph.nodes.len()];

@@ -129,7 +129,7 @@ proptest! {
         let (a, mut b) = (made(count), made(count));
         let at = at % (count - 1);
         let gone = b.0.remove(at);
-        // Who read it reads what it read.
+        // Readers of a removed value read its first operand instead.
         let instead = gone.inputs.iter().find(|name| !name.starts_with('w')).unwrap().clone();
         for node in &mut b.0 {
             node.inputs.iter_mut().filter(|name| **name == gone.output).for_each(|name| name.clone_from(&instead));
@@ -261,7 +261,7 @@ fn numbers_that_have_shifted_are_other_names_only() {
         let found = diff(&model(None), &model(Some(at)), &Options::default());
         let others: Vec<_> = found.graph.nodes.iter().filter(|node| !node.is_only_renamed()).collect();
         let added = others.iter().filter(|node| node.kind == Kind::Added).count();
-        // One node reads the new one. Where few names have shifted, they are believed.
+        // One node reads the new one. If few names have shifted, names are used.
         let texts: Vec<_> = others.iter().map(|node| (node.kind, &node.new, &node.operands)).collect();
         assert!(added >= 1 && others.len() <= if at < 20 { 2 } else { 8 }, "{at}: {texts:?}");
         let back = diff(&model(Some(at)), &model(None), &Options::default());

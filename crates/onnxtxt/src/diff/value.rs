@@ -1,10 +1,10 @@
-//! What models say, as text for differences.
+//! Text of parts of models for differences.
 
 use super::hash::Side;
 use onnx_ir::{Attr, ElemType, Entry, Model, Node, Port, TypeId, normalize_domain};
 use onnx_text::{Profile, RaiseOptions};
 
-/// Elements of tensors and lists that are shown.
+/// The most elements of tensors and lists that are shown.
 const SHOWN: usize = 8;
 /// Longer texts of nodes are cut: a node may hold a whole graph.
 const LONGEST: usize = 600;
@@ -43,7 +43,7 @@ const ELEM_TYPES: [&str; 8] = [
     "qk_matmul_output_dtype",
 ];
 
-/// What the number of an attribute of a standard operator stands for: `float` for `to = 1`.
+/// The name for the number of an enumerated attribute of a standard operator: `float` for `to = 1`.
 pub fn enum_name(attribute: &str, number: i64) -> Option<&'static str> {
     let elem = i32::try_from(number).ok().map(ElemType)?;
     elem.name().filter(|_| ELEM_TYPES.contains(&attribute))
@@ -70,7 +70,7 @@ pub(super) fn node(side: Side<'_>, id: onnx_ir::NodeId) -> String {
     cut(onnx_text::print_node(side.model, side.id, id, &options()))
 }
 
-/// `y = If(c)`: the graphs of a node are as long as models.
+/// `y = If(c)`, because the subgraphs of a node can be as long as models.
 fn without_graphs(side: Side<'_>, id: onnx_ir::NodeId) -> String {
     let node = &side.body().nodes[id];
     let list = |values: &[Option<onnx_ir::ValueId>]| {
@@ -89,7 +89,7 @@ pub(super) fn operator(side: Side<'_>, node: &Node) -> String {
     format!("{domain}{dot}{}{colon}{overload}", side.text(node.op))
 }
 
-/// Named values, the keys in front: `metadata_props.author`.
+/// Named values, with their keys prefixed: `metadata_props.author`.
 pub(super) fn entries(model: &Model, field: &str, entries: &[Entry]) -> Vec<(String, String)> {
     let name = |entry: &Entry| match field {
         "" => model.text(entry.key).to_owned(),
@@ -98,7 +98,7 @@ pub(super) fn entries(model: &Model, field: &str, entries: &[Entry]) -> Vec<(Str
     entries.iter().map(|entry| (name(entry), quoted(model.text(entry.value)))).collect()
 }
 
-/// A string as people see it.
+/// A quoted string, shortened.
 pub(super) fn quoted(text: &str) -> String {
     cut(format!("{text:?}"))
 }

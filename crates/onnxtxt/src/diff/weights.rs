@@ -1,4 +1,4 @@
-//! Elements of weights: whether they are the same, their digest, and how far they are apart.
+//! Compares elements of weights: equality, digest, distance.
 
 use onnx_exec::Tensor as Elements;
 use onnx_ir::{Payload, Tensor};
@@ -25,7 +25,7 @@ pub fn same_elements(x: &Tensor, y: &Tensor) -> bool {
             (Ok(x), Ok(y)) => x == y,
             _ => x.bytes() == y.bytes(),
         },
-        // External data that nobody has read: who says the same, has the same.
+        // External data that was not read is equal if its location is.
         (Err(_), Err(_)) => is_same_storage,
         _ => false,
     }
@@ -58,7 +58,7 @@ pub fn digest(tensor: &Tensor) -> Option<String> {
     Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// How far the elements of two tensors are apart.
+/// The distance between the elements of two tensors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distance {
     /// How many differ.
@@ -87,7 +87,7 @@ pub fn distance(x: &Tensor, y: &Tensor) -> Option<Distance> {
         }
         differing += 1;
         let gap = (x - y).abs();
-        // Infinities of one sign, and zeros of both.
+        // Infinities of the same sign, and zeros of both signs.
         let gap = if x == y { 0.0 } else { gap };
         largest = if gap.is_nan() || largest.is_nan() { f64::NAN } else { largest.max(gap) };
         sum += gap;

@@ -1,4 +1,4 @@
-//! Joins two models: outputs of the first become inputs of the second.
+//! Concatenates two models: outputs of the first become inputs of the second.
 //!
 //! ```text
 //! first:   f (float[N] x) => (float[N] t)            { t = Abs(x) }
@@ -6,22 +6,22 @@
 //! joined:  f (float[N] x, float[N] u) => (float[N] y) { t = Abs(x)  y = Add(t, u) }
 //! ```
 //!
-//! Inputs of the second that no output becomes stay inputs; one that has the name of an input of the first is the same input.
-//! Inputs and outputs keep their names, and so do values, unless both models have one: then that of the second gets a number
-//! behind it, or that of the first where the second shows it. Calls of functions of the second are put in place, operator sets are
-//! brought to the newer version of both.
+//! Inputs of the second model that are not connected stay inputs; one with the name of an input of the first is the same input.
+//! Inputs, outputs and values keep their names. If both models have a name, the one of the second gets a number appended, or the
+//! one of the first if the second exposes it. Function calls of the second model are inlined, and both models are converted to
+//! the newer version of each operator set.
 
 use super::{Edited, listed, main_graph};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::pass::{
-    Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, raise_ir_version, rename,
+    Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, upgrade_ir_version,
 };
 use onnx_ir::{Body, Model, OpsetImport, Port, ValueDef, ValueId, normalize_domain};
 use onnx_ops::convert::convert_opset;
 use onnx_ops::opset::registry_of;
 use std::collections::{HashMap, HashSet};
 
-/// How two models are joined.
+/// Options of concatenation.
 #[derive(Clone, Debug, Default)]
 pub struct Concat {
     /// Outputs of the first, each with the input of the second that it becomes. Empty: those of the same names.
@@ -30,7 +30,7 @@ pub struct Concat {
     pub keep_outputs: bool,
 }
 
-/// Puts another model behind this one.
+/// Appends another model to this one.
 pub fn concat(first: &mut Model, second: &Model, options: &Concat) -> Edited {
     let mut second = second.clone();
     let pairs = pairs(first, &second, options)?;
@@ -50,8 +50,8 @@ pub fn concat(first: &mut Model, second: &Model, options: &Concat) -> Edited {
     imports(first, &mut second)?;
     let version = first.header.ir_version.max(second.header.ir_version);
     if let Some(version) = version {
-        raise_ir_version(first, version);
-        raise_ir_version(&mut second, version);
+        upgrade_ir_version(first, version);
+        upgrade_ir_version(&mut second, version);
     }
     let shared = rename_apart(first, &mut second, &pairs)?;
     let nodes = join(first, &second, &pairs, &shared, options.keep_outputs)?;
@@ -85,7 +85,7 @@ fn outputs(model: &Model) -> Vec<(&str, &Port)> {
     ports(model, |graph| &graph.outputs)
 }
 
-/// Which outputs become which inputs, or why that cannot be.
+/// The connected pairs of outputs and inputs, or the reasons why they cannot be connected.
 fn pairs(first: &Model, second: &Model, options: &Concat) -> Result<Vec<(String, String)>, Vec<Diagnostic>> {
     let (outputs, inputs) = (outputs(first), inputs(second));
     let mut found = Vec::new();
@@ -141,7 +141,7 @@ fn port_of<'p>(
     port
 }
 
-/// Brings both to the newer version of each operator set.
+/// Converts both models to the newer version of each operator set.
 fn imports(first: &mut Model, second: &mut Model) -> Result<(), Vec<Diagnostic>> {
     let versions = |model: &Model| -> Vec<(String, Option<i64>)> {
         let imports = model.header.opset_imports.iter();
@@ -184,7 +184,7 @@ fn names(model: &Model) -> HashSet<String> {
     all
 }
 
-/// Renames what both models have. Returns the inputs that they share.
+/// Renames names that both models have. Returns the inputs that they share.
 fn rename_apart(
     first: &mut Model,
     second: &mut Model,
@@ -216,7 +216,7 @@ fn rename_apart(
             number += 1;
         }
     };
-    // Names that the result shows, and that the first has for something else.
+    // Names that the result exposes and the first model uses for something else.
     let visible: HashSet<&String> =
         shown.iter().chain(free.iter().filter(|name| !shared.contains(name))).collect();
     let report = rename(first, &mut |named, name| match named {
@@ -237,7 +237,7 @@ fn rename_apart(
     Ok(shared)
 }
 
-/// Copies the second model behind the first, and says how many nodes that were.
+/// Copies the nodes of the second model after those of the first; returns their number.
 fn join(
     first: &mut Model,
     second: &Model,
@@ -311,7 +311,7 @@ fn join(
         if keep_outputs || !consumed.contains(&at) {
             graph.outputs.push(port);
         } else if port.ty.is_some() && !graph.value_info.iter().any(|known| known.value == port.value) {
-            // What was declared of an output is declared of the value that it is now.
+            // The declaration of an output becomes the `value_info` of its value.
             let is_input = graph.inputs.iter().any(|input| input.value == port.value);
             if !is_input {
                 graph.value_info.push(port);
@@ -322,7 +322,7 @@ fn join(
     Ok(count)
 }
 
-/// The output that had a name before it got a number behind it.
+/// The output whose name had a number appended.
 fn renamed(name: &str, outputs: &[(&str, &Port)]) -> Option<usize> {
     outputs.iter().position(|(known, _)| {
         known

@@ -1,4 +1,4 @@
-//! Cuts a part out of the main graph.
+//! Extracts a part of the main graph.
 //!
 //! With `--from b --to d`:
 //!
@@ -7,9 +7,8 @@
 //! after:   g (float[N] b) => (float[N] d) <float[1] w = {1}> { c = Mul(b, w)  d = Exp(c) }
 //! ```
 //!
-//! What the part uses comes along: initializers, functions, and what nested graphs capture. Types of new inputs and outputs
-//! are those that the model declares, completed by inference. Trainings are left out, because they assign values of the
-//! whole graph.
+//! Initializers, functions and captured values that the part uses are kept. Types of new inputs and outputs are those that the
+//! model declares, completed by inference. Training information is dropped, because it assigns values of the whole graph.
 
 use super::{Edited, definition, listed, main_graph};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
@@ -45,7 +44,7 @@ pub fn extract(model: &mut Model, registry: &Registry, from: &[ValueId], to: &[V
         detach(model, id, graph, value);
     }
     let body = &mut model.bodies[id];
-    // An input that the part does not have any more may have a default.
+    // A removed input may have a default.
     let dropped: HashSet<ValueId> = (body.graphs[graph].inputs.iter())
         .filter_map(|port| port.value)
         .filter(|value| !inputs.contains(value))
@@ -67,8 +66,8 @@ pub fn extract(model: &mut Model, registry: &Registry, from: &[ValueId], to: &[V
     Ok(report)
 }
 
-/// Cuts out some nodes of the main graph: the inputs are the values that they read from elsewhere, the outputs those that are read
-/// elsewhere. A node of a nested graph stands for the node of the main graph that holds it.
+/// Extracts some nodes of the main graph: inputs are the values that they read from other nodes, outputs are the values that
+/// other nodes read. A node of a nested graph stands for the node of the main graph that contains it.
 pub fn extract_nodes(model: &mut Model, registry: &Registry, nodes: &[NodeId]) -> Edited {
     let Some((id, graph)) = main_graph(model) else { return extract(model, registry, &[], &[]) };
     let body = &model.bodies[id];
@@ -119,7 +118,7 @@ fn distinct(values: &[ValueId]) -> Vec<ValueId> {
     values.iter().copied().filter(|v| seen.insert(*v)).collect()
 }
 
-/// The values that some outputs need, as far as the inputs of the part.
+/// The values that the outputs depend on, up to the inputs of the part.
 struct Reached {
     values: SecondaryMap<ValueId, bool>,
 }
@@ -155,7 +154,7 @@ impl Reached {
     }
 }
 
-/// The inputs that the part will have, or which are missing and which are of no use.
+/// The inputs of the part, or findings about missing and useless ones.
 fn inputs(
     model: &Model,
     (id, graph): (BodyId, GraphId),
@@ -201,7 +200,7 @@ fn inputs(
     Ok(from.iter().copied().chain(defaulted).collect())
 }
 
-/// Makes declarations of inputs and outputs.
+/// Declares inputs and outputs.
 struct Ports<'m> {
     model: &'m mut Model,
     facts: &'m mut Facts,
@@ -210,7 +209,7 @@ struct Ports<'m> {
 }
 
 impl Ports<'_> {
-    /// A declaration of a value, with the type that is known of it.
+    /// The declaration of a value, with its known type.
     fn port(&mut self, value: ValueId) -> Result<Port, Box<Diagnostic>> {
         let g = &self.model.bodies[self.id].graphs[self.graph];
         let mut declared = g.inputs.iter().chain(&g.value_info).chain(&g.outputs);
@@ -218,7 +217,7 @@ impl Ports<'_> {
         self.typed(value, port.unwrap_or_default())
     }
 
-    /// Likewise of an output: one that is an output already stays as it is declared.
+    /// The same for an output: an existing output keeps its declaration.
     fn output(&mut self, value: ValueId) -> Result<Port, Box<Diagnostic>> {
         let g = &self.model.bodies[self.id].graphs[self.graph];
         match g.outputs.iter().find(|port| port.value == Some(value)).cloned() {
@@ -244,7 +243,7 @@ impl Ports<'_> {
     }
 }
 
-/// Makes a value an input. What computed it computes a value of another name, which nothing reads.
+/// Makes a value an input. Its producer now computes a renamed value that nothing reads.
 fn detach(model: &mut Model, id: BodyId, graph: GraphId, value: ValueId) {
     let def = model.bodies[id].values[value].def;
     match def {

@@ -1,11 +1,11 @@
-//! Sets what the header of a model says about it.
+//! Changes header fields and metadata of a model.
 
 use super::Edited;
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::pass::Report;
 use onnx_ir::{Entry, Model, Name};
 
-/// What is set; what is not given stays as it is.
+/// The fields to set; others stay unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
     /// Keys of `metadata_props` with their values.
@@ -27,7 +27,7 @@ pub struct Metadata {
 /// Changes the header of a model.
 ///
 /// # Errors
-/// A key that is to be removed and is not there.
+/// A key to be removed does not exist.
 pub fn set_metadata(model: &mut Model, options: &Metadata) -> Edited {
     let mut found = Vec::new();
     let (mut removed, mut set) = (0, 0);

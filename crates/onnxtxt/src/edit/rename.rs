@@ -7,8 +7,8 @@
 //! after:   g (float[batch] image) => (float[batch] y) { [block1] block1_out = Abs(image)  y = Neg(block1_out) }
 //! ```
 //!
-//! A name is renamed wherever it stands: reads of nested graphs, declarations, quantization annotations, shardings, bindings of
-//! trainings. The first rule that matches a name applies. Symbols are also renamed in formulas such as `2*N`.
+//! A name is renamed everywhere: reads of nested graphs, declarations, quantization annotations, shardings, training bindings.
+//! The first rule that matches a name applies. Symbols are also renamed in formulas such as `2*N`.
 
 use super::{Edited, definition, types};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
@@ -17,10 +17,10 @@ use onnx_ir::{BodyId, Dim, DimValue, Model, TypeKind, ValueId};
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a name becomes.
+/// A renaming rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// As it was written.
+    /// The rule as written.
     text: String,
     old: Pattern,
     new: String,
@@ -37,7 +37,7 @@ impl Rule {
     /// `OLD=NEW`, or `/EXPRESSION/=NEW` where NEW may refer to groups: `$1`, `${1}_x`.
     ///
     /// # Errors
-    /// What is wrong with the rule, as a sentence.
+    /// The mistake in the rule, as a sentence.
     pub fn parse(text: &str) -> Result<Rule, String> {
         let expression = text.strip_prefix('/').and_then(|rest| rest.split_once("/="));
         if let Some((expression, new)) = expression.filter(|(expression, _)| !expression.is_empty()) {
@@ -62,28 +62,28 @@ impl Rule {
     }
 }
 
-/// What is renamed how.
+/// Options of renaming.
 #[derive(Clone, Debug)]
 pub struct Rename {
     /// The rules; the first that matches a name applies.
     pub rules: Vec<Rule>,
     /// Whether names of values are renamed, inputs and outputs included.
     pub values: bool,
-    /// Whether names of nodes are.
+    /// Whether names of nodes are renamed.
     pub nodes: bool,
-    /// Whether symbols of dimensions are.
+    /// Whether symbols of dimensions are renamed.
     pub symbols: bool,
 }
 
 impl Rename {
-    /// The new name, and the rule that says it.
+    /// The new name, and the index of its rule.
     fn new_name(&self, name: &str) -> Option<(usize, String)> {
         self.rules.iter().enumerate().find_map(|(i, rule)| Some((i, rule.apply(name)?)))
     }
 }
 
-/// Renames by rules. Every rule has to match something, no two values or nodes may become one name, and no symbol may become
-/// one that means another dimension.
+/// Renames by rules. It is an error if a rule matches nothing, if two values or nodes get the same name, or if a symbol gets the
+/// name of another dimension.
 pub fn rename(model: &mut Model, options: &Rename) -> Edited {
     let mut used: BTreeSet<usize> = BTreeSet::new();
     let mut found = Vec::new();
@@ -120,12 +120,12 @@ pub fn rename(model: &mut Model, options: &Rename) -> Edited {
     Ok(report)
 }
 
-/// A name with the place where it is given.
-type Site = (String, Place);
+/// A name and the place of its definition.
+type NamedPlace = (String, Place);
 
-/// Finds different names that would become the same.
-fn clashes(options: &Rename, sites: &[Site], found: &mut Vec<Diagnostic>, used: &mut BTreeSet<usize>) {
-    let mut taken: HashMap<String, &Site> = HashMap::new();
+/// Finds different names that would become equal.
+fn clashes(options: &Rename, sites: &[NamedPlace], found: &mut Vec<Diagnostic>, used: &mut BTreeSet<usize>) {
+    let mut taken: HashMap<String, &NamedPlace> = HashMap::new();
     for site in sites {
         let (old, place) = site;
         let new = match options.new_name(old) {
@@ -143,11 +143,14 @@ fn clashes(options: &Rename, sites: &[Site], found: &mut Vec<Diagnostic>, used: 
         match taken.get(&new) {
             Some((first, other)) if first != old => {
                 let message = format!("`{first}` and `{old}` would both be named `{new}`");
-                let label = format!("`{first}` is here");
+                let outcome = |name: &str| match name == new {
+                    true => format!("`{name}` keeps its name"),
+                    false => format!("`{name}` becomes `{new}`"),
+                };
                 found.push(
                     Diagnostic::new(&code::RENAME_CLASH, *place, message)
-                        .label(format!("`{old}` is here"))
-                        .related(*other, label),
+                        .label(outcome(old))
+                        .related(*other, outcome(first)),
                 );
             }
             Some(_) => {}
@@ -157,14 +160,19 @@ fn clashes(options: &Rename, sites: &[Site], found: &mut Vec<Diagnostic>, used: 
 }
 
 /// A finding for each rule that no name matches.
-fn unmatched(model: &Model, options: &Rename, used: &BTreeSet<usize>, symbols: &[Site]) -> Vec<Diagnostic> {
-    let mut all: Vec<Site> = symbols.to_vec();
+fn unmatched(
+    model: &Model,
+    options: &Rename,
+    used: &BTreeSet<usize>,
+    symbols: &[NamedPlace],
+) -> Vec<Diagnostic> {
+    let mut all: Vec<NamedPlace> = symbols.to_vec();
     for id in bodies(model) {
         all.extend(if options.values { values(model, id) } else { Vec::new() });
         all.extend(if options.nodes { nodes(model, id) } else { Vec::new() });
     }
     let is_used = |i: usize, rule: &Rule| {
-        // An earlier rule may have taken its names.
+        // An earlier rule may have renamed them.
         used.contains(&i) || all.iter().any(|(name, _)| rule.apply(name).is_some())
     };
     let missing = options.rules.iter().enumerate().filter(|(i, rule)| !is_used(*i, rule));
@@ -189,9 +197,9 @@ fn bodies(model: &Model) -> Vec<BodyId> {
 }
 
 /// The names of the values that a body defines, each with its first definition.
-fn values(model: &Model, id: BodyId) -> Vec<Site> {
+fn values(model: &Model, id: BodyId) -> Vec<NamedPlace> {
     let body = &model.bodies[id];
-    let mut sites: BTreeMap<ValueId, Site> = BTreeMap::new();
+    let mut sites: BTreeMap<ValueId, NamedPlace> = BTreeMap::new();
     for graph in body.graphs.values() {
         for value in graph.values(body) {
             let name = body.values[value].name;
@@ -205,15 +213,15 @@ fn values(model: &Model, id: BodyId) -> Vec<Site> {
 }
 
 /// The names of the nodes of a body.
-fn nodes(model: &Model, id: BodyId) -> Vec<Site> {
+fn nodes(model: &Model, id: BodyId) -> Vec<NamedPlace> {
     let body = &model.bodies[id];
     let all = body.graphs.values().flat_map(|graph| &graph.nodes);
     let named = all.filter_map(|&node| Some((body.nodes[node].name.filter(|n| !n.is_empty())?, node)));
     named.map(|(name, node)| (model.names[name].to_owned(), Entity::Node(id, node).into())).collect()
 }
 
-/// The symbols of a model's declarations, each where it is used first.
-fn symbols(model: &Model) -> Vec<Site> {
+/// The symbols in the declarations of a model, each with its first use.
+fn symbols(model: &Model) -> Vec<NamedPlace> {
     let mut sites: BTreeMap<String, Place> = BTreeMap::new();
     for id in bodies(model) {
         for (graph, g) in model.bodies[id].graphs.iter() {
@@ -273,7 +281,7 @@ fn is_symbol(part: &str) -> bool {
     part.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// A text cut between words and what is between them.
+/// Splits a text into words and separators.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Sets dimensions of a model's inputs, and infers what follows.
+//! Sets dimensions of a model's inputs and infers the other types.
 //!
 //! With `-D N=4`:
 //!
@@ -7,8 +7,8 @@
 //! after:   g (float[4,3] x) => (float[3,4] y) <float[3,4] t> { t = Transpose(x)  y = Relu(t) }
 //! ```
 //!
-//! What is declared of other values may be stale: it is dropped and inferred anew. Where inference does not know a dimension of
-//! an output, a declared symbol stays and a declared number becomes unknown.
+//! Declarations of other values may be outdated: they are dropped and inferred again. If inference does not know a dimension of
+//! an output, a declared symbol is kept and a declared number becomes unknown.
 
 use super::{Edited, main_graph, main_value, types};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
@@ -18,7 +18,7 @@ use onnx_ops::infer::{InferOptions, apply, declared_type, infer};
 use onnx_ops::schema::Registry;
 use std::collections::HashSet;
 
-/// What is set.
+/// The dimensions to set.
 #[derive(Clone, Debug, Default)]
 pub struct SetShape {
     /// Sizes of symbols.
@@ -32,7 +32,7 @@ pub struct SetShape {
 /// Sets dimensions of inputs and infers all other types anew.
 ///
 /// # Errors
-/// Symbols and inputs that the model does not have, shapes of another rank, and what contradicts the nodes of the graph.
+/// Symbols and inputs that do not exist, shapes of another rank, and contradictions with the nodes of the graph.
 pub fn set_shape(model: &mut Model, registry: &Registry, options: &SetShape) -> Edited {
     let Some((id, graph)) = main_graph(model) else {
         return Err(vec![Diagnostic::new(&code::SET_SHAPE, Place::Nowhere, "the model has no graph")]);
@@ -83,7 +83,7 @@ fn errors(model: &Model, registry: &Registry) -> Vec<Diagnostic> {
     found
 }
 
-/// Numbers in place of symbols.
+/// Replaces symbols by numbers.
 fn set_sizes(model: &mut Model, options: &SetShape, report: &mut Report, found: &mut Vec<Diagnostic>) {
     let mut used: HashSet<String> = HashSet::new();
     let mut seen: HashSet<String> = HashSet::new();
@@ -199,7 +199,7 @@ fn set_dynamic(
     report.note(count, "dimension", "made dynamic");
 }
 
-/// Makes numbers in the declarations of nested graphs unknown: their values depend on those of the main graph.
+/// Makes numbers in the declarations of nested graphs unknown, because they depend on values of the main graph.
 fn forget(model: &mut Model, (main, root): (BodyId, GraphId)) {
     for graph in model.bodies[main].graphs.ids().filter(|g| *g != root).collect::<Vec<_>>() {
         let mut lists = {
@@ -230,7 +230,7 @@ struct Forgotten {
     outputs: Vec<Option<TypeId>>,
 }
 
-/// Takes `value_info` out of a model, and the shapes of its outputs.
+/// Removes `value_info` and the shapes of the outputs from a model.
 fn take_declarations(model: &mut Model, (main, root): (BodyId, GraphId)) -> Forgotten {
     let graphs: Vec<(BodyId, GraphId)> =
         model.bodies.iter().flat_map(|(id, body)| body.graphs.ids().map(move |g| (id, g))).collect();
@@ -257,7 +257,7 @@ fn take_declarations(model: &mut Model, (main, root): (BodyId, GraphId)) -> Forg
     Forgotten { declared, outputs }
 }
 
-/// What was inferred of an output, with symbols that were declared where nothing is known.
+/// The inferred type of an output, completed with declared symbols.
 fn completed(model: &mut Model, now: Option<TypeId>, old: Option<TypeId>) -> Option<TypeId> {
     let (Some(now), Some(old)) = (now, old) else { return now.or(old) };
     let (TypeKind::Tensor(new), TypeKind::Tensor(before)) = (&model.types[now].kind, &model.types[old].kind)

@@ -1,11 +1,11 @@
-//! Removes what a model can do without.
+//! Removes optional parts of a model.
 //!
 //! ```text
 //! before:  g (float[N] x) => (float[N] y) <float[N] t> { [long/name] t = Abs(x)  y = Neg(t) }
 //! after:   g (float[N] x) => (float[N] y)              { [long/name] t = Abs(x)  y = Neg(t) }
 //! ```
 //!
-//! A declaration goes only if inference gives the same type without it.
+//! A declaration is removed only if inference yields the same type without it.
 
 use super::Edited;
 use onnx_ir::pass::{Report, compact, dead_code};
@@ -13,7 +13,7 @@ use onnx_ir::{BodyId, DimValue, GraphId, Model, Port, TensorType, TypeId, TypeKi
 use onnx_ops::infer::{InferOptions, declared_type, infer};
 use onnx_ops::schema::Registry;
 
-/// What is removed.
+/// The parts to remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Strip {
     /// Documentation of the model, its graphs, values, nodes, attributes and tensors.
@@ -22,7 +22,7 @@ pub struct Strip {
     pub names: bool,
     /// `metadata_props` of everything but the model itself.
     pub metadata: bool,
-    /// Types of values that inference gives as well.
+    /// Types of values that inference also yields.
     pub value_info: bool,
     /// Nodes, initializers, functions and imports that nothing uses.
     pub unused: bool,
@@ -61,7 +61,7 @@ pub fn strip(model: &mut Model, registry: &Registry, options: Strip) -> Edited {
     Ok(report)
 }
 
-/// Removes documentation and says how many there were.
+/// Removes documentation; returns the number of removed entries.
 fn docs(model: &mut Model) -> usize {
     let mut count = 0;
     let mut take = |doc: &mut Option<onnx_ir::Name>| count += usize::from(doc.take().is_some());
@@ -82,7 +82,7 @@ fn docs(model: &mut Model) -> usize {
     count
 }
 
-/// Removes entries of `metadata_props` and says how many there were.
+/// Removes entries of `metadata_props`; returns their number.
 fn metadata(model: &mut Model) -> usize {
     let mut count = 0;
     let mut take = |entries: &mut Vec<onnx_ir::Entry>| count += std::mem::take(entries).len();
@@ -99,7 +99,7 @@ fn metadata(model: &mut Model) -> usize {
     count
 }
 
-/// Removes declarations that inference gives as well, and says how many.
+/// Removes declarations that inference also yields; returns their number.
 fn declarations(model: &mut Model, registry: &Registry) -> usize {
     let mut bare = model.clone();
     let graphs: Vec<(BodyId, GraphId)> =
@@ -122,7 +122,7 @@ fn declarations(model: &mut Model, registry: &Registry) -> usize {
             }
             let Some(ty) = port.ty else { return true };
             let inferred = declared_type(&mut bare, &mut facts, id, value, None);
-            // The types of both models are numbered apart from here on.
+            // From here on, types of both models are numbered separately.
             inferred.is_some_and(|inferred| says_all(model, ty, &bare, inferred))
         };
         let before = declared.len();
@@ -133,7 +133,7 @@ fn declarations(model: &mut Model, registry: &Registry) -> usize {
     count
 }
 
-/// Whether an inferred type says everything that a declared one does.
+/// Whether an inferred type includes everything that a declared one states.
 fn says_all(model: &Model, declared: TypeId, other: &Model, inferred: TypeId) -> bool {
     let (declared, inferred) = (&model.types[declared], &other.types[inferred]);
     if declared.denotation.is_some() {

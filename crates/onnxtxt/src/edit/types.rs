@@ -1,8 +1,8 @@
-//! Changes the dimensions in types, wherever a model has types.
+//! Maps the dimensions of all types in a model.
 
 use onnx_ir::{AttrValue, Dim, Model, SecondaryMap, TensorType, Type, TypeId, TypeKind};
 
-/// Deeper types are left alone; no value has such a type.
+/// Deeper types are not changed; no value has such a type.
 const MAX_DEPTH: usize = 64;
 
 /// The type with every dimension replaced.
@@ -44,7 +44,7 @@ fn map_tensor(
     tensor
 }
 
-/// Replaces every dimension in every type that the model states, and says how many types became others.
+/// Maps every dimension of every type in the model; returns the number of changed types.
 pub(super) fn map_all(model: &mut Model, map: &mut dyn FnMut(&mut Model, Dim) -> Dim) -> usize {
     let mut known: SecondaryMap<TypeId, Option<TypeId>> = SecondaryMap::default();
     let mut changed = 0;

@@ -1,6 +1,6 @@
-//! Weights: which there are, other values for them, equal ones stored once, narrower types.
+//! Weights: listing, replacing, sharing equal ones, casting to narrower types.
 //!
-//! A weight is a dense initializer of a graph of the main body. Tensors of functions and attributes are not.
+//! A weight is a dense initializer of a graph of the main body; tensors of functions and attributes are not.
 
 mod cast;
 mod share;
@@ -14,10 +14,10 @@ use onnx_ir::pass::Report;
 use onnx_ir::{BodyId, GraphId, Model, Tensor, TensorId, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A weight and where it is.
+/// A weight and its location.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight {
-    /// The value that it gives.
+    /// The value that it initializes.
     pub value: ValueId,
     /// The stored tensor.
     pub tensor: TensorId,
@@ -45,7 +45,7 @@ pub fn weight_name(model: &Model, weight: Weight) -> &str {
     model.main.map_or("", |id| &model.names[model.bodies[id].values[weight.value].name])
 }
 
-/// Gives weights other elements, by their names. Type and shape must be those that the weight has; those that are not named stay.
+/// Replaces the elements of weights by name. Type and shape must be those of the weight; other weights stay unchanged.
 pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited {
     let Some(id) = model.main else { return Ok(Report::default()) };
     let (mut found, mut count) = (Vec::new(), 0);
@@ -94,7 +94,7 @@ fn type_text(tensor: &Tensor) -> String {
     format!("{elem}[{}]", dims.join(","))
 }
 
-/// The body of the weights that are only read, never assigned or replaced by a caller.
+/// The main body with its weights, if these are constant: not assigned by training, not overridable by callers.
 fn constants(model: &Model) -> Option<(BodyId, Vec<Weight>)> {
     let id = model.main.filter(|_| model.training.is_empty())?;
     let is_constant = |weight: &Weight| {
@@ -159,7 +159,7 @@ g (float[2] x) => (float[2] y, float[2] z)
         let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["b", "big"]);
         let text = text(&model);
-        // Narrow floats are shown as their bits.
+        // Narrow floats are printed as bit patterns.
         assert!(text.contains("float16[2] a_float16 = {15360, 16384}"), "{text}");
         assert!(text.contains("a = Cast <to = 1> (a_float16)"), "{text}");
         assert!(

@@ -1,4 +1,4 @@
-//! Files that models are written to: replaced as a whole or not at all, a model together with its weights.
+//! Atomic writing of files: each is replaced completely or not at all, a model together with its weights.
 
 mod place;
 mod reads;

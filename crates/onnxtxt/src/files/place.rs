@@ -1,7 +1,7 @@
-//! Names in an open folder. What the program makes there, it makes without following links.
+//! Names in an open folder. Files are created there without following links.
 //!
-//! Only a path that the user typed may be a link; [`resolve`] says where it leads, once. On Unix the folder is a descriptor
-//! and every call is relative to it; elsewhere it is a path, and a link that is made meanwhile could be followed.
+//! Only a path given by the user may be a link; [`resolve`] follows it, once. On Unix the folder is a file descriptor and every
+//! call is relative to it; elsewhere it is a path, and a link created in the meantime could be followed.
 
 use super::reads::{self, FileId};
 use crate::error::Error;
@@ -10,10 +10,10 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links that are followed before they are a circle.
+/// More links count as a cycle.
 const LINKS: usize = 40;
 
-/// Where a path leads, through all links: the file need not exist, its folder must.
+/// The target of a path through all links: the file need not exist, its folder must.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -34,16 +34,16 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("the links form a circle"))
 }
 
-/// A name in a folder, of something that may be there or not.
+/// A name in a folder, which may exist or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) folder: Folder,
     pub(crate) name: OsString,
-    /// What to call it.
+    /// The name for messages.
     pub(crate) shown: String,
 }
 
-/// What is at a place.
+/// The properties of an existing file.
 pub(crate) struct Found {
     pub(crate) kind: Kind,
     pub(crate) permissions: u32,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
 }
 
 impl Place {
-    /// Where a path leads that the user typed.
+    /// The target of a path given by the user.
     pub(crate) fn of(path: &Path) -> Result<Place, Error> {
         let shown = path.display().to_string();
         let cannot = |error| Error::write(&shown, error);
@@ -71,7 +71,7 @@ impl Place {
         Ok(Place { folder, name: name.to_owned(), shown })
     }
 
-    /// A place whose name relative to this one's folder is `location`: a name, or a name in a folder, which is made.
+    /// The place of `location` relative to this one's folder: a name, or a name in a folder, which is created.
     pub(crate) fn beside(&self, location: &str) -> Result<Place, Error> {
         let shown = Path::new(&self.shown).with_file_name(location).display().to_string();
         let (folder, name) = match location.split_once('/') {
@@ -108,7 +108,7 @@ pub(crate) use paths::Folder;
 #[cfg(not(test))]
 fn before_change() {}
 
-/// Tests kill the program before any change of a folder.
+/// Tests kill the program before a given change of a folder.
 #[cfg(test)]
 pub(crate) use faults::before_change;
 
@@ -118,7 +118,7 @@ pub(crate) mod faults {
 
     static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-    /// Lets the program make so many changes, and die before the next one as if it were killed.
+    /// Makes the program die, as if killed, after this many changes.
     pub(crate) fn die_after(changes: usize) {
         LEFT.store(changes, Ordering::Relaxed);
     }
@@ -142,15 +142,15 @@ mod descriptors {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    /// A folder that is open.
+    /// An open folder.
     #[derive(Clone, Debug)]
     pub(crate) struct Folder(Arc<OwnedFd>);
 
-    /// While it lives, no other run of this program replaces several files of the folder.
+    /// While it exists, no other process of this program replaces several files of the folder.
     #[derive(Debug)]
     pub(crate) struct Lock(Folder);
 
-    /// A lock is held while files are renamed; who holds it longer has stopped.
+    /// A lock is held while files are renamed; a process that holds it longer is stopped.
     const PATIENCE: Duration = Duration::from_secs(30);
 
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -166,7 +166,7 @@ mod descriptors {
 
         pub(crate) fn make(&self, name: &OsStr) -> io::Result<()> {
             match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
-                // Another run was faster; what it is is seen when it is opened.
+                // Another process was faster; opening it checks what it is.
                 Ok(()) | Err(Errno::EXIST) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -190,7 +190,7 @@ mod descriptors {
             Ok(Some(Found { kind, permissions, file: Some(file) }))
         }
 
-        /// Makes a file that is not there yet.
+        /// Creates a new file.
         pub(crate) fn create(&self, name: &OsStr, permissions: u32) -> io::Result<File> {
             before_change();
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -203,7 +203,7 @@ mod descriptors {
             Ok(rustix::fs::openat(&self.0, name, flags, mode)?.into())
         }
 
-        /// Opens a file to read it, if it is one.
+        /// Opens a regular file for reading.
         pub(crate) fn read(&self, name: &OsStr) -> io::Result<File> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             Ok(rustix::fs::openat(&self.0, name, flags, Mode::empty())?.into())
@@ -214,7 +214,7 @@ mod descriptors {
             Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
         }
 
-        /// Lets two files change names, in one moment.
+        /// Exchanges the names of two files atomically.
         pub(crate) fn exchange(&self, a: &OsStr, b: &OsStr) -> io::Result<()> {
             before_change();
             #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -228,12 +228,12 @@ mod descriptors {
             Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
         }
 
-        /// New names are on the disk when the folder is; a system that cannot do that has other ways.
+        /// Makes new names durable; systems that cannot sync folders do it otherwise.
         pub(crate) fn sync(&self) {
             _ = rustix::fs::fsync(&self.0);
         }
 
-        /// `Ok(None)`: folders cannot be locked here; checksums still tell when files do not belong together.
+        /// `Ok(None)`: folders cannot be locked on this system; checksums still detect files that do not belong together.
         pub(crate) fn lock(&self) -> io::Result<Option<Lock>> {
             let start = Instant::now();
             loop {
@@ -319,7 +319,7 @@ mod paths {
 }
 
 impl Found {
-    /// What metadata say.
+    /// From file metadata.
     pub(crate) fn of(metadata: &Metadata) -> Found {
         let kind = match () {
             () if metadata.is_symlink() => Kind::Link,
@@ -334,7 +334,7 @@ impl Found {
         Found { kind, permissions, file: reads::id(metadata) }
     }
 
-    /// Whether nobody may write it.
+    /// Whether it is not writable.
     pub(crate) fn is_read_only(&self) -> bool {
         self.permissions & 0o222 == 0
     }

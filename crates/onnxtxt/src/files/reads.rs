@@ -1,14 +1,14 @@
-//! Files that have been read: they must not be replaced in passing, and say who may read what is written.
+//! Input files: they must not be replaced accidentally, and their permissions apply to the output.
 
 use onnx_ir::Model;
 use onnx_proto::external::{Folder, external_tensors};
 use std::fs::Metadata;
 use std::path::Path;
 
-/// A file, whatever it is called: device and inode. `None` on systems where a file cannot be told by numbers.
+/// The identity of a file under any name: device and inode. `None` on systems without such numbers.
 pub type FileId = Option<(u64, u64)>;
 
-/// Files that have been read.
+/// The input files so far.
 #[derive(Clone, Debug)]
 pub struct Reads {
     files: Vec<(FileId, String)>,
@@ -22,7 +22,7 @@ impl Default for Reads {
 }
 
 impl Reads {
-    /// Notes a file that is read.
+    /// Records an input file.
     pub fn note(&mut self, path: &Path) {
         let Ok(metadata) = path.metadata() else { return };
         if metadata.is_file() {
@@ -31,7 +31,7 @@ impl Reads {
         }
     }
 
-    /// Notes the files that the model at `path` names, whether or not they have to be read.
+    /// Records the files that the model at `path` refers to, whether or not they are read.
     pub fn note_external(&mut self, model: &Model, path: &Path) {
         let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut names: Vec<&str> = external_tensors(model)
@@ -50,20 +50,20 @@ impl Reads {
         }
     }
 
-    /// Notes who may read the files beside a model that were read.
+    /// Applies the permissions of the files that were read beside a model.
     pub fn note_read(&mut self, folder: &Folder) {
         for (_, metadata) in folder.read() {
             self.permissions &= permissions_of(metadata);
         }
     }
 
-    /// Everything that `other` has noted, too.
+    /// Records everything that `other` has recorded.
     pub fn note_all(&mut self, other: &Reads) {
         self.permissions &= other.permissions;
         self.files.extend_from_slice(&other.files);
     }
 
-    /// The permissions of a new file: those that all files have that were read.
+    /// The permissions of a new file: those common to all input files.
     pub(crate) fn permissions(&self) -> u32 {
         self.permissions | 0o600
     }
@@ -75,14 +75,14 @@ impl Reads {
     }
 }
 
-/// By which numbers the system knows a file.
+/// The numbers that identify a file.
 #[cfg(unix)]
 pub fn id(metadata: &Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt as _;
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Nothing: by no numbers the system knows a file.
+/// `None`: this system does not identify files by numbers.
 #[cfg(not(unix))]
 pub fn id(_: &Metadata) -> FileId {
     None

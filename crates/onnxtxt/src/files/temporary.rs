@@ -1,7 +1,7 @@
-//! Files that are written under another name first, and what becomes of them when the program is ended.
+//! Temporary files that are renamed when complete, and removed when the program is terminated.
 //!
-//! Whoever ends the program with INT, TERM or HUP (a signal that is ignored stays so), by a limit on the size of files, or
-//! by cutting a mapped file short, finds no such file afterwards. KILL cannot be handled: then one may stay.
+//! They are removed after termination by INT, TERM or HUP (ignored signals stay ignored), by a file size limit, or by truncation
+//! of a mapped file. KILL cannot be handled: then one may remain.
 
 use super::place::{Folder, Kind};
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-/// A name in a folder that goes when this does.
+/// A temporary name, which is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     folder: Folder,
@@ -29,58 +29,58 @@ fn list() -> MutexGuard<'static, List> {
 }
 
 impl Temporary {
-    /// Makes a file.
+    /// Creates a file.
     pub(crate) fn create(folder: &Folder, permissions: u32) -> io::Result<(Temporary, File)> {
         WATCH.call_once(watch);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = OsString::from(format!(".onnxtxt-{}-{number}.tmp", std::process::id()));
-            // A signal waits until the file is in the list.
+            // Signals wait until the file is in the list.
             let mut list = list();
             match folder.create(&name, permissions) {
                 Ok(file) => {
                     list.push((number, folder.clone(), name.clone()));
                     return Ok((Temporary { folder: folder.clone(), name, number }, file));
                 }
-                // Of a program that was killed, or in a folder that other machines write to.
+                // Left by a killed process, or created by another machine.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Puts the file into its place. What was there has this name then, and goes with it unless it is put back: no file ever has two
-    /// names, which readers of external data refuse.
-    pub(crate) fn replace(&self, place: &OsStr, held: &mut Held) -> io::Result<Replaced> {
+    /// Renames the file to its final place. An existing file gets the temporary name and is removed with it unless it is put
+    /// back: no file ever has two names, which readers of external data refuse.
+    pub(crate) fn replace(&self, place: &OsStr, signals: &mut DeferredSignals) -> io::Result<Replaced> {
         let found = self.folder.look(place)?;
         let is_file = found.as_ref().is_some_and(|found| found.kind == Kind::File);
-        // Not every file system can exchange names.
+        // Not all file systems can exchange names.
         if is_file && self.folder.exchange(&self.name, place).is_ok() {
             return Ok(Replaced::Kept);
         }
         self.folder.rename(&self.name, place)?;
-        held.0.retain(|(number, ..)| *number != self.number);
+        signals.0.retain(|(number, ..)| *number != self.number);
         Ok(if found.is_none() { Replaced::Nothing } else { Replaced::Lost })
     }
 }
 
-/// What was in the place that a file got.
+/// The outcome for the existing file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Replaced {
     Nothing,
-    /// A file that has the temporary name now.
+    /// It has the temporary name now.
     Kept,
-    /// A file that cannot be put back.
+    /// It cannot be put back.
     Lost,
 }
 
-/// While it lives, whoever ends the program with a signal that can be handled waits; so several files get their places or
-/// none does.
-pub(crate) struct Held(MutexGuard<'static, List>);
+/// While it exists, termination by a signal that can be handled is deferred; so several files are replaced together or not at
+/// all.
+pub(crate) struct DeferredSignals(MutexGuard<'static, List>);
 
-/// See [`Held`].
-pub(crate) fn hold() -> Held {
-    Held(list())
+/// See [`DeferredSignals`].
+pub(crate) fn defer_signals() -> DeferredSignals {
+    DeferredSignals(list())
 }
 
 impl Drop for Temporary {
@@ -93,10 +93,10 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes all files, and lets nobody make or keep one until the program ends.
+/// Removes all files and blocks creating or keeping one until the program ends.
 #[cfg(unix)]
 fn remove_all() -> Option<MutexGuard<'static, List>> {
-    // One that is about to be renamed has its lock for a moment; who was interrupted by a signal may have it for ever.
+    // A thread that renames holds the lock briefly; one interrupted by the signal may hold it forever.
     for _ in 0..1000 {
         let list = match TEMPORARY.try_lock() {
             Ok(list) => list,
@@ -118,7 +118,7 @@ fn remove_all() -> Option<MutexGuard<'static, List>> {
 fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     onnx_proto::file::when_cut_short(|| std::mem::forget(remove_all()));
-    // Writing beyond the limit then fails, as on a disk that is full.
+    // Writing beyond the limit then fails with an error, as on a full disk.
     _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(ends) else { return };
@@ -134,7 +134,7 @@ fn watch() {
 #[cfg(not(unix))]
 fn watch() {}
 
-/// Whether a signal is ignored, as `nohup` has it. Where the system does not say, it is not.
+/// Whether a signal is ignored, as under `nohup`. If the system does not tell, it is not.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,8 +1,7 @@
-//! A model and the files of its weights, replaced together.
+//! Replaces a model and the files of its weights together.
 //!
-//! Two files cannot be replaced in one moment, and not every runtime that reads them compares a checksum. So where weights
-//! are replaced that the old model uses, the new model refers to a copy of its weights first, whose name is made of their
-//! content:
+//! Two files cannot be replaced atomically, and not every runtime compares checksums. If weights are replaced that the old model
+//! uses, the new model first refers to a copy of its weights, whose name is derived from their content:
 //!
 //! ```text
 //! 1. m.onnx.data.4d1e…  is a copy of the new weights   old model, old weights
@@ -12,9 +11,9 @@
 //! 5. m.onnx.data.4d1e…  is removed                     the same
 //! ```
 //!
-//! Whenever the program is killed, the model and the weights that it refers to are both old or both new. It is a copy and no link
-//! because readers refuse external data that has several names. A copy that was left behind goes with the next run that replaces
-//! the model by the same one, or a model that refers to it.
+//! Whenever the program is killed, the model and its weights are both old or both new. It is a copy, not a link, because readers
+//! refuse external data with several names. A leftover copy is removed by the next run that replaces the model by the same one,
+//! or a model that refers to it.
 
 use super::place::{Kind, Place};
 use super::reads::Reads;
@@ -28,30 +27,30 @@ use std::cell::LazyCell;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Weights whose file has another name for a while.
+/// Weights whose file is renamed temporarily.
 pub(crate) struct Moved {
-    /// The location that the model says.
+    /// The location in the model.
     pub(crate) from: String,
-    /// The location for now.
+    /// The temporary location.
     pub(crate) to: String,
 }
 
-/// Writes a model whose weights are where it says but for those that are moved.
+/// Writes a model with its weights at their locations, except those that are moved.
 pub(crate) type WriteModel<'w> = dyn Fn(&[Moved], &mut dyn Write) -> io::Result<()> + 'w;
 
-/// What a model names as places of data.
+/// The locations of external data of a model.
 pub(crate) fn locations(model: &Model) -> impl Iterator<Item = &str> {
     let entries =
         external::external_tensors(model).into_iter().flat_map(|(tensor, _)| &tensor.extra().external);
     entries.filter(|entry| model.text(entry.key) == "location").map(|entry| model.text(entry.value))
 }
 
-/// A location without what says nothing: `./a//b` is `a/b`.
+/// Normalizes a location: `./a//b` is `a/b`.
 pub(crate) fn plain(location: &str) -> PathBuf {
     Path::new(location).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Writes a model and the files beside it: all of them first, then all into their places.
+/// Writes a model and the files beside it: first all temporary files, then all renames.
 pub(crate) fn put(
     path: &Path,
     guard: Guard<'_>,
@@ -72,7 +71,7 @@ pub(crate) fn put(
     }
     let model = Pending::write_at(place.clone(), guard, |out| write(&[], out))?;
     let _lock = place.folder.lock().map_err(|error| Error::write(&place.shown, error))?;
-    // Another run may have put something there in the meantime.
+    // Another process may have changed the files in the meantime.
     let old = LazyCell::new(|| used_by(&place));
     let mut replaced = Vec::new();
     for one in &weights {
@@ -92,20 +91,20 @@ pub(crate) fn put(
         replace_both(weights, model, first, copies.into_iter().flatten().collect())?;
     }
     for place in left {
-        // This run has what it read of it.
+        // This run has read its content already.
         _ = place.folder.remove(&place.name);
     }
     Ok(())
 }
 
-/// A file of weights that is written and not yet in its place.
+/// A file of weights that is written but not yet renamed.
 struct Weights<'f> {
     file: &'f DataFile,
     place: Place,
     pending: Pending,
 }
 
-/// The locations of weights that a model uses, if there is one.
+/// The locations of weights that an existing model uses.
 fn used_by(model: &Place) -> Vec<PathBuf> {
     match File::open(Path::new(&model.shown)) {
         Ok(file) => locations(&file.load().model).map(plain).collect(),
@@ -113,8 +112,7 @@ fn used_by(model: &Place) -> Vec<PathBuf> {
     }
 }
 
-/// Whether there are other weights in a place beside a model, which are those of the `old` one. An error if nothing may be
-/// written there.
+/// Whether a place beside a model has other weights, which the `old` model uses. Fails if the place must not be overwritten.
 fn is_replaced(
     model: &Place,
     place: &Place,
@@ -141,8 +139,7 @@ fn is_replaced(
     )))
 }
 
-/// Copies that a run left which was killed: those of the same weights, and those that the old model uses. What this run reads is
-/// not among them.
+/// Copies left by a killed run: those of the same weights, and those that the old model uses, except files that this run reads.
 fn left_behind(
     model: &Place,
     old: &[PathBuf],
@@ -169,22 +166,22 @@ fn left_behind(
     Ok(left)
 }
 
-/// The digits of a checksum that the name of a copy has.
+/// Checksum digits in the name of a copy.
 const DIGITS: usize = 16;
 
-/// Another location for weights, which is made of their content.
+/// A location for a copy of weights, derived from their content.
 fn copy_name(file: &DataFile) -> String {
     let digits = file.sha1.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}"));
     format!("{}.{}", file.location, digits.collect::<String>())
 }
 
-/// Whether a location is one that [`copy_name`] makes for the file at another one.
+/// Whether a location has the form of [`copy_name`] for another one.
 fn is_copy_name(name: &Path, location: &str) -> bool {
     let rest = name.to_str().and_then(|name| name.strip_prefix(location)?.strip_prefix('.'));
     rest.is_some_and(|rest| rest.len() == DIGITS && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Writes a copy of weights, unless a run that was killed left one.
+/// Writes a copy of weights, unless a killed run left one.
 fn copy(model: &Place, file: &DataFile) -> Result<Option<(Place, Pending)>, Error> {
     let place = model.beside(&copy_name(file))?;
     let cannot = |error| Error::write(&place.shown, error);
@@ -200,8 +197,7 @@ fn copy(model: &Place, file: &DataFile) -> Result<Option<(Place, Pending)>, Erro
     Err(Error::Refused(format!("{} exists: remove it, or choose another name", place.shown)))
 }
 
-/// Puts weights and model into their places where the old model uses old weights. `first` is the new model that refers to
-/// copies of the new weights.
+/// Renames weights and model if the old model uses old weights. `first` is the new model with references to the copies.
 fn replace_both(
     weights: Vec<Weights<'_>>,
     model: Pending,
@@ -212,15 +208,15 @@ fn replace_both(
     let mut copies = Batch::new(copies)?;
     let mut first = Batch::new(vec![first])?;
     let mut last = Batch::new(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;
-    let mut held = temporary::hold();
+    let mut signals = temporary::defer_signals();
     let mut replace = || {
-        copies.replace(&mut held)?;
+        copies.replace(&mut signals)?;
         copies.sync();
-        first.replace(&mut held).inspect_err(|_| copies.put_back(&mut held))?;
+        first.replace(&mut signals).inspect_err(|_| copies.put_back(&mut signals))?;
         first.sync();
-        last.replace(&mut held).inspect_err(|_| {
-            first.put_back(&mut held);
-            copies.put_back(&mut held);
+        last.replace(&mut signals).inspect_err(|_| {
+            first.put_back(&mut signals);
+            copies.put_back(&mut signals);
         })
     };
     replace()?;
@@ -240,7 +236,7 @@ mod tests {
     use onnx_proto::external::{Folder, Which, internalize};
     use std::fs;
 
-    /// The folder and the number of changes, in the environment of a child.
+    /// The environment variables of the child: the folder, and the number of changes.
     const DIES: &str = "ONNXTXT_TEST_DIES_AFTER";
     const ME: &str = "files::together::tests::a_program_that_is_killed_leaves_a_model_with_its_weights";
 
@@ -253,7 +249,7 @@ mod tests {
         )
     }
 
-    /// Converts in a process of its own, which is killed after so many changes of a folder. Whether it was not.
+    /// Converts in a child process that is killed after this many changes of a folder. Returns whether it survived.
     fn convert(folder: &Path, changes: usize, to: &str, weights: &str) -> bool {
         let status = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", ME])
@@ -277,11 +273,11 @@ mod tests {
         assert!(saved.is_written);
     }
 
-    /// The model at a path with the weights that it refers to, in wire format.
+    /// The model at a path with its external weights, in wire format.
     fn whole(path: &Path) -> Vec<u8> {
         let mut model = File::open(path).unwrap().load().model;
         let mut folder = Folder::of(path);
-        // Whether the weights are the model's own is what is asked, so no checksum may say it.
+        // The test checks whether the weights belong to the model, so checksums must not.
         let found = internalize(&mut model, Which::All, &mut |model, tensor, entity| {
             folder.load(model, tensor, entity, false)
         });
@@ -318,7 +314,7 @@ mod tests {
                 let case = format!("{output}, {weights}: killed after {changes} changes");
                 assert!(now == old || now == new, "{case}");
                 seen.push(now == new);
-                // Nothing that was left is in the way, or stays.
+                // Leftover files do not matter, and do not remain.
                 assert!(convert(folder.path(), usize::MAX, output, weights), "{case}");
                 assert!(whole(&folder.path().join(output)) == new, "{case}");
                 assert_eq!(names(folder.path()), before, "{case}");
@@ -331,7 +327,7 @@ mod tests {
         }
     }
 
-    /// The files in a folder and the folders in it, but for those that a program that is killed cannot remove.
+    /// The files in a folder, recursively, except those that a killed program cannot remove.
     fn names(folder: &Path) -> Vec<String> {
         let mut names = Vec::new();
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

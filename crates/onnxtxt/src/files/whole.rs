@@ -1,18 +1,17 @@
-//! Files that are replaced as a whole or not at all.
+//! Atomic replacement of files.
 //!
-//! A file is written under another name in the same folder, put onto the disk, and only then renamed. Whatever happens
-//! before, the old file is there. Several files are renamed together; if that fails, the old ones are put back. Devices and
-//! pipes are written as they are.
+//! A file is written under a temporary name in the same folder, synced, and only then renamed. Until then the old file exists.
+//! Several files are renamed together; if that fails, the old ones are restored. Devices and pipes are written directly.
 
 use super::place::{Found, Kind, Place};
 use super::reads::Reads;
-use super::temporary::{self, Held, Replaced, Temporary};
+use super::temporary::{self, DeferredSignals, Replaced, Temporary};
 use crate::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Which files may be replaced: those that have not been read, or all.
+/// Which files may be replaced: those that were not read, or all.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard<'r> {
     reads: &'r Reads,
@@ -20,24 +19,24 @@ pub struct Guard<'r> {
 }
 
 impl<'r> Guard<'r> {
-    /// Files that have not been read may be replaced.
+    /// Allows replacing files that were not read.
     pub fn new(reads: &'r Reads) -> Guard<'r> {
         Guard { reads, replaces_read: false }
     }
 
-    /// Files that have been read may be replaced, too: the user asked for that.
+    /// Also allows replacing files that were read, at the user's request.
     #[must_use]
     pub fn even_read(self) -> Guard<'r> {
         Guard { replaces_read: true, ..self }
     }
 
-    /// Under which name a file has been read that may not be replaced.
+    /// The name under which a protected file was read.
     pub(super) fn keeps(self, found: &Found) -> Option<&'r str> {
         if self.replaces_read { None } else { self.reads.name_of(found.file) }
     }
 }
 
-/// Writes a file, as a whole or not at all, through links that lead to it.
+/// Writes a file atomically, following links to it.
 ///
 /// # Errors
 ///
@@ -50,14 +49,14 @@ pub fn write(
     Pending::write(path, guard, write)?.commit()
 }
 
-/// A file that is written and not yet in its place.
+/// A file that is written but not yet renamed.
 pub(crate) struct Pending {
-    /// `None`: a device or pipe, which was written at once.
+    /// `None`: a device or pipe, which was written directly.
     file: Option<(Place, Temporary)>,
 }
 
 impl Pending {
-    /// Writes the content beside its place, where the path that a user typed leads.
+    /// Writes the content beside the target of a user's path.
     pub(crate) fn write(
         path: &Path,
         guard: Guard<'_>,
@@ -91,7 +90,7 @@ impl Pending {
             existing.as_ref().map_or_else(|| guard.reads.permissions(), |existing| existing.permissions);
         let (temporary, file) = Temporary::create(&place.folder, permissions).map_err(cannot)?;
         if existing.is_some() {
-            // Whatever the mask of this run would leave out.
+            // Independent of the umask.
             #[cfg(unix)]
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(permissions & 0o7777))
                 .map_err(cannot)?;
@@ -103,13 +102,13 @@ impl Pending {
         Ok(Pending { file: Some((place, temporary)) })
     }
 
-    /// Puts the file into its place.
+    /// Renames the file to its place.
     pub(crate) fn commit(self) -> Result<(), Error> {
         commit_all(vec![self])
     }
 }
 
-/// Whether what is there may be replaced.
+/// Whether an existing file may be replaced.
 pub(crate) fn may_replace(name: &str, existing: &Found, guard: Guard<'_>) -> Result<(), Error> {
     let reason = match existing.kind {
         Kind::File if existing.is_read_only() => format!("{name} is read-only"),
@@ -127,26 +126,26 @@ pub(crate) fn may_replace(name: &str, existing: &Found, guard: Guard<'_>) -> Res
     Err(Error::Refused(reason))
 }
 
-/// Puts files into their places: all of them, or none. The last one is the one that the others belong to.
+/// Renames all files to their places, or none. The last one is the one that refers to the others.
 pub(crate) fn commit_all(files: Vec<Pending>) -> Result<(), Error> {
     let mut batch = Batch::new(files)?;
-    let mut held = temporary::hold();
-    batch.replace(&mut held)?;
-    drop(held);
+    let mut signals = temporary::defer_signals();
+    batch.replace(&mut signals)?;
+    drop(signals);
     batch.sync();
     Ok(())
 }
 
-/// Files that get their places together.
+/// Files that are renamed together.
 pub(crate) struct Batch {
     files: Vec<(Place, Temporary)>,
-    /// What became of the first ones.
+    /// The outcomes for the existing files so far.
     replaced: Vec<Replaced>,
 }
 
 impl Batch {
     pub(crate) fn new(files: Vec<Pending>) -> Result<Batch, Error> {
-        // What was written may be zeros that a file does not have any more.
+        // The content may come from a mapped file that was truncated.
         if let Some(name) = onnx_proto::file::cut_short() {
             return Err(Error::Refused(format!("{name} was cut short by another program while it was read")));
         }
@@ -154,18 +153,18 @@ impl Batch {
         Ok(Batch { files, replaced: Vec::new() })
     }
 
-    /// Replaces one file after the other. If that fails, those that were replaced are put back.
-    pub(crate) fn replace(&mut self, held: &mut Held) -> Result<(), Error> {
+    /// Renames one file after the other. If that fails, those replaced so far are restored.
+    pub(crate) fn replace(&mut self, signals: &mut DeferredSignals) -> Result<(), Error> {
         for (done, (place, temporary)) in self.files.iter().enumerate() {
             if done > 0 && done + 1 == self.files.len() {
-                // What the last one refers to is on the disk before it.
+                // Data that the last file refers to are durable before it.
                 self.files.iter().take(done).for_each(|(place, _)| place.folder.sync());
             }
-            match temporary.replace(&place.name, held) {
+            match temporary.replace(&place.name, signals) {
                 Ok(replaced) => self.replaced.push(replaced),
                 Err(error) => {
                     let failed = Error::write(&place.shown, error);
-                    self.put_back(held);
+                    self.put_back(signals);
                     return Err(failed);
                 }
             }
@@ -173,25 +172,25 @@ impl Batch {
         Ok(())
     }
 
-    /// Puts back what was replaced, as far as it is still there.
-    pub(crate) fn put_back(&mut self, held: &mut Held) {
+    /// Restores replaced files as far as they still exist.
+    pub(crate) fn put_back(&mut self, signals: &mut DeferredSignals) {
         let done = self.files.iter().zip(self.replaced.drain(..)).rev();
         for ((place, temporary), replaced) in done {
             match replaced {
-                Replaced::Kept => _ = temporary.replace(&place.name, held),
+                Replaced::Kept => _ = temporary.replace(&place.name, signals),
                 Replaced::Nothing => _ = place.folder.remove(&place.name),
                 Replaced::Lost => {}
             }
         }
     }
 
-    /// Waits until the names are on the disk.
+    /// Waits until the names are durable.
     pub(crate) fn sync(&self) {
         self.files.iter().for_each(|(place, _)| place.folder.sync());
     }
 }
 
-/// The error of a write in the user's terms: what is written may be memory that is a file.
+/// The error of a write in the user's terms: the written memory may be a mapped file.
 fn why(error: io::Error) -> io::Error {
     match onnx_proto::file::cut_short() {
         Some(name) => io::Error::other(format!("{name} was cut short by another program while it was read")),
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    /// Names of the cases of `a_program_that_dies_at_any_write_leaves_whole_files`, in the environment of its child.
+    /// Environment variables of the child of `a_program_that_dies_at_any_write_leaves_whole_files`.
     const DIES: &str = "ONNXTXT_TEST_DIES_AT";
 
     fn dying(at: usize, out: &mut dyn Write, written: &mut usize) -> io::Result<()> {
@@ -232,7 +231,7 @@ mod tests {
         Ok(())
     }
 
-    /// Does what `put` does, in a process of its own, and dies before any of its writes.
+    /// Calls `put` in a child process that dies before a given write.
     #[test]
     fn a_program_that_dies_at_any_write_leaves_whole_files() {
         let put = |folder: &Path, at: usize| {
@@ -279,7 +278,7 @@ mod tests {
             Pending::write(path, Guard::new(&Reads::default()), |out| out.write_all(b"new")).unwrap()
         };
         let files = vec![pending(&data), pending(&text)];
-        // The second one cannot get its place.
+        // The second file cannot be renamed.
         fs::create_dir(&text).unwrap();
         fs::write(text.join("in"), "").unwrap();
         assert!(commit_all(files).is_err());

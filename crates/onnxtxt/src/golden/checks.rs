@@ -1,4 +1,4 @@
-//! `# CHECK:` lines: patterns that the output of a directive has to match, in their order.
+//! `# CHECK:` lines: patterns that the output of a directive must match, in order.
 //!
 //! | line | matches |
 //! | --- | --- |
@@ -6,8 +6,8 @@
 //! | `# CHECK-NEXT: PATTERN` | the line right below the last match |
 //! | `# CHECK-NOT: PATTERN` | no line between the matches around it |
 //!
-//! A pattern is found anywhere in a line; runs of blanks are alike. `{{*}}` stands for any text, `[[NAME]]` for a name in the
-//! model: the first occurrence captures it, later ones have to be the same.
+//! A pattern may match anywhere in a line; runs of blanks are equal. `{{*}}` matches any text, `[[NAME]]` a name in the model:
+//! the first occurrence captures it, and later ones must be equal.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Check<'t> {
 
 type Captures = BTreeMap<String, String>;
 
-/// Whether some of these lines, which have numbers, are checks.
+/// Whether numbered lines include checks.
 pub(super) fn has_checks<'t>(lines: impl IntoIterator<Item = (usize, &'t str)>) -> bool {
     lines.into_iter().any(|(_, line)| line.trim_start().starts_with("# CHECK"))
 }
@@ -38,7 +38,7 @@ pub(super) fn compare<'t>(
     output: &str,
 ) -> Result<(), String> {
     let checks = parse(lines)?;
-    // The comments of the test are no output.
+    // Comments of the test do not count as output.
     let lines: Vec<String> =
         output.lines().filter(|line| !line.trim_start().starts_with("# CHECK")).map(squeeze).collect();
     let mut captures = Captures::new();
@@ -112,12 +112,12 @@ fn parse<'t>(lines: impl IntoIterator<Item = (usize, &'t str)>) -> Result<Vec<Ch
     Ok(checks)
 }
 
-/// A line with one blank between its words.
+/// Reduces blanks between words to one.
 fn squeeze(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What is captured after the first match in a line.
+/// The captures after the first match in a line.
 fn match_line(pattern: &str, line: &str, captures: &Captures) -> Option<Captures> {
     let pattern = squeeze(pattern);
     line.char_indices().map(|(at, _)| at).find_map(|at| match_here(&pattern, &line[at..], captures))

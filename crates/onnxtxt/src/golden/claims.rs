@@ -1,4 +1,4 @@
-//! Claims: comments in a file that say what is found in the line above.
+//! Claims: comments in a file that state the findings of the line above.
 
 use onnx_ir::Diagnostic;
 use onnx_text::render::Source;
@@ -14,7 +14,7 @@ struct Claim {
     text: String,
 }
 
-/// Compares what is found with what the file claims.
+/// Compares findings with the claims of the file.
 pub(crate) fn compare(
     source: &Source<'_>,
     text: &str,
@@ -54,7 +54,7 @@ pub(crate) fn compare(
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Compares what is found, in whatever place, with what the `#! finds` lines of the file claim.
+/// Compares findings at any place with the `#! finds` lines of the file.
 pub(crate) fn compare_without_places(found: &[Diagnostic], finds: &[&str]) -> Result<(), String> {
     let mut problems = String::new();
     let mut claims: Vec<&str> = finds.to_vec();
@@ -76,7 +76,7 @@ fn said(diagnostic: &Diagnostic) -> String {
     format!("{}[{}]: {}", diagnostic.severity.name(), diagnostic.code.id, diagnostic.message)
 }
 
-/// The line to write under the one that has the finding.
+/// The claim to write below the line of a finding.
 fn as_claim(column: u32, said: &str) -> String {
     match column {
         1 => format!("#< {said}"),
@@ -102,7 +102,7 @@ fn claims(text: &str) -> Result<Vec<Claim>, String> {
     Ok(claims)
 }
 
-/// The column and the text of a line that is a claim.
+/// The column and the text of a claim.
 fn claim(line: &str) -> Option<(u32, &str)> {
     let hash = line.find(|c: char| !c.is_whitespace())?;
     let rest = line[hash..].strip_prefix('#')?;

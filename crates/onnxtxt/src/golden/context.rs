@@ -1,4 +1,4 @@
-//! A test while one of its directives runs.
+//! The context of a directive that runs.
 
 use super::Case;
 use super::directives::Directive;
@@ -6,7 +6,7 @@ use super::run::sound;
 use crate::Loaded;
 use onnx_ir::Model;
 
-/// A test, its directives, and the line of the one that runs.
+/// A test, its directives, and the line of the running one.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'c> {
     pub(crate) case: &'c Case,
@@ -24,7 +24,7 @@ impl<'c> Context<'c> {
         })
     }
 
-    /// The model that the test is about, without errors of syntax.
+    /// The model of the test, which must parse without errors.
     pub(crate) fn model(&self) -> Result<Model, String> {
         match self.file() {
             None => Ok(sound(&self.case.text)?.model),
@@ -43,8 +43,8 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// The lines whose `# CHECK:` are about the output of this directive: those below it, up to the next directive with an output,
-    /// and those above all such directives.
+    /// The lines with `# CHECK:` for the output of this directive: those below it, up to the next directive with an output, and
+    /// those above all such directives.
     pub(crate) fn checked_lines(&self) -> impl Iterator<Item = (usize, &'c str)> + use<'c> {
         let outputs = self.directives.iter().filter(|(_, directive)| directive.has_output());
         let outputs: Vec<usize> = outputs.map(|(line, _)| *line).collect();

@@ -1,4 +1,4 @@
-//! What is to be done with a file: its `#!` lines.
+//! The `#!` lines of a file: directives.
 
 use super::passes;
 use super::values::{Tolerance, literal};
@@ -21,50 +21,50 @@ pub(crate) enum Directive {
     },
     Roundtrip,
     Infer,
-    /// How it is run.
+    /// Prints the schedule.
     Schedule,
-    /// What a runtime does not take.
+    /// Reports nodes that a runtime does not support.
     Target(String),
-    /// What passes do.
-    Pass(passes::Step),
+    /// Runs a pass.
+    Pass(passes::PassDirective),
     /// A finding without a place, as `error[E0303]: message`.
     Finds(String),
-    /// What the model computes.
+    /// Runs the model.
     Run,
     /// An input of `run`.
     Input(String, Value),
-    /// Inputs of `run` in a file: of one array, under this name.
+    /// Inputs of `run` from a file; `name` for a file with one array.
     Inputs {
         name: Option<String>,
         file: String,
     },
-    /// The model is in this file.
+    /// Takes the model from this file.
     Model(String),
     /// Inputs, outputs, operator sets and operators.
     Interface,
-    /// Names by which tests are chosen.
+    /// Names for selecting tests.
     Tags(Vec<String>),
-    /// What is expected of the outputs.
+    /// Compares the outputs.
     Expect(Expected),
 }
 
-/// What is expected of the outputs of a model.
+/// The expected outputs of a model.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Expected {
-    /// That this output is this value.
+    /// This output has this value.
     Value { name: String, value: Value, tolerance: Tolerance },
-    /// That those in a file have the values there.
+    /// The outputs in a file have its values.
     File { file: String, tolerance: Tolerance },
-    /// That passes do not change them.
+    /// Passes do not change them.
     SameAsBefore,
-    /// That another model has the same ones, for the same inputs.
+    /// Another model has the same outputs for the same inputs.
     SameAs { file: String, tolerance: Tolerance },
-    /// That ONNX Runtime computes them.
+    /// ONNX Runtime computes the same.
     SameAsOnnxRuntime { tolerance: Tolerance },
 }
 
 impl Directive {
-    /// Whether it has an output that a snapshot or `# CHECK:` lines describe.
+    /// Whether it has an output for a snapshot or `# CHECK:` lines.
     pub(crate) fn has_output(&self) -> bool {
         match self {
             Directive::Render(_)
@@ -116,11 +116,11 @@ const VERBS: [&str; 22] = [
     "tags",
 ];
 
-/// The names by which a test can be chosen.
+/// The names for selecting a test.
 ///
 /// # Errors
 ///
-/// A directive that is not understood.
+/// An invalid directive.
 pub fn tags(text: &str) -> Result<Vec<String>, String> {
     let tags = parse(text)?.into_iter().filter_map(|(_, directive)| match directive {
         Directive::Tags(names) => Some(names),
@@ -129,7 +129,7 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
     Ok(tags.flatten().collect())
 }
 
-/// The `#!` lines among the comments that a file begins with, with their numbers.
+/// The `#!` lines in the leading comments of a file, with their numbers.
 pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Directive)>, String> {
     let head = text.lines().take_while(|line| line.starts_with('#') || line.trim().is_empty());
     let mut directives = Vec::new();
@@ -275,7 +275,7 @@ fn unknown_verb(verb: &str) -> String {
     }
 }
 
-/// Letters that have to be inserted, removed or replaced to make one word of the other.
+/// The edit distance of two words.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

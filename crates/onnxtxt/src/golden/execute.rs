@@ -1,8 +1,8 @@
-//! `#! run` and `#! expect`: what a model computes.
+//! Runs `#! run` and `#! expect`.
 
 use super::context::Context;
 use super::directives::{Directive, Expected};
-use super::passes::{self, Step};
+use super::passes::{self, PassDirective};
 use super::values::{Tolerance, difference};
 use super::{Case, Named};
 use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
@@ -14,10 +14,10 @@ use std::fmt::Write as _;
 
 /// Size of symbolic dimensions.
 const SYMBOLIC: usize = 2;
-/// Elements that an input drawn at random has at most: a test is small.
+/// The most elements of a random input.
 const MAX_ELEMENTS: usize = 1 << 26;
 
-/// Runs the model and compares its outputs with those that are expected.
+/// Runs the model and compares its outputs with the expected ones.
 pub(super) fn run(context: &Context<'_>) -> Result<(), String> {
     let model = context.model()?;
     let executable = executable(&model)?;
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// How the output of this name differs from what is expected of it.
+/// Compares an output with the expected value.
 fn compared(outputs: &Named, name: &str, expected: &Value, tolerance: Tolerance) -> Result<String, String> {
     let Some((_, actual)) = outputs.iter().find(|(output, _)| output == name) else {
         let names: Vec<&str> = outputs.iter().map(|(name, _)| name.as_str()).collect();
@@ -52,7 +52,7 @@ fn compared(outputs: &Named, name: &str, expected: &Value, tolerance: Tolerance)
     Ok(difference.map(|how| format!("output `{name}`: {how}\n")).unwrap_or_default())
 }
 
-/// The inputs that the test gives, by name.
+/// The inputs that the test provides, by name.
 fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
     let mut all = Named::new();
     for (_, directive) in context.directives {
@@ -85,9 +85,9 @@ fn inputs_of(model: &Model) -> Vec<String> {
     inputs.map(|port| model.text(port.name).to_owned()).collect()
 }
 
-/// The passes of the file do not change what the model computes.
+/// Checks that the passes of the file do not change the outputs.
 pub(super) fn same_after_passes(context: &Context<'_>) -> Result<(), String> {
-    let steps: Vec<&Step> = steps(context.directives);
+    let steps: Vec<&PassDirective> = steps(context.directives);
     if steps.is_empty() {
         return Err("`#! expect same as before the pass` needs a directive `#! pass NAME`".to_owned());
     }
@@ -103,7 +103,7 @@ pub(super) fn same_after_passes(context: &Context<'_>) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The model of a file has the same outputs.
+/// Checks that the model of a file has the same outputs.
 pub(super) fn same_as_model(context: &Context<'_>, file: &str, tolerance: Tolerance) -> Result<(), String> {
     let model = context.model()?;
     let other = context.open(file)?.model;
@@ -111,7 +111,7 @@ pub(super) fn same_as_model(context: &Context<'_>, file: &str, tolerance: Tolera
     if problems.is_empty() { Ok(()) } else { Err(format!("compared with `{file}`:\n{problems}")) }
 }
 
-/// ONNX Runtime computes the same outputs.
+/// Checks that ONNX Runtime computes the same outputs.
 pub(super) fn same_as_onnxruntime(context: &Context<'_>, tolerance: Tolerance) -> Result<(), String> {
     let model = context.model()?;
     let executable = executable(&model)?;
@@ -128,7 +128,7 @@ pub(super) fn same_as_onnxruntime(context: &Context<'_>, tolerance: Tolerance) -
     if problems.is_empty() { Ok(()) } else { Err(format!("compared with ONNX Runtime:\n{problems}")) }
 }
 
-fn steps(directives: &[(usize, Directive)]) -> Vec<&Step> {
+fn steps(directives: &[(usize, Directive)]) -> Vec<&PassDirective> {
     directives
         .iter()
         .filter_map(|(_, directive)| match directive {
@@ -138,11 +138,11 @@ fn steps(directives: &[(usize, Directive)]) -> Vec<&Step> {
         .collect()
 }
 
-/// Which outputs the passes of a test change: blessing such a test would accept a wrong result.
+/// The outputs that the passes of a test change: blessing such a test would accept a wrong result.
 ///
 /// # Errors
 ///
-/// The test cannot be read, or the model cannot be run, so that nothing is known.
+/// The test cannot be read, or the model cannot be run.
 pub fn changed_results(case: &Case) -> Result<Option<String>, String> {
     let directives = super::directives::parse(&case.text)?;
     let steps = steps(&directives);
@@ -165,7 +165,7 @@ pub fn changed_results(case: &Case) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// How the outputs of two models differ for the same inputs, and the first result of a node that does.
+/// The difference between the outputs of two models for the same inputs, with the first result of a node that differs.
 fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -> Result<String, String> {
     let (before, after) = (executable(before)?, executable(after)?);
     let inputs = complete(&before, given)?;
@@ -188,7 +188,7 @@ fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -
     Ok(problems)
 }
 
-/// The first result, in the order of the first model, that both models have under one name and that differs.
+/// The first result, in the order of the first model, that both models have under the same name and that differs.
 fn diverging(
     before: &Executable<'_>,
     after: &Executable<'_>,
@@ -226,7 +226,7 @@ fn operator_of<'m>(model: &'m Model, name: &str) -> Option<&'m str> {
     root.nodes.iter().find(computes).map(|&node| model.text(body.nodes[node].op))
 }
 
-/// The inputs that are given, and random ones for those that are not, always the same.
+/// The given inputs, completed by random ones, which are always the same.
 fn complete(executable: &Executable<'_>, given: &Named) -> Result<Named, String> {
     let name_of = |port: &Port| executable.model().text(port.name).to_owned();
     let names: Vec<String> = executable.inputs().iter().map(name_of).collect();
@@ -269,7 +269,7 @@ fn outputs(
     Ok(names.zip(values).collect())
 }
 
-/// A random tensor of the type of an input: normally distributed floats, small integers.
+/// A random tensor for an input: normally distributed floats, small integers.
 fn drawn(executable: &Executable<'_>, port: &Port, random: &mut Random) -> Result<Value, String> {
     let kind = port.ty.map(|ty| &executable.model().types[ty].kind);
     let Some(TypeKind::Tensor(ty)) = kind else {

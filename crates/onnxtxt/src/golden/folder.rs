@@ -1,6 +1,6 @@
-//! Tests in files: a file or all files of a folder, with the snapshots beside them.
+//! Golden tests in files: a file or all files of a folder, with their snapshots.
 //!
-//! A test program of its own, with `libtest_mimic`, for the models in a folder:
+//! A test program with `libtest_mimic` for the models in a folder:
 //!
 //! ```no_run
 //! # mod libtest_mimic {
@@ -37,16 +37,16 @@ pub type OnnxRuntime = dyn Fn(&Model, &Named) -> Result<Named, String> + Send + 
 /// Whether snapshots are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Bless {
-    /// A difference is a failure.
+    /// No: a difference is a failure.
     #[default]
     No,
-    /// They are, but not where a pass changes what a model computes.
+    /// Yes, unless a pass changes the outputs of the model.
     Safe,
-    /// They are; where a pass changes results, the test gets a comment that says so.
+    /// Yes; if a pass changes the outputs, the test gets a comment that says so.
     Force,
 }
 
-/// How tests are found and run.
+/// Options of finding and running tests.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Whether snapshots are written.
@@ -68,14 +68,14 @@ impl Debug for Options {
     }
 }
 
-/// A test and the file that it is in.
+/// A test and its file.
 #[derive(Debug)]
 pub struct Test {
     /// The file.
     pub file: PathBuf,
-    /// Names by which it can be chosen.
+    /// Names for selecting it.
     pub tags: Vec<String>,
-    /// The name of the case in a file with several.
+    /// The name of the case in a file with several cases.
     part: Option<String>,
     case: Case,
     host: Arc<Beside>,
@@ -83,17 +83,18 @@ pub struct Test {
 }
 
 impl Test {
-    /// The path below the folder without the extension, and the name of the case in a file with several: `passes/relu/twice`.
+    /// The path below the folder without the extension, and the name of the case in a file with several cases:
+    /// `passes/relu/twice`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.case.name
     }
 
-    /// Runs the test and, if it passes and snapshots are blessed, writes those that have changed.
+    /// Runs the test; if it passes and snapshots are blessed, writes changed snapshots.
     ///
     /// # Errors
     ///
-    /// What is not as expected; a panic is an error, too.
+    /// The difference from the expectation; a panic is an error too.
     pub fn run(&self) -> Result<(), String> {
         let ran = catch_unwind(AssertUnwindSafe(|| self.judge()));
         ran.unwrap_or_else(|panic| {
@@ -123,7 +124,7 @@ impl Test {
         self.host.store.write().map_err(|error| with_source(&error))
     }
 
-    /// Notes in the file, below the directives, that the pass is known to change results.
+    /// Records in the file, below the directives, that the pass changes outputs.
     fn record(&self, how: &str) -> Result<(), Error> {
         const MARK: &str = "# Results change: ";
         let cannot = |source| Error::read(&self.file, source);
@@ -151,12 +152,12 @@ fn with_source(error: &Error) -> String {
     }
 }
 
-/// The tests of a file, or of the `.onnxtxt` files of a folder that have directives, in the order of their names. Hidden entries and
-/// links to folders are passed over.
+/// The tests of a file, or of the `.onnxtxt` files of a folder that have directives, in the order of their names. Hidden entries
+/// and links to folders are skipped.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or whose directives are not understood.
+/// A file cannot be read, or its directives are invalid.
 pub fn tests(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Test>, Error> {
     let path = path.as_ref();
     let mut tests = Vec::new();
@@ -190,7 +191,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds the tests of a file. In a folder, texts without directives are models that lie beside the tests.
+/// Adds the tests of a file. In a folder, texts without directives are not tests, but models that tests refer to.
 fn add(
     file: &Path,
     root: &Path,
@@ -225,7 +226,7 @@ fn add(
             options: options.clone(),
         });
         let name = part.as_ref().map_or_else(|| name.clone(), |part| format!("{name}/{part}"));
-        // A directive that is not understood is a failure of the test.
+        // An invalid directive fails the test.
         let tags = super::tags(&text).unwrap_or_default();
         let case = Case { name, text, host: Arc::<Beside>::clone(&host) };
         tests.push(Test { file: file.to_owned(), tags, part, case, host, bless: options.bless });
@@ -233,7 +234,7 @@ fn add(
     Ok(())
 }
 
-/// What lies beside a test.
+/// The host for a test: the files beside it.
 #[derive(Debug)]
 struct Beside {
     folder: PathBuf,

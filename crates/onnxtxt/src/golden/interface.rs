@@ -1,4 +1,4 @@
-//! `#! interface`: what others see of a model.
+//! `#! interface`: the interface of a model.
 
 use onnx_ir::{Model, Port, type_text};
 use std::collections::BTreeMap;

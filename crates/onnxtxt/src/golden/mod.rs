@@ -1,7 +1,6 @@
-//! Golden tests: model texts that say in comments what is done with them and what is expected of it.
+//! Golden tests: model texts whose comments state what to do with them and the expected result.
 //!
-//! `#` begins a comment in ONNX text, so a test is a model file. Its leading comment lines that begin with `#!` are
-//! directives:
+//! `#` starts a comment in ONNX text, so a test is a model file. Its leading comment lines that start with `#!` are directives:
 //!
 //! | directive | passes if |
 //! | --- | --- |
@@ -46,8 +45,8 @@
 //! `# CHECK:` lines are compared with the output of the directive above them, instead of its snapshot (`checks`).
 //! A line `#--- NAME` begins a case of its own; what stands above the first one belongs to every case (`split`).
 //!
-//! [`run()`] itself reads and writes no files: a [`Host`] compares snapshots and reads what lies beside a test. [`folder`] is the host
-//! for tests in files.
+//! [`run()`] itself does no I/O: a [`Host`] compares snapshots and reads files beside a test. [`folder`] has the host for tests
+//! in files.
 
 mod checks;
 mod claims;
@@ -77,7 +76,7 @@ use std::sync::Arc;
 /// Values by name.
 pub type Named = Vec<(String, Value)>;
 
-/// What tests need from whoever runs them. A closure that compares snapshots is a host for tests that need nothing else.
+/// The services of a test runner. A closure that compares snapshots is a host for tests that need nothing else.
 pub trait Host: Send + Sync {
     /// Compares an output with its snapshot; `what` is the kind of output (`print`).
     ///
@@ -86,7 +85,7 @@ pub trait Host: Send + Sync {
     /// How they differ.
     fn compare(&self, case: &Case, what: &str, output: &str) -> Result<(), String>;
 
-    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); one that has no name there has an empty one.
+    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); a value without a name in the file has an empty one.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::directives::Directive;
 use super::run::snapshot;
 use onnx_ir::{Level, OperatorSet, VerifyOptions};
-use onnx_text::render::{Of, Source, Style, human, json};
+use onnx_text::render::{Source, SourceKind, Style, human, json};
 use onnx_text::{
     FormatOptions, RaiseOptions, TextKind, check_operator_set, print_operator_set, read_operator_set,
 };
@@ -23,7 +23,7 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
             let mut found = check_operator_set(&case.text, &options).diagnostics;
             found.retain(|diagnostic| diagnostic.code.level <= *level || diagnostic.is_error());
             let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
-            let source = Source::new(&name, &case.text, Of::Text);
+            let source = Source::new(&name, &case.text, SourceKind::Text);
             let style = Style { color: false, width: 100 };
             let shown = |show: &dyn Fn(&onnx_ir::Diagnostic) -> String| {
                 found.iter().map(|diagnostic| show(diagnostic) + "\n").collect::<String>()
@@ -103,7 +103,7 @@ fn bytes(set: &OperatorSet) -> Result<Vec<u8>, String> {
     onnx_proto::write_operator_set(set).map_err(|error| error.to_string())
 }
 
-/// The codes of what is found in an example of the code table.
+/// The findings in an example of the code table.
 pub fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
     check_operator_set(text, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() }).diagnostics
 }

@@ -1,4 +1,4 @@
-//! `#! pass NAME...`, `#! inline` and `#! outline`: what passes make of a file, and what they say of it.
+//! `#! pass NAME...`, `#! inline` and `#! outline`: the models that passes produce, and their findings.
 
 use super::claims;
 use super::context::Context;
@@ -9,12 +9,12 @@ use onnx_ops::functions::{Expand, expand};
 use onnx_ops::opset::registry_of;
 use onnx_ops::pass::Pass;
 use onnx_ops::schema::{Registry, Schema};
-use onnx_text::render::{Of, Source};
+use onnx_text::render::{Source, SourceKind};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
 
-/// One directive.
+/// A pass directive.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum PassDirective {
     /// Passes by name, one after the other.
     Passes(Vec<String>),
     /// `#! inline [--only F]... [--depth N] [--limit N] [--schema]`
@@ -23,23 +23,25 @@ pub(crate) enum Step {
     Outline { domain: String, name: String, values: Vec<String> },
 }
 
-/// The rest of a line that begins with `verb`, if that is one of ours.
-pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> {
+/// Parses the words after `verb`, if it is one of these directives.
+pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<PassDirective, String>> {
     let words = words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     match verb {
         "pass" => Some(match words.iter().find_map(|name| Pass::parse(name).err()) {
-            None => Ok(Step::Passes(words)),
+            None => Ok(PassDirective::Passes(words)),
             Some(why) => Err(why),
         }),
         "inline" => Some(inlining(&words)),
         "outline" => Some(match words.split_first().map(|(name, values)| (name.rsplit_once('.'), values)) {
-            Some((Some((domain, name)), values)) => {
-                Ok(Step::Outline { domain: domain.into(), name: name.into(), values: values.to_vec() })
-            }
+            Some((Some((domain, name)), values)) => Ok(PassDirective::Outline {
+                domain: domain.into(),
+                name: name.into(),
+                values: values.to_vec(),
+            }),
             Some((None, _)) | None => Err("`#! outline` takes a domain.name".to_owned()),
         }),
         _ if verb.starts_with("convert-opset=") => Some(match Pass::parse(verb) {
-            Ok(_) if words.is_empty() => Ok(Step::Passes(vec![verb.to_owned()])),
+            Ok(_) if words.is_empty() => Ok(PassDirective::Passes(vec![verb.to_owned()])),
             Ok(_) => Err(format!("unknown option or value `{}` in a directive", words[0])),
             Err(why) => Err(why),
         }),
@@ -47,7 +49,7 @@ pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> 
     }
 }
 
-fn inlining(words: &[String]) -> Result<Step, String> {
+fn inlining(words: &[String]) -> Result<PassDirective, String> {
     let (mut only, mut depth, mut limit) = (Vec::new(), None, None);
     let schema = words.iter().any(|word| word == "--schema");
     let words: Vec<String> = words.iter().filter(|word| *word != "--schema").cloned().collect();
@@ -59,11 +61,11 @@ fn inlining(words: &[String]) -> Result<Step, String> {
             _ => return Err(format!("`#! inline` does not know {pair:?}")),
         }
     }
-    Ok(Step::Inline { only, depth, limit, schema })
+    Ok(PassDirective::Inline { only, depth, limit, schema })
 }
 
-/// Runs the step and compares the result with the snapshot, and what is said with the claims of the file.
-pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<(), String> {
+/// Runs the passes and compares the result with the snapshot, and the findings with the claims of the file.
+pub(crate) fn run(context: &Context<'_>, step: &PassDirective, finds: &[&str]) -> Result<(), String> {
     let mut model = context.model()?;
     let before = model.clone();
     let report = apply(&mut model, step);
@@ -74,7 +76,7 @@ pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<
         let Checked { parsed, .. } = sound(&case.text)?;
         let map = SourceMap::new(&case.text, &parsed.tree, &before);
         let locate = |entity| map.span(entity);
-        let source = Source::new(&case.name, &case.text, Of::Text).locating(&locate);
+        let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
         claims::compare(&source, &case.text, &report.diagnostics, finds)?;
     }
 
@@ -83,12 +85,12 @@ pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<
         return Err(format!("the model is another one after printing it:\n{text}"));
     }
     let again = match step {
-        Step::Outline { name, .. } if report.is_changed() => {
+        PassDirective::Outline { name, .. } if report.is_changed() => {
             the_way_back(&before, &model, name)?;
             Report::default()
         }
-        Step::Outline { .. } | Step::Inline { depth: Some(_), .. } => Report::default(),
-        Step::Inline { .. } | Step::Passes(_) => apply(&mut model, step),
+        PassDirective::Outline { .. } | PassDirective::Inline { depth: Some(_), .. } => Report::default(),
+        PassDirective::Inline { .. } | PassDirective::Passes(_) => apply(&mut model, step),
     };
     if again.is_changed() || print(&model, &RaiseOptions::default()) != text {
         return Err(format!("the second time there is something left to do: {again}"));
@@ -97,10 +99,10 @@ pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<
     Ok(())
 }
 
-pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
+pub(super) fn apply(model: &mut Model, step: &PassDirective) -> Report {
     let mut all = Report::default();
     match step {
-        Step::Passes(names) => {
+        PassDirective::Passes(names) => {
             let passes: Vec<Pass> = names.iter().filter_map(|name| Pass::parse(name).ok()).collect();
             for pass in passes {
                 let report = pass.run(model, Registry::builtin()).report;
@@ -108,7 +110,7 @@ pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
                 all.diagnostics.extend(report.diagnostics);
             }
         }
-        Step::Inline { only, depth, limit, schema } => {
+        PassDirective::Inline { only, depth, limit, schema } => {
             let is_wanted = |model: &Model, f| only.iter().any(|name| pass::is_function(model, f, name));
             let options = Inline {
                 select: &|model, f| only.is_empty() || is_wanted(model, f),
@@ -128,7 +130,7 @@ pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
                 all.diagnostics.extend(report.diagnostics);
             }
         }
-        Step::Outline { domain, name, values } => {
+        PassDirective::Outline { domain, name, values } => {
             if let Some(body) = model.main {
                 let nodes = computing(model, values);
                 match pass::outline(model, body, &nodes, domain, name) {
@@ -142,7 +144,7 @@ pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
     all
 }
 
-/// The nodes of the main graph, nested ones included, that compute these values.
+/// The nodes of the main graph, including nested ones, that compute these values.
 fn computing(model: &Model, values: &[String]) -> Vec<NodeId> {
     let Some(body) = model.main_body() else { return Vec::new() };
     let is_wanted = |node: &NodeId| {
@@ -152,15 +154,15 @@ fn computing(model: &Model, values: &[String]) -> Vec<NodeId> {
     body.nodes.ids().filter(is_wanted).collect()
 }
 
-/// Inlining is the inverse of outlining, up to names, and to the order of nodes where some had to make way.
+/// Checks that inlining is the inverse of outlining, up to names and the order of moved nodes.
 fn the_way_back(before: &Model, after: &Model, name: &str) -> Result<(), String> {
     let mut back = after.clone();
     let select = |model: &Model, f| pass::is_function(model, f, name);
     pass::inline(&mut back, Registry::builtin(), Inline { select: &select, ..Inline::default() });
-    // The later version of the format that functions need stays.
+    // Functions require a later IR version, which stays.
     let mut before = before.clone();
     if let Some(version) = after.header.ir_version {
-        pass::raise_ir_version(&mut before, version);
+        pass::upgrade_ir_version(&mut before, version);
     }
     let (before, back) = (anonymous(&before), anonymous(&back));
     if before.lines().count() == back.lines().count() && in_order(&before) == in_order(&back) {
@@ -174,14 +176,14 @@ fn the_way_back(before: &Model, after: &Model, name: &str) -> Result<(), String>
     if sorted(&before) == sorted(&back) { Ok(()) } else { Err(format!("{before}\nbecame\n{back}")) }
 }
 
-/// What the lines of a text compute.
+/// The lines of a text in a canonical order.
 fn in_order(text: &str) -> Vec<String> {
     text.lines()
         .filter_map(|line| Some(line.split_once(" = ")?.1.split(['(', ' ']).next()?.to_owned()))
         .collect()
 }
 
-/// The text of a model whose names are numbers, without what else changes on the way.
+/// The text of a model with numbers as names, without other expected differences.
 fn anonymous(model: &Model) -> String {
     let mut model = model.clone();
     model.header.ir_version = None;

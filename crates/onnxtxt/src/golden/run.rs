@@ -7,17 +7,17 @@ use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, Target};
-use onnx_text::render::{Of, Source, Style, human, json};
+use onnx_text::render::{Source, SourceKind, Style, human, json};
 use onnx_text::{
-    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, check_with,
-    format, mend, raise,
+    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, apply_fixes, ast, check, check_value,
+    check_with, format, raise,
 };
 
-/// Runs the directives of a test; the error says what is not as expected.
+/// Runs the directives of a test; the error explains which expectation fails.
 ///
 /// # Errors
 ///
-/// A directive that is not understood, a text that cannot be read, or an expectation that does not hold.
+/// A directive is invalid, a text cannot be read, or an expectation fails.
 pub fn run(case: &Case) -> Result<(), String> {
     let directives = directives::parse(&case.text)?;
     let finds: Vec<&str> = directives
@@ -68,12 +68,12 @@ pub fn run(case: &Case) -> Result<(), String> {
             }
             Directive::Fix(level, fixes) => {
                 let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
-                let mended = mend(&case.text, *fixes, |text| {
+                let result = apply_fixes(&case.text, *fixes, |text| {
                     let checked = judged(text, &options);
                     let is_partial = checked.is_partial();
                     (checked.diagnostics, !is_partial)
                 });
-                snapshot(&context, "fix", mended.text.trim_end())?;
+                snapshot(&context, "fix", result.text.trim_end())?;
             }
             Directive::Fmt => fmt(&context)?,
             Directive::Print { profile, elide, metadata } => {
@@ -126,7 +126,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// Everything that is wrong with a file.
+/// All findings of a file.
 fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnostic]) -> T) -> T {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
@@ -134,17 +134,17 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
     if is_value(case) {
         let mut diagnostics = check_value(&case.text, &options).diagnostics;
         diagnostics.retain(is_wanted);
-        return show(&Source::new(&name, &case.text, Of::Text), &diagnostics);
+        return show(&Source::new(&name, &case.text, SourceKind::Text), &diagnostics);
     }
     let Checked { parsed, model, mut diagnostics } = judged(&case.text, &options);
     diagnostics.retain(is_wanted);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&name, &case.text, Of::Text).locating(&locate);
+    let source = Source::new(&name, &case.text, SourceKind::Text).locating(&locate);
     show(&source, &diagnostics)
 }
 
-/// What a runtime does not take of a file is what the file claims.
+/// Compares the nodes that a runtime does not support with the claims of the file.
 fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), String> {
     let target = Target::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
     let case = context.case;
@@ -157,16 +157,16 @@ fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), Strin
     let found = targets::check(&model, registry_of(&model), target);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&case.name, &case.text, Of::Text).locating(&locate);
+    let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
     claims::compare(&source, &case.text, &found, finds)
 }
 
-/// A text, judged by every rule.
+/// A text, checked by all rules.
 pub fn judged(text: &str, options: &VerifyOptions) -> Checked {
     check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), options))
 }
 
-/// The text, read without errors.
+/// The text, which must have no errors.
 pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     let checked = check(text, &VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() });
     match checked.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
@@ -177,7 +177,7 @@ pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     }
 }
 
-/// Whether a file holds a value and no model.
+/// Whether a file contains a value instead of a model.
 fn is_value(case: &Case) -> bool {
     onnx_text::sniff_text(&case.text) == TextKind::Value
 }

@@ -1,4 +1,4 @@
-//! `#! schedule`: how a model is run.
+//! `#! schedule`: the schedule of a model.
 
 use super::context::Context;
 use super::run::snapshot;
@@ -6,7 +6,7 @@ use onnx_exec::{CompileOptions, Executable, RunOptions, Stats, Tensor, Value, co
 use onnx_ir::{Diagnostic, Dim, DimValue, Port, TypeKind};
 use onnx_ops::opset::registry_of;
 
-/// How a model is run is the snapshot. Inputs are zeros, so that their types have to be known.
+/// Compares the schedule with the snapshot. Inputs are zeros, so their types must be known.
 pub(crate) fn run(context: &Context<'_>) -> Result<(), String> {
     let model = context.model()?;
     let told = |found: &Diagnostic| found.message.clone();
@@ -28,7 +28,7 @@ fn zeros(executable: &Executable<'_>, port: &Port) -> Result<Option<Value>, Stri
         return Ok(None);
     }
     let kind = port.ty.map(|ty| &executable.model().types[ty].kind);
-    let Some(TypeKind::Tensor(ty)) = kind else { return Err("an input is no tensor".to_owned()) };
+    let Some(TypeKind::Tensor(ty)) = kind else { return Err("an input is not a tensor".to_owned()) };
     let extent = |dim: &Dim| match dim.value {
         DimValue::Value(n) => usize::try_from(n).map_err(|why| why.to_string()),
         DimValue::Param(_) | DimValue::Unknown => Err("the extent of an input is not known".to_owned()),

@@ -3,7 +3,7 @@
 /// Cases of a file: a name, if there are several, and the text.
 pub type Cases = Vec<(Option<String>, String)>;
 
-/// The cases of a file: the name of each, which is `None` for a file that is one case, and its text.
+/// The cases of a file, with their names; the name is `None` if the file is one case.
 ///
 /// The lines above the first `#---` are part of each case. Lines keep their numbers.
 ///

@@ -24,7 +24,7 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn new(mut base: PathBuf, part: Option<&str>, blesses: bool) -> Store {
         if let Some(part) = part {
-            // A part of a file is not a path.
+            // Names of parts are not paths.
             let part: String =
                 part.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
             base.as_mut_os_string().push(format!(".{part}"));
@@ -62,12 +62,12 @@ impl Store {
         Err(diff.unified_diff().context_radius(3).header(&name, "now").to_string())
     }
 
-    /// Whether there is anything to write.
+    /// Whether there are snapshots to write.
     pub(super) fn has_changes(&self) -> bool {
         !self.changes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Writes what was noted.
+    /// Writes the recorded snapshots.
     pub(super) fn write(&self) -> Result<(), Error> {
         let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
         for (path, text) in changes {

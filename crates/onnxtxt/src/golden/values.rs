@@ -1,13 +1,13 @@
-//! Values in directives, and whether two are close enough.
+//! Values in directives, and comparison with a tolerance.
 
 use onnx_exec::{Failure, Tensor, Value};
 use onnx_ir::Names;
 use onnx_text::read_value;
 
-/// How far apart numbers may be.
+/// The tolerance of a comparison.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Tolerance {
-    /// Of the expected number.
+    /// Relative to the expected number.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
 }
@@ -30,11 +30,11 @@ pub(crate) fn literal(text: &str) -> Result<(String, Value), String> {
     if name.is_empty() {
         return Err(format!("the value `{text}` needs the name of an input or output"));
     }
-    let value = Value::stored(data.held()).map_err(|why| why.to_string())?;
+    let value = Value::stored(data.data_ref()).map_err(|why| why.to_string())?;
     Ok((name, value))
 }
 
-/// How a value differs from the expected one, if it does.
+/// A description of the difference from the expected value, if there is one.
 pub(crate) fn difference(
     actual: &Value,
     expected: &Value,

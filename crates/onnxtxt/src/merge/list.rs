@@ -1,4 +1,4 @@
-//! Lists whose entries have keys: what is in the result, and in which order.
+//! Merges lists with keyed entries: contents and order.
 
 use super::three::{Merger, Three};
 use serde_json::Value;
@@ -42,8 +42,8 @@ pub(super) fn keyed(path: &str, lists: [&[Value]; 3]) -> Option<Keys> {
 }
 
 impl Merger {
-    /// Merges lists entry by entry. The order is that of the side that changed it; what the other side adds comes behind what it
-    /// is behind there.
+    /// Merges lists entry by entry. The order is that of the side that changed it; additions of the other side follow the same
+    /// entry as there.
     pub(super) fn lists(&mut self, path: &str, lists: [&[Value]; 3], keys: Keys) -> Vec<Value> {
         let indexed = |side: usize| -> HashMap<&str, &Value> {
             keys[side].iter().map(String::as_str).zip(lists[side]).collect()
@@ -61,7 +61,7 @@ impl Merger {
     }
 }
 
-/// What people call an entry.
+/// The name of an entry for messages.
 fn name_of(key: &str, entry: Option<&Value>) -> String {
     let op = entry.and_then(|entry| entry.get("opType")).and_then(Value::as_str);
     let Some(op) = op else { return key.to_owned() };
@@ -75,7 +75,7 @@ fn order(keys: &Keys) -> Vec<&str> {
     let [base, ours, theirs] = keys;
     let (first, second) = if base == ours { (theirs, ours) } else { (ours, theirs) };
     let known: HashSet<&str> = first.iter().map(String::as_str).collect();
-    // What the second side has behind each key of the first.
+    // The additions of the second side after each key of the first.
     let mut behind: HashMap<Option<&str>, Vec<&str>> = HashMap::new();
     let mut last = None;
     for key in second.iter().map(String::as_str) {

@@ -1,12 +1,12 @@
-//! Three-way merges of models: what two sides changed in a common base, put together.
+//! Three-way merges of models.
 //!
-//! Works on the messages of the format, as JSON has them, with what is a set in fact (initializers, attributes, metadata, imports,
-//! functions) merged by key, and nodes by the alignment that differences use. A value that one side renamed has its new name on
-//! the other side too. Where both sides changed the same thing differently, that is a [`Conflict`]; [`Merged`] has the model with
-//! our side of each conflict, and with theirs.
+//! Works on the messages of the format in their JSON form. Lists that are sets (initializers, attributes, metadata, imports,
+//! functions) are merged by key, and nodes by the alignment of `diff`. A value that one side renamed has its new name on the
+//! other side too. Different changes of the same thing are a [`Conflict`]; [`Merged`] has the model with our side of each
+//! conflict, and with theirs.
 //!
-//! Two sides whose changes do not overlap may still break each other (one removes what the other begins to use): the result has
-//! to be checked.
+//! Changes that do not overlap may still break each other (one side removes what the other starts to use): the result must be
+//! checked.
 
 mod list;
 mod nodes;
@@ -18,14 +18,14 @@ use serde_json::Value;
 use std::fmt;
 use three::{Merger, Prefer};
 
-/// Something that both sides changed, and differently.
+/// A difference between the changes of both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
-    /// What it is: `graph.node[y = Conv].attribute[group].i`.
+    /// Its path: `graph.node[y = Conv].attribute[group].i`.
     pub path: String,
 }
 
-/// What became of a merge.
+/// The outcome of a merge.
 #[derive(Debug)]
 pub struct Merged {
     /// The model, with our side of each conflict.
@@ -36,14 +36,14 @@ pub struct Merged {
     pub conflicts: Vec<Conflict>,
 }
 
-/// Why models cannot be merged at all.
+/// The reasons why models cannot be merged.
 #[derive(Debug)]
 pub enum Error {
     /// A model is too large for the wire format.
     TooLarge(onnx_proto::TooLarge),
     /// A model cannot be converted.
     Format(FormatError),
-    /// A model has no JSON form that can be read.
+    /// The JSON form of a model cannot be read.
     Json(serde_json::Error),
     /// The result cannot be read.
     Unreadable(Vec<Diagnostic>),
@@ -68,7 +68,7 @@ impl std::error::Error for Error {}
 /// Merges what `ours` and `theirs` changed in `base`.
 ///
 /// # Errors
-/// Where a model cannot be encoded, which has nothing to do with conflicts.
+/// A model cannot be encoded, independent of conflicts.
 pub fn merge(base: &Model, ours: &Model, theirs: &Model) -> Result<Merged, Error> {
     let trees = [tree(base)?, tree(ours)?, tree(theirs)?];
     let run = |prefer: Prefer| {

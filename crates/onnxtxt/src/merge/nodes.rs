@@ -1,4 +1,4 @@
-//! Nodes of three versions of a graph: which are the same, and one name for each value.
+//! Matches the nodes of three versions of a graph and gives each value one name.
 
 use super::list::Keys;
 use super::three::Merger;
@@ -39,7 +39,7 @@ fn attributes(node: &Value) -> u64 {
     let one = |attr: &Value| {
         let mut hasher = DefaultHasher::new();
         if attr.get("g").is_some() || attr.get("graphs").is_some() {
-            // Graphs are merged by themselves.
+            // Graphs are merged separately.
             text(attr, "name").hash(&mut hasher);
         } else {
             attr.to_string().hash(&mut hasher);
@@ -61,7 +61,7 @@ fn graph_view<'v>(graph: &'v Map<String, Value>) -> GraphView<'v> {
     GraphView { inputs: names("input"), weights: names("initializer"), ..view(nodes) }
 }
 
-/// Keys for the nodes of three lists: those of the base have one each, what is new has one made of its results.
+/// Keys for the nodes of three lists: nodes of the base have one each, new nodes get one derived from their results.
 pub(super) fn keys(lists: [&[Value]; 3]) -> Option<Keys> {
     let views = lists.map(view);
     let base: Vec<String> = (0..lists[0].len()).map(|at| at.to_string()).collect();
@@ -82,7 +82,7 @@ pub(super) fn keys(lists: [&[Value]; 3]) -> Option<Keys> {
     Some([base, side(1), side(2)])
 }
 
-/// The three versions with the names that values have after the merge.
+/// The three versions with the merged names of values.
 pub(super) fn with_same_names(
     merger: &mut Merger,
     path: &str,
@@ -139,7 +139,7 @@ fn items<'v>(object: &'v mut Map<String, Value>, field: &str) -> &'v mut [Value]
     object.get_mut(field).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
 }
 
-/// Renames values in a graph and in the graphs of its nodes.
+/// Renames values in a graph and its nested graphs.
 fn rename_graph(graph: &mut Map<String, Value>, renames: &HashMap<String, String>) {
     for field in ["input", "output", "initializer", "valueInfo"] {
         for item in items(graph, field) {

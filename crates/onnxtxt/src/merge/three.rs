@@ -1,4 +1,4 @@
-//! Three values to one: the one that changed, or both changes where they are in different parts.
+//! Three-way merge of a value: takes the changed version, or both changes if they are in different parts.
 
 use super::Conflict;
 use super::list::keyed;
@@ -12,7 +12,7 @@ pub(super) enum Prefer {
     Theirs,
 }
 
-/// A merge under way.
+/// The state of a merge.
 pub(super) struct Merger {
     pub(super) prefer: Prefer,
     pub(super) conflicts: Vec<Conflict>,
@@ -22,7 +22,7 @@ pub(super) struct Merger {
 pub(super) type Three<'v> = [Option<&'v Value>; 3];
 
 impl Merger {
-    /// Merges three versions of a part; `None` if it is removed, or never was.
+    /// Merges three versions of a part; `None` if it is removed or absent.
     pub(super) fn merge(
         &mut self,
         path: &str,
@@ -81,7 +81,7 @@ impl Merger {
         ours: &Map<String, Value>,
         theirs: &Map<String, Value>,
     ) -> Value {
-        // Graphs and functions have nodes whose values may have other names on either side.
+        // Graphs and functions have nodes whose values may be renamed on either side.
         if [base, ours, theirs].iter().all(|object| object.get("node").is_some_and(Value::is_array)) {
             let [base, ours, theirs] = nodes::with_same_names(self, path, [base, ours, theirs]);
             return self.fields(path, &base, &ours, &theirs);
@@ -96,7 +96,7 @@ impl Merger {
         ours: &Map<String, Value>,
         theirs: &Map<String, Value>,
     ) -> Value {
-        // An attribute has one value: another type is another value, not a field more.
+        // An attribute has one value: a change of type is a change of value, not an additional field.
         let types = [ours, theirs].map(|object| object.get("type"));
         if path.ends_with(']') && path.contains(".attribute[") && types[0] != types[1] {
             let (ours, theirs) = (Value::Object(ours.clone()), Value::Object(theirs.clone()));

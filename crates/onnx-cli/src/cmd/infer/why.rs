@@ -14,7 +14,7 @@ use crate::select::Selection;
 use anyhow::{Context as _, bail};
 use onnx_ir::diag::{Entity, did_you_mean};
 use onnx_ir::{BodyId, Model, ValueId};
-use onnx_ops::infer::{By, Declared, How, Looked, Step, Symbol, Used, Why};
+use onnx_ops::infer::{By, Declared, Derivation, How, Looked, Symbol, Used, Why};
 use onnx_text::render::Source;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -65,7 +65,7 @@ pub(super) fn text(why: &Why, source: &Source<'_>) -> String {
     out
 }
 
-fn step(step: &Step, source: &Source<'_>, out: &mut String) {
+fn step(step: &Derivation, source: &Source<'_>, out: &mut String) {
     _ = writeln!(out, "{}", used(&step.value));
     let place = step.place.map_or(String::new(), |place| format!("{}: ", at(place, source)));
     let what = match &step.how {
@@ -113,7 +113,7 @@ fn quoted(value: &Used) -> String {
     format!("`{}` {}{elements}", value.name, value.ty)
 }
 
-fn shape(looked: &Looked, step: &Step) -> String {
+fn shape(looked: &Looked, step: &Derivation) -> String {
     let who = match looked.by {
         By::Schema => return "not known".to_owned(),
         By::Body => return "through the function that defines the operator".to_owned(),
@@ -196,7 +196,7 @@ pub(super) fn json(why: &Why, source: &Source<'_>) -> String {
     format!("{document:#}\n")
 }
 
-fn how(how: &How, step: &Step) -> Value {
+fn how(how: &How, step: &Derivation) -> Value {
     match how {
         How::Input => json!({ "kind": "input" }),
         How::Parameter { function } => json!({ "kind": "parameter", "function": function }),

@@ -10,10 +10,10 @@ use onnx_ops::infer::{Ty, dim_text, elem_text};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 
-/// What symbols count as where nodes are sorted.
+/// The size of symbols for sorting.
 const SYMBOL: i64 = 64;
 
-/// What a model costs.
+/// The costs of a model.
 pub(super) struct Table<'m> {
     model: &'m Model,
     costs: Costs,

@@ -1,4 +1,4 @@
-//! Attention of all positions of a sequence to each other, with the projection before it.
+//! The Attention operator of com.microsoft, including its input projection.
 
 use super::super::real::Real;
 use super::super::{Call, Row};
@@ -13,12 +13,12 @@ use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Attention", attention)];
 
-/// The extents of a node.
+/// The sizes of a node.
 struct Sizes {
     batch: usize,
     length: usize,
     heads: usize,
-    /// Positions that were there before.
+    /// Past positions.
     past: usize,
 }
 
@@ -28,9 +28,9 @@ impl Sizes {
     }
 }
 
-/// Which positions may be looked at: added to the products before the softmax.
+/// The attention mask, added to the products before the softmax.
 struct Mask {
-    /// One number for each batch, position and position that it looks at, or for less than these.
+    /// One number per batch, query and key, or broadcast from fewer.
     added: List<f32>,
     per_batch: usize,
     per_row: usize,
@@ -71,7 +71,7 @@ fn mask(call: &Call<'_>, sizes: &Sizes) -> Result<Option<Mask>, Failure> {
     }
 }
 
-/// Something added to the products of each head.
+/// A bias that is added to the products of each head.
 fn bias<'b>(
     given: &Tensor,
     numbers: &'b [f32],
@@ -123,7 +123,7 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let projected = project(call, x, w)?;
     let past = past.map(f32::numbers).transpose()?;
 
-    // Keys and values of each head, those of the past first.
+    // Keys and values of each head, past ones first.
     let width = [d, v_d];
     let mut kept = [
         filled(count_of(&[batch, heads, total, d])?, 0.0)?,
@@ -149,7 +149,7 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let dims = [batch, length, hidden[2]];
     let mut y = filled(count_of(&dims)?, 0.0)?;
     let planes = if y.is_empty() { 0 } else { batch * heads };
-    // A head of a sequence: what its positions are to one another, and what that makes of the values.
+    // One head of a sequence: softmax of the products, times the values.
     let plane = |plane: usize, out: &mut [f32]| {
         let (b, head) = (plane / heads, plane % heads);
         let keys = &kept[0][plane * total * d..][..total * d];
@@ -185,7 +185,7 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(outputs)
 }
 
-/// Queries, keys and values of each position, one behind the other.
+/// Queries, keys and values of each position, contiguous.
 fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<List<f32>, Failure> {
     let (&[batch, length, input], &[_, columns]) = (x.dims(), w.dims()) else {
         fail!("sequences of shape {:?} and weights of shape {:?} do not fit", x.dims(), w.dims())

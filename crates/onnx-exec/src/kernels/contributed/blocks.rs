@@ -1,4 +1,4 @@
-//! Tables and weights of a few bits, with a scale for each block: GatherBlockQuantized, MatMulBnb4.
+//! Block-quantized tables and weights: GatherBlockQuantized, MatMulBnb4.
 
 use super::super::real::Real;
 use super::super::{Call, Row, resolve_axis};
@@ -16,12 +16,12 @@ pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "MatMulBnb4", mat_mul_bnb4),
 ];
 
-/// Codes one by one, or several in a byte along the last axis.
+/// Codes, one or several per byte along the last axis.
 struct Codes<'c> {
     bytes: &'c [u8],
     elem: ElemType,
     bits: usize,
-    /// How many codes, and how many bytes, the last axis has.
+    /// Codes, and bytes, along the last axis.
     row: usize,
     stored: usize,
 }
@@ -41,7 +41,7 @@ impl<'c> Codes<'c> {
     }
 }
 
-/// Rows of a table, along an axis, each as the floats that it stands for.
+/// Gathers rows of a table along an axis and dequantizes them.
 fn gather_block_quantized(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (data, indices, scales) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let bits = match (data.elem(), call.attrs.int("bits")) {
@@ -72,7 +72,7 @@ fn gather_block_quantized(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         fail!("zero points do not fit a table of {dims:?}");
     }
     let zeros = zeros.map(|zeros| Codes::of(zeros, bits, row.max(1)));
-    // Of bytes, the zero point is the code in the middle.
+    // For bytes, the default zero point is the middle code.
     let middle = if per_byte > 1 || bits == 8 { f64::from(1u8 << (bits - 1)) } else { 0.0 };
     let codes = Codes::of(data, bits, dims.last().copied().unwrap_or(1).max(1));
     let numbers = scales.floats()?;
@@ -102,8 +102,7 @@ fn gather_block_quantized(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(scales.elem(), &shape, &y)?.into()])
 }
 
-/// The numbers that codes of 4 bits stand for, as bitsandbytes has them: floats of 4 bits, by the bits of sign, exponent and
-/// fraction.
+/// The values of 4-bit float codes in bitsandbytes: sign, exponent and fraction bits.
 const FLOATS: [f32; 16] = [
     0.0,
     5.208_333e-3,
@@ -123,7 +122,7 @@ const FLOATS: [f32; 16] = [
     -0.25,
 ];
 
-/// Numbers of which each is as likely as the others where weights are normal.
+/// The values of NF4 codes: equally likely for normally distributed weights.
 const NORMAL: [f32; 16] = [
     -1.0,
     -0.696_192_8,
@@ -143,7 +142,7 @@ const NORMAL: [f32; 16] = [
     1.0,
 ];
 
-/// A product with a matrix whose columns are one behind the other, with a scale for so many elements, wherever columns end.
+/// A product with a matrix stored column by column, with a scale per block of elements, independent of column boundaries.
 fn mat_mul_bnb4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let a = call.tensor(0)?;
     let size = |name: &str| call.attrs.int(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
@@ -166,7 +165,7 @@ fn mat_mul_bnb4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let bytes = packed.words::<u8>();
         let mut weights = filled(count, 0.0f32)?;
         for (i, weight) in weights.iter_mut().enumerate() {
-            // The first of two is in the high bits.
+            // The first of two codes is in the high bits.
             let code = bytes[i / 2] >> (4 * (1 - i % 2)) & 15;
             *weight = table[usize::from(code)] * largest[i / block];
         }

@@ -1,4 +1,4 @@
-//! CropAndResize: regions of images, resized to one size.
+//! The CropAndResize kernel.
 
 use super::super::{Call, Row};
 use crate::budget::spend;
@@ -9,7 +9,7 @@ use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "CropAndResize", crop_and_resize)];
 
-/// Where the elements of one axis of a region lie in an image of so many pixels: the first and the last one lie on the corners.
+/// The source coordinate of each element along an axis of a region; the first and last one are the corners.
 fn places(start: f64, end: f64, count: usize, pixels: usize) -> impl Fn(usize) -> Option<f64> {
     let last = pixels as f64 - 1.0;
     let step = if count > 1 { (end - start) * last / (count as f64 - 1.0) } else { 0.0 };
@@ -63,7 +63,7 @@ fn crop_and_resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
 }
 
-/// The weighted mean of the four pixels around a place.
+/// Bilinear interpolation.
 fn between(plane: &[f64], width: usize, row: f64, column: f64) -> f64 {
     let at = |row: f64, column: f64| plane[row as usize * width + column as usize];
     let mix = |a: f64, b: f64, part: f64| a + (b - a) * part;

@@ -1,7 +1,8 @@
-//! MoE and QMoE: each token goes through the experts that a router likes best, and what they make of it is added up.
+//! Mixture of experts (MoE, QMoE): each token is processed by the experts that a router selects, and the results are summed with
+//! their weights.
 //!
-//! An expert is two layers, `[experts, outputs, inputs]` each, with an activation between them. Those of QMoE are codes of a few
-//! bits along the inputs, with a scale for each output, or for each block of inputs of an output.
+//! An expert has two layers of shape `[experts, outputs, inputs]` with an activation between them. In QMoE, weights are codes of
+//! few bits along the inputs, with a scale per output, or per block of inputs of an output.
 
 use super::super::real::Real;
 use super::super::{Call, Row};
@@ -20,13 +21,13 @@ pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "QMoE", |call| experts(call, &[2, 5], &[4, 7], Some([(3, 11), (6, 12)]))),
 ];
 
-/// What the weights of a layer are stored as.
+/// The stored weights of a layer.
 enum Stored<'l> {
     Floats(List<f32>),
     Codes {
         codes: &'l [u8],
         bits: usize,
-        /// Inputs that have a scale together.
+        /// Inputs per scale.
         block: usize,
         scales: List<f32>,
         zeros: Option<&'l [u8]>,
@@ -65,7 +66,7 @@ impl<'l> Layer<'l> {
         Ok(Layer { stored, bias, experts, inputs, outputs })
     }
 
-    /// Rows through the layer of an expert.
+    /// Applies the layer of an expert to rows.
     fn apply(&self, expert: usize, rows: &[f32]) -> Result<List<f32>, Failure> {
         let count = rows.len().checked_div(self.inputs).unwrap_or(0);
         let size = self.inputs * self.outputs;
@@ -89,7 +90,7 @@ impl<'l> Layer<'l> {
         Ok(out)
     }
 
-    /// The weights of an output of an expert.
+    /// Dequantizes the weights of an output of an expert.
     fn unpack(&self, expert: usize, output: usize, to: &mut [f32]) {
         let Stored::Codes { codes, bits, block, scales, zeros } = &self.stored else { return };
         let row = expert * self.outputs + output;
@@ -100,7 +101,7 @@ impl<'l> Layer<'l> {
             let at = i / block;
             let zero = match zeros {
                 None => middle,
-                // Of single blocks, those of the outputs are one behind the other.
+                // With single blocks, the zero points of outputs are contiguous.
                 Some(zeros)
                     if blocks == 1 && zeros.len() < row_bytes(1, *bits) * self.experts * self.outputs =>
                 {
@@ -113,12 +114,12 @@ impl<'l> Layer<'l> {
     }
 }
 
-/// How many bytes so many codes are.
+/// The number of bytes of packed codes.
 fn row_bytes(count: usize, bits: usize) -> usize {
     count.div_ceil(8 / bits)
 }
 
-/// The codes of a layer, and how many inputs it has.
+/// The codes of a layer, and its number of inputs.
 fn codes<'l>(
     call: &'l Call<'_>,
     tensor: &'l Tensor,
@@ -131,7 +132,7 @@ fn codes<'l>(
         bits => fail!("weights of {} bits cannot be unpacked", bits.unwrap_or(0)),
     };
     if tensor.elem() != ElemType::UINT8 || call.attrs.string("quant_type").is_some_and(|kind| kind != "int") {
-        fail!("weights that are no integers cannot be unpacked");
+        fail!("weights that are not integers cannot be unpacked");
     }
     let &[experts, outputs, stored] = tensor.dims() else {
         fail!("weights of shape {:?} are none of experts", tensor.dims())
@@ -160,7 +161,7 @@ fn codes<'l>(
     Ok((Stored::Codes { codes, bits, block, scales: f32::numbers(scales)?, zeros }, inputs))
 }
 
-/// What is between the layers.
+/// The activation between the layers.
 struct Activation {
     kind: Kind,
     alpha: f32,
@@ -173,7 +174,7 @@ enum Kind {
     Relu,
     Gelu,
     Silu,
-    /// Of pairs of neighbours, the first gates the second.
+    /// SwiGLU: of adjacent pairs, the first gates the second.
     Gate,
 }
 
@@ -221,7 +222,7 @@ impl Activation {
         Ok(numbers)
     }
 
-    /// How many numbers become one.
+    /// Inputs per output.
     fn inputs(&self) -> usize {
         match self.kind {
             Kind::Gate => 2,
@@ -230,7 +231,7 @@ impl Activation {
     }
 }
 
-/// For each expert, the tokens that it gets, with their weights.
+/// The tokens of each expert, with their weights.
 fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<List<List<(usize, f32)>>, Failure> {
     let router = call.tensor(1)?;
     if router.dims() != [tokens, experts] {

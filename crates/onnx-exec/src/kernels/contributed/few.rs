@@ -1,33 +1,32 @@
-//! Products of a few rows with weights of 4 bits, which are read as they are stored: a matrix of floats would be eight times as
-//! much to read.
+//! Products of few rows with 4-bit weights, read as stored: the dequantized matrix would be eight times as large.
 //!
-//! Weights are columns, one behind the other, in blocks with a scale and a zero point each. A byte has two neighbours, the first in
-//! its low bits; so what rows have at even places is laid before what they have at odd ones, 16 and 16.
+//! Weights are stored column by column, in blocks with a scale and a zero point each. A byte holds two adjacent weights, the
+//! first in its low bits; therefore the elements of rows are permuted so that 16 even ones precede 16 odd ones.
 
 use crate::failure::Failure;
 use crate::list::{List, filled};
 use crate::loops::{Job, parallel, widest};
 use crate::pool;
 
-/// So many rows are few: for more, weights are worth being unpacked once.
+/// With more rows, dequantizing the weights once is faster.
 pub(super) const MOST_ROWS: usize = 8;
 /// Bytes that are unpacked at a time, and the weights in them.
 const BYTES: usize = 16;
 const STEP: usize = 2 * BYTES;
-/// Weights for which it is worth it to ask other threads.
+/// With at least this many weights, several threads are used.
 const LEAST: usize = 1 << 16;
 
 /// Scales and zero points of blocks, column by column.
 pub(super) struct Blocks {
     scales: List<f32>,
     zeros: List<f32>,
-    /// Blocks of a column, and weights of a block.
+    /// Blocks per column, and weights per block.
     count: usize,
     size: usize,
 }
 
 impl Blocks {
-    /// `None` of blocks that are not read in whole steps.
+    /// `None` if blocks are not a multiple of the step.
     pub(super) fn of(
         scales: &[f64],
         zeros: &[f64],
@@ -73,7 +72,7 @@ impl Blocks {
     }
 }
 
-/// Some columns from one on.
+/// A range of columns.
 struct Part<'p> {
     blocks: &'p Blocks,
     codes: &'p [u8],
@@ -110,9 +109,9 @@ impl Job for Part<'_> {
     }
 }
 
-// Arrays made anew rather than changed: then all of them become registers.
+// New arrays instead of modified ones stay in registers.
 
-/// Parts of bytes less a zero point.
+/// Parts of bytes minus a zero point.
 #[inline(always)]
 fn less(codes: &[u8; BYTES], part: impl Fn(u8) -> u8, zero: f32) -> [f32; BYTES] {
     let mut numbers = [0.0; BYTES];

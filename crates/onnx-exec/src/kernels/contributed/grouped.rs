@@ -1,8 +1,8 @@
-//! GroupQueryAttention: groups of query heads that share heads of keys and values, which are kept for the next call.
+//! GroupQueryAttention: groups of query heads share heads of keys and values, which are cached for the next call.
 //!
-//! Queries, keys and values are `[batch, positions, heads * size]`, or all three one behind the other in the first input. Those
-//! of the past are `[batch, heads, positions, size]`, in a buffer that may be longer than what is known of a sequence:
-//! how long each is with the new positions, less one, is `seqlens_k`.
+//! Queries, keys and values are `[batch, positions, heads * size]`, or packed in the first input. The caches are `[batch, heads,
+//! positions, size]`, in a buffer that may be longer than the sequences: `seqlens_k` is the length of each sequence with the new
+//! positions, minus one.
 
 use super::super::real::Real;
 use super::super::{Call, Row};
@@ -18,12 +18,12 @@ use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "GroupQueryAttention", group_query_attention)];
 
-/// What is done by kernels for other processors only.
+/// Attributes that only kernels for other processors support.
 const ATTRIBUTES: &[&str] = &["kv_cache_bit_width", "qk_output", "sliding_window_cache"];
-/// Scales of a quantized past, weights of normalized queries and keys.
+/// Scales of a quantized cache, weights of normalized queries and keys.
 const INPUTS: std::ops::Range<usize> = 12..16;
 
-/// The extents of a node.
+/// The sizes of a node.
 struct Sizes {
     batch: usize,
     /// New positions.
@@ -32,11 +32,11 @@ struct Sizes {
     heads: usize,
     shared: usize,
     size: usize,
-    /// Positions that there is room for in the past.
+    /// The positions of the cache buffer.
     buffer: usize,
-    /// How long the longest sequence is now.
+    /// The length of the longest sequence, with the new positions.
     total: usize,
-    /// For each sequence, how long it is now.
+    /// The length of each sequence, with the new positions.
     lengths: Vec<usize>,
 }
 
@@ -99,7 +99,7 @@ impl Sizes {
         Ok(Sizes { batch, length, heads, shared, size, buffer, total, lengths })
     }
 
-    /// How many positions of a sequence are of the past.
+    /// The number of past positions of a sequence.
     fn past(&self, batch: usize) -> usize {
         if self.total == self.length { 0 } else { self.lengths[batch] - self.length }
     }
@@ -122,7 +122,7 @@ fn operands(call: &Call<'_>, sizes: &Sizes) -> Result<[List<f32>; 3], Failure> {
     Ok([part(0, of_query)?, part(of_query, of_key)?, part(of_query + of_key, of_key)?])
 }
 
-/// Turns queries and keys by where they are.
+/// Applies rotary embeddings to queries and keys.
 fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32]) -> Result<(), Failure> {
     let angles = Angles::of(call.tensor(7)?, call.tensor(8)?, call.attrs.flag("rotary_interleaved"))?;
     if angles.width() > sizes.size {
@@ -139,7 +139,7 @@ fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32])
                 Some(given) => given[i],
                 None => i64::try_from(at).unwrap_or(i64::MAX),
             };
-            // What is behind the end of a shorter sequence is nowhere.
+            // Padding after a shorter sequence is not rotated.
             if given.is_some() || at < sizes.lengths[b] {
                 row.chunks_exact_mut(sizes.size).try_for_each(|head| angles.turn(head, position))?;
             }
@@ -148,8 +148,7 @@ fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32])
     Ok(())
 }
 
-/// Keys or values of the past and the new ones behind them, `[batch, heads, positions, size]`, with room for the longest: single
-/// floats.
+/// Past and new keys or values, `[batch, heads, positions, size]`, with room for the longest sequence, in single floats.
 fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<Tensor, Failure> {
     let (size, room) = (sizes.size, sizes.buffer.max(sizes.total));
     let narrow = past.filter(|past| past.elem() != ElemType::FLOAT).map(f32::numbers).transpose()?;
@@ -169,17 +168,17 @@ fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<Tensor, 
     Ok(all)
 }
 
-/// How products of queries and keys become parts of a whole.
+/// Parameters of the softmax over products.
 struct Weights<'w> {
     scale: f32,
-    /// Products are bounded by this, smoothly; 0: not at all.
+    /// The soft cap of products; 0 for none.
     cap: f32,
-    /// How many positions are looked at, the last one being that of the query itself.
+    /// The size of the local window, including the position of the query.
     window: Option<usize>,
     is_causal: bool,
-    /// Added to the products: the numbers, and their extents.
+    /// The addend of the products, with its shape.
     added: Option<(List<f32>, &'w [usize])>,
-    /// For each head of queries, a number that gets its part as well.
+    /// For each query head, a sink: an extra product without a value.
     sinks: Option<List<f32>>,
 }
 
@@ -214,13 +213,13 @@ impl<'w> Weights<'w> {
         })
     }
 
-    /// The keys that a query at this position of its sequence sees, of so many.
+    /// The keys that a query at this position of its sequence attends to, of `count`.
     fn range(&self, position: usize, count: usize) -> Range<usize> {
         let end = if self.is_causal { (position + 1).min(count) } else { count };
         self.window.map_or(0, |window| (position + 1).saturating_sub(window)).min(end)..end
     }
 
-    /// Changes the products of a query, the `i`th of the new ones, with some keys.
+    /// Caps and masks the products of the `i`th new query with some keys.
     fn adjust(&self, (b, head, i): (usize, usize, usize), keys: Range<usize>, products: &mut [f32]) {
         if self.cap > 0.0 {
             products.iter_mut().for_each(|x| *x = (*x / self.cap).tanh() * self.cap);
@@ -257,11 +256,11 @@ fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let weights = Weights::of(call, &sizes)?;
     let room = sizes.buffer.max(sizes.total);
     let (each, of_plane) = (heads / shared, length * size);
-    // The heads of queries that share keys and values, one behind the other.
+    // The query heads that share keys and values are consecutive.
     let group = |plane: usize, out: &mut [f32]| {
         let (b, first) = (plane / shared, plane % shared * each);
         let kept = plane * room * size..plane * room * size + sizes.lengths[b] * size;
-        // Queries of all heads that share the keys make the best of them.
+        // The key layout is chosen for the queries of all heads that share it.
         let memory = Memory::of(&keys[kept.clone()], &values[kept], [size, size], each * length)?;
         for (head, out) in (first..).zip(out.chunks_exact_mut(of_plane)) {
             let query = |i: usize| &queries[((b * length + i) * heads + head) * size..][..size];

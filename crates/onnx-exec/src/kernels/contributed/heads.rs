@@ -1,8 +1,8 @@
-//! What attention of a head of a sequence is, whatever operator it is part of.
+//! Attention of one head of a sequence, shared by all attention operators.
 //!
-//! Queries go tile by tile along the keys, block by block. Of a block there are the products with a tile, which become powers under
-//! the greatest product so far and are multiplied with the values at once; where a block has a greater one, what was there before
-//! shrinks accordingly. So nothing is as large as queries times keys. A few queries alone read keys and values as they lie.
+//! Queries are processed tile by tile over blocks of keys with an online softmax: the products of a tile with a block become
+//! exponentials relative to the running maximum and are multiplied with the values at once; a new maximum rescales the previous
+//! sums. So the matrix of queries times keys is never stored. Few queries read keys and values in place.
 
 use crate::budget::spend;
 use crate::failure::Failure;
@@ -10,41 +10,41 @@ use crate::list::{List, filled};
 use crate::loops::{Job, Matrix, math, widest};
 use std::ops::Range;
 
-/// Queries of a tile, and keys of a block: their products stay in the second cache.
+/// Queries per tile, and keys per block: their products fit into the second-level cache.
 const TILE: usize = 96;
 const BLOCK: usize = 256;
-/// So few queries are worth no other layout of the keys.
+/// With at most this many queries, packing the keys does not pay off.
 const FEW: usize = 4;
-/// Sums that a processor forms at once.
+/// Partial sums that a processor computes at once.
 const LANES: usize = 16;
 
 /// The keys and values of a head of a sequence.
 pub(in crate::kernels) struct Memory<'m> {
     keys: &'m [f32],
     values: &'m [f32],
-    /// Blocks of them, laid out for many queries.
+    /// Packed blocks, for many queries.
     blocks: Vec<[Matrix; 2]>,
-    /// How many of each there are.
+    /// The number of keys and of values.
     count: usize,
     /// The elements of a key, and of a value.
     sizes: [usize; 2],
 }
 
-/// How the queries of a head look at its keys.
+/// How queries attend to keys.
 pub(in crate::kernels) struct Look<R, A> {
-    /// What products are multiplied by.
+    /// The factor of products.
     pub(in crate::kernels) scale: f32,
-    /// The keys that a query sees.
+    /// The keys that a query attends to.
     pub(in crate::kernels) range: R,
-    /// Changes the products of a query with some keys, already scaled.
+    /// Modifies the scaled products of a query with some keys.
     pub(in crate::kernels) adjust: A,
-    /// Another product of every query, which gets its part and has no value.
+    /// An extra product for every query, without a value.
     pub(in crate::kernels) sink: Option<f32>,
-    /// What a query becomes for which no key counts, though it sees some.
+    /// The result of a query whose keys are all masked.
     pub(in crate::kernels) blind: f32,
 }
 
-/// What a query has seen: the greatest product, and the sum of the powers under it.
+/// The running softmax of a query: the maximum product, and the sum of exponentials relative to it.
 #[derive(Clone, Copy)]
 struct Seen {
     most: f32,
@@ -52,7 +52,7 @@ struct Seen {
 }
 
 impl<'m> Memory<'m> {
-    /// Keys and values, one behind the other, for so many queries.
+    /// Keys and values, each contiguous, prepared for `queries` queries.
     pub(in crate::kernels) fn of(
         keys: &'m [f32],
         values: &'m [f32],
@@ -69,7 +69,7 @@ impl<'m> Memory<'m> {
         Ok(Memory { keys, values, blocks, count, sizes })
     }
 
-    /// For each query, the mean of the values, each as heavy as its key fits.
+    /// Computes the softmax-weighted mean of the values for each query.
     pub(in crate::kernels) fn attend<
         'q,
         R: Fn(usize) -> Range<usize>,
@@ -159,7 +159,7 @@ impl<'m> Memory<'m> {
         }
     }
 
-    /// Adds a block of values, each so often, to what queries become.
+    /// Adds a block of values, multiplied with their weights, to the results of queries.
     fn add_values(
         &self,
         block: usize,
@@ -204,7 +204,7 @@ impl Job for Products<'_> {
     }
 }
 
-/// Values added up, each so often.
+/// A weighted sum of values.
 struct Values<'v> {
     often: &'v [f32],
     values: &'v [f32],
@@ -223,7 +223,7 @@ impl Job for Values<'_> {
     }
 }
 
-/// Products as powers under the greatest one; what was there before shrinks to what it is under a greater one.
+/// Replaces products by exponentials relative to the maximum; a new maximum rescales the previous sums.
 struct Powers<'p> {
     products: &'p mut [f32],
     seen: Seen,
@@ -244,7 +244,7 @@ impl Job for Powers<'_> {
         }
         let most = lanes.iter().chain(&*rest).copied().fold(seen.most, greater);
         if most == f32::NEG_INFINITY {
-            // Nothing counts; what is no number stays none.
+            // All keys are masked; NaN stays NaN.
             products.iter_mut().for_each(|x| *x = if x.is_nan() { *x } else { 0.0 });
             let sum = products.iter().sum::<f32>() + seen.sum;
             return Seen { most, sum };
@@ -269,14 +269,14 @@ impl Job for Powers<'_> {
     }
 }
 
-/// Numbers as parts of a whole.
+/// Softmax of some numbers.
 pub(super) fn soften(numbers: &mut [f32]) {
     let none = Seen { most: f32::NEG_INFINITY, sum: 0.0 };
     let seen = widest(Powers { products: &mut *numbers, seen: none, out: &mut [] });
     numbers.iter_mut().for_each(|x| *x /= seen.sum);
 }
 
-/// Sums of lanes, always in the same order.
+/// Sums lanes in a fixed order.
 #[inline(always)]
 fn total(mut lanes: [f32; LANES]) -> f32 {
     let mut half = LANES / 2;
@@ -291,7 +291,7 @@ fn total(mut lanes: [f32; LANES]) -> f32 {
 mod tests {
     use super::*;
 
-    /// The same in doubles, with all products at once.
+    /// The reference: in doubles, with all products at once.
     fn plain(
         [queries, keys, values]: [&[f32]; 3],
         [size, of_value]: [usize; 2],

@@ -1,4 +1,4 @@
-//! Inverse: inverses of square matrices.
+//! The Inverse kernel: inverses of square matrices.
 
 use super::super::{Call, Row};
 use crate::budget::spend;
@@ -23,8 +23,8 @@ fn inverse(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(x.elem(), x.dims(), &turned)?.into()])
 }
 
-/// Makes `a` the identity, the largest element of each column first, and the inverse of `a` of the zeros in `b`. What has none
-/// becomes infinite or not a number.
+/// Gauss-Jordan elimination with partial pivoting: `a` becomes the identity, and `b`, initially zero, the inverse of `a`. A
+/// singular matrix yields infinities or NaN.
 fn eliminate(a: &mut [f64], b: &mut [f64], n: usize) -> Result<(), Failure> {
     b.iter_mut().step_by(n + 1).for_each(|x| *x = 1.0);
     for k in 0..n {

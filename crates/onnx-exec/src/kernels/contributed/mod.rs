@@ -1,5 +1,5 @@
-//! Operators that ONNX Runtime adds, of the domain com.microsoft, and that no function body can say: with optional operands
-//! that are added or not, or with elements that are packed. What they mean is what that runtime does with them.
+//! Operators of com.microsoft (ONNX Runtime) that no function body can express, because operands are optional or elements are
+//! packed. Their definition is the behaviour of that runtime.
 
 mod attention;
 mod blocks;
@@ -20,7 +20,7 @@ use super::Row;
 pub(super) use heads::{Look, Memory};
 pub(super) use quantized::through_bytes;
 
-/// The tables of the families.
+/// The kernels of each family.
 pub(super) const FAMILIES: &[&[Row]] = &[
     attention::ROWS,
     blocks::ROWS,

@@ -1,4 +1,5 @@
-//! Normalization of sums: SkipLayerNormalization, SkipSimplifiedLayerNormalization, EmbedLayerNormalization; FastGelu.
+//! Normalizations with a preceding sum: SkipLayerNormalization, SkipSimplifiedLayerNormalization, EmbedLayerNormalization; also
+//! FastGelu.
 
 use super::super::{Call, Row};
 use crate::failure::{Failure, fail};
@@ -15,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "SkipSimplifiedLayerNormalization", |call| skip(call, false)),
 ];
 
-/// One number for each element of a row.
+/// An optional input with one number per element of a row.
 fn per_row(call: &Call<'_>, input: usize, width: usize) -> Result<Option<List<f64>>, Failure> {
     match call.optional_tensor(input)? {
         Some(tensor) if tensor.len() == width => tensor.floats().map(Some),
@@ -24,7 +25,7 @@ fn per_row(call: &Call<'_>, input: usize, width: usize) -> Result<Option<List<f6
     }
 }
 
-/// What a row is normalized with.
+/// The parameters of a normalization.
 struct Norm {
     gamma: Option<List<f64>>,
     beta: Option<List<f64>>,
@@ -34,7 +35,7 @@ struct Norm {
 }
 
 impl Norm {
-    /// Normalizes a row and gives its mean and the reciprocal of its deviation.
+    /// Normalizes a row and returns its mean and the reciprocal of its deviation.
     fn apply(&self, row: &mut [f64]) -> (f64, f64) {
         let n = row.len().max(1) as f64;
         let mean = if self.is_centered { row.iter().sum::<f64>() / n } else { 0.0 };
@@ -49,11 +50,11 @@ impl Norm {
     }
 }
 
-/// Adds what goes around a layer to what it gives, and normalizes the rows.
+/// Adds the skip connection and normalizes the rows.
 fn skip(call: &mut Call<'_>, is_centered: bool) -> Result<Vec<Value>, Failure> {
     let (x, skip) = (call.tensor(0)?, call.tensor(1)?);
     let Some((&width, outer)) = x.dims().split_last() else { fail!("the input is a scalar") };
-    // The batch of what is added may be left out or 1.
+    // The skip connection may lack the batch axis or have size 1 there.
     let fits = x.is_empty() == skip.is_empty()
         && (skip.is_empty() || x.len().is_multiple_of(skip.len()))
         && x.dims().ends_with(skip.dims().strip_prefix(&[1]).unwrap_or(skip.dims()));
@@ -92,7 +93,7 @@ fn skip(call: &mut Call<'_>, is_centered: bool) -> Result<Vec<Value>, Failure> {
     ])
 }
 
-/// A table whose rows are embeddings.
+/// A table of embeddings.
 struct Embeddings<'t> {
     table: &'t Tensor,
     count: usize,
@@ -126,7 +127,7 @@ impl<'t> Embeddings<'t> {
     }
 }
 
-/// The sums of the embeddings of words, places and segments, normalized; and how long each sequence is.
+/// Sums the embeddings of words, positions and segments and normalizes them; also computes the length of each sequence.
 fn embed_layer_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let ids = call.tensor(0)?;
     let &[batch, length] = ids.dims() else { fail!("the shape {:?} is not one of sequences", ids.dims()) };
@@ -186,7 +187,7 @@ fn embed_layer_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure>
     ])
 }
 
-/// The approximation of Gelu by a hyperbolic tangent, of a sum.
+/// The tanh approximation of Gelu, for a sum.
 fn fast_gelu(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let width = x.dims().last().copied().unwrap_or(1);

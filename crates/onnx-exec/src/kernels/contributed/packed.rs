@@ -1,4 +1,4 @@
-//! MatMulNBits: a product with weights of a few bits, packed, with a scale for each block of them.
+//! The MatMulNBits kernel: a product with packed weights of few bits, with a scale per block.
 
 use super::super::{Call, Row};
 use super::few::{Blocks, MOST_ROWS};
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
 
-/// Codes of a few bits, the first in the lowest bits of a byte.
+/// A code of few bits; the first one is in the lowest bits of its byte.
 pub(super) fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
     let per_byte = 8 / bits;
     let byte = bytes[i / per_byte] >> (i % per_byte * bits);
@@ -25,17 +25,17 @@ pub(super) fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
 struct Weights {
     k: usize,
     bits: usize,
-    /// Weights of a block, blocks of a column, and bytes of a block.
+    /// Weights per block, blocks per column, and bytes per block.
     block: usize,
     blocks: usize,
     bytes: usize,
     scales: List<f64>,
     zeros: List<f64>,
-    /// The blocks of rows, where they are not one behind the other.
+    /// The block of each row of weights, if blocks are not contiguous.
     groups: Option<List<i64>>,
-    /// What a few rows are multiplied by, as it is stored.
+    /// The stored form for products of few rows.
     few: Option<Blocks>,
-    /// The weights, unpacked.
+    /// The dequantized weights.
     matrix: OnceLock<Matrix>,
 }
 
@@ -83,7 +83,7 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Weights, Failure> {
 }
 
 impl Weights {
-    /// All of them as floats, made when they are wanted.
+    /// The dequantized weights, computed on demand.
     fn matrix(&self, packed: &[u8]) -> Result<&Matrix, Failure> {
         if let Some(matrix) = self.matrix.get() {
             return Ok(matrix);

@@ -1,8 +1,8 @@
-//! Numbers through bytes and back, as operators do that quantize what they read.
+//! Dynamic quantization and dequantization of operands.
 
 use super::super::real::Real;
 
-/// What a tensor becomes when it is quantized by its own range to 8 bits, and back.
+/// Quantizes numbers to 8 bits by their own range and dequantizes them.
 pub(in crate::kernels) fn through_bytes<T: Real>(numbers: &mut [T]) {
     let single = |x: T| -> f32 { x.into() as f32 };
     let (low, high) =

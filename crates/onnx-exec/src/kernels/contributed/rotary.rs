@@ -1,4 +1,4 @@
-//! RotaryEmbedding: pairs of elements turned by angles that depend on where they are in a sequence.
+//! RotaryEmbedding: rotates pairs of elements by angles that depend on the position in a sequence.
 
 use super::super::real::Real;
 use super::super::{Call, Row};
@@ -10,13 +10,13 @@ use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "RotaryEmbedding", rotary_embedding)];
 
-/// The cosines and sines of each position, one for each pair.
+/// Cosines and sines for each position and pair.
 pub(super) struct Angles {
     cos: List<f32>,
     sin: List<f32>,
     pairs: usize,
     positions: usize,
-    /// Whether the elements of a pair are neighbours, instead of half of all pairs apart.
+    /// Whether the elements of a pair are adjacent, instead of half the width apart.
     is_interleaved: bool,
 }
 
@@ -31,12 +31,12 @@ impl Angles {
         Ok(Angles { cos: f32::numbers(cos)?, sin: f32::numbers(sin)?, pairs, positions, is_interleaved })
     }
 
-    /// How many elements are turned.
+    /// The number of rotated elements.
     pub(super) fn width(&self) -> usize {
         2 * self.pairs
     }
 
-    /// Turns the first elements of a head, which has at least so many.
+    /// Rotates the first elements of a head, which has at least `width` elements.
     pub(super) fn turn(&self, head: &mut [f32], position: i64) -> Result<(), Failure> {
         let Some(at) = usize::try_from(position).ok().filter(|&at| at < self.positions) else {
             fail!("position {position} is wanted of {}", self.positions)

@@ -1,4 +1,4 @@
-//! What is done with tokens: MurmurHash3, NGramRepeatBlock.
+//! Kernels for tokens: MurmurHash3, NGramRepeatBlock.
 
 use super::super::{Call, Row};
 use crate::budget::spend;
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "NGramRepeatBlock", n_gram_repeat_block),
 ];
 
-/// A hash of 32 bits for each element, of its bytes.
+/// A 32-bit hash of the bytes of each element.
 fn murmur_hash(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let seed = call.attrs.int("seed").unwrap_or(0) as u32;
@@ -51,7 +51,7 @@ fn hash(bytes: &[u8], seed: u32) -> u32 {
     h ^ h >> 16
 }
 
-/// Minus infinity for tokens with which the last tokens of a row would be an n-gram that the row has already.
+/// Sets the scores of tokens to minus infinity that would repeat an n-gram of their row.
 fn n_gram_repeat_block(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (ids, scores) = (call.tensor(0)?, call.tensor(1)?);
     let (&[rows, length], &[batch, words]) = (ids.dims(), scores.dims()) else {

@@ -1,9 +1,9 @@
-//! Discrete Fourier transforms of any length, in the precision of the numbers that are transformed.
+//! Discrete Fourier transforms of any length, in the precision of their input.
 //!
-//! A length is taken apart into factors, and a pass for each does small transforms and turns their results (Cooley and Tukey 1965;
-//! Temperton 1983 for passes from one place to another, in order). Where a prime factor is large, the transform is a convolution
-//! of a power of two (Bluestein 1970). Sums are formed in the order of PocketFFT, the library behind NumPy, so that results are
-//! those of the reference to the last bit for lengths of factors 2, 3, 4 and 5.
+//! A length is factored, and each factor has a pass of small transforms with twiddle factors (Cooley and Tukey 1965; Temperton
+//! 1983 for out-of-place passes in order). Lengths with large prime factors become a convolution whose length is a power of two
+//! (Bluestein 1970). Sums are computed in the order of PocketFFT, the library behind NumPy, so results equal the reference bit
+//! for bit for lengths with factors 2, 3, 4 and 5.
 
 use crate::failure::{Failure, fail};
 use crate::kernels::real::Real;
@@ -12,7 +12,7 @@ use crate::list::{List, Listed as _, filled};
 /// A complex number.
 pub(super) type Complex<T> = [T; 2];
 
-/// Larger prime factors are convolved.
+/// Larger prime factors use Bluestein's algorithm.
 const MOST_FACTOR: usize = 50;
 
 fn plus<T: Real>([a, b]: Complex<T>, [c, d]: Complex<T>) -> Complex<T> {
@@ -31,15 +31,15 @@ fn scaled<T: Real>([a, b]: Complex<T>, by: T) -> Complex<T> {
     [a * by, b * by]
 }
 
-/// A quarter turn with the clock, and so far.
+/// A clockwise quarter turn, scaled.
 fn quarter<T: Real>([a, b]: Complex<T>, by: T) -> Complex<T> {
     [-(b * by), a * by]
 }
 
-/// The root of unity of this part of a turn, clockwise. Whole quarters are exact, and roots are as symmetric as they should be.
+/// The root of unity for a clockwise fraction of a turn. Quarter turns are exact, and roots have exact symmetries.
 fn root<T: Real>(part: usize, of: usize) -> Complex<T> {
     let [n, part] = [of, part % of].map(|x| x as f64);
-    // An eighth of a turn and the least way from there, in eighths of parts.
+    // The nearest multiple of an eighth turn, and the distance from it, in eighths of parts.
     let eighth = (part * 8.0 / n).floor();
     let from = if eighth % 2.0 == 0.0 { part * 8.0 - eighth * n } else { (eighth + 1.0) * n - part * 8.0 };
     let (sin, cos) = (std::f64::consts::FRAC_PI_4 * (from / n)).sin_cos();
@@ -56,38 +56,38 @@ fn root<T: Real>(part: usize, of: usize) -> Complex<T> {
     [T::of(re), T::of(-im)]
 }
 
-/// Transforms of one length.
+/// The plan for one length.
 pub(super) struct Plan<T> {
     length: usize,
-    way: Way<T>,
+    algorithm: Algorithm<T>,
 }
 
-enum Way<T> {
+enum Algorithm<T> {
     Passes(Vec<Pass<T>>),
     Chirp(Box<Chirp<T>>),
 }
 
-/// A pass: transforms of `factor` numbers each.
+/// A pass: small transforms of `factor` numbers each.
 struct Pass<T> {
     factor: usize,
-    /// How many numbers before were transformed together, and how many lie between those that are now.
+    /// The product of the factors before, and the distance of the inputs of a small transform.
     done: usize,
     apart: usize,
-    /// What results are turned by: for each but the first, one for each of those between but the first.
+    /// The twiddle factors of all results but the first, for all positions but the first.
     turns: List<Complex<T>>,
     /// The roots of unity of the factor.
     roots: List<Complex<T>>,
 }
 
-/// A transform as a convolution.
+/// Bluestein's algorithm.
 struct Chirp<T> {
     power: Plan<T>,
     factors: List<Complex<T>>,
-    /// The transform of what is convolved with.
+    /// The transform of the convolution filter.
     filter: List<Complex<T>>,
 }
 
-/// A length in factors: fours, a two in front, odd ones.
+/// The factors of a length: fours, a two in front, odd ones.
 fn factors(length: usize) -> Vec<usize> {
     let (mut rest, mut factors) = (length, Vec::new());
     while rest.is_multiple_of(4) && rest > 0 {
@@ -116,7 +116,7 @@ impl<T: Real> Plan<T> {
     pub(super) fn new(length: usize) -> Result<Plan<T>, Failure> {
         let factors = factors(length);
         if factors.iter().any(|factor| *factor > MOST_FACTOR) {
-            return Ok(Plan { length, way: Way::Chirp(Box::new(Chirp::new(length)?)) });
+            return Ok(Plan { length, algorithm: Algorithm::Chirp(Box::new(Chirp::new(length)?)) });
         }
         let mut passes = Vec::with_capacity(factors.len());
         let mut done = 1;
@@ -130,14 +130,14 @@ impl<T: Real> Plan<T> {
             passes.push(Pass { factor, done, apart, turns, roots });
             done *= factor;
         }
-        Ok(Plan { length, way: Way::Passes(passes) })
+        Ok(Plan { length, algorithm: Algorithm::Passes(passes) })
     }
 
-    /// Transforms as many numbers as the length says.
+    /// Transforms as many numbers as the plan's length, in place.
     pub(super) fn forward(&self, x: &mut [Complex<T>]) -> Result<(), Failure> {
-        let passes = match &self.way {
-            Way::Passes(passes) => passes,
-            Way::Chirp(chirp) => return chirp.forward(x),
+        let passes = match &self.algorithm {
+            Algorithm::Passes(passes) => passes,
+            Algorithm::Chirp(chirp) => return chirp.forward(x),
         };
         let mut other = filled(x.len(), [T::of(0.0); 2])?;
         for (i, pass) in passes.iter().enumerate() {
@@ -149,16 +149,16 @@ impl<T: Real> Plan<T> {
         Ok(())
     }
 
-    /// The first half of the transform of real numbers, and the middle one if there is one; the others are the conjugates of these.
+    /// The first half of the transform of real numbers (up to the middle); the rest are conjugates.
     pub(super) fn real(&self, x: &[T], out: &mut [Complex<T>]) -> Result<(), Failure> {
         let zero = T::of(0.0);
         let mut now: List<Complex<T>> = List::with_room(x.len() * 2)?;
         now.extend(x.iter().map(|x| [*x, zero]))?;
         let is_small = |pass: &Pass<T>| pass.factor <= 5;
-        match &self.way {
-            Way::Passes(passes) if passes.iter().all(is_small) => {
+        match &self.algorithm {
+            Algorithm::Passes(passes) if passes.iter().all(is_small) => {
                 let mut next = filled(x.len() * 2, [zero; 2])?;
-                // A transform of one number for each, of which the last pass makes larger ones, and so on.
+                // Starts with transforms of length 1; each pass merges them into longer ones.
                 for pass in passes.iter().rev() {
                     let parts = pass.done;
                     next.resize(parts * (x.len() / parts / 2 + 1), [zero; 2])?;
@@ -166,15 +166,15 @@ impl<T: Real> Plan<T> {
                     std::mem::swap(&mut now, &mut next);
                 }
             }
-            Way::Passes(_) | Way::Chirp(_) => self.forward(&mut now)?,
+            Algorithm::Passes(_) | Algorithm::Chirp(_) => self.forward(&mut now)?,
         }
         out.copy_from_slice(&now[..out.len()]);
         Ok(())
     }
 
-    /// The inverse: divided by the length.
+    /// The inverse, divided by the length.
     pub(super) fn inverse(&self, x: &mut [Complex<T>]) -> Result<(), Failure> {
-        // The inverse transform is that of the conjugates.
+        // The inverse transform is the conjugate of the transform of the conjugates.
         x.iter_mut().for_each(|x| x[1] = -x[1]);
         self.forward(x)?;
         let scale = T::of(1.0) / T::of(self.length.max(1) as f64);
@@ -194,7 +194,7 @@ impl<T: Real> Pass<T> {
         }
     }
 
-    /// What a result is turned by.
+    /// Multiplies with a twiddle factor.
     fn turned(&self, x: Complex<T>, j: usize, i: usize) -> Complex<T> {
         if i == 0 || j == 0 { x } else { times(x, self.turns[(j - 1) * (self.apart - 1) + i - 1]) }
     }
@@ -218,7 +218,7 @@ impl<T: Real> Pass<T> {
         }
     }
 
-    /// Makes transforms of real numbers, of which the first halves are there, larger by the factor.
+    /// Merges half spectra of real transforms into longer ones.
     fn merge(&self, from: &[Complex<T>], to: &mut [Complex<T>]) {
         match self.factor {
             2 => self.merge_all(from, to, |[a, b]| [plus(a, b), minus(a, b)]),
@@ -235,7 +235,7 @@ impl<T: Real> Pass<T> {
         to: &mut [Complex<T>],
         small: impl Fn([Complex<T>; N]) -> [Complex<T>; N],
     ) {
-        // So many transforms, of so many numbers, come of `N` each of `apart`.
+        // `parts` transforms of length `size` come from `N` transforms of length `apart` each.
         let Pass { done: parts, apart, .. } = *self;
         let (size, half, half_before) = (apart * N, apart * N / 2 + 1, apart / 2 + 1);
         for (part, to) in to.chunks_exact_mut(half).enumerate() {
@@ -253,7 +253,7 @@ impl<T: Real> Pass<T> {
         }
     }
 
-    /// Transforms of any number of numbers, as their definition says.
+    /// Small transforms of any length by the definition.
     fn any(&self, from: &[Complex<T>], to: &mut [Complex<T>]) {
         let Pass { factor, done, apart, .. } = *self;
         for (k, from) in from.chunks_exact(apart * factor).enumerate() {
@@ -310,7 +310,7 @@ impl<T: Real> Chirp<T> {
             fail!("a transform of {length} numbers is too much")
         };
         let mut factors = List::with_room(length)?;
-        // i² modulo 2n, without forming i².
+        // i² modulo 2n without overflow.
         let mut square = 0usize;
         for i in 0..length {
             factors.push(root(square, 2 * length))?;
@@ -384,7 +384,8 @@ mod tests {
 
     #[test]
     fn sums_are_formed_in_the_order_of_the_reference() {
-        // numpy.fft.ifft(numpy.arange(0, 100, 10, dtype=numpy.complex64)), whose imaginary noise shows the order.
+        // numpy.fft.ifft(numpy.arange(0, 100, 10, dtype=numpy.complex64)), whose imaginary rounding errors reveal the order of
+        // operations.
         let mut x: Vec<Complex<f32>> = (0..10).map(|i| [10.0 * i as f32, 0.0]).collect();
         Plan::new(10).expect("small").inverse(&mut x).expect("small");
         assert_eq!(x[5], [-5.0, 1.907_348_7e-7]);

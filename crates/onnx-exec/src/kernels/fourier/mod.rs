@@ -1,10 +1,10 @@
-//! DFT, STFT: Fourier transforms along an axis, and of frames of a signal.
+//! Fourier transforms: DFT along an axis, STFT on frames of a signal.
 //!
-//! The last axis holds one number of each element if it is real, two if it is complex.
+//! The last axis has size 1 for real numbers and 2 for complex ones.
 
 mod fft;
 
-use super::around::Around;
+use super::axis_split::AxisSplit;
 use super::real::Real;
 use super::{Call, Row, resolve_axis};
 use crate::budget::spend;
@@ -33,7 +33,7 @@ fn is_complex(dims: &[usize]) -> Result<bool, Failure> {
     }
 }
 
-/// A number of elements that an input gives.
+/// A length from an optional input.
 fn length(call: &Call<'_>, input: usize, name: &str) -> Result<Option<usize>, Failure> {
     let Some(given) = call.optional_ints(input)? else { return Ok(None) };
     match given[..] {
@@ -42,7 +42,7 @@ fn length(call: &Call<'_>, input: usize, name: &str) -> Result<Option<usize>, Fa
     }
 }
 
-/// Transforms an axis, cut off or filled with zeros to the length that is asked for.
+/// Transforms an axis, truncated or zero-padded to the requested length.
 fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let is_complex = is_complex(x.dims())?;
@@ -75,13 +75,13 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         return Ok(vec![Tensor::zeros(x.elem(), &dims)?.into()]);
     }
     let width = if is_complex { 2 } else { 1 };
-    let from = Around::of(&x.dims()[..x.rank() - 1], axis)?;
+    let from = AxisSplit::of(&x.dims()[..x.rank() - 1], axis)?;
     let plan = Plan::<T>::new(n)?;
     let numbers = T::numbers(x)?;
     let zero = T::of(0.0);
     let mut y = filled(count, zero)?;
     let mut line: List<Complex<T>> = filled(n, [zero; 2])?;
-    // Of a spectrum that is half there, the other half mirrors it.
+    // The missing half of a one-sided spectrum mirrors the other.
     let taken = from.extent.min(if is_real_result { n / 2 + 1 } else { n });
     for (outer, inner) in (0..from.outer).flat_map(|o| (0..from.inner).map(move |i| (o, i))) {
         spend(n)?;
@@ -95,7 +95,7 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 let [re, im] = line[n - i];
                 line[i] = [re, -im];
             }
-            // What would be no real signal is left out, as the ends are their own mirrors.
+            // The first and middle coefficients of a real signal are real.
             line[0][1] = zero;
             if n.is_multiple_of(2) {
                 line[n / 2][1] = zero;
@@ -114,7 +114,7 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![T::tensor(x.elem(), &dims, &y)?.into()])
 }
 
-/// Transforms numbers, which may be real.
+/// Transforms real or complex numbers.
 fn forward<T: Real>(plan: &Plan<T>, is_complex: bool, line: &mut [Complex<T>]) -> Result<(), Failure> {
     if is_complex {
         return plan.forward(line);
@@ -130,7 +130,7 @@ fn forward<T: Real>(plan: &Plan<T>, is_complex: bool, line: &mut [Complex<T>]) -
     Ok(())
 }
 
-/// Transforms windows of a signal, one every few steps.
+/// Transforms windowed frames of a signal, `step` apart.
 fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let (&[batch, samples, _] | &[batch, samples]) = x.dims() else {
@@ -168,7 +168,7 @@ fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         spend(n)?;
         let start = row / frames * samples + row % frames * step;
         for (i, to) in line.iter_mut().enumerate() {
-            // A window that is shorter than the frame has zeros behind it.
+            // A window shorter than the frame is padded with zeros.
             let weight = window.as_ref().map_or(T::of(1.0), |window| window.get(i).copied().unwrap_or(zero));
             let at = (start + i) * width;
             let im = if is_complex { numbers[at + 1] } else { zero };

@@ -1,8 +1,8 @@
-//! Decision trees as small records, walked through by several samples at a time.
+//! Decision trees as compact records, traversed by several samples at a time.
 //!
-//! Every test becomes `x > limit`: true leads to the second of two records that lie one behind the other, false (and NaN) to the
-//! first. A leaf leads to itself, so that a walk needs no branch: a few samples, or a sample in a few trees, go step by step until
-//! none of them moves any more.
+//! Every test becomes `x > limit`: true leads to the second of two adjacent records, false (and NaN) to the first. A leaf leads
+//! to itself, so a traversal needs no branches: several samples, or one sample in several trees, advance step by step until none
+//! of them moves.
 //!
 //! ```text
 //! x <= 0.5 ? a : b          limit 0.5, first: a, b
@@ -10,7 +10,7 @@
 //! x >= 0.5 ? a : b          limit the number before 0.5, first: b, a
 //! x == 0.5 ? a : b          limit 0.5, first: (limit the number before 0.5, first: b, a), b
 //! ```
-//! [`Forest`] is the plain form, and what is walked through where this one cannot be made: where branches lead in circles.
+//! [`Forest`] is the reference, and the fallback if branches form cycles.
 
 use super::forest::{Aggregate, Forest, Next, Node, Test};
 use super::rounded;
@@ -20,21 +20,21 @@ use crate::pool;
 use foldhash::HashMap;
 use onnx_ir::ElemType;
 
-/// Walks that go on at the same time.
+/// Traversals that run at the same time.
 const TOGETHER: usize = 8;
-/// Samples that go through one tree after the other, while it is in the first cache.
+/// Samples that traverse one tree before the next, while the tree is in the first-level cache.
 const SAMPLES: usize = 128;
-/// Steps of walks for which it is worth it to ask other threads.
+/// With fewer steps, one thread does the work.
 const LEAST_STEPS: usize = 1 << 14;
-/// About how many steps a walk has.
+/// The estimated steps of a traversal.
 const STEPS: usize = 8;
 
-/// What trees compare: single or double floats.
+/// The type of comparisons: single or double floats.
 pub(super) trait Feature: bytemuck::Pod + PartialOrd + Send + Sync {
-    /// What nothing but itself is as great as.
+    /// A value that only itself reaches.
     const GREATEST: Self;
 
-    /// The greatest number that is at most, or below, a number; `None` if there is none.
+    /// The greatest value that is at most, or below, a number; `None` if there is none.
     fn at_most(y: f64) -> Option<Self>;
     fn below(y: f64) -> Option<Self>;
     fn is_nan(self) -> bool;
@@ -78,55 +78,55 @@ impl Feature for f64 {
     }
 }
 
-/// A test, or a leaf.
+/// A test or a leaf.
 #[derive(Clone, Copy)]
 struct Record<T> {
     limit: T,
     feature: u32,
-    /// Where a feature leads that is not above the limit; one that is leads to the record behind.
+    /// The record for features not above the limit; the next record is for those above it.
     first: u32,
 }
 
-/// The trees of a forest.
+/// The compact form of a forest.
 pub(super) struct Compact<T> {
     records: Vec<Record<T>>,
-    /// For each record, whether NaN leads to the second one.
+    /// For each record, whether NaN goes to the second target.
     nan_is_second: Vec<bool>,
-    /// For each record, the leaf that it is.
+    /// For each record, the leaf.
     leaves: Vec<u32>,
     roots: Vec<u32>,
-    /// Where the entries of each leaf begin, and where the last ones end.
+    /// The start of the entries of each leaf, and the end of the last.
     starts: Vec<u32>,
     entries: Vec<(u32, f64)>,
-    /// Of how many features at least a sample is.
+    /// The least number of features of a sample.
     features: usize,
-    /// Whether it says where NaN leads: not where a test became several.
+    /// Whether NaN is supported: not if a test was split into several.
     knows_nan: bool,
 }
 
-/// What no leaf is.
+/// Not a leaf.
 const NONE: u32 = u32::MAX;
 
-/// Where a branch leads while records are made.
+/// The target of a branch during construction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Target {
     Leaf(u32),
-    /// A test of the forest; of those that are more than one, which of them.
+    /// A test of the forest; if it was split, which part.
     Test(u32, u32),
 }
 
-/// A test as a record has it.
+/// A test in the form of a record.
 struct Split<T> {
     limit: T,
     feature: u32,
-    /// `None` if it leads to neither.
+    /// `None` if it goes to neither target.
     nan_is_second: Option<bool>,
     targets: [Target; 2],
 }
 
 impl<T: Feature> Compact<T> {
-    /// The records of a forest; `None` where branches lead to nothing or in circles, which the plain form tells of, and of forests
-    /// that are too large.
+    /// The compact form of a forest; `None` for invalid or cyclic branches, which the reference reports, and for forests that are
+    /// too large.
     pub(super) fn of(forest: &Forest) -> Option<Compact<T>> {
         let mut compact = Compact {
             records: Vec::new(),
@@ -146,12 +146,12 @@ impl<T: Feature> Compact<T> {
         }
         compact.starts.push(u32::try_from(compact.entries.len()).ok()?);
         has_ends(forest).then_some(())?;
-        // The pair of records behind each test.
+        // The pair of target records of each test.
         let mut pairs: HashMap<(u32, u32), u32> = HashMap::default();
         for root in &forest.roots {
             let mut queue = vec![(compact.room(1)?, target(*root)?)];
             compact.roots.push(queue[0].0);
-            // Level by level, so that the tests that all samples meet lie together.
+            // Breadth-first, so that the tests that all samples visit are adjacent.
             let mut next = 0;
             while let Some(&(place, target)) = queue.get(next) {
                 next += 1;
@@ -186,7 +186,7 @@ impl<T: Feature> Compact<T> {
         Some(compact)
     }
 
-    /// Makes room for records; the first of them.
+    /// Allocates records; returns the first of them.
     fn room(&mut self, count: usize) -> Option<u32> {
         let first = u32::try_from(self.records.len()).ok().filter(|first| *first < NONE / 2)?;
         let all = self.records.len() + count;
@@ -196,7 +196,7 @@ impl<T: Feature> Compact<T> {
         Some(first)
     }
 
-    /// Of how many features at least a sample is.
+    /// The least number of features of a sample.
     pub(super) fn features(&self) -> usize {
         self.features
     }
@@ -205,7 +205,7 @@ impl<T: Feature> Compact<T> {
         self.knows_nan
     }
 
-    /// Where some walks end that begin at these records, each with features from a place on.
+    /// The leaves that some traversals reach from given records, for given features.
     #[inline(always)]
     fn ends<const HAS_NAN: bool>(&self, mut at: [u32; TOGETHER], rows: [&[T]; TOGETHER]) -> [u32; TOGETHER] {
         loop {
@@ -227,7 +227,7 @@ impl<T: Feature> Compact<T> {
         }
     }
 
-    /// Adds what samples reach to their scores, sample by sample and tree by tree.
+    /// Adds the entries of reached leaves to the scores, sample by sample and tree by tree.
     pub(super) fn run(
         &self,
         aggregate: Aggregate,
@@ -284,7 +284,7 @@ impl<T: Feature> Compact<T> {
         }
     }
 
-    /// A few samples go through each tree together; where there are fewer, each of them goes through a few trees.
+    /// Several samples traverse each tree together; if there are fewer, each one traverses several trees.
     #[inline(always)]
     fn walked<const HAS_NAN: bool>(
         &self,
@@ -307,7 +307,7 @@ impl<T: Feature> Compact<T> {
         for sample in together..count {
             let (rows, scores) = ([row(sample); TOGETHER], &mut scores[sample * targets..][..targets]);
             for roots in self.roots.chunks(TOGETHER) {
-                // The others go where the first one goes.
+                // Unused traversals repeat the first one.
                 let begin = std::array::from_fn(|i| *roots.get(i).unwrap_or(&roots[0]));
                 let ends = self.ends::<HAS_NAN>(begin, rows);
                 ends[..roots.len()].iter().for_each(|end| self.reached(*end, scores, &add));
@@ -334,14 +334,14 @@ fn target(next: Next) -> Option<Target> {
 }
 
 impl<T: Feature> Split<T> {
-    /// A test of a forest, or one of those that it becomes where numbers are equal: for each number whether a feature is at most
-    /// that, and then whether it is below.
+    /// A test in record form, or a part of a membership test: for each number whether a feature is at most it, and then whether
+    /// it is below it.
     fn of(forest: &Forest, node: &Node, test: u32, part: u32) -> Option<Split<T>> {
         let (yes, no) = (target(node.if_true)?, target(node.if_false)?);
         let (limit, targets) = match node.test {
             Test::AtMost(y) => (T::at_most(y), [yes, no]),
             Test::Below(y) => (T::below(y), [yes, no]),
-            // Nothing is at least what is no number.
+            // Comparisons with NaN are false.
             Test::AtLeast(y) | Test::Above(y) if y.is_nan() => (None, [yes, no]),
             Test::AtLeast(y) => (T::below(y), [no, yes]),
             Test::Above(y) => (T::at_most(y), [no, yes]),
@@ -351,7 +351,7 @@ impl<T: Feature> Split<T> {
                 among::<T>(forest.members.get(members.clone())?, (test, part), [yes, no])
             }
         };
-        // Without a limit, everything is above it.
+        // Without a limit, every feature is above it.
         let (limit, targets) = match limit {
             Some(limit) => (limit, targets),
             None => (T::GREATEST, [targets[1]; 2]),
@@ -362,7 +362,7 @@ impl<T: Feature> Split<T> {
     }
 }
 
-/// The limit of a part of a test, and where it leads.
+/// The limit and targets of a part of a membership test.
 fn among<T: Feature>(
     numbers: &[f64],
     (test, part): (u32, u32),
@@ -377,12 +377,12 @@ fn among<T: Feature>(
     }
 }
 
-/// Whether every walk through a forest has an end.
+/// Whether the forest has no cycles.
 fn has_ends(forest: &Forest) -> bool {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
-        /// It is on the way that is looked at.
+        /// On the current path.
         Open,
         Done,
     }
@@ -421,7 +421,7 @@ fn has_ends(forest: &Forest) -> bool {
 mod tests {
     use super::*;
 
-    /// A forest of random tests of all kinds.
+    /// A random forest with all kinds of tests.
     fn forest(seed: usize) -> Forest {
         let mut state = seed as u64 * 7919 + 1;
         let mut draw = |of: usize| {
@@ -448,7 +448,7 @@ mod tests {
                 5 => Test::Unequal(y),
                 _ => Test::Member(draw(6)..6 + draw(6)),
             };
-            // Branches lead on, so that they end.
+            // Branches lead forward, so there are no cycles.
             let mut next = || match node + 1 + draw(8) {
                 later if later < count => Next::Node(later),
                 _ => Next::Leaf(draw(10)),
@@ -471,7 +471,7 @@ mod tests {
             let compact = Compact::<f32>::of(&forest).expect("branches end");
             let wide = Compact::<f64>::of(&forest).expect("branches end");
             for count in [1, 3, 8, 29] {
-                // Every other forest is asked with what is no number, if it knows where that leads.
+                // Every other forest is tested with NaN, if both forms support it.
                 let kinds = if seed % 2 == 0 && compact.knows_nan() && wide.knows_nan() { 12 } else { 11 };
                 with_nan += usize::from(kinds == 12);
                 let x: Vec<f32> = (0..count * 4).map(|i| VALUES[(i * 5 + i / 7 + seed) % kinds]).collect();

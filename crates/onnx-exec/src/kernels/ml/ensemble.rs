@@ -1,7 +1,7 @@
-//! TreeEnsemble, and the operators that it took the place of: TreeEnsembleClassifier and TreeEnsembleRegressor.
+//! Tree ensembles: TreeEnsemble, and the older TreeEnsembleClassifier and TreeEnsembleRegressor.
 //!
-//! The old ones name nodes by tree and number and have leaves among them; the new one has leaves of their own, and nodes by
-//! their places. Both become a [`Forest`].
+//! The older operators identify nodes by tree and number, and leaves are nodes; the new one has separate leaves and identifies
+//! nodes by index. Both become a [`Forest`].
 
 use super::compact::{Compact, Feature};
 use super::forest::{Aggregate, Forest, Next, Node, Test};
@@ -16,7 +16,7 @@ use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
 use std::sync::OnceLock;
 
-/// The numbers of a list of floats, or of the tensor that later versions have for it.
+/// A list of floats, or the tensor attribute that later versions have for it.
 fn numbers(call: &Call<'_>, name: &str) -> Result<List<f64>, Failure> {
     match call.attrs.tensor(&format!("{name}_as_tensor"))? {
         Some(tensor) => tensor.floats(),
@@ -24,7 +24,7 @@ fn numbers(call: &Call<'_>, name: &str) -> Result<List<f64>, Failure> {
     }
 }
 
-/// A number of a list that has to be there.
+/// An element that must exist in a list.
 fn at<T: Copy>(list: &[T], i: usize, name: &str) -> Result<T, Failure> {
     list.get(i).copied().ok_or_else(|| Failure::new(format!("`{name}` is too short")))
 }
@@ -33,7 +33,7 @@ fn index(i: i64, name: &str) -> Result<usize, Failure> {
     usize::try_from(i).map_err(|_| Failure::new(format!("`{name}` has a negative number")))
 }
 
-/// The trees of the old operators. `stem` is that of the attributes that tell of leaves.
+/// The trees of the older operators; `stem` is the prefix of the attributes for leaves.
 fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
     let attrs = &call.attrs;
     let ints = |name: &str| attrs.ints(name).unwrap_or_default();
@@ -51,7 +51,7 @@ fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
     }
     let mut forest = Forest::default();
     leaves(call, stem, &places, &mut forest)?;
-    // A node that is a leaf has the leaf of its own number, and is never looked at.
+    // A node that is a leaf has the leaf with its own number, and is never tested.
     let is_leaf = |i: usize| modes.get(i).is_some_and(|mode| mode == "LEAF");
     let to = |i: usize| if is_leaf(i) { Next::Leaf(i) } else { Next::Node(i) };
     for (i, &tree) in trees.iter().enumerate() {
@@ -91,7 +91,7 @@ fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
             }
         });
     }
-    // The first node of each tree is its root; trees come by their numbers.
+    // The first node of each tree is its root; trees are ordered by their numbers.
     let mut roots: Vec<(i64, usize)> = trees.iter().copied().zip(0..).collect();
     roots.sort_unstable();
     roots.dedup_by_key(|(tree, _)| *tree);
@@ -99,7 +99,7 @@ fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
     Ok(forest)
 }
 
-/// What the leaves of the old operators say: for each node, the entries in which it is named, in their order.
+/// The leaves of the older operators: for each node, its entries in their order.
 fn leaves(
     call: &Call<'_>,
     stem: &str,
@@ -130,13 +130,13 @@ fn leaves(
     Ok(())
 }
 
-/// The trees of a node, and what it makes of what they give.
+/// The trees of a node, and the aggregation of their results.
 struct Targets {
     trees: Trees,
     aggregate: Aggregate,
     transform: Transform,
     base: List<f64>,
-    /// How many targets there are.
+    /// The number of targets.
     count: usize,
 }
 
@@ -180,7 +180,7 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![targets.scores(call)?.tensor(ElemType::FLOAT)?.into()])
 }
 
-/// A forest, and its records for features of each type, made when they are wanted.
+/// A forest, and its compact forms for each feature type, built on demand.
 struct Trees {
     forest: Forest,
     single: OnceLock<Option<Compact<f32>>>,
@@ -192,7 +192,7 @@ impl Trees {
         Trees { forest, single: OnceLock::new(), double: OnceLock::new() }
     }
 
-    /// Adds what samples reach to their scores, which are computed with in a type.
+    /// Adds the entries of reached leaves to the scores, computed in a type.
     fn add(
         &self,
         x: &Tensor,
@@ -228,7 +228,7 @@ impl Trees {
     }
 }
 
-/// Whether there are records for all of the samples, by which it is done then.
+/// Computes with the compact form if it supports all samples; returns whether it did.
 fn by_records<T: Feature>(
     records: &Option<Compact<T>>,
     aggregate: Aggregate,
@@ -256,7 +256,7 @@ fn add_base(scores: &mut [f64], base: &[f64], elem: ElemType) -> Result<(), Fail
     Ok(())
 }
 
-/// Scores of all samples.
+/// The scores of all samples.
 struct Scores {
     dims: [usize; 2],
     all: List<f64>,
@@ -274,11 +274,11 @@ struct Classes {
     labels: Labels,
     transform: Transform,
     base: List<f64>,
-    /// Whether weights are for one of at most two classes, and say how likely the second one is.
+    /// Whether there are at most two classes and weights give the score of the second one.
     is_binary: bool,
     /// Whether there are two classes and all weights are for the second one: the first has no score, as in ONNX Runtime.
     is_second: bool,
-    /// Whether no weight is negative, so that a sum of them is a probability.
+    /// Whether no weight is negative, so that their sum is a probability.
     is_positive: bool,
 }
 
@@ -324,7 +324,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             let score = scores[0];
             let other = if trees.is_positive { 1.0 - score } else { -score };
             best_ones.push(usize::from(score > threshold))?;
-            // As probabilities they add up to 1 already, as in ONNX Runtime.
+            // As probabilities they already sum to 1, as in ONNX Runtime.
             match transform {
                 Transform::Logistic => scores.copy_from_slice(&[logistic(-score), logistic(score)]),
                 Transform::Probit => {

@@ -1,4 +1,4 @@
-//! Features made ready: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, Normalizer, Scaler.
+//! Feature preparation: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, Normalizer, Scaler.
 
 use super::{Samples, wide};
 use crate::failure::{Failure, fail};
@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-/// Columns by their numbers. A list counts as one row.
+/// Selects columns by index. A list counts as one row.
 pub(super) fn extract(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let Some((&columns, outer)) = x.dims().split_last() else { fail!("a scalar has no columns") };
@@ -29,7 +29,7 @@ pub(super) fn extract(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![x.picked_runs(&dims, positions, 1)?.into()])
 }
 
-/// 1 where an element is greater than the threshold.
+/// 1 where an element is greater than the threshold, otherwise 0.
 pub(super) fn binarize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let threshold = f64::from(call.attrs.float("threshold").unwrap_or(0.0));
@@ -37,7 +37,7 @@ pub(super) fn binarize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::from_floats(x.elem(), x.dims(), binary)?.into()])
 }
 
-/// The columns of all inputs side by side, each cut or filled up with 0 to its length. A list counts as one row.
+/// Concatenates the columns of all inputs, each truncated or zero-padded to its length. A list counts as one row.
 pub(super) fn join(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let given = call.attrs.ints("inputdimensions");
     if let Some(given) = given.as_ref().filter(|given| given.len() != call.inputs.len()) {
@@ -70,7 +70,7 @@ pub(super) fn join(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![joined.into()])
 }
 
-/// What goes with each column: as many as there are, or one for all.
+/// The parameter of each column: one per column, or one for all.
 fn per_column<T: Copy>(list: &[T], columns: usize, what: &str) -> Result<List<T>, Failure> {
     match list {
         &[one] => filled(columns, one),
@@ -79,7 +79,7 @@ fn per_column<T: Copy>(list: &[T], columns: usize, what: &str) -> Result<List<T>
     }
 }
 
-/// A value in the place of another one, by columns.
+/// Replaces a value by another one, per column.
 pub(super) fn impute(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let Some(&columns) = x.dims().last() else { fail!("a scalar has no columns") };
@@ -114,7 +114,7 @@ pub(super) fn impute(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::from_floats(x.elem(), x.dims(), all)?.into()])
 }
 
-/// Each row by its greatest value, the sum of absolute values, or the root of the sum of squares; by nothing where that is 0.
+/// Divides each row by its maximum, its L1 norm or its L2 norm; a norm of 0 leaves the row unchanged.
 pub(super) fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let mut samples = Samples::of(x)?;
@@ -134,7 +134,7 @@ pub(super) fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(ElemType::FLOAT, x.dims(), &samples.numbers)?.into()])
 }
 
-/// Less an offset, times a scale, by columns.
+/// Subtracts an offset and multiplies with a scale, per column.
 pub(super) fn scale(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let Some(&columns) = x.dims().last() else { fail!("a scalar has no columns") };

@@ -1,4 +1,4 @@
-//! Decision trees: which leaf a sample reaches in each, and what the leaves of a sample make together.
+//! Decision trees: the leaf that a sample reaches in each tree, and the aggregation over trees.
 
 use super::rounded;
 use crate::failure::{Failure, fail};
@@ -6,7 +6,7 @@ use crate::list::List;
 use onnx_ir::ElemType;
 use std::ops::Range;
 
-/// How a feature is compared.
+/// A comparison of a feature.
 #[derive(Clone, Debug)]
 pub(super) enum Test {
     AtMost(f64),
@@ -19,7 +19,7 @@ pub(super) enum Test {
     Member(Range<usize>),
 }
 
-/// Where a branch leads.
+/// The target of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     Node(usize),
@@ -30,7 +30,7 @@ pub(super) enum Next {
 pub(super) struct Node {
     pub(super) feature: usize,
     pub(super) test: Test,
-    /// Where NaN goes, which compares with nothing.
+    /// The target of NaN.
     pub(super) nan_is_true: bool,
     pub(super) if_true: Next,
     pub(super) if_false: Next,
@@ -40,7 +40,7 @@ pub(super) struct Node {
 pub(super) struct Forest {
     pub(super) nodes: Vec<Node>,
     pub(super) roots: Vec<Next>,
-    /// The entries of each leaf.
+    /// The range of entries of each leaf.
     pub(super) leaves: Vec<Range<usize>>,
     /// Target and weight.
     pub(super) entries: Vec<(usize, f64)>,
@@ -51,7 +51,7 @@ impl Forest {
     /// The leaf of a tree that a sample reaches.
     fn leaf(&self, root: Next, row: &[f64]) -> Result<usize, Failure> {
         let mut at = root;
-        // More steps than there are nodes are a circle.
+        // More steps than nodes mean a cycle.
         for _ in 0..=self.nodes.len() {
             let node = match at {
                 Next::Leaf(leaf) => return Ok(leaf),
@@ -83,7 +83,7 @@ impl Forest {
         }
     }
 
-    /// Target and weight of all that a sample reaches, tree by tree.
+    /// Calls `take` with target and weight of all reached entries, tree by tree.
     fn reached(&self, row: &[f64], mut take: impl FnMut(usize, f64)) -> Result<(), Failure> {
         for &root in &self.roots {
             let leaf = self.leaf(root, row)?;
@@ -95,7 +95,7 @@ impl Forest {
         Ok(())
     }
 
-    /// Whether there are so many targets.
+    /// Fails if an entry has a target that does not exist.
     pub(super) fn check_targets(&self, count: usize) -> Result<(), Failure> {
         match self.entries.iter().find(|(target, _)| *target >= count) {
             Some((target, _)) => fail!("a leaf is for target {target} of {count}"),
@@ -104,7 +104,7 @@ impl Forest {
     }
 }
 
-/// What the weights of a sample make together.
+/// The aggregation of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Aggregate {
     Average,
@@ -134,8 +134,7 @@ impl Aggregate {
         })
     }
 
-    /// Begins scores for targets: one that nothing is said of has the least or greatest number of the type where the least or
-    /// greatest is wanted.
+    /// Initializes scores. For minimum and maximum, a target without entries has the greatest or least number of the type.
     pub(super) fn begin(self, scores: &mut [f64], elem: ElemType) {
         match self {
             Aggregate::Average | Aggregate::Sum => {}
@@ -144,7 +143,7 @@ impl Aggregate {
         }
     }
 
-    /// Adds to the scores of a sample, for each target, with sums in this type.
+    /// Adds to the score of each target, with sums in this type.
     pub(super) fn run(
         self,
         forest: &Forest,

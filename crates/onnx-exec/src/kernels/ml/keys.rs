@@ -1,4 +1,4 @@
-//! Elements that are looked up: LabelEncoder, CategoryMapper, OneHotEncoder.
+//! Element lookup: LabelEncoder, CategoryMapper, OneHotEncoder.
 
 use crate::budget::Charge;
 use crate::failure::{Failure, fail};
@@ -10,11 +10,11 @@ use crate::value::Value;
 use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
 
-/// An element that others are compared with: equal numbers are equal whatever their types, and NaN is NaN.
+/// A hashable element: numbers are equal by value across types, and NaN equals NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Key<'a> {
     Int(i64),
-    /// A number that is no integer of 64 bits, by its bits.
+    /// The bits of a number that is not a 64-bit integer.
     Other(u64),
     Text(&'a str),
 }
@@ -41,9 +41,9 @@ pub(super) fn keys(tensor: &Tensor) -> Result<List<Key<'_>>, Failure> {
     tensor.floats()?.into_iter().map(Key::of_float).listed()
 }
 
-/// Where each key is; of equal ones the last.
+/// The index of each key; for equal keys the last.
 fn places<'a>(all: &[Key<'a>]) -> Result<(HashMap<Key<'a>, usize>, Charge), Failure> {
-    // Tables are at most twice as large as what is in them.
+    // Hash tables are at most twice as large as their contents.
     let charge = Charge::of(all.len().saturating_mul(2 * size_of::<(Key<'_>, usize)>()))?;
     let mut places = HashMap::with_capacity(all.len());
     places.extend(all.iter().enumerate().map(|(i, &key)| (key, i)));
@@ -69,7 +69,7 @@ fn list(call: &Call<'_>, stem: &str) -> Result<Tensor, Failure> {
     }
 }
 
-/// What is given for a key that is not there: the default of this type.
+/// The default of this type for unknown keys.
 fn default(call: &Call<'_>, elem: ElemType) -> Result<Tensor, Failure> {
     let attrs = &call.attrs;
     if let Some(tensor) = attrs.tensor("default_tensor")? {
@@ -91,7 +91,7 @@ fn default(call: &Call<'_>, elem: ElemType) -> Result<Tensor, Failure> {
     }
 }
 
-/// Each element of a tensor by its place among the keys; the others become the default.
+/// Maps each element by its index among the keys; others become the default.
 fn mapped(x: &Tensor, from: &Tensor, to: &Tensor, default: &Tensor) -> Result<Tensor, Failure> {
     if from.len() != to.len() {
         fail!("there are {} keys and {} values", from.len(), to.len());
@@ -124,7 +124,7 @@ pub(super) fn encode(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let (from, to) = (list(call, "keys")?, list(call, "values")?);
         return Ok(vec![mapped(x, &from, &to, &default(call, to.elem())?)?.into()]);
     }
-    // Version 1 knows strings and their positions.
+    // Version 1 maps strings to their indices.
     let classes = call.attrs.strings("classes_strings").unwrap_or_default();
     let classes = Tensor::of_strings(&[classes.len()], classes)?;
     let numbers = positions(classes.len())?;
@@ -132,7 +132,7 @@ pub(super) fn encode(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![mapped(x, &from, &to, &default(call, to.elem())?)?.into()])
 }
 
-/// Strings to the integers that go with them, or the other way round.
+/// Maps strings to integers or back.
 pub(super) fn categories(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let strings = call.attrs.strings("cats_strings").unwrap_or_default();
@@ -143,7 +143,7 @@ pub(super) fn categories(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![mapped(x, &from, &to, &default(call, to.elem())?)?.into()])
 }
 
-/// A row for each element: 1 at the place of its category.
+/// A one-hot row for each element.
 pub(super) fn one_hot(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let ints = call.attrs.ints("cats_int64s").unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-/// Linear functions of the features, one for each row of coefficients.
+/// Linear functions of the features, one per row of coefficients.
 struct Functions {
     coefficients: Vec<f64>,
     intercepts: Vec<f64>,
@@ -18,7 +18,7 @@ struct Functions {
 }
 
 impl Functions {
-    /// As many as there are targets, else as the coefficients make up.
+    /// As many functions as targets, otherwise as the coefficients determine.
     fn of(call: &Call<'_>, features: usize, targets: Option<usize>) -> Result<Functions, Failure> {
         let coefficients = wide(call.attrs.floats("coefficients"));
         let intercepts = wide(call.attrs.floats("intercepts"));
@@ -27,7 +27,7 @@ impl Functions {
             None => coefficients.len().checked_div(features).unwrap_or(0),
         };
         if count == 0 || count.checked_mul(features) != Some(coefficients.len()) {
-            fail!("{} coefficients are no functions of {features} features", coefficients.len());
+            fail!("{} coefficients are not functions of {features} features", coefficients.len());
         }
         if !intercepts.is_empty() && intercepts.len() != count && intercepts.len() != 1 {
             fail!("{} intercepts do not go with {count} functions", intercepts.len());
@@ -49,7 +49,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let functions = Functions::of(call, samples.features, None)?;
     let labels = Labels::of(&call.attrs, "classlabels_ints");
     let transform = Transform::of(&call.attrs)?;
-    // One function tells two classes apart.
+    // One function separates two classes.
     let is_binary = functions.count == 1 && labels.count() == 2;
     let width = if is_binary { 2 } else { functions.count };
     let mut all = List::new();
@@ -61,7 +61,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             classes.push(usize::from(score > 0.0))?;
             scores = transform.two(score);
         } else {
-            // Of large scores, the transform makes equal ones.
+            // The transform may round large scores to equal ones.
             classes.push(best(&scores))?;
             transform.apply(&mut scores);
         }

@@ -1,4 +1,4 @@
-//! What both support vector machines have: the kernel function, and the attributes that it is made of.
+//! The kernel function of support vector machines, with its attributes.
 
 use super::{dot, wide};
 use crate::failure::{Failure, fail};
@@ -12,20 +12,20 @@ enum Form {
     Sigmoid,
 }
 
-/// Vectors with a kernel function: each is compared with a sample.
+/// Support vectors with a kernel function.
 pub(super) struct Machine {
     form: Form,
     gamma: f64,
     offset: f64,
     degree: f64,
-    /// One behind the other.
+    /// Contiguous.
     vectors: Vec<f64>,
     pub(super) count: usize,
     features: usize,
 }
 
 impl Machine {
-    /// So many support vectors.
+    /// A machine with `count` support vectors.
     pub(super) fn of(attrs: &Attributes<'_>, count: usize, features: usize) -> Result<Machine, Failure> {
         let form = match &attrs.string("kernel_type").unwrap_or_default()[..] {
             "LINEAR" => Form::Linear,
@@ -46,7 +46,7 @@ impl Machine {
         Ok(Machine { form, gamma, offset, degree, vectors, count, features })
     }
 
-    /// How near a sample is to each vector.
+    /// The kernel function of a sample and each vector.
     pub(super) fn kernels(&self, sample: &[f64]) -> Vec<f64> {
         (0..self.count)
             .map(|i| self.kernel(sample, &self.vectors[i * self.features..][..self.features]))
@@ -63,7 +63,7 @@ impl Machine {
     }
 }
 
-/// The sum of the squares of differences, in eight sums that a processor can form at once.
+/// The sum of squared differences, in eight partial sums for vectorization.
 fn squares(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a8, a_rest) = a.as_chunks::<8>();

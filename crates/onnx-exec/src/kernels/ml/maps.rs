@@ -1,4 +1,4 @@
-//! Maps to tensors and back: CastMap, DictVectorizer, ZipMap.
+//! Conversions between maps and tensors: CastMap, DictVectorizer, ZipMap.
 
 use super::keys::{Key, keys};
 use crate::budget;
@@ -20,7 +20,7 @@ fn map<'a>(call: &'a Call<'_>) -> Result<&'a Map, Failure> {
     }
 }
 
-/// The values of a map as one tensor of rank 1, at the places that they are wanted at; none is 0.
+/// Values of a map at the given indices as a tensor of rank 1; 0 for `None`.
 fn gathered(map: &Map, elem: ElemType, places: &[Option<usize>]) -> Result<Tensor, Failure> {
     let mut numbers = Tensor::zeros(elem, &[places.len()])?;
     let width = numbers.bytes().len().checked_div(places.len()).unwrap_or(0);
@@ -40,7 +40,7 @@ fn gathered(map: &Map, elem: ElemType, places: &[Option<usize>]) -> Result<Tenso
     if elem == ElemType::STRING { Tensor::of_texts(&[places.len()], strings) } else { Ok(numbers) }
 }
 
-/// The values in the order of the keys, or each at the place that its key says.
+/// The values in the order of the keys, or each at the index given by its key.
 pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let map = map(call)?;
     let attrs = &call.attrs;
@@ -51,7 +51,7 @@ pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         "DENSE" => order.into_iter().map(Some).listed()?,
         "SPARSE" => {
             let count = usize::try_from(attrs.int("max_map").unwrap_or(1)).unwrap_or(0);
-            // Also the widest element has room.
+            // Checks the limit for the largest element type.
             drop(Tensor::zeros(ElemType::STRING, &[count])?);
             let mut places = filled(count, None)?;
             for i in order {
@@ -81,7 +81,7 @@ pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if there.len() == places.len() {
         return Ok(vec![values.reshaped(&[1, places.len()])?.into()]);
     }
-    // What is not there is 0, or the empty string.
+    // Missing values are 0 or the empty string.
     let mut spread = Tensor::zeros(target, &[1, places.len()])?;
     let at = places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(i, _)| i);
     if let Ok(from) = values.string_slice() {
@@ -96,7 +96,7 @@ pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![spread.into()])
 }
 
-/// The value of each key of a vocabulary, or 0. A key that is not in it is an error.
+/// The value of each key of a vocabulary, or 0. Unknown keys are errors.
 pub(super) fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let map = map(call)?;
     let ints = call.attrs.ints("int64_vocabulary").unwrap_or_default();

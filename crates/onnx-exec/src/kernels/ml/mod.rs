@@ -1,7 +1,7 @@
-//! Kernels of ai.onnx.ml: features made ready, encoders, maps, linear models, support vector machines, decision trees.
+//! Kernels of ai.onnx.ml: feature preparation, encoders, maps, linear models, support vector machines, decision trees.
 //!
-//! Most take a row of features for each sample. They compute with 64 bits and round where the operator has 32: so labels that
-//! hang on a tie come out as they do elsewhere.
+//! Most inputs have a row of features per sample. Kernels compute in 64 bits and round where the operator has 32, so that labels
+//! decided by a tie agree with other implementations.
 
 mod compact;
 mod ensemble;
@@ -21,7 +21,7 @@ use crate::list::List;
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 
-/// The domain of all.
+/// The domain of all kernels.
 const ML: &str = "ai.onnx.ml";
 
 pub(super) const ROWS: &[Row] = &[
@@ -46,13 +46,13 @@ pub(super) const ROWS: &[Row] = &[
     (ML, "ZipMap", maps::zip),
 ];
 
-/// Samples with their features: a list counts as one.
+/// Samples with their features: a list counts as one sample.
 struct Samples {
     count: usize,
-    /// Of each.
+    /// Features per sample.
     features: usize,
     numbers: List<f64>,
-    /// The type that is computed with: integers become floats of 32 bits.
+    /// The type of the computation: integers become 32-bit floats.
     elem: ElemType,
 }
 
@@ -69,7 +69,7 @@ impl Samples {
     }
 }
 
-/// How many samples there are, and the features of each.
+/// The number of samples, and of features per sample.
 fn extents(x: &Tensor) -> Result<[usize; 2], Failure> {
     match x.dims() {
         &[features] => Ok([1, features]),
@@ -78,7 +78,7 @@ fn extents(x: &Tensor) -> Result<[usize; 2], Failure> {
     }
 }
 
-/// The type that is computed with for features of a type.
+/// The type of the computation for features of a type.
 fn computed(elem: ElemType) -> ElemType {
     match elem {
         ElemType::DOUBLE | ElemType::FLOAT16 => elem,
@@ -86,7 +86,7 @@ fn computed(elem: ElemType) -> ElemType {
     }
 }
 
-/// A number as a float of this type holds it.
+/// Rounds a number to a float type.
 fn rounded(elem: ElemType, x: f64) -> f64 {
     match elem {
         ElemType::FLOAT => f64::from(x as f32),
@@ -95,7 +95,7 @@ fn rounded(elem: ElemType, x: f64) -> f64 {
     }
 }
 
-/// The floats of an attribute.
+/// The floats of an attribute as doubles.
 fn wide(floats: Option<Vec<f32>>) -> Vec<f64> {
     floats.unwrap_or_default().into_iter().map(f64::from).collect()
 }

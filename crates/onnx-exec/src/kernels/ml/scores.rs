@@ -1,11 +1,11 @@
-//! Scores of classes: what is made of them in the end, the best one, and its label.
+//! Scores of classes: transforms, the best class, and its label.
 
 use crate::failure::{Failure, fail};
 use crate::kernels::Attributes;
 use crate::list::{Listed as _, Strings};
 use crate::tensor::Tensor;
 
-/// What is made of the scores of a sample.
+/// The transform of the scores of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Transform {
     None,
@@ -27,7 +27,7 @@ impl Transform {
         })
     }
 
-    /// As `TreeEnsemble` numbers them.
+    /// The transform with a number, as in `TreeEnsemble`.
     pub(super) fn numbered(number: i64) -> Result<Transform, Failure> {
         Ok(match number {
             0 => Transform::None,
@@ -39,8 +39,7 @@ impl Transform {
         })
     }
 
-    /// The scores of two classes that one score tells apart: as probabilities they add up to 1, and are no further changed, as in ONNX
-    /// Runtime.
+    /// The scores of two classes from one score: probabilities that sum to 1, without a further transform, as in ONNX Runtime.
     pub(super) fn two(self, score: f64) -> Vec<f64> {
         match self {
             Transform::Logistic => vec![logistic(-score), logistic(score)],
@@ -49,15 +48,14 @@ impl Transform {
         }
     }
 
-    /// Changes the scores of one sample for targets. One alone is no probability of one class among others: it stays as it is, but
-    /// for probit, as in ONNX Runtime.
+    /// Transforms the scores of one sample for targets. A single score is not transformed except by probit, as in ONNX Runtime.
     pub(super) fn apply_to_targets(self, scores: &mut [f64]) {
         if scores.len() > 1 || self == Transform::Probit {
             self.apply(scores);
         }
     }
 
-    /// Changes the scores of one sample for classes.
+    /// Transforms the scores of one sample for classes.
     pub(super) fn apply(self, scores: &mut [f64]) {
         match self {
             Transform::None => {}
@@ -85,7 +83,7 @@ fn softmax(scores: &mut [f64]) {
     scores.iter_mut().for_each(|x| *x /= sum);
 }
 
-/// Softmax that leaves 0 what is 0.
+/// Softmax that keeps zeros.
 fn softmax_zero(scores: &mut [f64]) {
     let most = greatest(scores);
     scores.iter_mut().for_each(|x| *x = if x.abs() > 1e-7 { (*x - most).exp() } else { *x * (-most).exp() });
@@ -93,7 +91,8 @@ fn softmax_zero(scores: &mut [f64]) {
     scores.iter_mut().for_each(|x| *x = if sum == 0.0 { 0.5 } else { *x / sum });
 }
 
-/// The quantile of the normal distribution, by the approximation of the inverse error function with a = 0.147 (Winitzki 2008).
+/// The quantile function of the normal distribution, by the approximation of the inverse error function with a = 0.147 (Winitzki
+/// 2008).
 fn probit(x: f64) -> f64 {
     const A: f64 = 0.147;
     #[allow(clippy::approx_constant, reason = "these are the digits that others have")]
@@ -109,7 +108,7 @@ fn probit(x: f64) -> f64 {
     std::f64::consts::SQRT_2 * if y < 0.0 { -inverse } else { inverse }
 }
 
-/// Where the greatest score is, the first of equal ones; the first that is not a number goes before all.
+/// The index of the greatest score, the first of equal ones; NaN counts as greatest.
 pub(super) fn best(scores: &[f64]) -> usize {
     let mut best = 0;
     for (i, &x) in scores.iter().enumerate() {
@@ -123,14 +122,14 @@ pub(super) fn best(scores: &[f64]) -> usize {
     best
 }
 
-/// The names of classes: integers or strings.
+/// The labels of classes: integers or strings.
 pub(super) enum Labels {
     Ints(Vec<i64>),
     Strings(Vec<String>),
 }
 
 impl Labels {
-    /// The labels in one of these attributes; without any, classes are numbered.
+    /// The labels in one of these attributes; by default the class numbers.
     pub(super) fn of(attrs: &Attributes<'_>, ints: &str) -> Labels {
         match attrs.strings("classlabels_strings").filter(|all| !all.is_empty()) {
             Some(strings) => Labels::Strings(strings),
@@ -145,7 +144,7 @@ impl Labels {
         }
     }
 
-    /// The labels of samples by the numbers of their classes.
+    /// The labels for class numbers.
     pub(super) fn tensor(&self, classes: &[usize]) -> Result<Tensor, Failure> {
         let dims = [classes.len()];
         let missing = |class: &usize| Failure::new(format!("class {class} has no label"));
@@ -168,7 +167,7 @@ impl Labels {
         }
     }
 
-    /// The labels where there is one class: its own for the samples that are of it, else 0 or nothing.
+    /// The labels for a single class: its label for members, otherwise 0 or the empty string.
     pub(super) fn yes_or_no(&self, is_class: &[bool]) -> Result<Tensor, Failure> {
         match self {
             Labels::Ints(all) => {

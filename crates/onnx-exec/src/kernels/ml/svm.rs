@@ -1,7 +1,8 @@
-//! SVMClassifier and SVMRegressor. Without support vectors the coefficients are those of linear functions.
+//! Support vector machines: SVMClassifier and SVMRegressor. Without support vectors the coefficients are those of linear
+//! functions.
 //!
-//! A classifier has a function for each pair of classes, whose sign is a vote for one of them. Probabilities of pairs follow
-//! from a fitted sigmoid, and probabilities of classes from those (Wu, Lin, Weng: Probability estimates for multi-class
+//! A classifier has a decision function for each pair of classes, whose sign votes for one of them. A fitted sigmoid gives the
+//! probabilities of pairs, and these give the probabilities of classes (Wu, Lin, Weng: Probability estimates for multi-class
 //! classification by pairwise coupling, JMLR 5, 2004, section 4.1, algorithm 2).
 
 use super::machine::Machine;
@@ -50,24 +51,24 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::from_floats(ElemType::FLOAT, &[samples.count, 1], all)?.into()])
 }
 
-/// What tells classes apart.
+/// The decision functions.
 enum Judge {
-    /// A linear function for each class.
+    /// A linear function per class.
     Linear(Vec<f64>),
     Pairs(Pairs),
 }
 
-/// A function for each pair of classes.
+/// A decision function for each pair of classes.
 struct Pairs {
     machine: Machine,
-    /// Which support vectors are those of each class.
+    /// The support vectors of each class.
     vectors: Vec<Range<usize>>,
-    /// A row less than classes: in the function of classes i < j, vectors of i have those of row j - 1, of j those of row i.
+    /// One row less than classes: for the pair i < j, vectors of i use row j - 1, and those of j row i.
     coefficients: Vec<f64>,
 }
 
 impl Pairs {
-    /// The value of each function, and the votes for each class.
+    /// The value of each decision function, and the votes for each class.
     fn judge(&self, row: &[f64], offsets: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let kernels = self.machine.kernels(row);
         let count = self.vectors.len();
@@ -87,7 +88,7 @@ impl Pairs {
     }
 }
 
-/// The parameters of the sigmoids that make probabilities of scores.
+/// The parameters of the sigmoids that convert scores to probabilities.
 struct Sigmoids {
     slopes: Vec<f64>,
     offsets: Vec<f64>,
@@ -110,7 +111,7 @@ impl Sigmoids {
     }
 }
 
-/// The probabilities of `n` classes that go best with those of pairs: `r[i * n + j]` that it is `i` if it is `i` or `j`.
+/// The probabilities of `n` classes that best fit those of pairs: `r[i * n + j]` is the probability of `i` given `i` or `j`.
 fn couple(r: &[f64], n: usize) -> Vec<f64> {
     let at = |i: usize, j: usize| i * n + j;
     let mut q = vec![0.0; n * n];
@@ -142,7 +143,7 @@ fn couple(r: &[f64], n: usize) -> Vec<f64> {
     p
 }
 
-/// The greatest number of classes: there are as many functions as pairs.
+/// The most classes, because the number of decision functions is quadratic.
 const MOST_CLASSES: usize = 10_000;
 
 fn judge(call: &Call<'_>, classes: usize, features: usize) -> Result<Judge, Failure> {
@@ -232,7 +233,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![label.into(), scores.into()])
 }
 
-/// What becomes of the scores of a sample: one that tells two classes apart becomes two.
+/// Transforms the scores of a sample; a score that separates two classes becomes two.
 fn finish(mut scores: Vec<f64>, transform: Transform, is_binary: bool) -> Vec<f64> {
     if let &[score] = &scores[..] {
         if is_binary && transform != Transform::Probit {
@@ -245,7 +246,7 @@ fn finish(mut scores: Vec<f64>, transform: Transform, is_binary: bool) -> Vec<f6
     scores
 }
 
-/// The steps for one sample: each of its features meets each of the support vectors.
+/// The steps per sample: features times support vectors.
 fn steps(call: &Call<'_>) -> usize {
     call.attrs.floats("support_vectors").map_or(0, |all| all.len())
 }
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn probabilities_of_classes_go_with_those_of_pairs() {
-        // Classes of probabilities 0.5, 0.3 and 0.2: then P(i | i or j) = p_i / (p_i + p_j).
+        // Class probabilities 0.5, 0.3 and 0.2: then P(i | i or j) = p_i / (p_i + p_j).
         let p = [0.5, 0.3, 0.2];
         let r: Vec<f64> =
             (0..9).map(|k| if k / 3 == k % 3 { 0.0 } else { p[k / 3] / (p[k / 3] + p[k % 3]) }).collect();

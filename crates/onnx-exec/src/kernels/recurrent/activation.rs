@@ -1,4 +1,4 @@
-//! The functions that recurrent operators apply, by name, with their parameters.
+//! Activation functions of recurrent operators, by name, with their parameters.
 
 use super::number::Number;
 use crate::failure::{Failure, fail};
@@ -20,7 +20,7 @@ pub(super) enum Activation {
     ThresholdedRelu { alpha: f64 },
 }
 
-/// Parameters that are still to be given out, to those functions that have any.
+/// Parameters not yet assigned to the functions that have some.
 pub(super) struct Parameters {
     pub(super) alphas: IntoIter<f32>,
     pub(super) betas: IntoIter<f32>,
@@ -79,7 +79,7 @@ impl Activation {
                 each(numbers, |x| alpha * (beta * x).tanh::<FUSED>());
             }
             Activation::Sigmoid => each(numbers, |x| one / (one + (-x).exp::<FUSED>())),
-            // The larger part outside, so that nothing overflows.
+            // This form avoids overflow.
             Activation::Softplus => {
                 each(numbers, |x| least(x, zero) + (-abs(x)).exp::<FUSED>().ln_1p::<FUSED>());
             }

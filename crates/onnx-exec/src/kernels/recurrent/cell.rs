@@ -1,4 +1,4 @@
-//! Steps of RNN, GRU and LSTM, of all sequences at once. The formulas are those of the operators' documentation.
+//! Steps of RNN, GRU and LSTM for all sequences at once, by the formulas of the operators' documentation.
 
 use super::activation::Activation;
 use super::number::Number;
@@ -15,7 +15,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Rows of the weights for each row of the state.
+    /// The number of gates: rows of weights per row of the state.
     pub(super) fn gates(self) -> usize {
         match self {
             Kind::Rnn => 1,
@@ -24,7 +24,7 @@ impl Kind {
         }
     }
 
-    /// The activation functions of a direction that names none.
+    /// The default activation functions of a direction.
     pub(super) fn activations(self) -> &'static [&'static str] {
         match self {
             Kind::Rnn => &["Tanh"],
@@ -36,14 +36,14 @@ impl Kind {
 
 /// The recurrence weights of a direction.
 pub(super) struct Recurrence<T: Number> {
-    /// For the last state.
+    /// For the previous state.
     first: T::Matrix,
-    /// For the part of it that the reset gate of a GRU lets through, if that is known before the product.
+    /// For the reset state of a GRU, if the reset gate is applied before the product.
     second: Option<T::Matrix>,
 }
 
 impl<T: Number> Recurrence<T> {
-    /// Of weights with a row of `hidden` for each gate and each row of the state.
+    /// From weights with a row of `hidden` for each gate and each row of the state.
     pub(super) fn of(r: &[T], hidden: usize, is_second_apart: bool) -> Result<Self, Failure> {
         if !is_second_apart {
             return Ok(Recurrence { first: T::matrix(r, hidden)?, second: None });
@@ -53,32 +53,32 @@ impl<T: Number> Recurrence<T> {
     }
 }
 
-/// What is the same at every step of a direction.
+/// The parameters of a direction, equal for all steps.
 pub(super) struct Cell<'a, T: Number> {
     pub(super) kind: Kind,
     pub(super) hidden: usize,
     pub(super) recurrence: &'a Recurrence<T>,
-    /// Recurrence biases, one for each row of the weights.
+    /// Recurrence biases, one per row of the weights.
     pub(super) bias: &'a [T],
-    /// Weights of an LSTM's gates i, o, f for the cell.
+    /// Peephole weights of an LSTM for the gates i, o, f.
     pub(super) peepholes: Option<&'a [T]>,
     pub(super) activations: &'a [Activation],
     pub(super) clip: Option<T>,
-    /// LSTM: what is not taken in is forgotten.
+    /// LSTM: couples the input and forget gates.
     pub(super) input_forget: bool,
-    /// The last states are rounded to bytes of their own ranges before they are multiplied.
+    /// Rounds the previous states to bytes before the product.
     pub(super) is_quantized: bool,
 }
 
-/// What goes from step to step: a row of each for each sequence.
+/// The state between steps: a row per sequence.
 pub(super) struct State<T> {
     pub(super) h: List<T>,
     pub(super) c: List<T>,
-    /// What the last states give for the gates.
+    /// The products of the previous states with the recurrence weights.
     recurrent: List<T>,
-    /// GRU: what is reset by the second gate.
+    /// GRU: the previous state after the reset gate.
     reset: List<T>,
-    /// GRU: what that gives for the candidates, if it is multiplied afterwards.
+    /// GRU: its product for the candidates, if it is computed separately.
     candidates: List<T>,
 }
 
@@ -96,12 +96,12 @@ impl<T: Number> State<T> {
     }
 }
 
-/// What is done for the gates of one sequence.
+/// The computation of one sequence after the products.
 enum Work<'w, T> {
     Rnn {
         h: &'w mut [T],
     },
-    /// The gates z and r of a GRU, and what the second resets.
+    /// The gates z and r of a GRU, and the reset state.
     Reset {
         from: &'w [T],
         reset: &'w mut [T],
@@ -118,9 +118,9 @@ enum Work<'w, T> {
 
 struct Part<'p, T: Number> {
     cell: &'p Cell<'p, T>,
-    /// What the input gives for each gate, written over.
+    /// The products of the input, overwritten.
     gates: &'p mut [T],
-    /// What the last state gives for the first of them.
+    /// The products of the previous state for the first gates.
     recurrent: &'p [T],
     work: Work<'p, T>,
 }
@@ -173,14 +173,14 @@ fn add_products<T: Number>(to: &mut [T], a: &[T], b: &[T]) {
 }
 
 impl<T: Number> Cell<'_, T> {
-    /// The biases of what is multiplied by the last state, and of what by the part of it that is let through.
+    /// The biases for the products of the previous state, and of the reset state.
     fn biases(&self) -> (&[T], &[T]) {
         let apart = if self.recurrence.second.is_some() { self.hidden } else { 0 };
         self.bias.split_at(self.bias.len() - apart)
     }
 
-    /// One step. `gates` has what the input gives for each gate of all sequences, and is written over; `row` says which row of it is
-    /// that of a sequence, unless that has ended.
+    /// One step. `gates` has the products of the input for all sequences and is overwritten; `row` returns the row of a sequence,
+    /// or `None` if it has ended.
     pub(super) fn step(
         &self,
         state: &mut State<T>,

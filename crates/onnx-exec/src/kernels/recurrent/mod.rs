@@ -1,10 +1,9 @@
-//! RNN, GRU, LSTM: a cell that goes along a sequence, forward, backward or both ways.
+//! RNN, GRU and LSTM: forward, backward or bidirectional.
 //!
-//! What the inputs give for the gates is computed for all steps at once; then the cell goes step by step (`cell`). A
-//! sequence that is shorter than the others ends where it ends: behind it the outputs are zero, and a backward cell begins
-//! at its last step.
+//! The products of the inputs are computed for all steps at once; then the cell runs step by step (`cell`). After the end of a
+//! shorter sequence the outputs are zero, and a backward cell starts at the last step of its sequence.
 //!
-//! DynamicQuantizeLSTM of ONNX Runtime has weights of 8 bits, and rounds what it multiplies with them to as many.
+//! DynamicQuantizeLSTM of ONNX Runtime has 8-bit weights and quantizes their operands to 8 bits.
 
 mod activation;
 mod cell;
@@ -32,19 +31,19 @@ pub(super) const ROWS: &[Row] = &[
     ("", "RNN", |call| run(call, Kind::Rnn)),
 ];
 
-/// The extents of a node's tensors.
+/// The sizes of a node's tensors.
 #[derive(Clone, Copy)]
 struct Sizes {
     steps: usize,
     batch: usize,
     hidden: usize,
     directions: usize,
-    /// `layout` 1: the batch is the first axis of everything that has one.
+    /// `layout` 1: the batch axis comes first.
     is_batch_first: bool,
 }
 
 impl Sizes {
-    /// Where the row of a step, a direction and an element of the batch begins in `Y`.
+    /// The offset of a row in `Y`, for a step, direction and batch element.
     fn of_y(&self, step: usize, direction: usize, b: usize) -> usize {
         let row = if self.is_batch_first {
             (b * self.steps + step) * self.directions + direction
@@ -54,12 +53,12 @@ impl Sizes {
         row * self.hidden
     }
 
-    /// Which row of `X` is that of a step of an element of the batch.
+    /// The row of `X` for a step and a batch element.
     fn row(&self, step: usize, b: usize) -> usize {
         if self.is_batch_first { b * self.steps + step } else { step * self.batch + b }
     }
 
-    /// Where the row of a direction and an element of the batch begins in a state.
+    /// The offset of a row in a state, for a direction and batch element.
     fn of_state(&self, direction: usize, b: usize) -> usize {
         let row =
             if self.is_batch_first { b * self.directions + direction } else { direction * self.batch + b };
@@ -94,7 +93,7 @@ fn numbers<T: Number>(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<Lis
     T::numbers(tensor)
 }
 
-/// See [`numbers`]; zeros for one that is left out.
+/// [`numbers`] of an input, or zeros if it is left out.
 fn or_zeros<T: Number>(
     call: &Call<'_>,
     input: usize,
@@ -107,13 +106,13 @@ fn or_zeros<T: Number>(
     }
 }
 
-/// Products with the last states for which it is worth it to share sequences.
+/// With fewer products of states, sequences are not divided among threads.
 const LEAST_PRODUCTS: usize = 1 << 18;
-/// Rows that are turned at a time, so that what is written of them stays in the first cache.
+/// Rows that are transposed at a time, so that the destination stays in the first-level cache.
 const TOGETHER: usize = 16;
 
-/// Weights that are stored as codes, with a column for each row that these have; their scales and zero points are those of a
-/// direction or of a column.
+/// Dequantizes weights stored as codes, with a column for each row of the weights; scales and zero points are per direction or
+/// per column.
 fn dequantized<T: Number>(
     call: &Call<'_>,
     input: usize,
@@ -148,7 +147,7 @@ fn dequantized<T: Number>(
     Ok(weights)
 }
 
-/// Which way each direction goes.
+/// Whether each direction is backward.
 fn backwards(call: &Call<'_>) -> Result<&'static [bool], Failure> {
     Ok(match call.attrs.string("direction").as_deref() {
         // The default of GRU 1 is misspelt.
@@ -172,7 +171,7 @@ fn activations(call: &Call<'_>, kind: Kind, directions: usize) -> Result<Vec<Act
     (0..defaults.len() * directions).map(|i| Activation::named(name(i), &mut parameters)).collect()
 }
 
-/// How many steps each sequence has.
+/// The length of each sequence.
 fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<List<usize>, Failure> {
     let Some(given) = call.optional_ints(4)? else { return filled(sizes.batch, sizes.steps) };
     if given.len() != sizes.batch {
@@ -185,13 +184,13 @@ fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<List<usize>, Failure> {
     given.iter().map(length).try_listed()
 }
 
-/// The weights of a direction, laid out for products.
+/// The weights of a direction, packed for products.
 struct Weights<T: Number> {
     input: T::Matrix,
     recurrence: Recurrence<T>,
 }
 
-/// The weights of all directions, whose shapes have been looked at.
+/// The weights of all directions, after checking their shapes.
 fn weights<T: Number>(
     call: &Call<'_>,
     kind: Kind,
@@ -234,20 +233,20 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// One way along all sequences.
-struct Way<'w, T: Number> {
+/// One direction over some sequences.
+struct DirectionRun<'w, T: Number> {
     cell: Cell<'w, T>,
     weights: &'w Weights<T>,
-    /// Biases of what the input gives.
+    /// Input biases.
     bias: &'w [T],
     is_backward: bool,
     h: List<T>,
     c: List<T>,
-    /// Those that it goes along, of all.
+    /// The sequences that it processes.
     sequences: Range<usize>,
 }
 
-/// Where a way has led.
+/// The result of a direction.
 struct Gone<T> {
     /// A row for each step of each sequence, step by step.
     y: List<T>,
@@ -255,8 +254,8 @@ struct Gone<T> {
     c: List<T>,
 }
 
-impl<T: Number> Way<'_, T> {
-    fn go(self, all: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
+impl<T: Number> DirectionRun<'_, T> {
+    fn run(self, all: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
         let (hidden, rows) = (self.cell.hidden, self.bias.len());
         let sizes = Sizes { batch: self.sequences.len(), is_batch_first: false, ..*all };
         let lengths = &lengths[self.sequences.clone()];
@@ -341,12 +340,12 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     if is_quantized {
         through_bytes(&mut xs);
     }
-    // Sequences have nothing to do with one another: each thread goes along some of them in one direction.
+    // Sequences are independent: each thread processes some of them in one direction.
     let products = [steps, batch, rows, hidden].into_iter().fold(1, usize::saturating_mul);
     let threads = if products < LEAST_PRODUCTS { 1 } else { pool::threads() };
     let shares = threads.div_ceil(directions.max(1)).min(batch).max(1);
     let share = |at: usize| batch * at / shares..batch * (at + 1) / shares;
-    let way = |direction: usize, sequences: Range<usize>| {
+    let direction_run = |direction: usize, sequences: Range<usize>| {
         let (input_bias, bias) = bias[direction * 2 * rows..][..2 * rows].split_at(rows);
         let per_direction = kind.activations().len();
         let cell = Cell {
@@ -366,17 +365,25 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
         };
         let is_backward = backwards[direction];
         let (h, c) = (of(&h)?, of(&c)?);
-        Ok(Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h, c, sequences })
+        Ok(DirectionRun {
+            cell,
+            weights: &weights[direction],
+            bias: input_bias,
+            is_backward,
+            h,
+            c,
+            sequences,
+        })
     };
     let pairs: Vec<(usize, Range<usize>)> =
         (0..directions).flat_map(|direction| (0..shares).map(move |at| (direction, share(at)))).collect();
-    let ways = pairs.iter().cloned().map(|(direction, sequences)| way(direction, sequences));
-    let ways = ways.collect::<Result<Vec<_>, Failure>>()?;
+    let runs = pairs.iter().cloned().map(|(direction, sequences)| direction_run(direction, sequences));
+    let runs = runs.collect::<Result<Vec<_>, Failure>>()?;
     let mut gone: Vec<Gone<T>> =
         pairs.iter().map(|_| Gone { y: List::new(), h: List::new(), c: List::new() }).collect();
-    let parts = ways.into_iter().zip(&mut gone).collect();
-    parallel(parts, |(way, gone)| {
-        *gone = way.go(&sizes, &lengths, &xs)?;
+    let parts = runs.into_iter().zip(&mut gone).collect();
+    parallel(parts, |(run, gone)| {
+        *gone = run.run(&sizes, &lengths, &xs)?;
         Ok(())
     })?;
 

@@ -1,9 +1,9 @@
-//! What cells do with numbers: with single ones by micro-kernels and in wide registers, with double ones plainly.
+//! Numeric operations of cells: vectorized with micro-kernels for single floats, plain for doubles.
 
 use crate::kernels::real::Real;
 use crate::loops::math;
 
-/// Numbers that states and gates are made of.
+/// The number type of states and gates.
 pub(super) trait Number: Real {
     fn exp<const FUSED: bool>(self) -> Self;
     fn exp_m1<const FUSED: bool>(self) -> Self;

@@ -1,31 +1,31 @@
-//! One axis at a time.
+//! Interpolation along one axis.
 
 use super::axis::{Axis, Weights};
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::kernels::around::Around;
+use crate::kernels::axis_split::AxisSplit;
 use crate::list::{List, filled};
 use crate::tensor::{NOWHERE, count_of};
 
-/// How one axis of an image is interpolated.
-pub(super) struct Step {
+/// The interpolation of one axis of an image.
+pub(super) struct ResizeAxis {
     at: usize,
     to: usize,
     taps: usize,
-    /// Elements of the axis and how much of each, as many for each element of the result.
+    /// Source elements and weights, equally many for each element of the result.
     elements: List<(usize, f64)>,
-    /// The elements of the result that lie outside of what is looked at.
+    /// Elements of the result outside the region of interest.
     outside: List<usize>,
 }
 
-impl Step {
-    /// The axis is the one at `at` of an image.
-    pub(super) fn new(at: usize, axis: &Axis, weights: Weights) -> Result<Step, Failure> {
+impl ResizeAxis {
+    /// `at` is the index of the axis in the image.
+    pub(super) fn new(at: usize, axis: &Axis, weights: Weights) -> Result<ResizeAxis, Failure> {
         let elements = weights.elements(axis.from)?;
-        Ok(Step { at, to: axis.to, taps: weights.taps, elements, outside: weights.outside })
+        Ok(ResizeAxis { at, to: axis.to, taps: weights.taps, elements, outside: weights.outside })
     }
 
-    /// Makes `y` of `x`, an image of this shape.
+    /// Interpolates `x`, an image of this shape, into `y`.
     pub(super) fn run(
         &self,
         x: &[f64],
@@ -33,7 +33,7 @@ impl Step {
         extrapolation: f64,
         y: &mut List<f64>,
     ) -> Result<(), Failure> {
-        let from = Around::of(shape, self.at)?;
+        let from = AxisSplit::of(shape, self.at)?;
         let inner = from.inner;
         shape[self.at] = self.to;
         let count = count_of(shape)?;
@@ -65,7 +65,7 @@ impl Step {
     }
 }
 
-/// The positions that the elements of a result are picked from, where each axis picks from these offsets.
+/// The row-major indices of the gathered elements, from the offsets along each axis.
 pub(super) fn positions(offsets: &[List<Option<usize>>]) -> Result<List<usize>, Failure> {
     let mut all = filled(1, 0)?;
     for offsets in offsets {

@@ -1,19 +1,19 @@
-//! How an axis is resized: which elements each new one is made of, and how much of each.
+//! Resizing of an axis: the source elements of each result and their weights.
 
 use crate::failure::{Failure, fail};
 use crate::list::List;
 
-/// How places of the result are places of the input.
+/// The coordinate transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Coordinates {
     AlignCorners,
     Asymmetric,
-    /// The same in single precision: what versions before 11 have always been computed in.
+    /// The same in single precision, for compatibility with versions before 11.
     AsymmetricSingle,
     HalfPixel,
     HalfPixelSymmetric,
     PytorchHalfPixel,
-    /// Within a part of the axis.
+    /// Inside the region of interest.
     TfCropAndResize,
     TfHalfPixelForNearest,
 }
@@ -33,7 +33,7 @@ impl Coordinates {
     }
 }
 
-/// Which of two neighbours is the nearest one.
+/// The rounding of a coordinate to the nearest element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rounding {
     PreferFloor,
@@ -54,7 +54,7 @@ impl Rounding {
     }
 }
 
-/// What is made of the elements around a place.
+/// The interpolation filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Filter {
     Nearest(Rounding),
@@ -71,19 +71,19 @@ pub(super) struct Axis {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) scale: f64,
-    /// The part of the axis that is looked at, of 0 to 1.
+    /// The region of interest, in the range 0 to 1.
     pub(super) roi: (f64, f64),
     pub(super) coordinates: Coordinates,
 }
 
 impl Axis {
-    /// Whether every element stays where it is.
+    /// Whether every element stays unchanged.
     pub(super) fn is_same(&self) -> bool {
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
         self.from == self.to && close(self.scale, 1.0) && self.roi.0 == 0.0 && close(self.roi.1, 1.0)
     }
 
-    /// Where in the input an element of the result lies. `None` is outside of what is looked at.
+    /// The source coordinate of an element of the result; `None` outside the region of interest.
     fn place(&self, i: usize) -> Option<f64> {
         let (i, from, to) = (i as f64, self.from as f64, self.to as f64);
         let exact = self.scale * from;
@@ -113,7 +113,7 @@ impl Axis {
         })
     }
 
-    /// The element that is nearest to each one of the result; `None` is outside of what is looked at.
+    /// The nearest element for each one of the result; `None` outside the region of interest.
     pub(super) fn nearest(&self, rounding: Rounding) -> Result<List<Option<usize>>, Failure> {
         let mut all = List::with_room(self.to)?;
         all.extend((0..self.to).map(|i| {
@@ -124,20 +124,20 @@ impl Axis {
                 Rounding::Floor => at.floor(),
                 Rounding::Ceil => at.ceil(),
             };
-            // What is negative or no number becomes 0.
+            // Negative numbers and NaN become 0.
             Some((rounded as usize).min(self.from.saturating_sub(1)))
         }))?;
         Ok(all)
     }
 
-    /// The elements that make up each one of the result.
+    /// The source elements and weights for each one of the result.
     pub(super) fn weights(
         &self,
         filter: Filter,
         is_antialiased: bool,
         exclude_outside: bool,
     ) -> Result<Weights, Failure> {
-        // What shrinks takes in as many more elements.
+        // With antialiasing, downscaling widens the filter.
         let stretch = if is_antialiased { self.scale.min(1.0) } else { 1.0 };
         let reach = match filter {
             Filter::Nearest(_) | Filter::Linear => 1.0,
@@ -156,7 +156,7 @@ impl Axis {
                     0.0
                 }
             };
-            // An element itself lies at the end of the step before it.
+            // An exact element belongs to the interval before it.
             let left = at.ceil() - 1.0;
             let first = left - (before as f64 - 1.0);
             let start = weights.weights.len();
@@ -179,7 +179,7 @@ impl Axis {
 }
 
 impl Filter {
-    /// How much an element counts at this distance.
+    /// The weight at a distance.
     fn weight(self, distance: f64) -> f64 {
         let x = distance.abs();
         match self {
@@ -192,18 +192,18 @@ impl Filter {
     }
 }
 
-/// The elements that make up each one of a result: as many for each, those beyond the ends being the first and the last one.
+/// The source elements of each result element: equally many for each, with indices clamped to the axis.
 pub(super) struct Weights {
     pub(super) taps: usize,
-    /// The first element of each.
+    /// The first source element of each.
     first: List<i64>,
     weights: List<f64>,
-    /// The elements of the result that lie outside of what is looked at.
+    /// Elements of the result outside the region of interest.
     pub(super) outside: List<usize>,
 }
 
 impl Weights {
-    /// Elements of an axis and how much of each, for one element of the result after the other.
+    /// Source elements and weights, for one element of the result after the other.
     pub(super) fn elements(&self, extent: usize) -> Result<List<(usize, f64)>, Failure> {
         let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1).max(0);
         let mut all = List::with_room(self.weights.len())?;

@@ -1,7 +1,7 @@
-//! Resize and Upsample: tensors stretched and shrunk along their axes.
+//! Resize and Upsample.
 //!
-//! Interpolation is separable: one axis after the other (`along`; `axis` says of what each element is made), in 64-bit floats, and
-//! rounded once. The nearest element is picked, whatever its type.
+//! Interpolation is separable: one axis after the other (`along`; `axis` computes the weights), in 64-bit floats, rounded once.
+//! Nearest elements are copied for any type.
 
 mod along;
 mod axis;
@@ -12,11 +12,11 @@ use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
 use crate::tensor::{Tensor, count_of, strides};
 use crate::value::Value;
-use along::{Step, positions};
+use along::{ResizeAxis, positions};
 use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
 
-/// What is no repetition of elements.
+/// Nodes that are not repetitions of elements.
 pub(super) const BESIDE: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
 
 /// One scale or size for each of these axes.
@@ -67,18 +67,18 @@ fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let y = match filter {
         Filter::Nearest(rounding) => {
-            // Before version 11, the nearest element is the one behind where the axis shrinks.
+            // Before version 11, downscaling rounds up.
             let of = |axis: &Axis| if old && axis.scale < 1.0 { Rounding::Ceil } else { rounding };
             nearest(x, &all, &dims, of, extrapolation)?
         }
         Filter::Linear | Filter::Cubic { .. } => {
             let is_antialiased = call.attrs.flag("antialias");
             let exclude_outside = call.attrs.flag("exclude_outside");
-            // Where nothing changes, there is one image.
+            // Leading axes that do not change count images.
             let lead = all.iter().position(|axis| !axis.is_same()).unwrap_or(0);
             let changed = all[lead..].iter().enumerate().filter(|(_, axis)| !axis.is_same());
             let steps = changed.map(|(at, axis)| {
-                Step::new(at, axis, axis.weights(filter, is_antialiased, exclude_outside)?)
+                ResizeAxis::new(at, axis, axis.weights(filter, is_antialiased, exclude_outside)?)
             });
             let steps = steps.collect::<Result<Vec<_>, Failure>>()?;
             match x.elem() {
@@ -98,7 +98,7 @@ fn rounding(call: &Call<'_>, old: bool) -> Result<Rounding, Failure> {
     }
 }
 
-/// The axes that scales and sizes are for.
+/// The axes that scales and sizes belong to.
 fn axes(call: &Call<'_>, x: &Tensor) -> Result<Vec<usize>, Failure> {
     let Some(given) = call.attrs.ints("axes") else { return Ok((0..x.rank()).collect()) };
     let mut axes = Vec::with_capacity(given.len());
@@ -112,7 +112,7 @@ fn axes(call: &Call<'_>, x: &Tensor) -> Result<Vec<usize>, Failure> {
     Ok(axes)
 }
 
-/// What is asked for, wherever this version has it.
+/// The scales or sizes, in the form of this version.
 fn target(call: &Call<'_>, rank: usize) -> Result<Target, Failure> {
     let (op, since) = (call.op(), call.since());
     if op == "Upsample" && since < 7 {
@@ -136,7 +136,7 @@ fn target(call: &Call<'_>, rank: usize) -> Result<Target, Failure> {
     }
 }
 
-/// What becomes of each axis.
+/// The resizing of each axis.
 fn extents(call: &Call<'_>, dims: &[usize], axes: &[usize], target: &Target) -> Result<Vec<Axis>, Failure> {
     let same = |&d: &usize| Axis {
         from: d,
@@ -187,7 +187,7 @@ fn extents(call: &Call<'_>, dims: &[usize], axes: &[usize], target: &Target) -> 
     Ok(all)
 }
 
-/// The nearest elements.
+/// Gathers the nearest elements.
 fn nearest(
     x: &Tensor,
     axes: &[Axis],
@@ -206,12 +206,12 @@ fn nearest(
     x.picked_or(&filler, dims, &positions(&offsets)?)
 }
 
-/// Image after image: all that lies behind the leading axes, which stay. `T` holds what the elements can be.
+/// Interpolates image by image: everything after the leading axes. `T` can hold the elements.
 fn interpolated<T: Real>(
     x: &Tensor,
     dims: &[usize],
     lead: usize,
-    steps: &[Step],
+    steps: &[ResizeAxis],
     extrapolation: f64,
 ) -> Result<Tensor, Failure> {
     let fits = rounded(x.elem());
@@ -231,7 +231,7 @@ fn interpolated<T: Real>(
     T::tensor(x.elem(), dims, &results)
 }
 
-/// What makes elements of numbers: the nearest integer, the even one of two; floats stay finite.
+/// The rounding to an element type: to the nearest integer with ties to even; floats stay finite.
 fn rounded(elem: ElemType) -> impl Fn(f64) -> f64 {
     let most = match elem {
         ElemType::FLOAT => Some(f64::from(f32::MAX)),
@@ -240,6 +240,6 @@ fn rounded(elem: ElemType) -> impl Fn(f64) -> f64 {
         ElemType::DOUBLE => Some(f64::MAX),
         _ => None,
     };
-    // A number that is none stays none.
+    // NaN stays NaN.
     move |x| most.map_or_else(|| x.round_ties_even(), |most| x.clamp(-most, most))
 }

@@ -15,15 +15,15 @@ use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use std::ops::Range;
 
-/// Rows for which columns are packed that need not be: then they lie closer together.
+/// With this many rows, columns are packed even if they could be read in place: packed ones are contiguous.
 const ROWS_TO_PACK: usize = 512;
 
-/// Columns that are computed together, whatever the processor.
+/// The width that the last columns are padded to, for any processor.
 const TOGETHER: usize = 16;
-/// Of how many rows computing a column takes as long as packing it.
+/// Packing a column takes as long as computing it for this many rows.
 const ROWS_OF_PACKING: usize = 20;
 
-/// Whether it takes less time to compute some groups of so many than to pack columns.
+/// Whether computing `groups` groups of `each` columns is faster than packing `columns` columns.
 pub(super) fn is_worth_it([groups, each]: [usize; 2], columns: usize, rows: usize) -> bool {
     let together = |columns: usize| columns.next_multiple_of(TOGETHER);
     let more = (groups * together(each)).saturating_sub(together(columns));
@@ -35,32 +35,32 @@ pub(super) struct Columns<'c, T: Kind> {
     side: &'c Side,
     extents: &'c [usize],
     step_axes: &'c [usize],
-    /// How many columns there are, and how many steps.
+    /// The numbers of columns and of steps.
     columns: usize,
     count: usize,
     /// The most columns of a block.
     block: usize,
     packer: Packer<'c, T>,
     packed: Scratch<T>,
-    /// Where steps begin, in a tile that is packed and in what is not.
+    /// The offsets of steps, in a packed tile and in unpacked columns.
     packed_steps: Vec<usize>,
     steps: Vec<usize>,
     way: Way<'c>,
-    /// Which matrix is read of what is packed before the run.
+    /// The index of the prepacked matrix.
     pub(super) batch: usize,
 }
 
 /// How columns are read.
 pub(super) enum Way<'c> {
     Packed,
-    /// With so many columns before those of this part.
+    /// Prepacked; the number of columns before this part.
     Known(&'c Known, usize),
     Lying(Lying),
     Copied(Box<Patch<'c>>),
 }
 
 impl<'c> Way<'c> {
-    /// How columns are read by so many rows, if they are not packed before.
+    /// Selects how columns that are not prepacked are read for `rows` rows.
     pub(super) fn of(side: &'c Side, extents: &'c [usize], step_axes: &[usize], rows: usize) -> Self {
         if !are_listed(extents, step_axes) {
             return Way::Packed;
@@ -101,7 +101,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                 (block, block * depth, Vec::new())
             }
             Way::Known(known, _) => (known.block, 0, Vec::new()),
-            // A tile at the end of the operand is packed.
+            // A partial tile at the end of the operand is packed.
             Way::Lying(_) => {
                 (most(columns), micro.columns * depth, steps_of(&side.program, extents, step_axes))
             }
@@ -134,7 +134,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         self.block
     }
 
-    /// Multiplies all, at a position of the axes of both.
+    /// Multiplies all columns, at a position of the batch axes.
     pub(super) fn each(
         &mut self,
         operands: &Operands<'_>,
@@ -155,7 +155,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         }
     }
 
-    /// Multiplies a block of columns that are packed.
+    /// Multiplies a block of packed columns.
     fn packed(
         &mut self,
         operands: &Operands<'_>,
@@ -192,7 +192,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         product.block((operands, at), (&[Run { columns, from: 0 }], n), rows, &read, out)
     }
 
-    /// Multiplies columns where they lie.
+    /// Multiplies columns in place.
     fn lying(
         &mut self,
         operands: &Operands<'_>,
@@ -236,7 +236,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         Ok(())
     }
 
-    /// Multiplies columns that are in copies of images.
+    /// Multiplies columns that are read from padded copies of images.
     fn copied(
         &mut self,
         operands: &Operands<'_>,

@@ -1,4 +1,4 @@
-//! What an axis of the columns of a convolution walks through.
+//! Spatial coordinates of the columns of a convolution.
 
 use super::read::sums;
 use crate::loops::Linear;
@@ -6,30 +6,30 @@ use crate::loops::program::Bound;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Numbers that are farther apart are better packed.
+/// With more remainders, packing is faster.
 const MOST_REMAINDERS: usize = 8;
 
-/// What an axis of the columns, together with axes that are summed over, walks through.
+/// A spatial coordinate: a function of one column axis and of reduction axes (taps).
 pub(super) struct Coordinate<'c> {
     pub(super) axis: Option<usize>,
     pub(super) extent: usize,
-    /// What is in bounds, if anything is out of them.
+    /// The bound on the function, if it can be out of bounds.
     pub(super) function: Option<&'c Linear>,
     pub(super) within: Range<i64>,
-    /// From one column to the next.
+    /// The increment per column.
     pub(super) stride: i64,
-    /// How far apart numbers are in the operand.
+    /// The distance of adjacent values in the operand.
     pub(super) by: i64,
-    /// How far the axes that are summed over shift it.
+    /// The shift per step of each reduction axis.
     pub(super) shifts: SmallVec<[(usize, i64); 2]>,
     pub(super) least: i64,
     pub(super) most: i64,
-    /// What shifts may leave, divided by the stride.
+    /// The remainders of shifts modulo the stride.
     pub(super) remainders: SmallVec<[usize; 2]>,
 }
 
 impl<'p> Coordinate<'p> {
-    /// That of an axis; of none, one place.
+    /// The coordinate of an axis; without an axis it has one value.
     pub(super) fn of(
         axis: Option<usize>,
         place_of: &Linear,
@@ -78,33 +78,33 @@ impl<'p> Coordinate<'p> {
         Some(coordinate)
     }
 
-    /// How far an axis that is summed over shifts it.
+    /// The shift per step of a reduction axis.
     pub(super) fn shift_of(&self, axis: usize) -> i64 {
         self.shifts.iter().find(|(other, _)| *other == axis).map_or(0, |(_, by)| *by)
     }
 
-    /// How many columns it is shifted by, and what is left.
+    /// A shift as columns and a remainder.
     pub(super) fn divided(&self, shift: i64) -> (usize, usize) {
         let (shift, stride) = ((shift - self.least) as usize, self.stride as usize);
         if stride == 1 { (shift, 0) } else { (shift / stride, shift % stride) }
     }
 
-    /// How many more places there are than columns.
+    /// The number of positions beyond the columns.
     pub(super) fn more(&self) -> usize {
         ((self.most - self.least) / self.stride) as usize
     }
 
-    /// How far the greatest shift is from the least.
+    /// The greatest shift minus the least.
     pub(super) fn more_values(&self) -> usize {
         (self.most - self.least) as usize
     }
 
-    /// How many values there are from the first to the last.
+    /// The number of values from the first to the last.
     pub(super) fn reach(&self) -> usize {
         self.stride as usize * self.extent.saturating_sub(1) + self.more_values() + 1
     }
 
-    /// The values of the function that some column asks for and that are in bounds.
+    /// The in-bounds values that some column reads.
     pub(super) fn values(&self, origin: i64) -> Range<i64> {
         let end = self.stride * (self.extent as i64 - 1) + self.most + 1;
         self.within.start.max(origin + self.least)..self.within.end.min(origin + end)

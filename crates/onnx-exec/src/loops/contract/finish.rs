@@ -1,4 +1,4 @@
-//! From totals to elements of the result.
+//! Epilogues of products: from accumulators to elements of the result.
 
 use super::kind::Kind;
 use super::{Contraction, place};
@@ -15,33 +15,33 @@ use crate::tensor::{strides, width};
 use onnx_ir::ElemType;
 use std::ops::Range;
 
-/// Stores what is computed from totals.
+/// Computes the epilogue and stores its results.
 pub(super) struct Finish<'f, T: Kind> {
     contraction: &'f Contraction,
     extents: &'f [usize],
     regs: Registers,
     total: Reg,
-    /// How far apart rows of totals are.
+    /// The distance between rows of accumulators.
     stride: usize,
-    /// How far apart the elements of the result are along its axes.
+    /// The strides of the result.
     strides: Vec<usize>,
     /// Whether the columns are the last axes of the result, in order.
     has_planes: bool,
-    /// Whether the rows are the axes before those, so that rows follow one another in the result.
+    /// Whether the rows are the axes before those, so that rows are contiguous in the result.
     has_rows: bool,
-    /// Totals one behind the other.
+    /// Contiguous accumulators.
     row: Vec<T::Total>,
-    /// Room for numbers of columns.
+    /// Buffers for numbers per column.
     numbers: [Vec<f32>; 2],
-    /// How far apart rows are in the result, if equally far.
+    /// The distance between rows in the result, if it is constant.
     row_stride: Option<usize>,
 }
 
-/// Columns whose totals lie one behind the other.
+/// Columns with contiguous accumulators.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) columns: Range<usize>,
-    /// The first of its totals among those of a row.
+    /// The offset of the first accumulator in its row.
     pub(super) from: usize,
 }
 
@@ -80,7 +80,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         }
     }
 
-    /// The totals of a block of rows and of columns, each run of which begins where the one before ends.
+    /// Stores a block of rows and columns; the runs of columns are contiguous.
     pub(super) fn store(
         &mut self,
         operands: &Operands<'_>,
@@ -98,7 +98,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             return self.store_at_once(operands, at, rows, runs, totals, result);
         }
         let is_whole = columns == (0..b.count(self.extents));
-        // Short rows are finished together.
+        // Short rows are processed together.
         let together = if self.has_rows && is_whole { (LANES / columns.len().max(1)).max(1) } else { 1 };
         let mut numbered = rows.zip(totals.chunks_exact(self.stride)).peekable();
         let mut joined = std::mem::take(&mut self.row);
@@ -124,7 +124,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         Ok(())
     }
 
-    /// The same in one pass.
+    /// The same with an epilogue in one pass.
     fn store_at_once(
         &mut self,
         operands: &Operands<'_>,
@@ -136,7 +136,7 @@ impl<'f, T: Kind> Finish<'f, T> {
     ) -> Result<(), Failure> {
         let Contraction { a, b, epilogue, .. } = self.contraction;
         let Some(epilogue) = epilogue else { return Ok(()) };
-        // Rows that are equally far apart at once.
+        // Rows at a constant distance are processed at once.
         let (together, of_out) = match self.row_stride {
             Some(stride) => (rows.len(), stride),
             None => (1, 0),
@@ -155,7 +155,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         Ok(())
     }
 
-    /// The totals of some columns, of a row or of several, which have all columns then.
+    /// Runs the epilogue program for some columns of a row, or for all columns of several rows.
     fn finish(
         &mut self,
         operands: &Operands<'_>,

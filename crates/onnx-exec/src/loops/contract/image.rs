@@ -1,11 +1,11 @@
-//! Images with a border, whose pixels are the rows of a product.
+//! Padded images, whose pixels are the rows of a product.
 //!
 //! ```text
 //! sum over k, l, c of x[h + k - 1, w + l - 1, c] * weight[m, c, k, l]      0 where a pixel is out of bounds
 //! ```
-//! The rows of the image that a band of the result reads are copied, the border is filled in, and the channels of a pixel lie one
-//! behind the other whatever their order was. Then each step is a fixed distance from the first one, and so are the pixels of a
-//! line, `stride` pixels apart: micro-kernels read the copy at shifted places, without a copy for each tap.
+//! The rows of the image that a band of the result reads are copied with padding and with contiguous channels
+//! for any input layout. Then each step is at a constant offset, and so are the pixels of a line,
+//! `stride` pixels apart: micro-kernels read the copy at shifted offsets, without an im2col copy for each tap.
 
 use super::coordinate::Coordinate;
 use super::kind::Kind;
@@ -18,31 +18,31 @@ use crate::loops::program::{Bound, Instr};
 use crate::loops::view::Operands;
 use std::ops::Range;
 
-/// Pixels that are a multiple of so many bytes apart share the same few lines of the first cache.
+/// Pixels at a multiple of this distance in bytes compete for the same few lines of the first-level cache.
 const ALIKE: usize = 1 << 12;
-/// A line of the first cache, in bytes.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// How rows are read from a copy with a border.
+/// How rows are read from a padded copy.
 pub(super) struct Image<'i> {
     operand: usize,
     place: &'i Linear,
     otherwise: (f64, i64),
     down: Coordinate<'i>,
     along: Coordinate<'i>,
-    /// The axes before.
+    /// The axes outside the image.
     outer: &'i [usize],
-    /// The axes that are summed over and shift no pixel: channels.
+    /// The reduction axes that do not shift pixels: channels.
     channels: Vec<usize>,
     extents: &'i [usize],
-    /// How many numbers of a pixel are read, and how far apart pixels and lines are in the copy.
+    /// The numbers read per pixel, and the distances between pixels and between lines in the copy.
     of_source: usize,
     pixel: usize,
     line: usize,
 }
 
 impl<'i> Image<'i> {
-    /// How a factor of numbers of this kind is read, if it is an element of an image or a number beside it.
+    /// The image of a factor that loads an element of an image, or a padding value outside.
     pub(super) fn of<T: Kind>(side: &'i Side, extents: &'i [usize], steps: &[usize]) -> Option<Self> {
         let [Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }] = &side.program.instrs[..]
         else {
@@ -60,7 +60,7 @@ impl<'i> Image<'i> {
                 [_, _] => Some(true),
             }
         };
-        // What is not of the image says how many channels there are.
+        // A bound that is not spatial limits the channels.
         let mut limit = None;
         for bound in bounds {
             if !is_of_image(bound)? && limit.replace(bound).is_some() {
@@ -106,7 +106,7 @@ impl<'i> Image<'i> {
         })
     }
 
-    /// The axes of the taps, down and along, and of the channels, if there are 3×3 taps of neighbouring pixels.
+    /// The axes of the taps (vertical, horizontal) and of the channels, if there are 3×3 taps of adjacent pixels.
     pub(super) fn taps_of_three(&self) -> Option<[usize; 3]> {
         let three = |it: &Coordinate<'_>| match &it.shifts[..] {
             [(axis, 1)] if it.stride == 1 && it.axis.is_some() && self.extents[*axis] == 3 => Some(*axis),
@@ -117,35 +117,35 @@ impl<'i> Image<'i> {
         (self.of_source == self.extents[channel]).then_some(taps)
     }
 
-    /// How many lines of the result are computed from one copy, which stays in the second cache.
+    /// The number of result lines per copy, so that it fits into the second-level cache.
     pub(super) fn band<T>(&self) -> usize {
         let most = (CACHED / 2 * size_of::<f32>() / size_of::<T>()) / self.line.max(1);
         let lines = most.saturating_sub(self.down.more_values()) / self.down.stride as usize;
         lines.clamp(1, self.down.extent.max(1))
     }
 
-    /// How many numbers the copy for so many lines has.
+    /// The size of the copy for `lines` lines.
     pub(super) fn len(&self, lines: usize) -> usize {
         (self.down.stride as usize * (lines.max(1) - 1) + self.down.more_values() + 1)
             .saturating_mul(self.line)
     }
 
-    /// How many images there are.
+    /// The number of images.
     pub(super) fn count(&self) -> usize {
         self.outer.iter().map(|&axis| self.extents[axis]).product()
     }
 
-    /// How many lines and pixels of the result an image has.
+    /// The lines and pixels per line of the result of an image.
     pub(super) fn size(&self) -> [usize; 2] {
         [self.down.extent, self.along.extent]
     }
 
-    /// How far apart neighbours of the result are in the copy: lines and pixels.
+    /// The distance of adjacent result lines and pixels in the copy.
     pub(super) fn apart(&self) -> [usize; 2] {
         [self.down.stride as usize * self.line, self.along.stride as usize * self.pixel]
     }
 
-    /// Where each step is.
+    /// The offset of each step.
     pub(super) fn steps(&self, axes: &[usize]) -> Vec<usize> {
         let of_channel = |axis: usize| {
             let behind = self.channels.iter().skip_while(|other| **other != axis).skip(1);
@@ -160,11 +160,11 @@ impl<'i> Image<'i> {
                 + self.along.shift_of(axis) * self.pixel as i64
         };
         let least = self.down.least * self.line as i64 + self.along.least * self.pixel as i64;
-        // The least shifts are the first line and the first pixel of the copy.
+        // The least shifts belong to the first line and pixel of the copy.
         sums(self.extents, axes, of).into_iter().map(|step| (step - least) as usize).collect()
     }
 
-    /// Copies what some lines of an image need; `padding` is what stands beside it, if that is no number that is known before.
+    /// Copies what some lines of an image read; `padding` is the padding value, if it is not static.
     pub(super) fn fill<T: Kind>(
         &self,
         operands: &Operands<'_>,
@@ -187,7 +187,7 @@ impl<'i> Image<'i> {
         let reach = along.reach();
         let inside = Bound::lanes_of(along.values(origin(along)), origin(along) + along.least, 1, reach);
         let mut channels = sums(self.extents, &self.channels, |axis| self.place.by[axis]);
-        // What is left of a pixel is multiplied by 0.
+        // Missing channels are multiplied by 0.
         channels.truncate(*of_source);
         let is_row = channels.iter().enumerate().all(|(i, at)| *at == i as i64);
         let value = down.stride * lines.start as i64 + down.least;

@@ -1,4 +1,4 @@
-//! What differs between products of single floats and of bytes.
+//! The differences between products of single floats and of bytes.
 
 use crate::failure::{Failure, fail};
 use crate::loops::Class;
@@ -9,28 +9,28 @@ use crate::loops::program::Reg;
 use crate::loops::widest::{Job, widest};
 use onnx_ir::ElemType;
 
-/// Numbers that are packed.
+/// The element type of packed factors.
 pub(super) trait Kind: Factor<Total: Total> {
-    /// The element type of totals, and the class of registers for them.
+    /// The element type of accumulators, and their register class.
     const TOTAL: ElemType;
     const CLASS: Class;
 
-    /// Whether elements of a type are such numbers, as they lie in memory.
+    /// Whether elements of a type have this representation in memory.
     fn is_element(elem: ElemType) -> bool;
 
-    /// One of two numbers, the float or the integer.
+    /// Selects the float or the integer.
     fn number(float: f64, int: i64) -> Self;
 
-    /// Takes numbers from a register.
+    /// Copies numbers from a register.
     fn take(regs: &Registers, from: Reg, out: &mut [Self]) -> Result<(), Failure>;
 
-    /// Changes bits of all.
+    /// Flips bits of all numbers.
     fn flip(numbers: &mut [Self], bits: u8);
 
-    /// Steps one after the other, each of all positions of a tile, in groups: for each position the steps of the group.
+    /// Interleaves steps of a tile in groups: for each position the steps of a group are contiguous.
     fn group(steps: &[Self], tile: usize, out: &mut [Self]);
 
-    /// Puts totals into a register.
+    /// Copies accumulators to a register.
     fn put(totals: &[Self::Total], regs: &mut Registers, to: Reg) -> Result<(), Failure>;
 }
 
@@ -49,7 +49,7 @@ impl Kind for f32 {
     fn take(regs: &Registers, from: Reg, out: &mut [f32]) -> Result<(), Failure> {
         match from.class {
             Class::Single => out.copy_from_slice(&regs.single[from.at][..out.len()]),
-            Class::Double | Class::Int => fail!("a factor is no single float"),
+            Class::Double | Class::Int => fail!("a factor is not a single float"),
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Kind for f32 {
                     *to = (*x).into();
                 }
             }
-            Class::Int => fail!("a total is no float"),
+            Class::Int => fail!("a total is not a float"),
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Kind for u8 {
     fn take(regs: &Registers, from: Reg, out: &mut [u8]) -> Result<(), Failure> {
         match from.class {
             Class::Int => widest(Narrow { lanes: &regs.int[from.at], out }),
-            Class::Single | Class::Double => fail!("a factor is no integer"),
+            Class::Single | Class::Double => fail!("a factor is not an integer"),
         }
         Ok(())
     }
@@ -109,13 +109,13 @@ impl Kind for u8 {
         match to.class {
             Class::Int => widest(Widen { totals, lanes: &mut regs.int[to.at] }),
             Class::Single => widest(Floats { totals, lanes: regs.own(to) }),
-            Class::Double => fail!("a total is no integer"),
+            Class::Double => fail!("a total is not an integer"),
         }
         Ok(())
     }
 }
 
-/// The lowest bytes of lanes.
+/// Truncates lanes to bytes.
 struct Narrow<'n> {
     lanes: &'n [i64],
     out: &'n mut [u8],
@@ -144,7 +144,7 @@ impl Job for Widen<'_> {
     }
 }
 
-/// Totals as single floats.
+/// Converts accumulators to single floats.
 struct Floats<'f> {
     totals: &'f [i32],
     lanes: &'f mut [f32],
@@ -173,7 +173,7 @@ impl Job for Flip<'_> {
     }
 }
 
-/// [`Kind::group`] of bytes.
+/// [`Kind::group`] for bytes.
 struct Group<'g> {
     steps: &'g [u8],
     tile: usize,

@@ -1,4 +1,4 @@
-//! Factors that are made of constants, packed once for all runs and for all plans in which they are the same.
+//! Prepacked constant factors, shared by all runs and by all plans that use the same factor.
 
 use super::kind::Kind;
 use super::winograd::Winograd;
@@ -13,31 +13,31 @@ use crate::loops::view::{Operands, View};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// A factor, packed.
+/// A prepacked factor.
 #[derive(Debug)]
 pub(in crate::loops) struct Known {
-    /// Whatever numbers they are, for they lie as these do.
+    /// The packed numbers, bytes too, stored as `f32` for alignment.
     words: List<f32>,
-    /// Of bytes, the sums over all steps.
+    /// For bytes, the sums over all steps.
     sums: Vec<i32>,
-    /// Rows or columns that there are, and how many of these are a block.
+    /// The number of rows or columns, and of those in a block.
     pub(in crate::loops) count: usize,
     pub(in crate::loops) block: usize,
-    /// How many matrices there are: one for each position of the axes of both, or one for all of them.
+    /// The number of matrices: one for each position of the batch axes, or one for all.
     matrices: usize,
 }
 
-/// Whether results may differ from plain sums by what Winograd's transforms lose.
+/// Whether Winograd's algorithm may be used, whose rounding differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Precision {
     Fast,
     Exact,
 }
 
-/// So many factors of a node are kept: where constants are made anew for each plan, not those of all plans.
+/// The most factors that are kept per node, because constants can differ between plans.
 const MOST: usize = 8;
 
-/// What has been packed for the products of a node.
+/// The prepacked factors of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Packed(Vec<Entry>);
 
@@ -45,16 +45,16 @@ pub(crate) struct Packed(Vec<Entry>);
 struct Entry {
     side: Side,
     known: Arc<Known>,
-    /// Whether they are weights of Winograd's products.
+    /// Whether these are transformed Winograd weights.
     is_winograd: bool,
-    /// Extents of the axes of both that it depends on, of its own, and of those that are summed over.
+    /// Extents of its batch axes, of its own axes, and of the reduction axes.
     extents: Vec<usize>,
-    /// The constants that it is made of.
+    /// The constants that it is computed from.
     of: Vec<Tensor>,
 }
 
 impl Entry {
-    /// Whether a factor of these extents and constants is this one.
+    /// Whether this entry is the given factor.
     fn is(&self, side: &Side, is_winograd: bool, extents: &[usize], of: &[Tensor]) -> bool {
         let form = |side: &Side| (side.axes.clone(), side.is_along_steps);
         form(&self.side) == form(side)
@@ -68,7 +68,7 @@ impl Entry {
 }
 
 impl Known {
-    /// Room for matrices of so many rows or columns of tiles, and so many steps.
+    /// Allocates matrices with this many rows or columns of tiles and this many steps.
     pub(super) fn room<T: Kind>(
         matrices: usize,
         count: usize,
@@ -81,7 +81,7 @@ impl Known {
         Ok(Known { words, sums: Vec::new(), count, block, matrices })
     }
 
-    /// The matrix for a position of the axes of both.
+    /// The matrix for a position of the batch axes.
     pub(super) fn numbers<T: Kind>(&self, batch: usize) -> &[T] {
         let each = self.words.len() / self.matrices;
         bytemuck::cast_slice(&self.words[batch.min(self.matrices - 1) * each..][..each])
@@ -92,7 +92,7 @@ impl Known {
         bytemuck::cast_slice_mut(&mut self.words[batch * each..][..each])
     }
 
-    /// All matrices, one behind the other.
+    /// All matrices.
     pub(super) fn all_mut(&mut self) -> &mut [f32] {
         &mut self.words
     }
@@ -106,7 +106,7 @@ impl Known {
         &self.sums[batch.min(self.matrices - 1) * each..][..each]
     }
 
-    /// Whether positions from one on, so many, begin and end where blocks do.
+    /// Whether `count` positions from `first` on start and end at block boundaries.
     pub(super) fn has_blocks_of(&self, first: usize, count: usize) -> bool {
         let is_end = |at: usize| at.is_multiple_of(self.block) || at == self.count;
         first.is_multiple_of(self.block) && is_end(first + count)
@@ -114,7 +114,7 @@ impl Known {
 }
 
 impl Contraction {
-    /// Packs the factors that are made of constants.
+    /// Packs the constant factors.
     fn pack<T: Kind>(&mut self, constants: &[Option<&Tensor>], packed: &mut Packed) -> Result<(), Failure> {
         let (extents, step_axes) = self.axes();
         for is_rows in [true, false] {
@@ -124,7 +124,7 @@ impl Contraction {
             let axes = both.iter().chain(&side.axes).chain(&step_axes);
             let extents: Vec<usize> = axes.map(|&axis| extents[axis]).collect();
             if !is_rows && self.winograd.is_some() {
-                // Without them, it is a plain product.
+                // Otherwise it is a plain product.
                 let weights = self.pack_winograd(constants, packed, &extents, &of);
                 self.winograd = weights.map(|weights| Winograd { weights: Some(weights) });
                 if self.winograd.is_some() {
@@ -150,7 +150,7 @@ impl Contraction {
         Ok(())
     }
 
-    /// The weights of Winograd's products, unless they would lose precision or there is no memory.
+    /// The Winograd weights, unless they lose precision or memory is missing.
     fn pack_winograd(
         &self,
         constants: &[Option<&Tensor>],
@@ -171,7 +171,7 @@ impl Contraction {
         Some(known)
     }
 
-    /// How many matrices a factor is.
+    /// The number of matrices of a factor.
     fn matrices(&self, side: &Side) -> usize {
         if self.is_of(side, &self.both) {
             self.both.iter().map(|&axis| self.dims[axis].max(1)).product()
@@ -180,7 +180,7 @@ impl Contraction {
         }
     }
 
-    /// All rows, packed.
+    /// Packs all rows.
     fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
         let micro = Micro::<T>::best();
         let (extents, step_axes) = self.axes();
@@ -200,7 +200,7 @@ impl Contraction {
         Ok(known)
     }
 
-    /// All columns, packed.
+    /// Packs all columns.
     fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
         let micro = Micro::<T>::best();
         let (extents, step_axes) = self.axes();
@@ -227,13 +227,13 @@ impl Contraction {
         Ok(known)
     }
 
-    /// Which matrix is that for a position of the axes of both, of which the first begins at a position of the whole result.
+    /// The index of the matrix for a position of the batch axes; `first` is the start of this part on the first axis.
     pub(super) fn batch(&self, at: &[usize], first: usize) -> usize {
         let position = |axis: usize| if axis == 0 { first + at[axis] } else { at[axis] };
         self.both.iter().fold(0, |batch, &axis| batch * self.dims[axis] + position(axis))
     }
 
-    /// What a factor is made of, if that is the same in all runs.
+    /// The operands of a factor, if all are constant.
     fn constants(&self, side: &Side, constants: &[Option<&Tensor>]) -> Option<Vec<Tensor>> {
         let known = |operand: usize| constants.get(operand).copied().flatten().cloned();
         let padding =
@@ -244,8 +244,8 @@ impl Contraction {
 }
 
 impl Nest {
-    /// Packs factors of a matrix product that are made of these operands, which are the same in all runs, unless they have been
-    /// packed already. A convolution whose weights stay as they are is a plain product from then on.
+    /// Packs the constant factors of a matrix product, unless they are packed already. A convolution with non-constant weights
+    /// becomes a plain product.
     pub(crate) fn pack_constants(
         &mut self,
         constants: &[Option<&Tensor>],

@@ -1,8 +1,8 @@
 //! Sums of products as matrix products.
 //!
-//! `sum over k of a(m, k) * b(k, n)`, where `a` and `b` are any expressions: the axes of the result that only `a` depends on are
-//! the rows, those that only `b` depends on the columns, those of both are done one after the other. So a matrix product, a
-//! convolution (whose `b` is the input at shifted places, or 0 beside it), a product with attention masks are all one thing.
+//! In `sum over k of a(m, k) * b(k, n)`, `a` and `b` are any expressions. Axes of the result that only `a` depends on are
+//! rows, those that only `b` depends on are columns, and the others are batch axes. This covers matrix products,
+//! convolutions (`b` is the shifted input, or 0 outside it) and products with attention masks.
 //!
 //! ```text
 //! for each position of the axes of both
@@ -14,12 +14,12 @@
 //!         for each tile of columns, for each tile of rows: the micro-kernel adds to the totals
 //!       what is computed from the totals, stored
 //! ```
-//! Packing runs the programs of `a` and `b`, so whatever they compute is computed once for each block, and nothing but blocks
-//! is ever stored of it. What lies in memory as micro-kernels read it is not packed (`read`), nor are images whose taps read it
-//! at shifted places, but for what is beside them (`patch`).
+//! Packing evaluates the expressions `a` and `b`, so each of their elements is computed once per block and never stored
+//! outside it. Operands that are already in the layout of the micro-kernels are read in place (`read`); images whose taps are
+//! shifts of each other are copied once, with padding (`patch`).
 //!
-//! Factors are single floats, or whole numbers of 8 bits without a zero point each (`kind`). Of these, bytes are multiplied, and
-//! what zero points add is put right in the totals (`zeros`), which are exact.
+//! Factors are single floats, or 8-bit integers without their zero points (`kind`). The bytes are multiplied as stored, and the
+//! contribution of the zero points is corrected in the accumulators (`zeros`), which are exact.
 
 mod columns;
 mod coordinate;
@@ -55,69 +55,69 @@ use winograd::Winograd;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
-/// Rows of a block: with its columns, totals stay in the second cache until they are stored.
+/// Rows of a block: the accumulators stay in the second-level cache until they are stored.
 const ROWS: usize = 120;
-/// Numbers of 32 bits of a block of columns and all steps, which stay in the third cache.
+/// The size of a block of columns with all steps, in 32-bit numbers: it fits into the third-level cache.
 const CACHED: usize = 1 << 18;
 
 /// A sum of products.
 #[derive(Clone, Debug)]
 pub(super) struct Contraction {
     pub(super) elem: ElemType,
-    /// Extents of the axes of the result, and of those that are summed over.
+    /// Extents of the axes of the result, and of the reduction axes.
     pub(super) dims: Vec<usize>,
     pub(super) over: Vec<usize>,
     pub(super) a: Side,
     pub(super) b: Side,
-    /// The axes that both depend on, or neither.
+    /// The batch axes: those that both factors or none of them depend on.
     pub(super) both: Vec<usize>,
-    /// How it is computed if not by plain sums; the weights are there once constants are packed.
+    /// Winograd's algorithm, if it is used; its weights exist after constants are packed.
     winograd: Option<Winograd>,
-    /// The element computed from the total, along the last axis of the result.
+    /// The program of the epilogue, along the last axis of the result.
     then: Option<Program>,
-    /// The same in one pass, if that is possible.
+    /// The same as an [`Epilogue`], if possible.
     epilogue: Option<Epilogue>,
 }
 
 /// One of the factors.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
-    /// The factor, along the last of its own axes or the last that is summed over.
+    /// The program of the factor, along the last of its own axes or the last reduction axis.
     pub(super) program: Program,
-    /// The axes of the result that only it depends on.
+    /// The axes of the result that only this factor depends on.
     pub(super) axes: Vec<usize>,
     pub(super) is_along_steps: bool,
-    /// What it is if it is no float.
+    /// Its zero points, if it is a byte factor.
     pub(super) bytes: Option<Bytes>,
-    /// All of it, packed before, if it is made of constants.
+    /// All of it, prepacked, if it is constant.
     pub(super) known: Option<Arc<Known>>,
-    /// How its steps are packed, if it is an element of an operand.
+    /// How its steps are packed, if it loads an operand.
     pub(super) alike: Arc<Alike>,
 }
 
-/// A factor that is a byte, which its program gives, less a zero point.
+/// A byte factor: the value of its program minus a zero point.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Bytes {
-    /// What the byte as it is multiplied differs by from the byte: `a` has no sign then, and `b` has one.
+    /// The conversion of the byte before the multiplication, which needs unsigned `a` and signed `b`.
     pub(super) flip: Flip,
     pub(super) zero: Option<Program>,
-    /// Whether the zero point, which is one number then, is what loads give out of bounds.
+    /// Whether the padding value is the zero point, which is a scalar then.
     pub(super) is_padded: bool,
 }
 
-/// A byte read with the sign that it has not, or without the one that it has.
+/// A change of the signedness of a byte, which shifts its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Flip {
-    /// It is read as it is.
+    /// None.
     None,
-    /// From -128 on to from 0 on.
+    /// From signed to unsigned.
     Up,
-    /// From 0 on to from -128 on.
+    /// From unsigned to signed.
     Down,
 }
 
 impl Flip {
-    /// The bits that change.
+    /// The bits to flip.
     fn bits(self) -> u8 {
         match self {
             Flip::None => 0,
@@ -125,7 +125,7 @@ impl Flip {
         }
     }
 
-    /// What is added to the number.
+    /// The shift of the value.
     fn shift(self) -> i32 {
         match self {
             Flip::None => 0,
@@ -141,7 +141,7 @@ impl Side {
     }
 }
 
-/// The axes that a program depends on.
+/// Which axes a program depends on.
 pub(super) fn depends(program: &Program, axes: usize) -> Vec<bool> {
     let mut found = vec![false; axes];
     for instr in &program.instrs {
@@ -163,7 +163,7 @@ pub(super) fn depends(program: &Program, axes: usize) -> Vec<bool> {
     found
 }
 
-/// Sets the positions of some axes to that of a flat index.
+/// Unravels a flat index into the positions of some axes.
 fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) {
     for &axis in axes.iter().rev() {
         let d = extents[axis].max(1);
@@ -173,7 +173,7 @@ fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) 
 }
 
 impl Contraction {
-    /// A sum of products of two sides, some axes being of both or neither.
+    /// A sum of products of two factors.
     pub(super) fn new(
         elem: ElemType,
         (dims, over): (Vec<usize>, Vec<usize>),
@@ -183,56 +183,56 @@ impl Contraction {
         Contraction { elem, dims, over, a, b, both, winograd: None, then: None, epilogue: None }
     }
 
-    /// Lets Winograd's products compute it, if they can and that is worth it or somebody `must` have them.
+    /// Selects Winograd's algorithm, if it applies and is worth it or `must` be used.
     pub(super) fn allow_winograd(&mut self, must: bool) {
         let is_chosen = Winograd::fits(self) && (must || Winograd::is_worth_it(self));
         self.winograd = is_chosen.then(Winograd::default);
     }
 
-    /// Whether Winograd's products compute it.
+    /// Whether it uses Winograd's algorithm.
     pub(super) fn is_winograd(&self) -> bool {
         self.winograd.is_some()
     }
 
-    /// Whether a factor has been packed, and is read no more.
+    /// Whether a factor is prepacked, so that its operand is not read.
     pub(super) fn is_packed(&self, is_rows: bool) -> bool {
         let has_weights = self.winograd.as_ref().is_some_and(|it| it.weights.is_some());
         if is_rows { self.a.known.is_some() } else { self.b.known.is_some() || has_weights }
     }
 
-    /// Says what is computed from totals.
+    /// Sets the epilogue.
     pub(super) fn followed_by(&mut self, then: Option<&Program>, is_one_pass: bool) {
         self.then = then.cloned();
         let (class, Contraction { dims, a, b, .. }) =
             (if self.is_float() { f32::CLASS } else { u8::CLASS }, &*self);
-        // Columns that lie one behind the other.
+        // Contiguous columns.
         let is_row = b.axes.iter().copied().eq(dims.len() - b.axes.len()..dims.len());
         let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
         self.epilogue =
             (is_row && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
     }
 
-    /// What is computed from totals in one pass, if that is possible.
+    /// The epilogue in one pass, if possible.
     pub(super) fn epilogue(&self) -> Option<&Epilogue> {
         self.epilogue.as_ref()
     }
 
-    /// Whether it is one of single floats, and not of bytes.
+    /// Whether the factors are single floats, not bytes.
     pub(super) fn is_float(&self) -> bool {
         self.a.bytes.is_none()
     }
 
-    /// What it is of, if not of floats.
+    /// The suffix for its description.
     pub(super) fn of(&self) -> &'static str {
         if self.is_float() { "" } else { " of bytes" }
     }
 
-    /// Steps of which totals are added up in registers.
+    /// The steps that are accumulated in registers at a time.
     pub(super) fn steps_at_a_time(&self) -> usize {
         if self.is_float() { f32::STEPS } else { u8::STEPS }
     }
 
-    /// Extents of all axes, and which of these are summed over.
+    /// Extents of all axes, and the reduction axes.
     fn axes(&self) -> (Vec<usize>, Vec<usize>) {
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
         let steps = (self.dims.len()..extents.len()).collect();
@@ -264,19 +264,19 @@ impl Contraction {
         [rows, columns]
     }
 
-    /// How many rows each of its matrices has.
+    /// The number of rows of each matrix.
     pub(super) fn rows_of_one(&self) -> usize {
         self.a.count(&self.dims)
     }
 
-    /// How many rows, columns, steps and products of such matrices there are.
+    /// The numbers of rows, columns, steps and matrices.
     pub(super) fn extents(&self) -> [usize; 4] {
         let (extents, _) = self.axes();
         let both = self.both.iter().map(|&axis| extents[axis]).product();
         [self.a.count(&extents), self.b.count(&extents), self.over.iter().product(), both]
     }
 
-    /// Computes the elements of the result at some positions of its first axis, whose elements `out` has.
+    /// Computes the elements of the result at some positions of its first axis into `out`.
     pub(super) fn run(
         &self,
         operands: &Operands<'_>,
@@ -301,7 +301,7 @@ impl Contraction {
             return self.part::<T>(operands, 0, out);
         }
         if !elements.start.is_multiple_of(behind) || !elements.len().is_multiple_of(behind) {
-            fail!("a part of a matrix product is no part of its first axis")
+            fail!("a matrix product must be divided along its first axis")
         }
         let mut part = self.clone();
         part.dims[0] = elements.len() / behind;
@@ -328,13 +328,13 @@ impl Contraction {
     }
 }
 
-/// As many columns as the cache holds with all their steps, in whole tiles.
+/// Columns of a block, in whole tiles: with all their steps they fit into the cache.
 fn block<T: Kind>(columns: usize, depth: usize, micro: Micro<T>) -> usize {
     let block = (CACHED * T::GROUP / depth).clamp(micro.columns, COLUMNS);
     block.min(columns).next_multiple_of(micro.columns)
 }
 
-/// Packs all rows: for each block of steps, tile after tile.
+/// Packs all rows: for each block of steps, tile by tile.
 fn pack_rows<T: Kind>(
     packer: &mut Packer<'_, T>,
     operands: &Operands<'_>,
@@ -352,7 +352,7 @@ fn pack_rows<T: Kind>(
     Ok(())
 }
 
-/// Packs a block of columns likewise.
+/// Packs a block of columns in the same order.
 fn pack_columns<T: Kind>(
     packer: &mut Packer<'_, T>,
     operands: &Operands<'_>,
@@ -370,7 +370,7 @@ fn pack_columns<T: Kind>(
     Ok(())
 }
 
-/// All numbers below one in blocks.
+/// The range `0..count` in blocks.
 fn blocks(count: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).step_by(block).map(move |first| first..count.min(first + block))
 }

@@ -1,4 +1,4 @@
-//! The loops of a product.
+//! The loop nest of a product.
 
 use super::columns::Columns;
 use super::finish::{Finish, Run};
@@ -15,11 +15,11 @@ use crate::loops::view::Operands;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Totals of rows that are not packed stay in the first caches until they are stored.
+/// Accumulators for rows that are not packed fit into the first-level caches.
 const TOTALS: usize = 1 << 14;
 
 impl Contraction {
-    /// Computes all, which begins at a position of the first axis of what may be packed.
+    /// Computes the product; `first` is the start of this part on the first axis.
     pub(super) fn part<T: Kind>(
         &self,
         operands: &Operands<'_>,
@@ -39,7 +39,7 @@ impl Contraction {
         let mut a = RowSource::<T>::new(self, micro, &extents, &step_axes, first)?;
         let is_same_a = !self.is_of(&self.a, &self.both);
 
-        // Columns before those of this part.
+        // The number of columns before this part.
         let left = if self.b.axes.contains(&0) { first * (columns / self.dims[0]) } else { 0 };
         let known_b = self.b.known.as_deref().filter(|known| known.has_blocks_of(left, columns));
         let known_b = known_b.map(|known| (known, left));
@@ -76,13 +76,13 @@ impl Contraction {
     }
 }
 
-/// What blocks of columns are multiplied with.
+/// The state of multiplying a block of columns.
 pub(super) struct Product<'p, T: Kind> {
     micro: Micro<T>,
     count: usize,
     /// The most rows of a block.
     group: usize,
-    /// How far apart rows of totals are.
+    /// The distance between rows of accumulators.
     stride: usize,
     totals: Scratch<T::Total>,
     finish: Finish<'p, T>,
@@ -90,7 +90,7 @@ pub(super) struct Product<'p, T: Kind> {
 }
 
 impl<T: Kind> Product<'_, T> {
-    /// Computes the elements of all rows and some columns, whose totals are among those of so many.
+    /// Computes all rows for a block of columns.
     pub(super) fn block<'b>(
         &mut self,
         (operands, at): (&Operands<'_>, &mut [usize]),
@@ -127,7 +127,7 @@ impl<T: Kind> Product<'_, T> {
         Ok(())
     }
 
-    /// Adds the products of some steps to totals.
+    /// Adds the products of some steps to the accumulators.
     fn tiles(
         &mut self,
         (tiles, rows): (&[RowTile], &[Rows<'_, T>]),

@@ -1,6 +1,6 @@
-//! Factors in the order in which micro-kernels read them.
+//! Packs factors in the order in which micro-kernels read them.
 //!
-//! A factor that is an element of an operand is copied in stretches ([`Stretches`]); any other is computed by its program.
+//! A factor that loads an operand is copied in runs ([`Stretches`]); any other factor is computed by its program.
 
 use super::kind::Kind;
 use super::stretches::{Loaded, Stretches};
@@ -22,7 +22,7 @@ pub(super) struct Packer<'p, T> {
     regs: Registers,
     /// Rows or columns of a tile.
     tile: usize,
-    /// Steps of a tile, one after the other.
+    /// The steps of a tile.
     rows: Vec<T>,
 }
 
@@ -38,8 +38,8 @@ impl<'p, T: Kind> Packer<'p, T> {
         self.tile
     }
 
-    /// Packs some of its own positions and some steps: tile after tile, in it a group of steps after the other. Steps that are
-    /// missing in the last group are zeros; positions that are missing in the last tile are anything.
+    /// Packs a range of its own positions and of steps: tile by tile, in a tile group by group. Missing steps of the
+    /// last group become zeros; missing positions of the last tile are unspecified.
     pub(super) fn pack(
         &mut self,
         operands: &Operands<'_>,
@@ -96,7 +96,7 @@ impl<'p, T: Kind> Packer<'p, T> {
             false => (steps.clone(), own.clone(), side.axes.last(), *step_axes, &side.axes[..]),
         };
         let extent = last.map_or(1, |&axis| extents[axis]).max(1);
-        // Of short lines of steps, several are computed at once.
+        // If there are few steps, several lines are computed at once.
         let next = side.axes.last().filter(|_| side.is_along_steps && inner.len() <= extent);
         let mut o = outer.start;
         while o < outer.end {
@@ -105,7 +105,7 @@ impl<'p, T: Kind> Packer<'p, T> {
             let mut lines = 1;
             while i < inner.end {
                 place(at, inner_axes, extents, i);
-                // As far as the axis goes.
+                // Up to the end of the axis.
                 let lanes = LANES.min(inner.end - i).min(extent - i % extent);
                 let strip = match next.filter(|_| lanes == inner.len()) {
                     Some(&axis) => {
@@ -123,7 +123,7 @@ impl<'p, T: Kind> Packer<'p, T> {
                     let (mut from, o) = (from, first + line);
                     if !side.is_along_steps {
                         let mut own = i0;
-                        // A stretch of a tile at a time.
+                        // One run of a tile at a time.
                         while !from.is_empty() {
                             let stretch = from.len().min(tile - own % tile);
                             let (now, later) = from.split_at(stretch);
@@ -140,7 +140,7 @@ impl<'p, T: Kind> Packer<'p, T> {
                         out.zip(from).for_each(|(out, x)| *out = *x);
                     } else {
                         let mut step = i0;
-                        // What is left of a group at a time.
+                        // One run of a group at a time.
                         while !from.is_empty() {
                             let stretch = from.len().min(T::GROUP - step % T::GROUP);
                             let (now, later) = from.split_at(stretch);
@@ -157,7 +157,7 @@ impl<'p, T: Kind> Packer<'p, T> {
     }
 }
 
-/// What stands out of bounds of a factor, if that is its zero point, which is known in the run only.
+/// The padding value of a factor, if it is a zero point that is only known in the run.
 pub(super) fn padding<T: Kind>(
     side: &Side,
     operands: &Operands<'_>,
@@ -169,7 +169,7 @@ pub(super) fn padding<T: Kind>(
     }
 }
 
-/// The integer that a program gives everywhere.
+/// The integer that a program yields at all positions.
 fn only(program: &Program, operands: &Operands<'_>, at: &[usize]) -> Result<i64, Failure> {
     let mut regs = Registers::new(program.counts, 1);
     numbers(program, &mut regs);

@@ -1,15 +1,15 @@
-//! Copies of images with what is beside them, which micro-kernels read at shifted places.
+//! Padded copies of images, which micro-kernels read at shifted offsets.
 //!
 //! ```text
 //! sum over c, k, l of w[m, c, k, l] * (x[c, i + k - 1, j + l - 1] if that is in bounds else 0)
 //!
-//! a b c        0 0 0 0 0       The columns of a tap lie one behind the other, from some place on: those of (0, 1) from the second
+//! a b c        0 0 0 0 0       The columns of a tap are contiguous, from some offset on: those of (0, 1) from the second
 //! d e f   ──▶  0 a b c 0       number on, as 0 0 0 | 0 0 | a b c | 0 0 | d e f. Two of each five belong to no column, and what
 //!              0 d e f 0       is computed of them is left.
 //!              0 0 0 0 0
 //! ```
-//! So the copy has each number once, and not once for each tap. Where columns are `s` apart in the image, numbers that are `s`
-//! apart lie together, a copy for each remainder that a tap has.
+//! So the copy has each number once, not once per tap. If columns have the stride `s`, the copy is split into one image for each
+//! remainder modulo `s` that a tap needs.
 
 use super::columns::is_worth_it;
 use super::coordinate::Coordinate;
@@ -25,27 +25,27 @@ use onnx_ir::ElemType;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// How columns are read from a copy of what they are.
+/// How columns are read from a padded copy.
 pub(super) struct Patch<'p> {
     operand: usize,
     place: &'p Linear,
     otherwise: f32,
-    /// The last but one of its axes and the last one.
+    /// The last but one column axis and the last one.
     down: Coordinate<'p>,
     along: Coordinate<'p>,
-    /// The axes before.
+    /// The outer column axes.
     pub(super) outer: &'p [usize],
-    /// The axes that are summed over and shift no column.
+    /// The reduction axes that do not shift columns.
     planes: Vec<usize>,
-    /// Bounds that no column is asked for.
+    /// Bounds that do not depend on the column.
     elsewhere: Vec<&'p Bound>,
     extents: &'p [usize],
-    /// How many rows and columns of an image are copied for at a time.
+    /// The rows and columns of an image that are copied at a time.
     region: [usize; 2],
 }
 
 impl<'p> Patch<'p> {
-    /// How columns are read from a copy, if that takes less than packing them for so many rows.
+    /// Reads columns from a copy, if that is faster for `rows` rows than packing them.
     pub(super) fn of(side: &'p Side, extents: &'p [usize], steps: &[usize], rows: usize) -> Option<Self> {
         let [Instr::LoadWhere { to, operand, elem: ElemType::FLOAT, place, bounds, otherwise }] =
             &side.program.instrs[..]
@@ -99,7 +99,7 @@ impl<'p> Patch<'p> {
         patch.is_worth_it(count, rows).then_some(patch)
     }
 
-    /// The most rows of an image, or columns of a row, whose copy has no more numbers.
+    /// The largest region whose copy has at most `most` numbers: rows of an image, or columns of a row.
     fn region_in(&self, most: usize) -> Option<[usize; 2]> {
         let [rows, columns] = self.region;
         let images = self.images();
@@ -114,7 +114,7 @@ impl<'p> Patch<'p> {
         (columns > 0).then_some([rows, columns])
     }
 
-    /// Whether what is computed for nothing takes less time than packing would.
+    /// Whether the products wasted on padding columns take less time than packing.
     fn is_worth_it(&self, count: usize, rows: usize) -> bool {
         let [height, width] = self.region;
         let outer: usize = self.outer.iter().map(|axis| self.extents[*axis]).product();
@@ -123,13 +123,13 @@ impl<'p> Patch<'p> {
         regions * self.len() <= count * columns / 2 && is_worth_it([regions, self.columns()], columns, rows)
     }
 
-    /// How many copies of different numbers there are.
+    /// The number of different copies.
     fn images(&self) -> usize {
         let planes = self.planes.iter().fold(1, |n: usize, axis| n.saturating_mul(self.extents[*axis]));
         planes.saturating_mul(self.down.remainders.len() * self.along.remainders.len())
     }
 
-    /// How far apart rows are.
+    /// The distance between rows.
     fn pitch(&self) -> usize {
         self.region[1] + self.along.more()
     }
@@ -138,23 +138,23 @@ impl<'p> Patch<'p> {
         self.region[0] + self.down.more()
     }
 
-    /// How many numbers a copy has.
+    /// The size of a copy.
     pub(super) fn len(&self) -> usize {
         self.images() * self.height() * self.pitch()
     }
 
-    /// The most that there are from the first column of a region to the last, with what is between rows.
+    /// The most columns from the first to the last of a region, including those between rows.
     pub(super) fn columns(&self) -> usize {
         let [rows, columns] = self.region;
         (rows - 1) * self.pitch() + columns
     }
 
-    /// Those of a region.
+    /// The same for one region.
     pub(super) fn columns_of(&self, [rows, columns]: &[Range<usize>; 2]) -> usize {
         (rows.len() - 1) * self.pitch() + columns.len()
     }
 
-    /// Which of some in a region are columns, of an image.
+    /// The valid columns among a range of a region.
     pub(super) fn runs(
         &self,
         image: usize,
@@ -175,7 +175,7 @@ impl<'p> Patch<'p> {
         }
     }
 
-    /// Parts of an image that are copied one after the other: rows, and columns in them.
+    /// The regions of an image that are copied one after the other: rows and columns.
     pub(super) fn regions(&self) -> impl Iterator<Item = [Range<usize>; 2]> + use<> {
         let [height, width] = self.region;
         let [rows, columns] = [self.down.extent, self.along.extent];
@@ -183,7 +183,7 @@ impl<'p> Patch<'p> {
             .flat_map(move |rows| super::blocks(columns, width).map(move |columns| [rows.clone(), columns]))
     }
 
-    /// Where steps begin.
+    /// The offset of each step.
     pub(super) fn steps(&self, axes: &[usize]) -> Vec<usize> {
         let count_behind = |axis: usize| {
             let behind = self.planes.iter().skip_while(|other| **other != axis).skip(1);
@@ -206,7 +206,7 @@ impl<'p> Patch<'p> {
         planes.into_iter().zip(down).zip(along).map(of_step).collect()
     }
 
-    /// Copies what columns of a region need, at a position of the other axes.
+    /// Copies what the columns of a region read, at a position of the other axes.
     pub(super) fn fill(
         &self,
         operands: &Operands<'_>,
@@ -224,7 +224,7 @@ impl<'p> Patch<'p> {
         let (of_down, of_along) = (origin(down), origin(along));
         let in_down = down.values(of_down);
         let in_along = along.values(of_along);
-        // The values of each remainder along a row that are in bounds.
+        // The in-bounds values along a row, for each remainder.
         let stretches: SmallVec<[(i64, Range<usize>); 2]> = along
             .remainders
             .iter()
@@ -242,7 +242,7 @@ impl<'p> Patch<'p> {
             let is_plane = self.elsewhere.iter().all(is_in);
             let first = self.place.at(at) - view.first;
             for remainder in &down.remainders {
-                // The rows of all remainders along a row lie one behind the other, image after image.
+                // The rows of all remainders are contiguous, image after image.
                 for (start, lanes) in &stretches {
                     for row in 0..self.height() {
                         let value = down.stride * (rows + row) as i64 + down.least + *remainder as i64;
@@ -255,7 +255,7 @@ impl<'p> Patch<'p> {
                         if !copy(from, place, along.by * along.stride, line, lanes.clone()) {
                             fail!("an index is out of bounds")
                         }
-                        // Copies may have gone too far.
+                        // The copies may have overwritten the padding.
                         line[..lanes.start].fill(self.otherwise);
                         line[lanes.end..].fill(self.otherwise);
                     }

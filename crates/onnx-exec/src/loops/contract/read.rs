@@ -1,10 +1,10 @@
-//! What micro-kernels read: factors that are packed, and those that lie as they are needed.
+//! The operands of micro-kernels: packed factors, and factors read in place.
 //!
-//! A factor that is an element of an operand, at a place that is linear in its own axes and in those that are summed over, is
-//! read where it lies if its rows are equally far apart, or its columns lie one behind the other:
+//! A factor that loads an operand at an offset linear in its own axes and the reduction axes is read in place
+//! if its rows have a constant stride, or its columns are contiguous:
 //!
 //! ```text
-//! sum over k of a[m, k] * b[k, n]        rows `a.dims[1]` apart, columns one behind the other
+//! sum over k of a[m, k] * b[k, n]        rows `a.dims[1]` apart, contiguous columns
 //! sum over k of a[m, k] * b[n, k]        rows likewise, columns packed
 //! ```
 
@@ -18,13 +18,13 @@ use crate::loops::view::Operands;
 #[derive(Clone, Copy)]
 pub(super) struct Read<'r, T> {
     pub(super) numbers: &'r [T],
-    /// How far apart tiles are.
+    /// The distance between tiles.
     pub(super) tile: usize,
     pub(super) steps: Steps<'r>,
 }
 
 impl<'r, T: Kind> Read<'r, T> {
-    /// Those that are packed, in tiles of so many columns; of a tile, the steps begin there.
+    /// Packed columns in tiles of `tile` columns; `steps` are the offsets of the steps in a tile.
     pub(super) fn packed(numbers: &'r [T], tile: usize, steps: &'r [usize]) -> Self {
         Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps) }
     }
@@ -34,30 +34,30 @@ impl<'r, T: Kind> Read<'r, T> {
     }
 }
 
-/// Where the groups of steps of a packed tile begin.
+/// The offsets of the groups of steps in a packed tile.
 pub(super) fn packed_steps<T: Kind>(tile: usize) -> Vec<usize> {
     (0..T::STEPS / T::GROUP).map(|group| group * tile * T::GROUP).collect()
 }
 
-/// Longer sums are of packed factors, for which memory is asked: where each step lies is a list of all.
+/// The most steps of a factor read in place, because all step offsets are listed.
 const MOST_STEPS: usize = 1 << 20;
 
-/// Whether the places of so many steps may be listed.
+/// Whether the offsets of all steps may be listed.
 pub(super) fn are_listed(extents: &[usize], steps: &[usize]) -> bool {
     steps.iter().fold(1, |n: usize, axis| n.saturating_mul(extents[*axis])) <= MOST_STEPS
 }
 
-/// A factor that is read where it lies.
+/// A factor that is read in place.
 #[derive(Clone, Copy)]
 pub(super) struct Lying {
     operand: usize,
-    /// How far apart its own positions are, along its own axes but the outer ones.
+    /// The stride of its own positions, along its own inner axes.
     pub(super) apart: usize,
     pub(super) outer: usize,
 }
 
 impl Lying {
-    /// How a factor lies, if it does.
+    /// The factor in place, if its layout allows it.
     pub(super) fn of<T: Kind>(side: &Side, extents: &[usize]) -> Option<Lying> {
         let [Instr::Load { to, operand, elem, place }] = &side.program.instrs[..] else {
             return None;
@@ -97,14 +97,14 @@ impl Lying {
     }
 }
 
-/// How far behind the first step each step of a program with one load is.
+/// The offset of each step from the first one, for a program with one load.
 pub(super) fn steps_of(program: &Program, extents: &[usize], axes: &[usize]) -> Vec<usize> {
     let [Instr::Load { place, .. }] = &program.instrs[..] else { return Vec::new() };
-    // None goes back, so that each lies in the operand.
+    // No offset is negative, so every step is inside the operand.
     sums(extents, axes, |axis| place.by[axis]).into_iter().map(|step| step as usize).collect()
 }
 
-/// At each position of some axes the sum of what they add.
+/// The offset at each position of some axes.
 pub(super) fn sums(extents: &[usize], axes: &[usize], by: impl Fn(usize) -> i64) -> Vec<i64> {
     let mut all = vec![0];
     for &axis in axes {

@@ -1,8 +1,8 @@
-//! The rows of a product, in tiles that micro-kernels take.
+//! The rows of a product, in tiles for micro-kernels.
 //!
-//! Rows are packed before the run, read in place, read from a copy with a border ([`Image`]), or packed. Those that are read in
-//! place or from an image are equally far apart along one axis: tiles do not reach over its end, and the positions of an axis are
-//! parted evenly, so that 14 pixels are two tiles of 7 and not one of 12 and one of 2.
+//! Rows are prepacked, read in place, read from a padded copy ([`Image`]), or packed. Rows in place or from an image have a
+//! constant stride along one axis: tiles do not cross its end, and an axis is divided evenly, so that 14 pixels are two
+//! tiles of 7, not one of 12 and one of 2.
 
 use super::image::Image;
 use super::kind::Kind;
@@ -17,11 +17,11 @@ use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use std::ops::Range;
 
-/// Rows that are a multiple of so many bytes apart share the same few lines of the first cache, which are too few for a tile.
+/// Rows at a multiple of this distance in bytes compete for the same few lines of the first-level cache, too few for a tile.
 const ALIKE: usize = 1 << 12;
-/// Columns by which rows are read too seldom for that to matter.
+/// With at most this many columns, rows are read too rarely for that to matter.
 const FEW: usize = 64;
-/// Tiles of fewer rows are worse than packing.
+/// Tiles of fewer rows are slower than packing.
 const LEAST: usize = 4;
 
 /// How rows are read.
@@ -33,7 +33,7 @@ pub(super) enum Access<'r> {
 }
 
 impl<'r> Access<'r> {
-    /// How the rows of a product are read.
+    /// Selects how the rows of a product are read.
     pub(super) fn of<T: Kind>(contraction: &'r Contraction, extents: &'r [usize], steps: &[usize]) -> Self {
         let side = &contraction.a;
         if let Some(known) = &side.known {
@@ -50,7 +50,7 @@ impl<'r> Access<'r> {
         {
             return Access::InPlace(lying);
         }
-        // What is packed at each run is packed once for all lines.
+        // Packing in each run pays off only once per line.
         if contraction.b.known.is_some()
             && let Some(image) = Image::of::<T>(side, extents, steps)
             && image.size().into_iter().max() >= Some(LEAST)
@@ -63,7 +63,7 @@ impl<'r> Access<'r> {
 }
 
 impl Lying {
-    /// Whether there are enough rows that are equally far apart.
+    /// Whether there are enough rows with a constant stride.
     fn is_long(&self, side: &Side, extents: &[usize]) -> bool {
         let of = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
         let (outer, inner) = side.axes.split_at(self.outer);
@@ -71,23 +71,23 @@ impl Lying {
     }
 }
 
-/// Where groups of steps begin, if those of each group lie one behind the other.
+/// The offsets of groups of steps, if each group is contiguous.
 fn groups<T: Kind>(steps: &[usize]) -> Option<Vec<usize>> {
     let (groups, rest) = (steps.chunks_exact(T::GROUP), steps.len() % T::GROUP);
     let is_one = |group: &[usize]| group.windows(2).all(|pair| pair[1] == pair[0] + 1);
     (rest == 0 && groups.clone().all(is_one)).then(|| groups.map(|group| group[0]).collect())
 }
 
-/// Rows that a micro-kernel takes at once.
+/// The rows that a micro-kernel processes at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowTile {
     pub(super) first: usize,
     pub(super) count: usize,
-    /// The first of its numbers, where rows are not packed.
+    /// The offset of the first number, if rows are not packed.
     offset: usize,
 }
 
-/// The rows of a product, being read.
+/// The rows of a product with their current position.
 pub(super) struct RowSource<'r, 'v, T: Kind> {
     side: &'r Side,
     extents: &'r [usize],
@@ -96,16 +96,16 @@ pub(super) struct RowSource<'r, 'v, T: Kind> {
     rows: usize,
     count: usize,
     access: Access<'r>,
-    /// Rows before those of this part in what is packed before the run, and how many there are in all.
+    /// The prepacked rows before this part, and the number of all prepacked rows.
     before: usize,
     whole: usize,
-    /// Which matrix is read of what is packed before the run.
+    /// The index of the prepacked matrix.
     batch: usize,
     packer: Packer<'r, T>,
     memory: Scratch<T>,
-    /// What is read in place.
+    /// The numbers of rows in place.
     there: &'v [T],
-    /// Where groups of steps begin, and how far apart rows are.
+    /// The offsets of groups of steps, and the distance between rows.
     steps: StepList,
     apart: usize,
     /// The tiles of the band.
@@ -113,7 +113,7 @@ pub(super) struct RowSource<'r, 'v, T: Kind> {
 }
 
 impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
-    /// The rows of a part that begins at a position of the first axis.
+    /// The rows of a part; `first` is its start on the first axis.
     pub(super) fn new(
         contraction: &'r Contraction,
         micro: Micro<T>,
@@ -167,7 +167,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         })
     }
 
-    /// Goes to a position of the axes of both, by its number; what depends on none of these `is_same`.
+    /// Moves to a position of the batch axes, by its number; `is_same` if nothing changes for the rows.
     pub(super) fn begin(
         &mut self,
         operands: &Operands<'v>,
@@ -181,7 +181,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 pack_rows(&mut self.packer, operands, at, self.rows, self.count, &mut self.memory)
             }
             Access::InPlace(lying) => {
-                // Tiles say where rows are from the first one on.
+                // Tile offsets are relative to the first row.
                 self.side.axes.iter().for_each(|&axis| at[axis] = 0);
                 self.there = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
                 Ok(())
@@ -190,12 +190,12 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         }
     }
 
-    /// Whether rows lie in the order in which they are read.
+    /// Whether rows are in packed order.
     pub(super) fn are_packed(&self) -> bool {
         matches!(self.access, Access::Prepacked(_) | Access::Packed)
     }
 
-    /// The parts that are computed one after the other: images, and lines of them.
+    /// The parts that are computed one after the other: an image with a range of lines.
     pub(super) fn bands(&self) -> Vec<(usize, Range<usize>)> {
         let Access::Image(image) = &self.access else { return vec![(0, 0..0)] };
         let (lines, band) = (image.size()[0], image.band::<T>());
@@ -203,7 +203,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         (0..image.count()).flat_map(of_image).collect()
     }
 
-    /// Finds the tiles of a band, and copies what they read.
+    /// Determines the tiles of a band, and copies its image.
     pub(super) fn band(
         &mut self,
         operands: &Operands<'_>,
@@ -223,7 +223,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 let (outer, inner) = side.axes.split_at(lying.outer);
                 let inner = inner.iter().map(|&axis| extents[axis]).product();
                 for (i, offset) in sums(extents, outer, |axis| place.by[axis]).into_iter().enumerate() {
-                    // None goes back.
+                    // No offset is negative.
                     part(tiles, most, i * inner, inner, offset as usize, lying.apart);
                 }
             }
@@ -266,7 +266,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         Rows { numbers, apart: self.apart, steps }
     }
 
-    /// The sums of rows of bytes that were found when they were packed before the run.
+    /// The row sums of prepacked bytes.
     pub(super) fn sums(&self) -> Option<&[i32]> {
         match &self.access {
             Access::Prepacked(known) => known.sums(self.batch).get(self.before..),
@@ -275,7 +275,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     }
 }
 
-/// Parts rows that are equally far apart evenly.
+/// Divides rows with a constant stride evenly into tiles.
 fn part(tiles: &mut Vec<RowTile>, most: usize, first: usize, rows: usize, offset: usize, apart: usize) {
     let parts = rows.div_ceil(most).max(1);
     for i in 0..parts {

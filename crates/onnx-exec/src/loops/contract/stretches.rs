@@ -1,8 +1,9 @@
-//! Packing of elements of an operand, in stretches.
+//! Packing of operand elements in runs.
 //!
-//! The place of an element is a sum: one part depends on its own position, one on the step. So is what bounds are asked of, as
-//! beside an image. Steps that are in the same place with respect to all bounds (those of a convolution that differ in the
-//! channel) find the same positions of a tile inside; these are found once for all of them, as stretches that are copied.
+//! The offset of an element is a sum of a part that depends on its own position and a part that depends on the step; so are the
+//! functions with bounds (padding). Steps with equal contributions to all bounds (for a convolution, steps that differ only in
+//! the
+//! channel) have the same in-bounds positions in a tile; these are computed once for the group, as runs to copy.
 
 use super::kind::Kind;
 use super::{Side, blocks, place};
@@ -14,10 +15,10 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// A factor that is an element of an operand, or a number where it is out of bounds.
+/// A factor that loads an operand, or yields a number out of bounds.
 pub(super) struct Loaded<'l, T> {
     from: &'l [T],
-    /// The place of the first of them.
+    /// The offset of the first element.
     first: i64,
     place: &'l Linear,
     bounds: &'l [Bound],
@@ -25,7 +26,7 @@ pub(super) struct Loaded<'l, T> {
 }
 
 impl<'l, T: Kind> Loaded<'l, T> {
-    /// What a factor is, if it is that; out of bounds this number, if one is given.
+    /// The factor in this form, if it has it; `padding` replaces the number out of bounds.
     pub(super) fn of(side: &'l Side, operands: &Operands<'l>, padding: Option<T>) -> Option<Self> {
         let [instr] = &side.program.instrs[..] else { return None };
         let (to, operand, elem, place, bounds, otherwise) = match instr {
@@ -43,7 +44,7 @@ impl<'l, T: Kind> Loaded<'l, T> {
     }
 }
 
-/// A factor to be packed. What stands behind its last position is left as it is.
+/// A factor to be packed. Memory after its last position is not written.
 pub(super) struct Stretches<'s, T> {
     pub(super) loaded: Loaded<'s, T>,
     pub(super) side: &'s Side,
@@ -53,44 +54,44 @@ pub(super) struct Stretches<'s, T> {
     pub(super) tile: usize,
 }
 
-/// Values that bounds are asked of.
+/// Values of functions with bounds.
 pub(in crate::loops) type Values = SmallVec<[i64; 3]>;
 
 /// A step.
 #[derive(Debug)]
 pub(in crate::loops) struct Step {
     at: usize,
-    /// What it adds to places.
+    /// Its contribution to offsets.
     place: i64,
 }
 
-/// The steps of a factor, block by block, in groups of those that are alike: found once, for all runs.
+/// The steps of a factor, block by block, grouped by their contributions to bounds; computed once for all runs.
 pub(in crate::loops) type Alike = OnceLock<Vec<Groups>>;
 
-/// Steps that add the same to what bounds are asked of.
+/// Steps with equal contributions to bounds.
 pub(super) type Groups = Vec<(Values, Vec<Step>)>;
 
-/// Positions of a tile one after the other along an axis.
+/// Consecutive positions of a tile along one axis.
 struct Run {
-    /// The first in the tile.
+    /// The first position in the tile.
     at: usize,
     length: usize,
     place: i64,
-    /// The values that bounds are asked of.
+    /// The values of functions with bounds.
     values: Values,
 }
 
-/// What a step finds in a tile.
+/// The runs of a step in a tile.
 #[derive(Default)]
 struct Pieces {
-    /// Positions of the tile, and the place of the first.
+    /// In-bounds positions of the tile, with the offset of the first.
     inside: Vec<(Range<usize>, i64)>,
     /// Positions that are out of bounds.
     outside: Vec<Range<usize>>,
 }
 
 impl<T: Kind> Stretches<'_, T> {
-    /// Packs some of its own positions and `n` steps, see [`Packer`](super::pack::Packer). Some steps are in `rows` meanwhile.
+    /// Packs a range of its own positions and `n` steps, see [`Packer`](super::pack::Packer). `rows` is a buffer for steps.
     pub(super) fn pack(
         &self,
         at: &mut [usize],
@@ -114,7 +115,7 @@ impl<T: Kind> Stretches<'_, T> {
                 }
                 continue;
             }
-            // Alone in its group, a step lies as it is copied.
+            // With one step per group, the result is in packed order already.
             let is_alone = T::GROUP == 1;
             rows.resize(if is_alone { 0 } else { n * self.tile }, T::ONE);
             let to = if is_alone { &mut *out } else { &mut rows[..] };
@@ -134,7 +135,7 @@ impl<T: Kind> Stretches<'_, T> {
         blocks(count, T::STEPS).map(|steps| self.groups(at, steps)).collect()
     }
 
-    /// Steps in groups of those for which bounds are asked of the same.
+    /// Groups steps by their contributions to bounds.
     fn groups(&self, at: &mut [usize], steps: Range<usize>) -> Groups {
         for &axis in self.step_axes {
             at[axis] = 0;
@@ -159,7 +160,7 @@ impl<T: Kind> Stretches<'_, T> {
         groups
     }
 
-    /// The positions of a tile.
+    /// The runs of a tile.
     fn runs(&self, at: &mut [usize], own: Range<usize>) -> Vec<Run> {
         let last = self.side.axes.last().copied();
         let mut runs = Vec::new();
@@ -177,12 +178,12 @@ impl<T: Kind> Stretches<'_, T> {
         runs
     }
 
-    /// Whether stretches along an axis are worth it.
+    /// Whether to copy along the axis of positions instead of the steps.
     fn along_axis(&self, axis: usize) -> bool {
         self.loaded.place.by[axis].abs() <= 4 || !self.loaded.bounds.is_empty()
     }
 
-    /// Copies stretches of positions, step after step.
+    /// Copies runs of positions, step by step.
     fn along(
         &self,
         runs: &[Run],
@@ -219,7 +220,7 @@ impl<T: Kind> Stretches<'_, T> {
                     fail!("an index is out of bounds")
                 }
             }
-            // Copies may have gone too far.
+            // The copies may have overwritten the padding.
             for gap in &pieces.outside {
                 out[gap.clone()].fill(*otherwise);
             }
@@ -227,7 +228,7 @@ impl<T: Kind> Stretches<'_, T> {
         Ok(())
     }
 
-    /// Copies stretches of steps, position after position.
+    /// Copies runs of steps, position by position.
     fn across(&self, runs: &[Run], steps: &[Step], out: &mut [T]) -> Result<(), Failure> {
         let Loaded { from, .. } = &self.loaded;
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
@@ -264,10 +265,10 @@ impl<T: Kind> Stretches<'_, T> {
     }
 }
 
-/// Numbers that are copied at once.
+/// Numbers per chunk of a copy.
 const CHUNK: usize = 16;
 
-/// Copies a stretch to some positions, and perhaps something to those behind it; whether it is all there.
+/// Copies a run to some positions, and possibly overwrites those after it; returns whether all of it exists.
 #[inline]
 pub(super) fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: Range<usize>) -> bool {
     let n = at.len();
@@ -277,7 +278,7 @@ pub(super) fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: 
     let Some(from) = from.get(start..) else { return false };
     let Some(stretch) = from.get(..(n - 1) * by + 1) else { return false };
     if by == 1 {
-        // Of a length that is known, it is no call.
+        // With a static length it is not a call of `memcpy`.
         if let (Some(from), Some(to)) =
             (from.first_chunk::<CHUNK>(), out[at.start..].first_chunk_mut::<CHUNK>())
         {
@@ -302,7 +303,7 @@ pub(super) fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: 
     true
 }
 
-/// The same backward.
+/// The same in reverse order.
 fn copy_back<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T]) -> bool {
     let mut place = start;
     for out in out {

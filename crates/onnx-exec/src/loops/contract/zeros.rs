@@ -1,10 +1,10 @@
-//! What zero points add to sums of products of bytes.
+//! The contribution of zero points to sums of products of bytes.
 //!
 //! ```text
 //! sum of (a - x) * (b - y)  =  sum of a * b  -  y * sum of a  -  x * (sum of b - steps * y)
 //! ```
-//! `x` is one number for a row, `y` one for a column. The sums of a row and of a column are their products with ones, by the
-//! same micro-kernel. All of that wraps around, as the sum does.
+//! `x` is constant in a row, `y` in a column. Row and column sums are products with ones, computed by the same
+//! micro-kernel. All of this is modulo 2^32, as the sum is.
 
 use super::kind::Kind;
 use super::read::packed_steps;
@@ -20,20 +20,20 @@ use crate::loops::view::Operands;
 use crate::loops::widest::{Job, widest};
 use std::ops::Range;
 
-/// Zero points of a contraction.
+/// The zero points of a contraction.
 pub(super) struct Zeros<'z> {
     a: Offsets<'z>,
     b: Offsets<'z>,
 }
 
 impl<'z> Zeros<'z> {
-    /// Those of a contraction of bytes.
+    /// The zero points of a contraction of bytes.
     pub(super) fn of(contraction: &'z Contraction, extents: &'z [usize]) -> Option<Self> {
         let Contraction { a, b, .. } = contraction;
         Some(Zeros { a: Offsets::of(a, extents)?, b: Offsets::of(b, extents)? })
     }
 
-    /// Finds the zero points of all rows.
+    /// Computes the zero points of all rows.
     pub(super) fn rows(
         &mut self,
         operands: &Operands<'_>,
@@ -43,7 +43,7 @@ impl<'z> Zeros<'z> {
         self.a.find(operands, at, 0..rows)
     }
 
-    /// Finds the zero points of a block of columns.
+    /// Computes the zero points of a block of columns.
     pub(super) fn columns(
         &mut self,
         operands: &Operands<'_>,
@@ -53,7 +53,7 @@ impl<'z> Zeros<'z> {
         self.b.find(operands, at, columns)
     }
 
-    /// Adds up the rows of a band, if that is wanted and not known.
+    /// Sums the rows of a band, if the sums are needed and not prepacked.
     pub(super) fn sum_rows<T: Kind>(&mut self, micro: Micro<T>, rows: &RowSource<'_, '_, T>, count: usize) {
         let Offsets { sums, zeros, .. } = &mut self.a;
         sums.resize(zeros.len(), 0);
@@ -71,7 +71,7 @@ impl<'z> Zeros<'z> {
         }
     }
 
-    /// Adds up a block of packed columns likewise, less what their zero points add.
+    /// Sums a block of packed columns, minus the contribution of their zero points.
     pub(super) fn sum_columns<T: Kind>(
         &mut self,
         micro: Micro<T>,
@@ -86,12 +86,12 @@ impl<'z> Zeros<'z> {
             None => sums_of_columns(micro, packed, count),
         };
         for (sum, zero) in self.b.sums.iter_mut().zip(&self.b.zeros) {
-            // Both wrap around.
+            // Both are modulo 2^32.
             *sum = sum.wrapping_sub(zero.wrapping_mul(count as i32));
         }
     }
 
-    /// Takes away from the totals of a block what zero points have added.
+    /// Subtracts the contribution of zero points from the accumulators of a block.
     pub(super) fn put_right(&self, rows: Range<usize>, columns: usize, stride: usize, totals: &mut [i32]) {
         let has_columns = self.b.zeros.iter().any(|zero| *zero != 0);
         let of_rows = self.a.zeros[rows.clone()].iter().zip(&self.a.sums[rows]);
@@ -109,12 +109,12 @@ impl<'z> Zeros<'z> {
     }
 }
 
-/// Zero points of a side, and the sums of its bytes, by position.
+/// The zero points of a side and the sums of its bytes, by position.
 struct Offsets<'o> {
     side: &'o Side,
     extents: &'o [usize],
     shift: i32,
-    /// Whether all zero points are 0 for certain.
+    /// Whether all zero points are known to be 0.
     is_nothing: bool,
     regs: Registers,
     zeros: Vec<i32>,
@@ -146,10 +146,10 @@ impl<'o> Offsets<'o> {
         let mut i = own.start;
         while i < own.end {
             place(at, &side.axes, extents, i);
-            // As far as the axis goes.
+            // Up to the end of the axis.
             let n = LANES.min(own.end - i).min(extent - i % extent);
             run(zero, regs, operands, Strip::line(zero.along, n), at, None)?;
-            // A zero point is of 8 bits.
+            // Zero points have 8 bits.
             zeros.extend(regs.int[result.at][..n].iter().map(|zero| *zero as i32 + *shift));
             i += n;
         }
@@ -181,7 +181,7 @@ fn sum_tile<'a, T: Kind + 'a>(
     sums: &mut [i32],
 ) {
     let ones = vec![T::ONE; T::GROUP * micro.columns];
-    // All steps of ones are the first.
+    // All groups of ones share the first.
     let none = vec![0; T::STEPS / T::GROUP];
     let mut totals = vec![T::NO_TOTAL; micro.rows * micro.columns];
     for steps in blocks(count, T::STEPS) {
@@ -193,11 +193,11 @@ fn sum_tile<'a, T: Kind + 'a>(
     sums.iter_mut().zip(totals.iter().step_by(micro.columns)).for_each(|(sum, total)| *sum = *total);
 }
 
-/// The sums of a block of packed columns over all steps, and something for those behind, up to a whole tile.
+/// The sums of a block of packed columns over all steps, padded to a whole tile.
 pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usize) -> Vec<i32> {
     let wide = packed.len() / count.next_multiple_of(T::GROUP);
     let ones = vec![T::ONE; T::GROUP];
-    // All steps of ones are the first.
+    // All groups of ones share the first.
     let (none, of_columns) = (vec![0; T::STEPS / T::GROUP], packed_steps::<T>(micro.columns));
     let mut sums = vec![T::NO_TOTAL; wide];
     for steps in blocks(count, T::STEPS) {
@@ -214,7 +214,7 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
     bytemuck::cast_vec(sums)
 }
 
-/// The totals of a row that are put right.
+/// Corrects the accumulators of a row.
 struct Row<'r> {
     totals: &'r mut [i32],
     zero: i32,

@@ -1,13 +1,13 @@
-//! What follows most reductions, computed from totals in one pass: a linear function within limits, an activation, or bytes.
+//! Epilogues of reductions in one pass: a clamped linear function, an activation, or a quantization.
 //!
 //! ```text
 //! y = min(max(total * scale[column] + bias[column] + other[row, column], least), most)
 //! y = activation(total * scale[column] + bias[column])
 //! y = table[uint8(min(max(round((total + sum[column]) * scale[column] + bias[column]) + zero, least), most))]
 //! ```
-//! A batch normalization, a bias, the other side of a residual connection, a `Relu` or `Clip`, a sigmoid, and a quantization are
-//! such; any of these may be missing. Totals are single floats, or integers of 32 bits, which the last form may compute with in
-//! doubles. What is computed of a byte and of numbers alone is a table of 256 bytes, which the program fills in once.
+//! Such epilogues are a batch normalization, a bias, a residual connection, a `Relu` or `Clip`, a sigmoid, and a quantization;
+//! each part is optional. Accumulators are single floats, or 32-bit integers, for which the last form may use
+//! double precision. A function of the quantized byte and constants becomes a table of 256 bytes, filled by its program once.
 
 mod recognize;
 
@@ -27,23 +27,23 @@ use std::sync::{Arc, OnceLock};
 /// Such a function.
 #[derive(Clone, Debug)]
 pub(super) struct Epilogue {
-    /// An operand of integers of 32 bits, one for each column, that are added to totals.
+    /// An operand of 32-bit integers, one for each column, that is added to the accumulator.
     sum: Option<(usize, Linear)>,
     scale: Term,
     bias: Term,
-    /// The operand that is added, whose elements are those of the result.
+    /// The operand that is added, with the elements of the result.
     other: Option<(usize, Linear)>,
     least: f32,
     most: f32,
     is_double: bool,
-    /// What is added behind a rounding, if there is one.
+    /// The zero point that is added after rounding.
     zero: Option<f32>,
     activation: Activation,
-    /// What becomes of the byte.
+    /// The function of the byte.
     tail: Option<Arc<Tail>>,
 }
 
-/// A function of a linear one; the slope and the height of the steep part of a hard one.
+/// An activation of the linear function; `HardSigmoid` has a slope and an offset.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Activation {
     Identity,
@@ -58,7 +58,7 @@ enum Activation {
 #[derive(Debug)]
 struct Tail {
     program: Program,
-    /// The types of the byte, and of the result.
+    /// The types of the byte and of the result.
     from: ElemType,
     to: ElemType,
     table: OnceLock<Option<Box<[u8; 256]>>>,
@@ -102,7 +102,7 @@ enum Term {
     Each(usize, Linear),
 }
 
-/// The axes of a result whose positions are its rows and its columns; the columns lie one behind the other.
+/// The axes of a result that are its rows and its columns; columns are contiguous.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'s> {
     pub(super) dims: &'s [usize],
@@ -111,7 +111,7 @@ pub(super) struct Shape<'s> {
 }
 
 impl Shape<'_> {
-    /// How far apart rows are in the result, if all are equally far apart.
+    /// The distance between rows in the result, if it is constant.
     pub(super) fn row_stride(&self) -> Option<usize> {
         let strides = strides(self.dims);
         let is_next = |pair: &[usize]| strides[pair[0]] == strides[pair[1]] * self.dims[pair[1]];
@@ -121,12 +121,12 @@ impl Shape<'_> {
 }
 
 impl Epilogue {
-    /// How it is computed, behind what is.
+    /// The suffix for the description of the loops.
     pub(super) fn how(&self) -> &'static str {
         if self.tail.is_some() { ", in one pass and a table of bytes" } else { ", in one pass" }
     }
 
-    /// Makes what it was at a position of an axis what it is at the first one.
+    /// Rebases the operands from a position of an axis to its first position.
     pub(super) fn shift(&mut self, axis: usize, position: usize) {
         let terms = [&mut self.scale, &mut self.bias].into_iter().filter_map(|term| match term {
             Term::Each(_, place) => Some(place),
@@ -136,8 +136,9 @@ impl Epilogue {
         terms.chain(others).for_each(|place| place.base += place.by[axis] * position as i64);
     }
 
-    /// Computes some rows from totals that are `of_totals` apart; results are `of_out` apart, of which the first is given. The
-    /// function of the first column, at a position, is for the first total.
+    /// Computes rows from accumulators that are `of_totals` apart into results that are `of_out` apart, from the first of each
+    /// on.
+    /// `at` is the position of the first column.
     pub(super) fn store<A: Total>(
         &self,
         operands: &Operands<'_>,
@@ -230,12 +231,12 @@ impl Term {
     }
 }
 
-/// A total of a reduction.
+/// An accumulator of a reduction.
 pub(super) trait Total: Copy {
-    /// As a single float.
+    /// Converts to a single float.
     fn single(self) -> f32;
 
-    /// As a float, with an integer of 32 bits added before.
+    /// Adds a 32-bit integer and converts to a double.
     fn double_with(self, sum: i32) -> f64;
 }
 
@@ -263,7 +264,7 @@ impl Total for i32 {
     }
 }
 
-/// Rows of totals, and what is computed of them.
+/// Rows of accumulators and their results.
 #[derive(Clone, Copy)]
 struct Rows<'r, A> {
     totals: &'r [A],
@@ -279,13 +280,13 @@ struct Rows<'r, A> {
 struct Singles<'r, A> {
     it: Rows<'r, A>,
     out: &'r mut [f32],
-    /// As far apart as results.
+    /// In the layout of the results.
     other: Option<&'r [f32]>,
     activation: Activation,
 }
 
 impl<A: Total> Job for Singles<'_, A> {
-    /// Nothing if not all is there.
+    /// `None` if an offset is out of range.
     type Out = Option<()>;
 
     #[inline(always)]
@@ -345,12 +346,12 @@ struct Bytes<'r, A, const DOUBLE: bool> {
 }
 
 impl<A: Total, const DOUBLE: bool> Job for Bytes<'_, A, DOUBLE> {
-    /// Nothing if not all is there.
+    /// `None` if an offset is out of range.
     type Out = Option<()>;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> Option<()> {
-        // Added to a small integer, its last bits are those of the integer.
+        // Adding this constant to a small integer leaves the integer in the low bits.
         const SINGLE: f32 = 12_582_912.0;
         const BOTH: f64 = 6_755_399_441_055_744.0;
         let Bytes {

@@ -1,4 +1,4 @@
-//! Which programs are epilogues: what registers hold is followed from step to step.
+//! Recognizes programs that are epilogues, by symbolic execution of their registers.
 
 use super::{Activation, Epilogue, Shape, Tail, Term};
 use crate::loops::program::{Instr, Program, Reg};
@@ -8,33 +8,33 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 use std::sync::{Arc, OnceLock};
 
-/// What a register holds.
+/// The symbolic value of a register.
 #[derive(Clone)]
 enum Held {
     Total(Box<Epilogue>),
-    /// A function of the total that was computed at some step: its first part, or all of it.
+    /// A function of the total computed at a step: an activation or its first part.
     Of(usize, Partial),
     Number(f32),
     Column(usize, Linear),
-    /// Integers of 32 bits.
+    /// 32-bit integers.
     Sum(usize, Linear),
     Other(usize, Linear),
 }
 
-/// What there is of an activation.
+/// A part of an activation.
 #[derive(Clone, Copy)]
 enum Partial {
     Negative,
-    /// `exp(-x)`, and one more than that.
+    /// `exp(-x)`, and `exp(-x) + 1`.
     Exp,
     ExpAndOne,
     Sigmoid,
-    /// A slope and a height, and the limits that there are.
+    /// A slope, an offset, and which limits are applied.
     Line(f32, f32, [bool; 2]),
 }
 
 impl Shape<'_> {
-    /// What is loaded from a place: a number for each column, or an element for each of the result.
+    /// A load as a symbolic value: a number for each column, or an element for each of the result.
     fn loaded(&self, operand: usize, elem: ElemType, place: &Linear) -> Option<Held> {
         let of_result = strides(self.dims);
         let is_of = |axis: usize, by: usize| self.dims[axis] == 1 || place.by[axis] == by as i64;
@@ -56,10 +56,10 @@ impl Shape<'_> {
     }
 }
 
-/// What registers hold, and at which step it was computed.
+/// The symbolic values of registers, with the steps that computed them.
 struct Follow {
     held: Vec<(Reg, Held, usize)>,
-    /// The totals that activations are of.
+    /// The arguments of activations.
     totals: Vec<(usize, Epilogue)>,
 }
 
@@ -71,7 +71,7 @@ impl Follow {
 }
 
 impl Epilogue {
-    /// What a program computes from totals, if it is such a function; without a program, single floats stay what they are.
+    /// The epilogue that a program computes, if it is one. Without a program, single floats are stored unchanged.
     pub(in crate::loops) fn of(
         then: Option<&Program>,
         elem: ElemType,
@@ -82,7 +82,7 @@ impl Epilogue {
         let identity = Epilogue {
             sum: None,
             scale: Term::All(1.0),
-            // With 0 less than nothing added, the sign of a zero stays.
+            // Adding -0 keeps the sign of a zero.
             bias: Term::All(-0.0),
             other: None,
             least: f32::NEG_INFINITY,
@@ -130,7 +130,7 @@ impl Epilogue {
             Held::Total(it) if elem == ElemType::FLOAT => {
                 (it.zero.is_none() && !it.is_double && it.sum.is_none()).then_some(*it)
             }
-            // What is a byte is one before it is stored.
+            // A byte result must be a byte before it is stored.
             Held::Total(it) => it.is_byte(elem).then_some(*it),
             Held::Of(at, partial) if elem == ElemType::FLOAT => {
                 let (_, it) = follow.totals.into_iter().find(|(other, _)| *other == at)?;
@@ -145,7 +145,7 @@ impl Epilogue {
         }
     }
 
-    /// Whether it is rounded to a byte of a type.
+    /// Whether it is rounded to a byte type.
     fn is_byte(&self, elem: ElemType) -> bool {
         let [least, most] = match elem {
             ElemType::UINT8 => [0.0, 255.0],
@@ -156,7 +156,7 @@ impl Epilogue {
         is_summed && self.zero.is_some() && self.other.is_none() && self.least >= least && self.most <= most
     }
 
-    /// The same with what the steps behind one compute of the byte that this gives, if that is all that they are of.
+    /// Appends the steps after the byte, if they depend only on it.
     fn with_tail(
         mut self,
         then: &Program,
@@ -197,18 +197,18 @@ impl Epilogue {
         is_linear.then_some(self)
     }
 
-    /// Whether nothing is added to the linear function, and it has no limits.
+    /// Whether it has no addend and no limits.
     fn is_free(&self) -> bool {
         self.other.is_none() && self.least == f32::NEG_INFINITY && self.most == f32::INFINITY
     }
 }
 
 impl Held {
-    /// The same in another class of registers.
+    /// The symbolic value after a conversion to another register class.
     fn cast(self, to: Class) -> Option<Held> {
         match (self, to) {
             (Held::Total(mut it), Class::Double) => {
-                // What has been computed with is a single float.
+                // After arithmetic, it is a single float.
                 let is_bare = matches!((&it.scale, &it.bias), (Term::All(1.0), Term::All(x)) if *x == 0.0);
                 (is_bare && it.zero.is_none()).then_some(())?;
                 it.is_double = true;
@@ -228,7 +228,7 @@ impl Held {
     }
 }
 
-/// A function of what a register holds, if it belongs to an activation; `totals` are what these are of.
+/// A unary operation that is part of an activation; `totals` are the arguments.
 fn unary(op: Unary, (x, at): (Held, usize), totals: &mut Vec<(usize, Epilogue)>) -> Option<Held> {
     Some(match (op, x) {
         (Unary::Neg, Held::Total(it)) => {
@@ -241,7 +241,7 @@ fn unary(op: Unary, (x, at): (Held, usize), totals: &mut Vec<(usize, Epilogue)>)
     })
 }
 
-/// An operation on what registers hold, if its result is part of such a function.
+/// A binary operation whose result is part of an epilogue.
 fn with(
     op: Binary,
     (a, of_a): (Held, usize),
@@ -287,7 +287,7 @@ fn activated(it: &Epilogue, partial: Partial) -> Option<Epilogue> {
     })
 }
 
-/// An operation on a total and something else.
+/// An operation on a total and another operand.
 fn linear(
     op: Binary,
     mut it: Box<Epilogue>,

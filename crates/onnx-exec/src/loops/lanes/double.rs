@@ -1,9 +1,9 @@
-//! Arithmetic on lanes of doubles: what the standard library gives, lane by lane.
+//! Arithmetic on lanes of doubles by the functions of the standard library.
 
 use super::each::{both, each};
 use onnx_ops::meaning::{Binary, Unary};
 
-/// An operation on one register.
+/// A unary operation.
 #[inline(always)]
 pub(super) fn unary(op: Unary, out: &mut [f64], x: &[f64]) {
     match op {
@@ -32,12 +32,12 @@ pub(super) fn unary(op: Unary, out: &mut [f64], x: &[f64]) {
         Unary::Acosh => each(out, x, |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }),
         Unary::Atanh => each(out, x, libm::atanh),
         Unary::Erf => each(out, x, libm::erf),
-        // Of integers only; `lower` sees to it.
+        // Defined for integers only, which `lower` ensures.
         Unary::Not | Unary::BitwiseNot | Unary::IsNaN => out.copy_from_slice(x),
     }
 }
 
-/// An operation on two registers.
+/// A binary operation.
 #[inline(always)]
 pub(super) fn binary(op: Binary, out: &mut [f64], a: &[f64], b: &[f64]) {
     match op {
@@ -63,7 +63,7 @@ pub(super) fn binary(op: Binary, out: &mut [f64], a: &[f64], b: &[f64]) {
             let most = if b > a { b } else { a };
             if b.is_nan() { b } else { most }
         }),
-        // Tests are another function, and the others are of integers.
+        // Comparisons are in `compare`; the others are defined for integers only.
         Binary::And | Binary::Or | Binary::Xor | Binary::Equal | Binary::Less | Binary::LessOrEqual => {}
         Binary::Greater | Binary::GreaterOrEqual | Binary::BitwiseAnd | Binary::BitwiseOr => {}
         Binary::BitwiseXor | Binary::ShiftLeft | Binary::ShiftRight => {}

@@ -1,4 +1,4 @@
-//! Loops over lanes.
+//! Elementwise loops over lanes.
 
 use super::Lanes;
 
@@ -16,7 +16,7 @@ pub(super) fn both<A: Copy, B>(out: &mut [B], a: &[A], b: &[A], f: impl Fn(A, A)
     }
 }
 
-/// The same where one of the two may be a number.
+/// A binary operation in which an operand may be a scalar.
 #[inline(always)]
 pub(super) fn pairs(out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>, f: impl Fn(f32, f32) -> f32) {
     match (a, b) {

@@ -3,7 +3,7 @@
 use super::each::{both, each};
 use onnx_ops::meaning::{Binary, Unary};
 
-/// An operation on one register.
+/// A unary operation.
 #[inline(always)]
 pub(super) fn unary(op: Unary, out: &mut [i64], x: &[i64]) {
     match op {
@@ -13,12 +13,12 @@ pub(super) fn unary(op: Unary, out: &mut [i64], x: &[i64]) {
         Unary::Not => each(out, x, |x| i64::from(x == 0)),
         Unary::BitwiseNot => each(out, x, |x| !x),
         Unary::IsNaN => out.fill(0),
-        // Integers are whole; of the others `lower` sees to it.
+        // Rounding an integer changes nothing; `lower` excludes the other operations.
         _ => out.copy_from_slice(x),
     }
 }
 
-/// An operation on two registers.
+/// A binary operation.
 #[inline(always)]
 pub(super) fn binary(op: Binary, out: &mut [i64], a: &[i64], b: &[i64]) {
     let truth = i64::from;
@@ -51,7 +51,7 @@ pub(super) fn binary(op: Binary, out: &mut [i64], a: &[i64], b: &[i64]) {
     }
 }
 
-/// To the power of an integer, wrapping around; of a negative one, what is left of a fraction.
+/// An integer power, wrapping around; a negative exponent yields the truncated fraction.
 fn power(base: i64, exponent: i64) -> i64 {
     match (base, u32::try_from(exponent)) {
         (_, Ok(exponent)) => base.wrapping_pow(exponent),

@@ -1,15 +1,15 @@
-//! Registers that are not in use.
+//! A cache of unused registers.
 
 use super::SLACK;
 use crate::loops::LANES;
 
-/// So many registers of a class are kept.
+/// The most registers of a class that are kept.
 const MOST: usize = 64;
 
-/// Registers of so few lanes are no longer than they have to be: many small ones fit into the first cache.
+/// Registers with at most this many lanes are not longer than necessary, so that many small ones fit into the first-level cache.
 const FEW: usize = 128;
 
-/// Registers of each class.
+/// Unused registers of each class.
 pub(super) struct Kept {
     pub(super) single: Vec<Vec<f32>>,
     pub(super) double: Vec<Vec<f64>>,
@@ -20,7 +20,7 @@ impl Kept {
     pub(super) const NONE: Kept = Kept { single: Vec::new(), double: Vec::new(), int: Vec::new() };
 }
 
-/// So many registers of so many lanes.
+/// `count` registers of `lanes` lanes.
 pub(super) fn take<T: Copy + Default>(kept: &mut Vec<Vec<T>>, count: usize, lanes: usize) -> Vec<Vec<T>> {
     let one = |_| {
         if lanes <= FEW {

@@ -1,4 +1,4 @@
-//! Registers, and arithmetic on them.
+//! Vector registers of programs, and arithmetic on them.
 
 mod double;
 mod each;
@@ -22,8 +22,7 @@ use std::cell::RefCell;
 
 /// The registers of a program.
 ///
-/// A register of single floats need not have lanes of its own: what is loaded as it lies in memory stays there, and a number is a
-/// number.
+/// Registers of single floats are lazy: a contiguous load refers to the operand, and a constant is stored as a scalar.
 pub(super) struct Registers {
     pub(super) single: Vec<Vec<f32>>,
     pub(super) double: Vec<Vec<f64>>,
@@ -34,7 +33,7 @@ pub(super) struct Registers {
 }
 
 thread_local! {
-    /// Registers of programs that have been run, for the next: to have new ones takes longer than a small program.
+    /// Registers of finished programs, for the next one: allocating them takes longer than a small program.
     static KEPT: RefCell<Kept> = const { RefCell::new(Kept::NONE) };
 }
 
@@ -48,16 +47,16 @@ impl Drop for Registers {
     }
 }
 
-/// What stands for the lanes of a register of single floats.
+/// The current contents of a register of single floats.
 #[derive(Clone, Copy)]
 pub(super) enum Stand {
-    /// They themselves.
+    /// Its own lanes.
     Own,
-    /// The elements of an operand from one on, all of which are there.
+    /// Contiguous existing elements of an operand, from an index on.
     Elements(usize, usize),
-    /// A number for all.
+    /// A scalar for all lanes.
     Number(f32),
-    /// The elements of an operand at some places, as soon as somebody wants to look at them.
+    /// Elements of an operand, loaded on demand.
     Loaded(usize, Walk),
 }
 
@@ -68,11 +67,11 @@ pub(super) enum Lanes<'l> {
     All(f32),
 }
 
-/// Single floats behind the last lane, which whole hardware registers may be stored to.
+/// Extra floats after the last lane, which full vector stores may overwrite.
 pub(super) const SLACK: usize = 16;
 
 impl Registers {
-    /// Registers of so many lanes, which hold anything.
+    /// Registers with this many lanes and arbitrary contents.
     pub(super) fn new(counts: [usize; 3], lanes: usize) -> Self {
         let [single, double, int] = counts;
         KEPT.with_borrow_mut(|kept| Registers {
@@ -84,7 +83,7 @@ impl Registers {
         })
     }
 
-    /// Makes a register a number.
+    /// Sets a register to a scalar.
     pub(super) fn fill(&mut self, to: Reg, float: f64, int: i64) {
         match to.class {
             Class::Single => self.stands[to.at] = Stand::Number(float as f32),
@@ -93,7 +92,7 @@ impl Registers {
         }
     }
 
-    /// Puts a number into the first lanes.
+    /// Writes a number to the first lanes.
     pub(super) fn spread(&mut self, n: usize, to: Reg, float: f64, int: i64) {
         match to.class {
             Class::Single => self.own(to)[..n].fill(float as f32),
@@ -102,28 +101,28 @@ impl Registers {
         }
     }
 
-    /// Lets elements of an operand be the lanes, which have to be there.
+    /// Makes a register refer to contiguous elements of an operand, which must exist.
     pub(super) fn lend(&mut self, to: Reg, operand: usize, first: usize) {
         self.stands[to.at] = Stand::Elements(operand, first);
     }
 
-    /// Lets elements of an operand at some places be the lanes.
+    /// Makes a register refer to elements of an operand that are loaded on demand.
     pub(super) fn promise(&mut self, to: Reg, operand: usize, walk: Walk) {
         self.stands[to.at] = Stand::Loaded(operand, walk);
     }
 
-    /// What stands for the lanes of a register of single floats.
+    /// The current contents of a register of single floats.
     pub(super) fn stand(&self, x: Reg) -> &Stand {
         &self.stands[x.at]
     }
 
-    /// The lanes of a register of single floats, to be written.
+    /// The lanes of a register of single floats for writing.
     pub(super) fn own(&mut self, to: Reg) -> &mut [f32] {
         self.stands[to.at] = Stand::Own;
         &mut self.single[to.at]
     }
 
-    /// Puts lanes into the register itself, if it is one of single floats and something else stands for them.
+    /// Copies the contents of a register of single floats into its own lanes.
     pub(super) fn settle(&mut self, n: usize, x: Reg, operands: &Operands<'_>) {
         if x.class != Class::Single {
             return;
@@ -134,13 +133,13 @@ impl Registers {
         }
         match self.stands[x.at] {
             Stand::Own => return,
-            // For all strips.
+            // All lanes, so that it is valid for later strips.
             Stand::Number(number) => self.single[x.at].fill(number),
             Stand::Elements(operand, first) => {
                 self.single[x.at][..n].copy_from_slice(elements(operands, operand, first, n));
             }
             Stand::Loaded(operand, walk) => {
-                // Who has loaded it has seen that there is one.
+                // The load has checked that the operand exists.
                 if let Some(view) = operands.get(operand).copied().flatten() {
                     let places = match walk.stride() {
                         Some(by) => Places::Stride(walk.start, by),
@@ -153,7 +152,7 @@ impl Registers {
         self.stands[x.at] = Stand::Own;
     }
 
-    /// The lanes of a register of single floats, which are loaded.
+    /// The lanes of a register of single floats, which must not be unloaded.
     pub(super) fn lanes<'l>(&'l self, n: usize, x: Reg, operands: &Operands<'l>) -> Lanes<'l> {
         match self.stands[x.at] {
             Stand::Own | Stand::Loaded(..) => Lanes::Each(&self.single[x.at][..n]),
@@ -162,7 +161,7 @@ impl Registers {
         }
     }
 
-    /// The same as lanes that can be looked at.
+    /// The same as a slice, copied into the register if needed.
     pub(super) fn singles<'l>(&'l mut self, n: usize, x: Reg, operands: &Operands<'l>) -> &'l [f32] {
         if let Stand::Number(_) | Stand::Loaded(..) = self.stands[x.at] {
             self.settle(n, x, operands);
@@ -173,7 +172,7 @@ impl Registers {
         }
     }
 
-    /// Applies an operation to lanes of one register.
+    /// A unary operation.
     pub(super) fn unary(&mut self, n: usize, to: Reg, op: Unary, x: Reg, operands: &Operands<'_>) {
         if (x.class, to.class) == (Class::Single, Class::Single) {
             if let Stand::Number(number) = self.stands[x.at] {
@@ -191,7 +190,7 @@ impl Registers {
         widest(Apply { regs: self, n, to, step: Step::Unary(op, x) });
     }
 
-    /// Applies an operation to lanes of two registers of one class.
+    /// A binary operation on registers of one class.
     pub(super) fn binary(
         &mut self,
         n: usize,
@@ -217,7 +216,7 @@ impl Registers {
         widest(Apply { regs: self, n, to, step: Step::Binary(op, a, b) });
     }
 
-    /// Applies an operation to lanes of two registers of single floats, and puts the results elsewhere.
+    /// A binary operation on single floats with another destination.
     pub(super) fn binary_into(
         &mut self,
         out: &mut [f32],
@@ -235,13 +234,13 @@ impl Registers {
         widest(Singles { out, step: SingleStep::Binary(op, a, b) });
     }
 
-    /// Applies an operation to lanes of a register of single floats, and puts the results elsewhere.
+    /// A unary operation on single floats with another destination.
     pub(super) fn unary_into(&mut self, out: &mut [f32], op: Unary, x: Reg, operands: &Operands<'_>) {
         let n = out.len();
         single_unary(op, out, self.singles(n, x, operands));
     }
 
-    /// The lanes of one register or another, as a third says.
+    /// Selects between the lanes of two registers by a third one.
     pub(super) fn select(
         &mut self,
         n: usize,
@@ -255,32 +254,32 @@ impl Registers {
         widest(Apply { regs: self, n, to, step: Step::Select(condition, yes, no) });
     }
 
-    /// Numbers as elements of another type, in the class that has them.
+    /// Converts to another element type, in its register class.
     pub(super) fn cast(&mut self, n: usize, to: Reg, cast: Cast, x: Reg, operands: &Operands<'_>) {
         self.settle(n, x, operands);
         self.settled(to);
         widest(Apply { regs: self, n, to, step: Step::Cast(cast, x) });
     }
 
-    /// Single floats as doubles.
+    /// Converts single floats to doubles.
     pub(super) fn widen(&mut self, n: usize, to: Reg, x: Reg, operands: &Operands<'_>) {
         self.settle(n, x, operands);
         widest(Apply { regs: self, n, to, step: Step::Widen(x) });
     }
 
-    /// The lanes of a register of single floats, which is about to get them back.
+    /// Moves the lanes of a register of single floats out; `give` returns them.
     pub(super) fn taken(&mut self, to: Reg) -> Vec<f32> {
         self.stands[to.at] = Stand::Own;
         std::mem::take(&mut self.single[to.at])
     }
 
-    /// Gives a register back its lanes.
+    /// Returns the lanes of a register.
     pub(super) fn give(&mut self, to: Reg, lanes: Vec<f32>) {
         self.stands[to.at] = Stand::Own;
         self.single[to.at] = lanes;
     }
 
-    /// Nothing stands for the lanes of a register any more.
+    /// Marks a register as having its own lanes.
     fn settled(&mut self, to: Reg) {
         if to.class == Class::Single {
             self.stands[to.at] = Stand::Own;
@@ -288,7 +287,7 @@ impl Registers {
     }
 }
 
-/// Elements that stand for lanes.
+/// The elements that a register refers to.
 fn elements<'l>(operands: &Operands<'l>, operand: usize, first: usize, n: usize) -> &'l [f32] {
     let view = operands.get(operand).copied().flatten();
     view.and_then(|view| view.words().get(first..)?.get(..n)).unwrap_or_default()
@@ -298,13 +297,13 @@ fn single_unary(op: Unary, out: &mut [f32], x: &[f32]) {
     widest(Singles { out, step: SingleStep::Unary(op, x) });
 }
 
-/// What is done to lanes of single floats.
+/// An operation on lanes of single floats.
 enum SingleStep<'l> {
     Unary(Unary, &'l [f32]),
     Binary(Binary, Lanes<'l>, Lanes<'l>),
 }
 
-/// A step for lanes of single floats, in the widest registers.
+/// An operation on single floats as a multiversioned function.
 struct Singles<'l> {
     out: &'l mut [f32],
     step: SingleStep<'l>,
@@ -322,7 +321,7 @@ impl Job for Singles<'_> {
     }
 }
 
-/// What is done to lanes.
+/// An operation on lanes.
 #[derive(Clone, Copy)]
 enum Step {
     Unary(Unary, Reg),
@@ -332,7 +331,7 @@ enum Step {
     Widen(Reg),
 }
 
-/// A step for `n` lanes, in the widest registers.
+/// An operation on `n` lanes as a multiversioned function.
 struct Apply<'r> {
     regs: &'r mut Registers,
     n: usize,
@@ -369,7 +368,7 @@ fn unary(regs: &mut Registers, n: usize, to: Reg, op: Unary, x: Reg) {
             int::unary(op, &mut out[..n], &regs.int[x.at][..n]);
             regs.int[to.at] = out;
         }
-        // Single floats are a job of their own.
+        // Handled by `Singles`.
         (Class::Single, Class::Single) => {}
         // Tests of floats.
         (Class::Single, _) => {
@@ -387,7 +386,7 @@ fn unary(regs: &mut Registers, n: usize, to: Reg, op: Unary, x: Reg) {
 #[inline(always)]
 fn binary(regs: &mut Registers, n: usize, to: Reg, op: Binary, a: Reg, b: Reg) {
     match (a.class, to.class) {
-        // Single floats are a job of their own.
+        // Handled by `Singles`.
         (Class::Single, Class::Single) => {}
         (Class::Double, Class::Double) => {
             let mut out = std::mem::take(&mut regs.double[to.at]);
@@ -499,7 +498,7 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
     }
 }
 
-/// Tests of two registers of floats.
+/// Comparisons of two registers of floats.
 #[inline(always)]
 pub(super) fn compare<T: Copy + PartialOrd>(op: Binary, out: &mut [i64], a: &[T], b: &[T]) {
     match op {
@@ -508,7 +507,7 @@ pub(super) fn compare<T: Copy + PartialOrd>(op: Binary, out: &mut [i64], a: &[T]
         Binary::LessOrEqual => both(out, a, b, |a, b| i64::from(a <= b)),
         Binary::Greater => both(out, a, b, |a, b| i64::from(a > b)),
         Binary::GreaterOrEqual => both(out, a, b, |a, b| i64::from(a >= b)),
-        // No tests of floats.
+        // Not comparisons of floats.
         Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod | Binary::Remainder => {}
         Binary::Pow | Binary::Min | Binary::Max | Binary::And | Binary::Or | Binary::Xor => {}
         Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => {}
@@ -516,7 +515,7 @@ pub(super) fn compare<T: Copy + PartialOrd>(op: Binary, out: &mut [i64], a: &[T]
     }
 }
 
-/// A number in one of the types that few processors have.
+/// Rounds to a narrow type without vector instructions.
 fn narrow(cast: Cast, number: Number) -> f32 {
     match cast.apply(number, Mode::Reference) {
         Some(Number::Float(x)) => x as f32,
@@ -525,7 +524,7 @@ fn narrow(cast: Cast, number: Number) -> f32 {
     }
 }
 
-/// The lowest bits of an integer as an element of a type.
+/// Wraps an integer to an element type.
 pub(super) fn wrap(x: i64, elem: ElemType) -> i64 {
     use ElemType as E;
     match elem {
@@ -544,33 +543,33 @@ pub(super) fn wrap(x: i64, elem: ElemType) -> i64 {
     }
 }
 
-/// Integers of 32 bits are below.
+/// One more than the greatest 32-bit integer.
 const LIMIT: f64 = 2_147_483_648.0;
 
-/// A single float as an integer of 32 bits, as [`to_ints`] converts it.
+/// Converts a single float to a 32-bit integer as [`to_ints`] does.
 #[inline(always)]
 pub(super) fn int_of(x: f32) -> i32 {
     if (-LIMIT as f32..LIMIT as f32).contains(&x) { x as i32 } else { i32::MIN }
 }
 
-/// Adding it leaves the whole number of a short float in the lowest bits.
+/// Adding this constant leaves the integer part of a short float in the low bits.
 const WHOLE: f32 = 12_582_912.0;
 const MOST_SHORT: f32 = 4_194_304.0;
 
-/// Whether all are so small that [`short_of`] converts them, which compiles to a loop over registers as [`int_of`] does not.
+/// Whether all numbers are small enough for [`short_of`], which is vectorized, unlike [`int_of`].
 #[inline(always)]
 pub(super) fn are_short(x: &[f32]) -> bool {
     x.iter().fold(true, |all, x| all & (x.abs() < MOST_SHORT))
 }
 
-/// [`int_of`] a float of less than 22 bits before the point.
+/// [`int_of`] for floats with less than 22 integer bits.
 #[inline(always)]
 pub(super) fn short_of(x: f32) -> i32 {
     (x.trunc() + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits()) as i32
 }
 
-/// Floats as integers: toward zero; outside of the register that they are converted in, the least that this has. That is of 32
-/// bits, for which there is a function, or of 64.
+/// Converts floats to integers, toward zero. Values out of range become the least integer of the conversion register, which has
+/// 32 bits if `convert` applies and 64 otherwise.
 #[inline(always)]
 fn to_ints<A: Copy + Into<f64>>(out: &mut [i64], x: &[A], elem: ElemType, convert: impl Fn(A) -> i32) {
     use ElemType as E;

@@ -5,7 +5,7 @@ use super::each::{both, each, pairs};
 use crate::loops::math;
 use onnx_ops::meaning::{Binary, Unary};
 
-/// An operation on one register.
+/// A unary operation.
 #[inline(always)]
 pub(super) fn unary<const FUSED: bool>(op: Unary, out: &mut [f32], x: &[f32]) {
     match op {
@@ -33,16 +33,16 @@ pub(super) fn unary<const FUSED: bool>(op: Unary, out: &mut [f32], x: &[f32]) {
         Unary::Cosh => each(out, x, f32::cosh),
         Unary::Tanh => each(out, x, math::tanh::<FUSED>),
         Unary::Asinh => each(out, x, f32::asinh),
-        // Of numbers below -2, the library gives some.
+        // The library yields numbers below -2, where the function is undefined.
         Unary::Acosh => each(out, x, |x| if x < 1.0 { f32::NAN } else { libm::acoshf(x) }),
         Unary::Atanh => each(out, x, libm::atanhf),
         Unary::Erf => each(out, x, math::erf::<FUSED>),
-        // Of integers only; `lower` sees to it.
+        // Defined for integers only, which `lower` ensures.
         Unary::Not | Unary::BitwiseNot | Unary::IsNaN => out.copy_from_slice(x),
     }
 }
 
-/// An operation on two registers.
+/// A binary operation.
 #[inline(always)]
 pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>) {
     match op {
@@ -60,7 +60,7 @@ pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: Lanes<'_
             }
         }),
         Binary::Pow => {
-            // Numbers have been put into lanes before.
+            // Scalars were copied into lanes before.
             if let (Lanes::Each(a), Lanes::Each(b)) = (a, b) {
                 power::<FUSED>(out, a, b);
             }
@@ -73,30 +73,30 @@ pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: Lanes<'_
             let most = if b > a { b } else { a };
             if b.is_nan() { b } else { most }
         }),
-        // Tests are another function, and the others are of integers.
+        // Comparisons are in `compare`; the others are defined for integers only.
         Binary::And | Binary::Or | Binary::Xor | Binary::Equal | Binary::Less | Binary::LessOrEqual => {}
         Binary::Greater | Binary::GreaterOrEqual | Binary::BitwiseAnd | Binary::BitwiseOr => {}
         Binary::BitwiseXor | Binary::ShiftLeft | Binary::ShiftRight => {}
     }
 }
 
-/// Whether all lanes are angles that the functions of registers are for.
+/// Whether all lanes are in the range of the vectorized trigonometric functions.
 #[inline(always)]
 fn is_angle(x: &[f32]) -> bool {
-    // Without an end before the last, so that it is a loop over registers.
+    // Without an early exit, so that it is vectorized.
     x.iter().fold(true, |all, x| all & (x.abs() <= math::LARGEST_ANGLE))
 }
 
 #[inline(always)]
 fn power<const FUSED: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
-    // Most exponents are a number in the model.
+    // Most exponents are constants of the model.
     let first = b.first().copied().unwrap_or(1.0);
     if b.iter().fold(true, |all, b| all & (*b == first)) {
         if first == 2.0 {
             return each(out, a, |a| a * a);
         }
         if first == 0.5 {
-            // Of the zero with a sign the one without.
+            // `pow(-0, 0.5)` is +0.
             return each(out, a, |a| if a == f32::NEG_INFINITY { f32::INFINITY } else { a.sqrt() + 0.0 });
         }
     }
@@ -111,7 +111,7 @@ fn power<const FUSED: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
 mod tests {
     use super::*;
 
-    /// Close to where the result is infinite or 0, half of the digits are lost by the plain formulas.
+    /// Near their poles and zeros the plain formulas lose half of the digits.
     #[test]
     fn inverse_hyperbolic_functions_are_near_at_their_ends() {
         type Exact = fn(f64) -> f64;

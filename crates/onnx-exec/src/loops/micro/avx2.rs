@@ -1,4 +1,4 @@
-//! The micro-kernels for processors with AVX2: 6 rows by 16 columns, 12 registers of sums.
+//! Micro-kernels for AVX2: 6 rows by 16 columns, 12 accumulator registers.
 
 #![allow(
     unsafe_code,
@@ -32,13 +32,13 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> __m256 {
-        // SAFETY: the processor has the instruction, and 8 numbers are there.
+        // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
         unsafe { _mm256_loadu_ps(from) }
     }
 
     #[inline(always)]
     unsafe fn spread(from: *const f32) -> __m256 {
-        // SAFETY: the processor has the instruction, and the number is there.
+        // SAFETY: the processor has the instruction, and `from` points to a number.
         unsafe { _mm256_set1_ps(*from) }
     }
 
@@ -50,7 +50,7 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn store(to: *mut f32, sum: __m256, is_first: bool) {
-        // SAFETY: the processor has the instructions, and there is room for 8 numbers.
+        // SAFETY: the processor has the instructions, and `to` points to 8 numbers.
         unsafe {
             let sum = if is_first { sum } else { _mm256_add_ps(_mm256_loadu_ps(to), sum) };
             _mm256_storeu_ps(to, sum);
@@ -58,7 +58,7 @@ impl Vectors for Floats {
     }
 }
 
-/// Whether the processor has what the kernel of floats needs.
+/// Whether the processor has the instructions of the float kernel.
 fn has_floats() -> bool {
     has!("avx2") && has!("fma")
 }
@@ -78,8 +78,8 @@ fn run_floats(tile: Tile<'_, f32>) {
     unsafe { run(tile) }
 }
 
-/// Bytes; with an instruction that multiplies and adds up a group at once, or as two pairs of 16 bits, whose products no
-/// instruction on pairs of bytes adds up exactly.
+/// Bytes. `AT_ONCE` uses an instruction for a group of four; otherwise a group is two pairs of 16-bit products, because the
+/// instruction for pairs of bytes saturates.
 struct Bytes<const AT_ONCE: bool>;
 
 impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
@@ -97,13 +97,13 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> __m256i {
-        // SAFETY: the processor has the instruction, and 32 bytes are there.
+        // SAFETY: the processor has the instruction, and `from` points to 32 bytes.
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn spread(from: *const u8) -> __m256i {
-        // SAFETY: the processor has the instruction, and 4 bytes are there.
+        // SAFETY: the processor has the instruction, and `from` points to 4 bytes.
         unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
     }
 
@@ -123,7 +123,7 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
 
     #[inline(always)]
     unsafe fn store(to: *mut i32, sum: __m256i, is_first: bool) {
-        // SAFETY: the processor has the instructions, and there is room for 8 numbers.
+        // SAFETY: the processor has the instructions, and `to` points to 8 numbers.
         unsafe {
             let sum = if is_first { sum } else { _mm256_add_epi32(_mm256_loadu_si256(to.cast()), sum) };
             _mm256_storeu_si256(to.cast(), sum);
@@ -147,7 +147,7 @@ fn run_bytes(tile: Tile<'_, u8>) {
     unsafe { run(tile) }
 }
 
-/// Whether the processor has the instruction for a group of bytes, in registers of this width.
+/// Whether the processor has the instruction for groups of bytes at this register width.
 fn has_bytes_at_once() -> bool {
     has!("avx2") && has!("avxvnni")
 }
@@ -168,7 +168,7 @@ fn run_bytes_at_once(tile: Tile<'_, u8>) {
     unsafe { run(tile) }
 }
 
-/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+/// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.
 pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
     #[target_feature(enable = "avx2,fma")]
     fn run(rounds: usize) -> u64 {
@@ -179,7 +179,7 @@ pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
     has_floats().then(|| unsafe { run(rounds) })
 }
 
-/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+/// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.
 pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     #[target_feature(enable = "avx2")]
     fn run(rounds: usize) -> u64 {
@@ -190,7 +190,7 @@ pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     has!("avx2").then(|| unsafe { run(rounds) })
 }
 
-/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+/// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.
 pub(super) fn peak_of_bytes_at_once(rounds: usize) -> Option<u64> {
     #[target_feature(enable = "avx2,avxvnni")]
     fn run(rounds: usize) -> u64 {

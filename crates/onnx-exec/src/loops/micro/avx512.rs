@@ -1,4 +1,4 @@
-//! The micro-kernels for processors with AVX-512: 12 rows by 32 columns, 24 registers of sums.
+//! Micro-kernels for AVX-512: 12 rows by 32 columns, 24 accumulator registers.
 
 #![allow(
     unsafe_code,
@@ -31,13 +31,13 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> __m512 {
-        // SAFETY: the processor has the instruction, and 16 numbers are there.
+        // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
         unsafe { _mm512_loadu_ps(from) }
     }
 
     #[inline(always)]
     unsafe fn spread(from: *const f32) -> __m512 {
-        // SAFETY: the processor has the instruction, and the number is there.
+        // SAFETY: the processor has the instruction, and `from` points to a number.
         unsafe { _mm512_set1_ps(*from) }
     }
 
@@ -49,7 +49,7 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn store(to: *mut f32, sum: __m512, is_first: bool) {
-        // SAFETY: the processor has the instructions, and there is room for 16 numbers.
+        // SAFETY: the processor has the instructions, and `to` points to 16 numbers.
         unsafe {
             let sum = if is_first { sum } else { _mm512_add_ps(_mm512_loadu_ps(to), sum) };
             _mm512_storeu_ps(to, sum);
@@ -57,7 +57,7 @@ impl Vectors for Floats {
     }
 }
 
-/// Whether the processor has what the kernel of floats needs.
+/// Whether the processor has the instructions of the float kernel.
 fn has_floats() -> bool {
     has!("avx512f")
 }
@@ -94,13 +94,13 @@ impl Vectors for Bytes {
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> __m512i {
-        // SAFETY: the processor has the instruction, and 64 bytes are there.
+        // SAFETY: the processor has the instruction, and `from` points to 64 bytes.
         unsafe { _mm512_loadu_si512(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn spread(from: *const u8) -> __m512i {
-        // SAFETY: the processor has the instruction, and 4 bytes are there.
+        // SAFETY: the processor has the instruction, and `from` points to 4 bytes.
         unsafe { _mm512_set1_epi32(from.cast::<i32>().read_unaligned()) }
     }
 
@@ -112,7 +112,7 @@ impl Vectors for Bytes {
 
     #[inline(always)]
     unsafe fn store(to: *mut i32, sum: __m512i, is_first: bool) {
-        // SAFETY: the processor has the instructions, and there is room for 16 numbers.
+        // SAFETY: the processor has the instructions, and `to` points to 16 numbers.
         unsafe {
             let sum = if is_first { sum } else { _mm512_add_epi32(_mm512_loadu_si512(to.cast()), sum) };
             _mm512_storeu_si512(to.cast(), sum);
@@ -120,7 +120,7 @@ impl Vectors for Bytes {
     }
 }
 
-/// Whether the processor has what the kernel of bytes needs.
+/// Whether the processor has the instructions of the byte kernel.
 fn has_bytes() -> bool {
     has!("avx512f") && has!("avx512vnni")
 }
@@ -140,7 +140,7 @@ fn run_bytes(tile: Tile<'_, u8>) {
     unsafe { run(tile) }
 }
 
-/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+/// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.
 pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
     #[target_feature(enable = "avx512f")]
     fn run(rounds: usize) -> u64 {
@@ -151,7 +151,7 @@ pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
     has_floats().then(|| unsafe { run(rounds) })
 }
 
-/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+/// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.
 pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn run(rounds: usize) -> u64 {

@@ -1,9 +1,9 @@
-//! Micro-kernels: a small tile of a matrix product, its sums in registers from the first to the last product.
+//! Micro-kernels: a tile of a matrix product with its accumulators in registers.
 //!
-//! `a` has a number for each row and step, `b` one for each step and column; the tile `c` gets the sums of their products added.
-//! The numbers of a [group](Factor::GROUP) of steps lie together, and those of the columns one behind the other; how far rows are
-//! apart, and where steps are, is said, so that both may be packed or lie wherever they are. The fastest that the processor has
-//! is chosen when the program runs; the plain one needs nothing, and says what the others have to give.
+//! `a` has a number for each row and step, `b` one for each step and column; the sums of their products are added to the tile
+//! `c`. The numbers of a [group](Factor::GROUP) of steps are contiguous, and so are those of the columns; the row stride and the
+//! offsets of steps are parameters, so both can be packed or read in place. The fastest kernel of the processor is selected at
+//! run time; the plain one is portable and defines the results of the others.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -18,24 +18,24 @@ mod tile;
 use smallvec::SmallVec;
 use std::fmt::Debug;
 
-/// Numbers that are multiplied: single floats, or bytes, of which those of `a` have no sign and those of `b` have one.
+/// A type of factors: single floats, or bytes, which are unsigned in `a` and signed in `b`.
 pub(super) trait Factor: bytemuck::Pod + Debug {
-    /// What products are added up in; integers wrap around.
+    /// The accumulator type; integers wrap around.
     type Total: bytemuck::Pod + PartialEq + Debug;
 
-    /// The steps that are multiplied and added up at once.
+    /// The steps that one instruction multiplies and adds.
     const GROUP: usize;
-    /// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
+    /// Steps accumulated in registers: a tile of columns with so many steps fits into the first-level cache.
     const STEPS: usize;
     const ONE: Self;
     const NO_TOTAL: Self::Total;
 
-    /// A sum with the product of two numbers added.
+    /// Adds the product of two numbers to a sum.
     fn add_product(sum: Self::Total, a: Self, b: Self) -> Self::Total;
 
     fn add(a: Self::Total, b: Self::Total) -> Self::Total;
 
-    /// Those that this processor can run, the fastest first.
+    /// The kernels for this processor, the fastest first.
     fn kernels() -> SmallVec<[Micro<Self>; 4]>;
 }
 
@@ -95,7 +95,7 @@ impl Factor for u8 {
     }
 }
 
-/// The rows of a tile: the group of a step begins where the step does, `apart` further for each row.
+/// The rows of a tile: each group of steps starts at its step offset plus `apart` per row.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'n, T> {
     pub(super) numbers: &'n [T],
@@ -103,14 +103,14 @@ pub(super) struct Rows<'n, T> {
     pub(super) steps: Steps<'n>,
 }
 
-/// The columns of a tile: the groups of a step begin where the step does, one behind the other.
+/// The columns of a tile: each group of steps starts at its step offset, with contiguous columns.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'n, T> {
     pub(super) numbers: &'n [T],
     pub(super) steps: Steps<'n>,
 }
 
-/// Where groups of steps begin.
+/// The offsets of groups of steps.
 #[derive(Clone, Copy)]
 pub(super) struct Steps<'s> {
     at: &'s [usize],
@@ -123,15 +123,15 @@ impl<'s> Steps<'s> {
     }
 }
 
-/// Where all groups of steps begin, block after block.
+/// The offsets of all groups of steps, block by block.
 pub(super) struct StepList {
     at: Vec<usize>,
-    /// The greatest of those of the block up to each.
+    /// The greatest offset of the block up to each group.
     last: Vec<usize>,
 }
 
 impl StepList {
-    /// Groups of steps, in blocks of so many.
+    /// Groups of steps in blocks of `block` groups.
     pub(super) fn of(at: Vec<usize>, block: usize) -> Self {
         let mut last: Vec<usize> = Vec::with_capacity(at.len());
         for block in at.chunks(block.max(1)) {
@@ -144,27 +144,27 @@ impl StepList {
         StepList { at, last }
     }
 
-    /// Some groups of a block, from its first one on.
+    /// The first groups of a block.
     pub(super) fn block(&self, groups: std::ops::Range<usize>) -> Steps<'_> {
         let last = groups.end.checked_sub(1).and_then(|at| self.last.get(at)).copied().unwrap_or(0);
         Steps { at: &self.at[groups], last }
     }
 }
 
-/// A tile that is computed. At least `size` rows and columns are, of rows no more than are asked for; `b` has all columns of a
-/// tile, and `c` at least that many rows, each of the columns of a whole tile.
+/// A tile to compute. The kernel computes at least `size` rows and columns, and not more rows; `b` has all columns of a tile, and
+/// `c` at least `size` rows with the columns of a whole tile.
 pub(super) struct Tile<'t, T: Factor> {
     pub(super) a: Rows<'t, T>,
     pub(super) b: Columns<'t, T>,
     pub(super) c: &'t mut [T::Total],
-    /// How far apart the rows of `c` begin.
+    /// The distance between rows of `c`.
     pub(super) stride: usize,
     pub(super) size: [usize; 2],
-    /// Whether these are the first products, and nothing is there that they are added to.
+    /// Whether these are the first products, which overwrite `c`.
     pub(super) is_first: bool,
 }
 
-/// A micro-kernel and the extents of the tile that it computes.
+/// A micro-kernel and the size of its tile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Micro<T: Factor> {
     pub(super) rows: usize,
@@ -172,23 +172,23 @@ pub(super) struct Micro<T: Factor> {
     run: Kernel<T>,
 }
 
-/// What [`Micro::run`] does.
+/// The function type of [`Micro::run`].
 type Kernel<T> = fn(Tile<'_, T>);
 
 impl<T: Factor> Micro<T> {
-    /// The fastest that this processor has.
+    /// The fastest kernel for this processor.
     pub(super) fn best() -> Micro<T> {
         T::kernels().first().copied().unwrap_or_else(plain::kernel)
     }
 
-    /// Adds the products of all steps to a tile, or sets it to their sums.
+    /// Adds the products of all steps to a tile, or overwrites it with them.
     pub(super) fn run(self, tile: Tile<'_, T>) {
         (self.run)(tile);
     }
 }
 
-/// Adds products of single floats to sums in registers, so often, and says how many operations that is; `None` where there is only the
-/// plain kernel.
+/// Adds products of single floats to accumulators in registers for `rounds` rounds, and returns the number of operations; `None`
+/// if there is only the plain kernel.
 pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     let peak = avx512::peak_of_floats(rounds).or_else(|| avx2::peak_of_floats(rounds));
@@ -202,7 +202,7 @@ pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
     peak
 }
 
-/// The same with products of bytes.
+/// The same for bytes.
 pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     let peak = avx512::peak_of_bytes(rounds)
@@ -220,7 +220,7 @@ pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Holds all kernels for tiles of all sizes against sums of products.
+    /// Compares all kernels with sums of products, for tiles of all sizes.
     fn check<T: Factor>(of_a: impl Fn(usize) -> T, of_b: impl Fn(usize) -> T, one: T::Total) {
         let groups = 37;
         for micro in T::kernels() {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn factors_are_read_where_they_lie() {
-        // Rows one behind the other, and columns whose steps overlap, in no order.
+        // Contiguous rows, and columns with overlapping unordered steps.
         let all: Vec<f32> = (0..900).map(|i| ((i * 37) % 23) as f32 - 11.0).collect();
         let (of_a, of_b): (Vec<usize>, Vec<usize>) =
             ((0..29).collect(), (0..29).map(|k| k * 7 % 29).collect());

@@ -1,5 +1,4 @@
-//! The micro-kernel for processors with NEON, which every one of 64 bits of the architecture has: 8 rows by 8 columns, 16
-//! registers of sums.
+//! The micro-kernel for NEON, which every 64-bit ARM processor has: 8 rows by 8 columns, 16 accumulator registers.
 
 #![allow(unsafe_code, reason = "loads and stores through pointers, of places that were looked at before")]
 
@@ -24,13 +23,13 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> float32x4_t {
-        // SAFETY: the processor has the instruction, and 4 numbers are there.
+        // SAFETY: the processor has the instruction, and `from` points to 4 numbers.
         unsafe { vld1q_f32(from) }
     }
 
     #[inline(always)]
     unsafe fn spread(from: *const f32) -> float32x4_t {
-        // SAFETY: the processor has the instruction, and the number is there.
+        // SAFETY: the processor has the instruction, and `from` points to a number.
         unsafe { vdupq_n_f32(*from) }
     }
 
@@ -42,7 +41,7 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn store(to: *mut f32, sum: float32x4_t, is_first: bool) {
-        // SAFETY: the processor has the instructions, and there is room for 4 numbers.
+        // SAFETY: the processor has the instructions, and `to` points to 4 numbers.
         unsafe {
             let sum = if is_first { sum } else { vaddq_f32(vld1q_f32(to), sum) };
             vst1q_f32(to, sum);
@@ -55,12 +54,12 @@ pub(super) fn floats() -> Micro<f32> {
 }
 
 fn run(tile: Tile<'_, f32>) {
-    // SAFETY: every processor of this architecture that the standard library is built for has the instructions.
+    // SAFETY: every supported 64-bit ARM processor has the instructions.
     unsafe { tile::run::<Floats>(tile) }
 }
 
-/// The operations of so many rounds of [`tile::peak`].
+/// The operations of `rounds` rounds of [`tile::peak`].
 pub(super) fn peak_of_floats(rounds: usize) -> u64 {
-    // SAFETY: every processor of this architecture that the standard library is built for has the instructions.
+    // SAFETY: every supported 64-bit ARM processor has the instructions.
     unsafe { tile::peak::<Floats>(rounds) }
 }

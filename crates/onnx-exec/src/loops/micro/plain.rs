@@ -1,4 +1,4 @@
-//! The micro-kernel that needs nothing of the processor.
+//! The portable micro-kernel.
 
 use super::{Factor, Micro, Tile};
 

@@ -1,4 +1,4 @@
-//! Tiles of micro-kernels in vector registers, whatever their width.
+//! Micro-kernel tiles in vector registers of any width.
 
 #![allow(
     unsafe_code,
@@ -8,50 +8,50 @@
 use super::{Factor, Tile};
 use std::hint::black_box;
 
-/// Vector registers of some width, and the instructions for them.
+/// A vector instruction set.
 pub(super) trait Vectors {
     type Factor: Factor;
-    /// Totals, or a group of factors for each.
+    /// A register of accumulators, or of a group of factors for each.
     type Register: Copy;
 
-    /// The totals of a register.
+    /// Accumulators per register.
     const LANES: usize;
     const ROWS: usize;
-    /// Those of two registers.
+    /// The columns of two registers.
     const COLUMNS: usize = 2 * Self::LANES;
 
     /// # Safety
     /// The processor has the instructions.
     unsafe fn zero() -> Self::Register;
 
-    /// The groups of as many columns as there are lanes.
+    /// Loads the groups of as many columns as there are lanes.
     ///
     /// # Safety
-    /// The processor has the instructions, and all these groups are there.
+    /// The processor has the instructions, and `from` points to all these groups.
     unsafe fn load(from: *const Self::Factor) -> Self::Register;
 
-    /// One group for all lanes.
+    /// Broadcasts a group to all lanes.
     ///
     /// # Safety
-    /// The processor has the instructions, and the group is there.
+    /// The processor has the instructions, and `from` points to a group.
     unsafe fn spread(from: *const Self::Factor) -> Self::Register;
 
-    /// Sums with the products of a group added.
+    /// Adds the products of groups to sums.
     ///
     /// # Safety
     /// The processor has the instructions.
     unsafe fn add_products(sum: Self::Register, a: Self::Register, b: Self::Register) -> Self::Register;
 
-    /// Stores sums, or adds them to what is there.
+    /// Stores sums, or adds them to memory.
     ///
     /// # Safety
-    /// The processor has the instructions, and there is room for all lanes.
+    /// The processor has the instructions, and `to` points to memory for all lanes.
     unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
 }
 
 type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 
-/// Adds products to the first rows and columns of a tile; the columns behind, up to a whole register, get something.
+/// Adds products to the first rows and columns of a tile; further columns, up to a whole register, become unspecified.
 ///
 /// # Safety
 /// The processor has the instructions.
@@ -92,13 +92,14 @@ unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
     }
 }
 
-/// Adds products to sums that never leave their registers, so often, and says how many operations that is: what no tile can exceed.
+/// Adds products to accumulators in registers for `rounds` rounds, and returns the number of operations: the upper bound for any
+/// tile.
 ///
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
 pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
-    // Enough for two units whose sums take five cycles.
+    // Enough for two units with a latency of five cycles.
     const SUMS: usize = 12;
     // SAFETY: the processor has the instructions.
     let zero = unsafe { V::zero() };
@@ -131,33 +132,33 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     // SAFETY: the processor has the instructions.
     let zero = unsafe { V::zero() };
     let mut sums = [[zero; N]; R];
-    // Rows in threes, so that addresses take few registers: two distances in a three, and one to the next.
+    // Rows in groups of three, so that addresses need few registers: two offsets within a group, and one to the next.
     let three = 3 * a.apart;
     for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {
-        // SAFETY: no step begins behind the last, at which `of_rows` and `of_columns` numbers are there, as was asserted.
+        // SAFETY: no step offset exceeds the last one, from which `of_rows` and `of_columns` numbers exist, as asserted.
         let (from_a, from_b) = unsafe { (a.numbers.as_ptr().add(*of_a), b.numbers.as_ptr().add(*of_b)) };
         let mut row = [zero; N];
         for (n, row) in row.iter_mut().enumerate() {
-            // SAFETY: these are some of the `of_columns` numbers.
+            // SAFETY: these are part of the `of_columns` numbers.
             *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
         }
         let mut of_three = from_a;
         for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: this is one of the groups of `R` rows, of which the last ends where the `of_rows` numbers do.
+            // SAFETY: this is a group of one of `R` rows, the last of which ends with the `of_rows` numbers.
             let x = unsafe { V::spread(of_three.add(r % 3 * a.apart)) };
             for (sum, row) in sums.iter_mut().zip(&row) {
                 // SAFETY: the processor has the instructions.
                 *sum = unsafe { V::add_products(*sum, x, *row) };
             }
             if r % 3 == 2 && r + 1 < R {
-                // SAFETY: the next row is one of those.
+                // SAFETY: the next row is one of the `R` rows.
                 of_three = unsafe { of_three.add(three) };
             }
         }
     }
     for (r, sums) in sums.iter().enumerate() {
         for (n, sum) in sums.iter().enumerate() {
-            // SAFETY: the last row, and with it every row, has `N * LANES` totals in `c`, as was asserted.
+            // SAFETY: the last row, and so every row, has `N * LANES` totals in `c`, as asserted.
             unsafe { V::store(c.as_mut_ptr().add(r * stride + n * V::LANES), *sum, is_first) };
         }
     }

@@ -1,14 +1,13 @@
-//! Programs in one pass: steps on single floats whose value goes from one operation to the next in hardware registers.
+//! Fused pipelines of single-float steps, whose values stay in hardware registers.
 //!
-//! A step of a program by itself reads lanes from the first cache and writes lanes to it. A [`Pipeline`] goes through all of its
-//! operations for a tile of lanes before it begins the next tile; a value that is read again later is kept beside it. Conditions
-//! are single floats, too: 1 where they hold, else 0. Narrow elements are widened where they are read and narrowed where they are
-//! stored.
+//! A separate step reads lanes from the first-level cache and writes lanes to it. A [`Pipeline`] applies all its operations to a
+//! tile of lanes before the next tile; a value that is used later is saved in memory. Conditions are single floats too: 1 for
+//! true and 0 for false. Narrow elements are widened when they are loaded and narrowed when they are stored.
 //!
 //! ```text
 //! f1 = x[i0]; f2 = Sub f1 m; f3 = Exp f2; f4 = Mul f3 w      load x; Sub m; Exp; Mul w; put f4
 //! ```
-//! Each operation is the one that the step does, so that the results are the same to the bit.
+//! Each operation is that of the separate step, so results are equal bit for bit.
 
 mod run;
 #[cfg(test)]
@@ -22,35 +21,35 @@ use onnx_ops::meaning::{Binary, Cast, Unary};
 pub(super) use run::{Edges, Out};
 use tile::TILE;
 
-/// Steps in one pass.
+/// A pipeline of stages.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Pipeline {
     pub(super) stages: Vec<Stage>,
-    /// How many values are kept at most.
+    /// The most values that are saved at a time.
     pub(super) kept: usize,
 }
 
-/// What is done with the value that goes through a pipeline.
+/// An operation on the current value of a pipeline.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Stage {
-    /// It becomes another.
+    /// Loads another value.
     Load(Source),
-    /// It is kept under a number.
+    /// Saves the value in a slot.
     Keep(usize),
-    /// It is a result, in a register.
+    /// Stores the value as a result, in a register.
     Put(Reg),
     Unary(Unary),
-    /// It and another, in this order; of a test, 1 or 0.
+    /// With another value as the second operand; comparisons yield 1 or 0.
     Binary(Binary, Source),
-    /// Another and it.
+    /// With another value as the first operand.
     Swapped(Binary, Source),
-    /// The first of two where it is not 0, else the second.
+    /// Selects the first source where the value is not 0, otherwise the second.
     Select(Source, Source),
-    /// Rounded to what the type has.
+    /// Rounds to a type.
     Round(ElemType),
 }
 
-/// Another value.
+/// An operand of a stage.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
     Reg(Reg),
@@ -85,19 +84,19 @@ impl Pipeline {
     }
 }
 
-/// Whether pipelines read elements of a type.
+/// Whether pipelines can load elements of a type.
 fn is_read(elem: ElemType) -> bool {
     use ElemType as E;
     matches!(elem, E::FLOAT | E::FLOAT16 | E::BFLOAT16 | E::UINT8 | E::INT8 | E::BOOL | E::INT32)
 }
 
-/// Whether a stage computes it.
+/// Whether an operation can be a stage.
 fn has_unary(op: Unary) -> bool {
     match op {
         Unary::Neg | Unary::Abs | Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round => true,
         Unary::Sqrt | Unary::Reciprocal | Unary::Not | Unary::IsNaN => true,
         Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p | Unary::Tanh | Unary::Erf => true,
-        // What the standard library computes lane by lane, or what depends on all lanes.
+        // The standard library computes these lane by lane.
         Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => false,
         Unary::Sinh | Unary::Cosh | Unary::Asinh | Unary::Acosh | Unary::Atanh => false,
         Unary::BitwiseNot => false,
@@ -116,7 +115,7 @@ fn has_binary(op: Binary) -> bool {
     }
 }
 
-/// Whether single floats are rounded to a type in a stage.
+/// Whether a conversion of single floats can be a stage.
 fn is_rounded(cast: Cast) -> bool {
     matches!(
         cast.to,
@@ -124,30 +123,30 @@ fn is_rounded(cast: Cast) -> bool {
     )
 }
 
-/// Puts pipelines together.
+/// Builds the pipelines of a program.
 struct Builder {
-    /// The steps, each register of which is written once.
+    /// The steps in SSA form.
     from: Vec<Instr>,
-    /// For each step what it writes.
+    /// The register that each step writes.
     writes: Vec<Reg>,
-    /// For each register of single floats and of integers the steps that read it, in order.
+    /// For each register, by class, the steps that read it, in order.
     readers: [Vec<Vec<usize>>; 3],
-    /// Integers that are conditions: 1 or 0.
+    /// Integer registers that are conditions: 1 or 0.
     is_condition: Vec<bool>,
-    /// Steps that compute the same for all lanes of a row, which is done once.
+    /// Steps with equal results for all lanes of a row, which are computed once per row.
     is_even: Vec<bool>,
     result: Option<Reg>,
-    /// The single floats that stand for conditions.
+    /// The single-float versions of conditions.
     as_single: Vec<Option<Reg>>,
-    /// Conditions that are there as integers.
+    /// Conditions that also exist as integers.
     is_int_there: Vec<bool>,
-    /// Steps of the pipeline that is being put together.
+    /// The steps of the pipeline under construction.
     open: Vec<usize>,
     program: Program,
 }
 
 impl Nest {
-    /// Puts the programs that loops run into pipelines.
+    /// Builds pipelines for the programs that loops run.
     pub(super) fn find_pipelines(&mut self) {
         if self.contraction.is_some() || self.moved.is_some() {
             return;
@@ -159,8 +158,8 @@ impl Nest {
 }
 
 impl Program {
-    /// Whether it is a single pipeline that reads operands as they lie, so that strips may be of any length: given the extents of
-    /// axes from one on up to the one that strips lie along.
+    /// Whether it is a single pipeline that reads its operands in place, so that strips can have any length. `extents` are those
+    /// of the axes from `first` on, up to the axis of the strips.
     pub(super) fn is_streamed_in(&self, first: usize, extents: &[usize]) -> bool {
         let [loads @ .., Instr::Pipeline(pipeline)] = &self.instrs[..] else { return false };
         let Some((lanes, before)) = extents.split_last() else { return false };
@@ -168,7 +167,7 @@ impl Program {
         let is_streamed = |instr: &Instr| {
             let Instr::Load { to, elem, place, .. } = instr else { return false };
             let by = &place.by;
-            // Steps of rows and planes with which all lanes are one row.
+            // The increments of rows and planes with which all lanes form one row.
             let mut count = *lanes as i64;
             let mut is_row = true;
             for (i, extent) in before.iter().enumerate().rev() {
@@ -186,7 +185,7 @@ impl Program {
         loads.iter().all(is_streamed) && self.result.is_some_and(|result| pipeline.has_put(result))
     }
 
-    /// Whether it is a pipeline that does one thing with what is loaded, as which it takes longer to begin than a step does.
+    /// Whether it is a pipeline with a single operation, which has more overhead than a step.
     pub(super) fn is_single_stage(&self) -> bool {
         let is_short = |instr: &Instr| match instr {
             Instr::Pipeline(pipeline) => pipeline.stages.len() <= 3,
@@ -195,7 +194,7 @@ impl Program {
         self.instrs.iter().all(is_short)
     }
 
-    /// The same program with pipelines, for results of a type; `None` if it has nothing for one.
+    /// The program with pipelines, for results of a type; `None` if no step fits.
     pub(super) fn in_pipelines(&self, elem: ElemType) -> Option<Program> {
         let mut program = Program { instrs: Vec::new(), ..self.clone() };
         let from = self.renamed(&mut program)?;
@@ -252,7 +251,7 @@ impl Program {
         })
     }
 
-    /// The steps with registers that are written once each; numbers, the total and the result of `to` are renamed, too.
+    /// The steps in SSA form; constants, accumulator and result of `to` are renamed accordingly.
     fn renamed(&self, to: &mut Program) -> Option<Vec<Instr>> {
         let mut now = self.counts.map(|count| vec![None; count]);
         let mut counts = [0; 3];
@@ -272,7 +271,7 @@ impl Program {
             instr.each_reg(&mut |reg| {
                 seen += 1;
                 let slot = &mut now[reg.class as usize][reg.at];
-                // The last one is written.
+                // The last definition.
                 if seen == count {
                     *slot = Some(fresh(reg.class));
                 }
@@ -291,7 +290,7 @@ impl Program {
     }
 }
 
-/// Whether the integer that a step computes is a condition, given which of those before are.
+/// Whether the integer result of a step is a condition, given the earlier conditions.
 fn is_test(instr: &Instr, is_condition: &[bool]) -> bool {
     let is = |reg: &Reg| reg.class == Class::Int && is_condition[reg.at];
     match instr {
@@ -305,12 +304,12 @@ fn is_test(instr: &Instr, is_condition: &[bool]) -> bool {
 }
 
 impl Builder {
-    /// Whether a step becomes part of a pipeline.
+    /// Whether a step becomes a stage.
     fn is_stage(&self, at: usize) -> bool {
         !self.is_even[at] && self.fits(&self.from[at])
     }
 
-    /// Whether a step may be part of a pipeline.
+    /// Whether a step can be a stage.
     fn fits(&self, instr: &Instr) -> bool {
         let is_single = |reg: &Reg| reg.class == Class::Single;
         let is_condition = |reg: &Reg| reg.class == Class::Int && self.is_condition[reg.at];
@@ -350,7 +349,7 @@ impl Builder {
             for reg in reads {
                 self.as_int(reg)?;
             }
-            // A condition that only pipelines read is loaded as they read it.
+            // A condition that only pipelines read is loaded as a single float.
             if let (Instr::Load { operand, place, elem, .. }, true) = (&instr, self.is_only_single(to)) {
                 let single = self.program.reg(Class::Single);
                 self.as_single[to.at] = Some(single);
@@ -375,7 +374,7 @@ impl Builder {
         Some(())
     }
 
-    /// Whether a register of a condition is read by steps of pipelines only.
+    /// Whether only stages read a condition register.
     fn is_only_single(&self, reg: Reg) -> bool {
         let is_condition = reg.class == Class::Int && self.is_condition[reg.at];
         is_condition && self.result != Some(reg) && {
@@ -384,7 +383,7 @@ impl Builder {
         }
     }
 
-    /// Sees to it that a condition is there as an integer, if it is one that a pipeline has computed.
+    /// Converts a condition of a pipeline to an integer, if needed.
     fn as_int(&mut self, reg: Reg) -> Option<()> {
         if reg.class != Class::Int || self.is_int_there[reg.at] {
             return Some(());
@@ -396,7 +395,7 @@ impl Builder {
         Some(())
     }
 
-    /// The register of single floats that a pipeline reads for one that it does not compute.
+    /// The single-float register that a pipeline reads instead of another one.
     fn as_single(&mut self, reg: Reg) -> Reg {
         if reg.class == Class::Single {
             return reg;
@@ -410,7 +409,7 @@ impl Builder {
         to
     }
 
-    /// Where a pipeline reads a register.
+    /// The source for reading a register.
     fn source(&mut self, stages: &mut Stages, reg: Reg) -> Source {
         match stages.kept(reg) {
             Some(kept) => Source::Kept(kept),
@@ -418,7 +417,7 @@ impl Builder {
         }
     }
 
-    /// Lets a register be what goes through.
+    /// Makes a register the current value.
     fn first(&mut self, stages: &mut Stages, reg: Reg) {
         if stages.now != Some(reg) {
             let source = self.source(stages, reg);
@@ -426,7 +425,7 @@ impl Builder {
         }
     }
 
-    /// Ends the pipeline that is being put together.
+    /// Ends the pipeline under construction.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
         let mut stages = Stages::default();
@@ -462,7 +461,7 @@ impl Builder {
                         elem => stages.push(Stage::Round(elem)),
                     }
                 }
-                // Nothing else fits.
+                // Other steps are not stages.
                 _ => {}
             }
             stages.now = Some(to);
@@ -488,7 +487,7 @@ impl Builder {
         }
     }
 
-    /// Where all that is done is to convert elements: that, in one pass.
+    /// A program that only converts elements becomes one pipeline.
     fn converted(&mut self, elem: ElemType) {
         let Some(result) = self.program.result else { return };
         let loads = self.program.instrs.iter().find_map(|instr| match instr {
@@ -506,7 +505,7 @@ impl Builder {
     }
 }
 
-/// Whether a step of a pipeline takes a value as the first that it reads, if that is what was computed last.
+/// Whether a step can take a value as its first operand, as the current value.
 fn is_first_of(instr: &Instr, value: Reg) -> bool {
     match instr {
         Instr::Unary { x, .. } | Instr::Cast { x, .. } => *x == value,
@@ -516,13 +515,13 @@ fn is_first_of(instr: &Instr, value: Reg) -> bool {
     }
 }
 
-/// Stages that are being put together.
+/// The stages of a pipeline under construction.
 #[derive(Default)]
 struct Stages {
     pipeline: Pipeline,
-    /// What goes through.
+    /// The current value.
     now: Option<Reg>,
-    /// For each value that is kept its number, and how often it is read yet.
+    /// Saved values: register, slot, and remaining reads.
     values: Vec<(Reg, usize, usize)>,
 }
 
@@ -531,7 +530,7 @@ impl Stages {
         self.pipeline.stages.push(stage);
     }
 
-    /// Keeps what goes through for so many reads.
+    /// Saves the current value for later reads.
     fn keep(&mut self, value: Reg, reads: usize) {
         if reads == 0 {
             return;
@@ -543,7 +542,7 @@ impl Stages {
         self.push(Stage::Keep(number));
     }
 
-    /// The number of a value that is kept, for a read of it.
+    /// The slot of a saved value; counts one read.
     fn kept(&mut self, value: Reg) -> Option<usize> {
         let (_, number, left) = self.values.iter_mut().find(|(kept, _, left)| *kept == value && *left > 0)?;
         *left -= 1;

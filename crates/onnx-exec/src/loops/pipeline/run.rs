@@ -1,4 +1,4 @@
-//! Runs pipelines: first the sources are found, then all stages run for one tile after the other.
+//! Runs pipelines: locates the sources, then runs all stages tile by tile.
 
 use super::tile::{InMemory, TILE, Tile, Whole, is_short};
 use super::{Pipeline, Source, Stage};
@@ -15,7 +15,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 use smallvec::SmallVec;
 
-/// Where lanes of a result go.
+/// The destination of a result.
 pub(in crate::loops) enum Out<'o> {
     Single(&'o mut [f32]),
     Half(&'o mut [u16]),
@@ -26,7 +26,7 @@ pub(in crate::loops) enum Out<'o> {
 }
 
 impl<'o> Out<'o> {
-    /// Elements of a type, if pipelines store such.
+    /// The destination for elements of a type, if pipelines can store it.
     pub(in crate::loops) fn of(elem: ElemType, out: &'o mut [u8]) -> Option<Out<'o>> {
         Some(match elem {
             ElemType::FLOAT => Out::Single(bytemuck::try_cast_slice_mut(out).ok()?),
@@ -39,18 +39,18 @@ impl<'o> Out<'o> {
         })
     }
 
-    /// Whether pipelines store elements of a type.
+    /// Whether pipelines can store elements of a type.
     pub(in crate::loops) fn is_of(elem: ElemType) -> bool {
         use ElemType as E;
         matches!(elem, E::FLOAT | E::FLOAT16 | E::BFLOAT16 | E::UINT8 | E::INT8 | E::BOOL | E::INT32)
     }
 
-    /// Stores lanes from one on.
+    /// Stores lanes from an index on.
     fn put(&mut self, at: usize, lanes: &[f32]) -> Option<()> {
         let end = at + lanes.len();
         match self {
             Out::Single(to) => to.get_mut(at..end)?.copy_from_slice(lanes),
-            // By the instruction for it, if there is one.
+            // With a hardware conversion, if there is one.
             Out::Half(to) => to.get_mut(at..end)?.reinterpret_cast_mut::<f16>().convert_from_f32_slice(lanes),
             Out::Brain(to) => widest(Stored { to: to.get_mut(at..end)?, lanes, convert: single_to_brain }),
             Out::Byte(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x as u8 }),
@@ -63,7 +63,7 @@ impl<'o> Out<'o> {
     }
 }
 
-/// Lanes that are stored as elements.
+/// A conversion of lanes while storing.
 struct Stored<'s, T, F> {
     to: &'s mut [T],
     lanes: &'s [f32],
@@ -79,7 +79,7 @@ impl<T, F: Fn(f32) -> T> Job for Stored<'_, T, F> {
     }
 }
 
-/// Lanes that are stored as integers.
+/// A conversion of lanes to integers while storing.
 struct StoredInts<'s, T, F> {
     to: &'s mut [T],
     lanes: &'s [f32],
@@ -100,7 +100,7 @@ impl<T, F: Fn(i32) -> T> Job for StoredInts<'_, T, F> {
     }
 }
 
-/// A tile of elements that become single floats.
+/// A conversion of a tile to single floats.
 struct Widened<'w, X, F> {
     from: &'w [X; TILE],
     to: &'w mut [f32; TILE],
@@ -121,20 +121,20 @@ impl<X: Copy, F: Fn(X) -> f32> Job for Widened<'_, X, F> {
 #[repr(align(64))]
 pub(in crate::loops) struct Aligned([f32; TILE]);
 
-/// Memory for tiles: what is kept, and lanes where there are fewer than a tile.
+/// Memory for saved tiles, and for rows shorter than a tile.
 #[derive(Default)]
 pub(in crate::loops) struct Edges {
     kept: Vec<Aligned>,
     lanes: Vec<Aligned>,
 }
 
-/// Where the second value of a stage comes from. Rows begin so far apart from plane to plane and from row to row.
+/// The second operand of a stage, with the strides of planes and rows.
 #[derive(Clone, Copy)]
 enum From<'f> {
-    /// There is none.
+    /// No operand.
     Nothing,
     Lanes(&'f [f32], [usize; 2]),
-    /// The same, of an operand of which what follows is likely to be read next.
+    /// The same, prefetching the elements that follow.
     Ahead(&'f [f32], [usize; 2]),
     /// One number for each row.
     Number(&'f [f32], [usize; 2]),
@@ -147,7 +147,7 @@ enum From<'f> {
     Int(&'f [i32], [usize; 2]),
 }
 
-/// What is done.
+/// The operation of a stage.
 #[derive(Clone, Copy)]
 enum Kind {
     Load,
@@ -156,9 +156,9 @@ enum Kind {
     Unary(Unary),
     Binary(Binary),
     Swapped(Binary),
-    /// By what the other value is divided, if it is divided.
+    /// An operation in memory; a division by a scalar has the divisor.
     InMemory(Whole),
-    /// What goes through where what is kept under a number is not 0, else the other value.
+    /// Selects the current value where a saved value is not 0, otherwise the operand.
     Otherwise(usize),
 }
 
@@ -169,7 +169,7 @@ struct Op<'f> {
 }
 
 impl Pipeline {
-    /// Runs all stages for a strip. A register may be stored as elements instead.
+    /// Runs all stages for a strip. One result can be stored as elements instead of a register.
     pub(in crate::loops) fn run(
         &self,
         regs: &mut Registers,
@@ -181,7 +181,7 @@ impl Pipeline {
         let size = self.size(regs, operands, strip);
         let is_edge = size[2] < TILE;
         let mut edges = std::mem::take(&mut regs.edges);
-        // One more for conditions, and one for what goes through while something is widened.
+        // One more slot for conditions, and one for the current value during a widening load.
         if edges.kept.len() < self.kept + 2 {
             edges.kept.resize(self.kept + 2, Aligned([0.0; TILE]));
         }
@@ -195,7 +195,7 @@ impl Pipeline {
                 edges.lanes.push(lanes);
             }
         }
-        // The registers that are written, while the others are read.
+        // Written registers are moved out while the others are borrowed.
         let mut puts: SmallVec<[(Reg, Vec<f32>); 2]> = SmallVec::new();
         for stage in &self.stages {
             if let Stage::Put(reg) = stage
@@ -250,7 +250,7 @@ impl Pipeline {
                 }
             }
             if is_edge {
-                // A whole tile, of which the first lanes are stored.
+                // A whole tile is computed, and only its first lanes are stored.
                 let mut results: SmallVec<[Aligned; 2]> =
                     SmallVec::from_elem(Aligned([0.0; TILE]), outs.len());
                 let mut tiles: SmallVec<[Out<'_>; 2]> =
@@ -288,8 +288,8 @@ impl Pipeline {
         })
     }
 
-    /// Planes, rows and lanes, as which all registers are there: all lanes one behind the other, but where rows are read otherwise.
-    /// What cannot be read as it lies is put into its register.
+    /// Planes, rows and lanes such that every register can be read in place: a single row if possible. Other registers are
+    /// materialized.
     fn size(&self, regs: &mut Registers, operands: &Operands<'_>, strip: Strip) -> [usize; 3] {
         let n = strip.n();
         let all = [1, 1, n];
@@ -307,7 +307,7 @@ impl Pipeline {
     }
 }
 
-/// How a register is read for so many planes, rows and lanes, if it can be as it is.
+/// The operand for a register, if it can be read in place.
 #[inline(always)]
 fn from<'f>(regs: &'f Registers, operands: &Operands<'f>, size: [usize; 3], reg: Reg) -> Option<From<'f>> {
     let [planes, rows, lanes] = size;
@@ -365,7 +365,7 @@ fn words<T: bytemuck::Pod>(view: View<'_>, first: usize, count: usize) -> Option
 }
 
 impl From<'_> {
-    /// One of the lanes of a single row.
+    /// A lane of a single row.
     fn lane(self, at: usize) -> f32 {
         match self {
             From::Nothing | From::Kept(_) => 0.0,
@@ -386,21 +386,21 @@ fn of_truth(x: u8) -> f32 {
     if x != 0 { 1.0 } else { 0.0 }
 }
 
-/// Stages for all tiles of a strip.
+/// The stages for all tiles of a strip.
 struct Tiles<'t, 'f> {
     ops: &'t [Op<'f>],
     outs: &'t mut [Out<'f>],
     kept: &'t mut [Aligned],
     size: [usize; 3],
-    /// How far behind what is read the memory for the next strip begins.
+    /// The distance to the memory of the next strip, for prefetching.
     ahead: usize,
 }
 
-/// Single floats of a line of the cache.
+/// Single floats per cache line.
 const LINE: usize = 16;
 
 impl Job for Tiles<'_, '_> {
-    /// `None` if something is read that is not there.
+    /// `None` if an offset is out of range.
     type Out = Option<()>;
 
     #[inline(always)]
@@ -411,7 +411,7 @@ impl Job for Tiles<'_, '_> {
             for row in 0..rows {
                 let mut at = 0;
                 while at < lanes {
-                    // The last lanes of a row once more rather than fewer than a tile.
+                    // The last tile of a row overlaps the one before.
                     self.tile([plane, row, at.min(lanes.checked_sub(TILE)?)], &mut memory.0)?;
                     at += TILE;
                 }
@@ -428,7 +428,7 @@ fn tile<X>(x: &[X], by: [usize; 2], [plane, row, at]: [usize; 3]) -> Option<&[X;
 }
 
 impl From<'_> {
-    /// A tile of elements that become single floats, in memory.
+    /// Widens a tile of elements into memory.
     fn widened(self, place: [usize; 3], to: &mut [f32; TILE]) -> Option<()> {
         match self {
             From::Half(x, by) => {
@@ -443,7 +443,7 @@ impl From<'_> {
             }
             From::Truth(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: of_truth }),
             From::Int(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: |x: i32| x as f32 }),
-            // Those that are read as they are.
+            // These are read without conversion.
             From::Nothing | From::Lanes(..) | From::Ahead(..) | From::Number(..) | From::Kept(_) => {}
         }
         Some(())
@@ -451,7 +451,7 @@ impl From<'_> {
 }
 
 impl Tiles<'_, '_> {
-    // What takes many instructions is done in memory, by functions of their own: else the tile would not stay in registers here.
+    // Long operations work in memory, in functions of their own; otherwise the tile would not stay in registers.
     #[inline(always)]
     fn tile(&mut self, place: [usize; 3], memory: &mut [f32; TILE]) -> Option<()> {
         let [plane, row, at] = place;

@@ -1,4 +1,4 @@
-//! Pipelines give what the steps give one by one, to the bit.
+//! Pipelines yield the same results as separate steps, bit for bit.
 
 use super::Out;
 use crate::loops::interpret::{numbers, run_into};
@@ -11,7 +11,7 @@ use crate::loops::{Class, LANES, Linear};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
-/// Numbers that are drawn.
+/// A random number generator.
 struct Draw(u64);
 
 impl Draw {
@@ -32,7 +32,7 @@ impl Draw {
     }
 }
 
-/// What programs read: elements of all extents, of rows, of lanes, and narrow ones.
+/// The operands of random programs: elements, per-row and per-lane values, and narrow types.
 struct Memory {
     dims: Vec<usize>,
     operands: Vec<(ElemType, Vec<u32>, Vec<i64>)>,
@@ -61,7 +61,7 @@ impl Memory {
             let words = (0..2 * count).map(|_| match elem {
                 ElemType::FLOAT => draw.float().to_bits(),
                 ElemType::BOOL => draw.of(&[0, 1, 0x100, 0x0001_0100]),
-                // No float16 without a number.
+                // Excludes the NaN of float16.
                 ElemType::FLOAT16 => draw.below(1 << 31) as u32 & 0xbbff_bbff,
                 _ => draw.below(1 << 31) as u32,
             });
@@ -71,7 +71,7 @@ impl Memory {
     }
 }
 
-/// A program of so many steps whose result is stored as a type.
+/// A random program of `steps` steps with a result type.
 fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType) {
     let mut program = Program { along: memory.dims.len() - 1, ..Program::default() };
     let (mut singles, mut conditions) = (Vec::new(), Vec::new());
@@ -107,7 +107,7 @@ fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType
         Unary::Sin,
     ];
     for _ in 0..steps {
-        // What was computed last is read more often.
+        // Prefers the latest result.
         let recent = |draw: &mut Draw, all: &[Reg]| match draw.below(2) {
             0 => all[all.len() - 1],
             _ => draw.of(all),
@@ -133,7 +133,7 @@ fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType
             singles.push(to)
         }
         if draw.below(8) == 0 {
-            // An integer that is no condition, of one.
+            // An integer that is not a condition.
             let [int, single] = [Class::Int, Class::Single].map(|class| program.reg(class));
             program.instrs.push(Instr::Step { to: int, sum: None, index: c, by: 3 });
             program.instrs.push(Instr::Cast { to: single, cast: ElemType::FLOAT.into(), x: int });
@@ -155,7 +155,7 @@ fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType
     (program, elem)
 }
 
-/// The elements that a program gives for a strip.
+/// The elements that a program computes for a strip.
 fn results(program: &Program, elem: ElemType, memory: &Memory, strip: Strip, at: &[usize]) -> Vec<u32> {
     let views = memory
         .operands
@@ -173,7 +173,7 @@ fn results(program: &Program, elem: ElemType, memory: &Memory, strip: Strip, at:
         regs.settle(strip.n(), result, &operands);
         store(bytes, elem, &regs, result);
     }
-    // All that are no numbers are alike.
+    // All NaN are equal.
     for word in &mut out {
         let halves = [*word & 0xffff, *word >> 16]
             .map(|half| if elem == ElemType::FLOAT16 && half & 0x7fff > 0x7c00 { 0x7e00 } else { half });
@@ -223,6 +223,6 @@ fn a_chain_is_one_pipeline() {
     program.result = Some(x);
     let piped = program.in_pipelines(ElemType::FLOAT).expect("it has pipelines");
     let [Instr::Load { .. }, Instr::Pipeline(pipeline)] = &piped.instrs[..] else { panic!("{piped:?}") };
-    // It begins with what is loaded, and nothing is kept.
+    // It starts with the load and saves nothing.
     assert_eq!((pipeline.stages.len(), pipeline.kept), (5, 0), "{pipeline:?}");
 }

@@ -1,4 +1,4 @@
-//! Tiles: as many lanes as go through a pipeline at once, in hardware registers.
+//! Tiles of a pipeline: the lanes that are processed at once, in hardware registers.
 
 use crate::loops::lanes::{are_short, int_of, short_of};
 use crate::loops::math;
@@ -7,7 +7,7 @@ use crate::loops::widest::Job;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
-/// Lanes of a part, which is one register of 512 bits or several that are narrower.
+/// Lanes of a part: one register of 512 bits or several narrower ones.
 const WIDE: usize = 16;
 const PARTS: usize = 8;
 /// Lanes of a tile.
@@ -15,7 +15,7 @@ pub(super) const TILE: usize = PARTS * WIDE;
 
 type Part = [f32; WIDE];
 
-/// The lanes of a tile. Fields rather than an array of parts: then they stay in registers.
+/// The lanes of a tile. Fields instead of an array keep the parts in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Tile(Part, Part, Part, Part, Part, Part, Part, Part);
 
@@ -128,18 +128,18 @@ impl Tile {
             Binary::LessOrEqual => self.with(x, |a, b| truth(a <= b)),
             Binary::Greater => self.with(x, |a, b| truth(a > b)),
             Binary::GreaterOrEqual => self.with(x, |a, b| truth(a >= b)),
-            // No stage of a pipeline.
+            // Not a stage.
             Binary::Mod | Binary::Remainder | Binary::Pow => self,
             Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => self,
             Binary::ShiftLeft | Binary::ShiftRight => self,
         }
     }
 
-    /// Another and it.
+    /// The operation with the tile as the second operand.
     #[inline(always)]
     pub(super) fn swapped(self, op: Binary, x: Tile) -> Tile {
         match op {
-            // The same the other way round.
+            // Commutative.
             Binary::Add | Binary::Mul | Binary::And | Binary::Or | Binary::Xor | Binary::Equal => {
                 self.binary(op, x)
             }
@@ -151,7 +151,7 @@ impl Tile {
         }
     }
 
-    /// The first of two where it is not 0, else the second.
+    /// Selects the first tile where this one is not 0, otherwise the second.
     #[inline(always)]
     pub(super) fn select(self, yes: Tile, no: Tile) -> Tile {
         let choose = |c: Part, yes: Part, no: Part| {
@@ -174,7 +174,7 @@ impl Tile {
     }
 }
 
-/// Whether an operation takes few instructions; the others are those of [`InMemory`].
+/// Whether an operation has few instructions; the others are in [`InMemory`].
 pub(super) fn is_short(op: Unary) -> bool {
     use Unary as U;
     matches!(
@@ -183,13 +183,13 @@ pub(super) fn is_short(op: Unary) -> bool {
     )
 }
 
-/// What is done with a tile in memory, by loops over its lanes: functions that need many registers, and what depends on all lanes.
+/// An operation on a tile in memory: functions that need many registers.
 #[derive(Clone, Copy)]
 pub(super) enum Whole {
     Unary(Unary),
-    /// Rounded to what a type has.
+    /// Rounds to a type.
     Rounded(ElemType),
-    /// Divided by a number.
+    /// Divides by a number.
     Divided(f32),
 }
 
@@ -217,7 +217,7 @@ impl Job for InMemory<'_> {
                 each_lane(lanes, |x| f32::from(short_of(x) as i8));
             }
             Whole::Rounded(ElemType::INT8) => each_lane(lanes, |x| f32::from(int_of(x) as i8)),
-            // No stage of a pipeline.
+            // Not a stage.
             Whole::Rounded(_) => {}
             Whole::Divided(by) => {
                 let reciprocal = 1.0 / by;
@@ -245,7 +245,7 @@ fn unary<const FUSED: bool>(op: Unary, lanes: &mut [f32; TILE]) {
         Unary::Log1p => each_lane(lanes, math::ln_1p::<FUSED>),
         Unary::Tanh => each_lane(lanes, math::tanh::<FUSED>),
         Unary::Erf => each_lane(lanes, math::erf::<FUSED>),
-        // Those of few instructions, and what is no stage of a pipeline.
+        // Short operations, and operations that are not stages.
         _ => {}
     }
 }
@@ -287,7 +287,7 @@ fn truth(holds: bool) -> f32 {
     if holds { 1.0 } else { 0.0 }
 }
 
-/// Whether a number is 0, or so far from the ends of its type that [`quotient`] is exact.
+/// Whether a number is 0, or far enough from the limits of the type for [`quotient`] to be exact.
 #[inline(always)]
 fn is_plain(x: f32) -> bool {
     // From 2^-60 to 2^60.
@@ -297,13 +297,13 @@ fn is_plain(x: f32) -> bool {
     (size.wrapping_sub(LEAST) < COUNT) | (size == 0)
 }
 
-/// What a division gives, to the bit, from the rounded reciprocal: each correction leaves less than a half of the last place, and
-/// the second begins from one of the two nearest numbers, of which the remainder is exact.
+/// A correctly rounded quotient from the rounded reciprocal: each correction leaves an error below half a unit in the last place,
+/// and the second starts from one of the two nearest floats, whose remainder is exact.
 #[inline(always)]
 fn quotient(x: f32, by: f32, reciprocal: f32) -> f32 {
     let first = x * reciprocal;
     let near = (-first).mul_add(by, x).mul_add(reciprocal, first);
-    // Of 0, the sign that it has.
+    // Keeps the sign of 0.
     (-near).mul_add(by, x).mul_add(reciprocal, near).copysign(first)
 }
 
@@ -323,7 +323,7 @@ mod tests {
         };
         for round in 0..4_000_000 {
             let (mut x, mut by) = (next(), next());
-            // Half of them with nearly all bits set or clear, which are the hard ones.
+            // Half of the numbers have nearly all mantissa bits set or clear, the hard cases.
             if round % 2 == 0 {
                 x = x & 0xff80_000f | if round % 4 == 0 { 0x007f_fff0 } else { 0 };
                 by = by & 0xff80_000f | if round % 8 < 4 { 0x007f_fff0 } else { 0 };

@@ -1,8 +1,8 @@
-//! The plans of a text, and which of them is for the values that there are.
+//! Splits a schedule text into plans, and selects the plan for the current values.
 
 use super::read::PlanReader;
 use super::write::elements;
-use crate::plan::define::Stretch;
+use crate::plan::define::Partition;
 use crate::plan::{Need, Plan, Slot, Source};
 use crate::run::Run;
 use foldhash::HashSet;
@@ -11,10 +11,10 @@ use onnx_ir::{ElemType, EntityId as _, GraphId};
 use onnx_ops::meaning::{Elements as _, Mistake, Number, Reader};
 use std::ops::Range;
 
-/// Longer texts are refused: places in them have 32 bits.
+/// The longest accepted text: places have 32 bits.
 const MOST_BYTES: usize = 1 << 30;
 
-/// The text of a schedule, and the plans in it.
+/// The text of a schedule and its plans.
 #[derive(Debug)]
 pub(crate) struct ScheduleFile {
     text: String,
@@ -26,12 +26,12 @@ pub(crate) struct ScheduleFile {
 struct PlanText {
     graph: usize,
     nodes: Range<usize>,
-    /// The bytes of its first line, and of all others.
+    /// The bytes of its first line, and of all other lines.
     header: Range<usize>,
     body: Range<usize>,
 }
 
-/// What is wrong with a text: a mistake, and what kind of one.
+/// An error in a schedule, with its code.
 #[derive(Debug)]
 pub(super) struct Invalid {
     pub(super) code: &'static Code,
@@ -44,23 +44,23 @@ impl From<Mistake> for Invalid {
     }
 }
 
-/// What is wrong with a schedule that can be read.
+/// An illegal plan.
 pub(super) fn illegal(at: &Range<usize>, why: impl Into<String>) -> Invalid {
     Invalid { code: &code::SCHEDULE_ILLEGAL, mistake: Mistake::new(at.clone(), why) }
 }
 
-/// A schedule that belongs to something else.
+/// A plan for another model or other types.
 pub(super) fn mismatch(at: &Range<usize>, why: impl Into<String>) -> Invalid {
     Invalid { code: &code::SCHEDULE_MISMATCH, mistake: Mistake::new(at.clone(), why) }
 }
 
-/// A name as it stands in messages.
+/// A name for messages.
 pub(super) fn shown(name: &str) -> String {
     format!("`{name}`")
 }
 
 impl Invalid {
-    /// As a finding, in a text of which a part begins at some byte.
+    /// Converts to a diagnostic; `first` is the offset of the parsed part in the text.
     fn diagnostic(self, first: usize) -> Box<Diagnostic> {
         let byte = |at: usize| u32::try_from(first + at).unwrap_or(u32::MAX);
         let span = Span::new(byte(self.mistake.at.start), byte(self.mistake.at.end));
@@ -69,20 +69,19 @@ impl Invalid {
 }
 
 impl ScheduleFile {
-    /// Finds the plans of a text.
+    /// Splits a text into plans.
     pub(crate) fn of(text: &str) -> Result<ScheduleFile, Box<Diagnostic>> {
         let sections = sections(text).map_err(|mistake| Invalid::from(mistake).diagnostic(0))?;
         Ok(ScheduleFile { text: text.to_owned(), sections })
     }
 
-    /// The plans for the nodes of a graph from one of them on.
+    /// The plans for the nodes of a graph from `at` on.
     fn sections(&self, graph: GraphId, at: usize) -> impl Iterator<Item = &PlanText> {
         let graph = graph.index();
         self.sections.iter().filter(move |section| section.graph == graph && section.nodes.start == at)
     }
 
-    /// The plan of the text for the nodes of a graph from one of them on, and the values that there are; none if the text says
-    /// nothing of these nodes.
+    /// The plan for the nodes of a graph from `at` on and the current values; `None` if the text has no plan for these nodes.
     pub(crate) fn plan(
         &self,
         run: &mut Run<'_, '_>,
@@ -95,28 +94,28 @@ impl ScheduleFile {
             let reads =
                 reads(body).map_err(|mistake| Invalid::from(mistake).diagnostic(section.body.start))?;
             let may_assume = reads.iter().any(|read| read.elements.is_some());
-            let stretch = Stretch::of(run, graph, at, may_assume)?;
-            if let Err(wrong) = fits(&reads, &stretch, run) {
+            let partition = Partition::of(run, graph, at, may_assume)?;
+            if let Err(wrong) = fits(&reads, &partition, run) {
                 first.get_or_insert(wrong.diagnostic(section.body.start));
                 continue;
             }
-            if stretch.end != section.nodes.end {
+            if partition.end != section.nodes.end {
                 let why = format!(
                     "for these inputs, nodes {}..{} form one plan, not {}..{}",
-                    section.nodes.start, stretch.end, section.nodes.start, section.nodes.end
+                    section.nodes.start, partition.end, section.nodes.start, section.nodes.end
                 );
                 first.get_or_insert(mismatch(&section.header, why).diagnostic(0));
-                // Sequences and optionals, which are not written, may tell plans apart.
+                // Conditions on sequences and optionals are not printed.
                 continue;
             }
-            let built = PlanReader::of(body, stretch, run.executable, graph, at).and_then(PlanReader::plan);
+            let built = PlanReader::of(body, partition, run.executable, graph, at).and_then(PlanReader::plan);
             return built.map(Some).map_err(|wrong| wrong.diagnostic(section.body.start));
         }
         first.map_or(Ok(None), Err)
     }
 }
 
-/// Finds where plans begin: `plan of nodes 0..5 in graph 0`.
+/// Finds the headers of plans: `plan of nodes 0..5 in graph 0`.
 fn sections(text: &str) -> Result<Vec<PlanText>, Mistake> {
     if text.len() > MOST_BYTES {
         return Err(Mistake::new(0..0, "the text has more than 1 GiB"));
@@ -134,7 +133,7 @@ fn sections(text: &str) -> Result<Vec<PlanText>, Mistake> {
         }
         let mark = reader.mark();
         if !(reader.eat("of") && reader.eat("nodes")) {
-            // A value may have this name.
+            // A value can have this name.
             reader.back_to(mark);
             continue;
         }
@@ -154,7 +153,7 @@ fn sections(text: &str) -> Result<Vec<PlanText>, Mistake> {
     Ok(sections)
 }
 
-/// What a plan takes for granted.
+/// A condition on an input.
 pub(super) struct ReadClause {
     name: String,
     elem: ElemType,
@@ -163,7 +162,7 @@ pub(super) struct ReadClause {
     at: Range<usize>,
 }
 
-/// `reads float[64,128] X` and `reads int64[2] shape = {1, 2}`, at the beginning of a plan.
+/// Parses `reads float[64,128] X` and `reads int64[2] shape = {1, 2}` at the start of a plan.
 fn reads(body: &str) -> Result<Vec<ReadClause>, Mistake> {
     let mut reader = Reader::new(body)?;
     let mut reads = Vec::new();
@@ -193,15 +192,15 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<ReadClause, Mistake> {
     Ok(ReadClause { name, elem, dims, elements, at: reader.since(&from) })
 }
 
-/// Whether the values that there are are those that a plan reads.
-fn fits(reads: &[ReadClause], stretch: &Stretch, run: &Run<'_, '_>) -> Result<(), Invalid> {
+/// Whether the current values satisfy the conditions of a plan.
+fn fits(reads: &[ReadClause], partition: &Partition, run: &Run<'_, '_>) -> Result<(), Invalid> {
     let name = |value| run.executable.value_name(value);
     let mut found: HashSet<usize> = HashSet::default();
     for read in reads {
         let (elem, dims) = (read.elem, &read.dims[..]);
         let said = Slot::new(elem, dims.to_vec(), Source::Formula).ty();
         let mut other = None;
-        let at = stretch.needs.iter().enumerate().position(|(at, (value, need))| {
+        let at = partition.needs.iter().enumerate().position(|(at, (value, need))| {
             let is_it = name(*value) == read.name && !found.contains(&at);
             match need {
                 _ if !is_it => false,
@@ -239,7 +238,7 @@ fn fits(reads: &[ReadClause], stretch: &Stretch, run: &Run<'_, '_>) -> Result<()
             }
         }
     }
-    let missing = stretch
+    let missing = partition
         .needs
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Kernels read from text.
+//! Parses kernels.
 
 use super::file::{Invalid, illegal, mismatch};
 use super::legal;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 impl PlanReader<'_, '_, '_> {
-    /// A kernel and its formulas.
+    /// Parses a kernel and its formulas.
     pub(super) fn kernel(&mut self) -> Result<Kernel, Invalid> {
         let from = self.reader.place();
         self.reader.expect("kernel")?;
@@ -42,14 +42,14 @@ impl PlanReader<'_, '_, '_> {
         let (rows, block) = match (rows, &members[..]) {
             (Some(rows), _) => rows,
             (None, [one]) => {
-                let count = self.stretch.slots[one.slot].count().max(1);
+                let count = self.partition.slots[one.slot].count().max(1);
                 (count, count)
             }
             (None, _) => {
                 return Err(illegal(&header, "a kernel of several formulas needs `of N rows, B at a time`"));
             }
         };
-        legal::rows(&members, rows, &self.stretch.slots, &|slot| self.name_of(slot))
+        legal::rows(&members, rows, &self.partition.slots, &|slot| self.name_of(slot))
             .map_err(|(at, why)| illegal(&members[at].at, why))?;
         self.assemble(members, rows, block, &header)
     }
@@ -65,7 +65,7 @@ impl PlanReader<'_, '_, '_> {
         let chosen: Vec<(Option<Choice>, Range<usize>)> =
             members.iter().map(|m| (m.choice, m.at.clone())).collect();
         let is_alone = members.len() == 1;
-        let slots = &self.stretch.slots;
+        let slots = &self.partition.slots;
         let assignments = members
             .into_iter()
             .map(|m| Assignment { slot: m.slot, formula: m.formula, nodes: m.nodes })
@@ -96,7 +96,7 @@ impl PlanReader<'_, '_, '_> {
         Ok(kernel)
     }
 
-    /// A formula of a kernel, and how it is run.
+    /// Parses a formula of a kernel and its clauses.
     fn member(&mut self) -> Result<Clauses, Invalid> {
         let (name, formula, at) = self.formula()?;
         let mut clauses = Clauses { slot: 0, formula, choice: None, nodes: SmallVec::new(), at };
@@ -135,7 +135,7 @@ impl PlanReader<'_, '_, '_> {
                     loop {
                         let at = self.reader.place();
                         let position = self.reader.count()?;
-                        let is_here = (self.start..self.stretch.end).contains(&position);
+                        let is_here = (self.start..self.partition.end).contains(&position);
                         let Some(node) = self.nodes.get(position).filter(|_| is_here) else {
                             return Err(mismatch(&at, format!("the plan has no node {position}")));
                         };
@@ -155,19 +155,19 @@ impl PlanReader<'_, '_, '_> {
             return Err(illegal(&at, "`shape` must have as many elements as the formula computes"));
         }
         clauses.slot = self.define((&name, &at), (elem, dims), Source::Formula)?;
-        self.stretch.slots[clauses.slot].axes = axes;
+        self.partition.slots[clauses.slot].axes = axes;
         self.places[clauses.slot] = place;
         clauses.at = self.reader.since(&at);
         Ok(clauses)
     }
 
-    /// `as loops along the reduction`, `as matrix product, one pass`
+    /// Parses `as loops along the reduction` or `as matrix product, one pass`.
     fn choice(&mut self) -> Result<Choice, Invalid> {
         self.reader.expect("as")?;
         let from = self.reader.place();
         let mut words = String::new();
         let mut found = None;
-        // The longest form that these words begin with.
+        // The longest matching name of a loop form.
         for _ in 0..MOST_WORDS {
             let word = self.reader.peek();
             if !word.bytes().all(|c| c.is_ascii_alphabetic()) || word.is_empty() {
@@ -197,10 +197,10 @@ impl PlanReader<'_, '_, '_> {
     }
 }
 
-/// The words that the name of a form of loops has at most.
+/// The most words in the name of a loop form.
 const MOST_WORDS: usize = 4;
 
-/// A formula of a kernel as the text has it.
+/// A formula of a kernel with its clauses.
 pub(super) struct Clauses {
     pub(super) slot: usize,
     pub(super) formula: Formula,

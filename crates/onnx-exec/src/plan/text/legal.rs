@@ -1,4 +1,4 @@
-//! What is verified of a schedule beyond what holds for every plan (`check`).
+//! Verifies parsed schedules, beyond what holds for every plan (`check`).
 
 use super::kernel::Clauses;
 use crate::compile::Executable;
@@ -8,7 +8,7 @@ use foldhash::HashMap;
 use onnx_ir::ValueId;
 use onnx_ops::meaning::{Expr, Formula, Index};
 
-/// Whether a formula uses axes and operands that exist, and reads them in bounds.
+/// Whether a formula uses existing axes and operands and loads in bounds.
 pub(super) fn formula(
     formula: &Formula,
     slots: &[Slot],
@@ -59,7 +59,7 @@ pub(super) fn formula(
     }
 }
 
-/// Whether an index has only axes that there are, and divides by numbers greater than 0.
+/// Whether an index uses existing axes and divides by positive numbers.
 fn axes_of(index: &Index, axes: usize) -> Result<(), String> {
     match index {
         Index::Affine(_, terms) => match terms.iter().find(|(axis, _)| *axis >= axes) {
@@ -69,7 +69,7 @@ fn axes_of(index: &Index, axes: usize) -> Result<(), String> {
         Index::Sum(of) => of.iter().try_for_each(|(part, _)| axes_of(part, axes)),
         Index::Div(x, by) | Index::Rem(x, by) if *by > 0 => axes_of(x, axes),
         Index::Div(..) | Index::Rem(..) => Err("an index must be divided by a positive number".to_owned()),
-        // Its parts are visited by themselves.
+        // Its parts are visited separately.
         Index::Element(_) => Ok(()),
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn rows(
             ));
         }
         let is_made = |slot: usize| made.contains(&slot);
-        // Rows that are parts of these rows will do: then each of these reads from its own parts.
+        // A finer division of the rows is accepted: then each row reads its own parts.
         let dims = &member.formula.dims;
         let finer = dims.iter().scan(1usize, |rows, d| {
             *rows = rows.saturating_mul(*d);
@@ -111,7 +111,7 @@ pub(super) fn rows(
     Ok(())
 }
 
-/// Whether the axes of each slot are in an order that exists.
+/// Whether the layout of each slot is a permutation of its axes.
 pub(super) fn layouts(slots: &[Slot]) -> Result<(), (usize, String)> {
     for (slot, of) in slots.iter().enumerate().filter(|(_, of)| !of.axes.is_empty()) {
         let mut axes: Vec<usize> = of.axes.iter().map(|axis| usize::from(*axis)).collect();
@@ -126,7 +126,7 @@ pub(super) fn layouts(slots: &[Slot]) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// Whether results lie where those who read them from outside expect them, and every node finds what it reads.
+/// Whether results that are read outside the plan have the expected storage, and every node finds its inputs.
 pub(super) fn order(
     steps: &[Step],
     slots: &[Slot],
@@ -178,7 +178,7 @@ pub(super) fn order(
     Ok(())
 }
 
-/// The bytes of the arena.
+/// The size of the arena in bytes.
 pub(super) fn arena(places: &[Place], slots: &[Slot]) -> usize {
     let end = |(place, slot): (&Place, &Slot)| match place {
         Place::Arena(at) => at.saturating_add(slot.bytes().next_multiple_of(place::ALIGN)),

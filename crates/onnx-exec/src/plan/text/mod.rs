@@ -1,4 +1,4 @@
-//! Plans as text: written, read back, and run as they stand.
+//! Plans as text: printed, parsed, and run as written.
 //!
 //! ```text
 //! plan of nodes 0..3 in graph 0
@@ -11,12 +11,11 @@
 //!       # matrix product of 64x128 and 128x10
 //!       # rows i0: f0 = X[128*i0 + i2], packed
 //! ```
-//! What follows a `#` explains, and is not read. Everything else says what is run: which formulas are computed, which of them
-//! share a kernel and how many rows of it are a block, by which loops, in which order, and where results lie. The grammar is in
-//! `grammar/schedule.md`.
+//! A `#` starts a comment. Everything else determines the run: which formulas are computed, how they are grouped into kernels and
+//! blocks of rows, their loop forms, their order, and the storage of results. The grammar is in `grammar/schedule.md`.
 //!
-//! A text belongs to a model and to the types of its inputs. What is read must be a legal plan (`legal`) that computes what the
-//! nodes define (`sample`).
+//! A text belongs to a model and to the types of its inputs. A parsed plan must be legal (`legal`) and compute what the nodes
+//! define (`sample`).
 
 mod file;
 mod kernel;

@@ -1,10 +1,10 @@
-//! A plan read from text: what is declared, and the steps in their order. Kernels are in `kernel`.
+//! Parses a plan: its declarations and steps. Kernels are in `kernel`.
 
 use super::file::{Invalid, illegal, mismatch, read, shown};
 use super::write::names;
 use super::{legal, sample};
 use crate::compile::Executable;
-use crate::plan::define::{Item, Stretch};
+use crate::plan::define::{Item, Partition};
 use crate::plan::{Place, Plan, Slot, Source, Step, constants, place, root};
 use foldhash::HashMap;
 use onnx_ir::diag::code;
@@ -12,37 +12,37 @@ use onnx_ir::{ElemType, GraphId, NodeId};
 use onnx_ops::meaning::{Formula, Mistake, Reader};
 use std::ops::Range;
 
-/// A plan that is being read.
+/// The state of parsing a plan.
 pub(super) struct PlanReader<'t, 'x, 'r> {
     pub(super) reader: Reader<'t>,
     executable: &'x Executable<'r>,
     pub(super) start: usize,
     pub(super) nodes: &'x [NodeId],
-    pub(super) stretch: Stretch,
-    /// The slots of the nodes' formulas, before anything of the text.
+    pub(super) partition: Partition,
+    /// The slots of the nodes' formulas, before parsing.
     definition: Vec<Slot>,
     /// Their formulas.
     formulas: Vec<(usize, Formula)>,
     slots: HashMap<String, usize>,
-    /// Whether the text has said what a slot is.
+    /// Whether the text has defined each slot.
     is_defined: Vec<bool>,
     pub(super) places: Vec<Place>,
-    /// Where the text says what a slot is.
+    /// The place in the text where each slot is defined.
     defined_at: HashMap<usize, Range<usize>>,
     steps: Vec<Step>,
-    /// Where each step stands.
+    /// The place of each step.
     steps_at: Vec<Range<usize>>,
 }
 
 impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     pub(super) fn of(
         text: &'t str,
-        stretch: Stretch,
+        partition: Partition,
         executable: &'x Executable<'r>,
         graph: GraphId,
         start: usize,
     ) -> Result<Self, Invalid> {
-        let names = names(&stretch.slots, &stretch.named, executable);
+        let names = names(&partition.slots, &partition.named, executable);
         let slots = names.into_iter().enumerate().map(|(slot, name)| (name, slot)).collect();
         let is_there = |slot: &Slot| matches!(slot.source, Source::Value(_) | Source::Constant(_));
         let formula = |item: &Item| match item {
@@ -54,11 +54,11 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             executable,
             start,
             nodes: &executable.body().graphs[graph].nodes,
-            definition: stretch.slots.clone(),
-            formulas: stretch.items.iter().filter_map(formula).collect(),
-            is_defined: stretch.slots.iter().map(is_there).collect(),
-            places: vec![Place::Elsewhere; stretch.slots.len()],
-            stretch,
+            definition: partition.slots.clone(),
+            formulas: partition.items.iter().filter_map(formula).collect(),
+            is_defined: partition.slots.iter().map(is_there).collect(),
+            places: vec![Place::Elsewhere; partition.slots.len()],
+            partition,
             slots,
             defined_at: HashMap::default(),
             steps: Vec::new(),
@@ -94,8 +94,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     fn finish(mut self) -> Result<Plan, Invalid> {
         let end = self.reader.place();
         self.are_nodes_run(&end)?;
-        for (value, slot) in &self.stretch.published {
-            let (there, defined) = (&self.stretch.slots[*slot], &self.definition[*slot]);
+        for (value, slot) in &self.partition.published {
+            let (there, defined) = (&self.partition.slots[*slot], &self.definition[*slot]);
             if there.dims != defined.dims || there.elem != defined.elem || !there.axes.is_empty() {
                 let name = shown(self.executable.value_name(*value));
                 let at = self.defined_at.get(slot).cloned().unwrap_or(0..0);
@@ -103,7 +103,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                     format!("{name} is read elsewhere: it must be {} with its axes in order", defined.ty());
                 return Err(illegal(&at, why));
             }
-            let slot = root(&self.stretch.slots, *slot);
+            let slot = root(&self.partition.slots, *slot);
             if !self.is_defined[slot] {
                 let name = self.executable.value_name(*value);
                 return Err(illegal(
@@ -111,7 +111,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                     format!("no kernel computes {}, which is read elsewhere", shown(name)),
                 ));
             }
-            if matches!(self.stretch.slots[slot].source, Source::Formula) {
+            if matches!(self.partition.slots[slot].source, Source::Formula) {
                 if !matches!(self.places[slot], Place::Elsewhere | Place::Own) {
                     let name = shown(self.executable.value_name(*value));
                     let at = self.defined_at.get(&slot).cloned().unwrap_or(0..0);
@@ -136,8 +136,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 "a result that only this plan reads needs a place: `at` a byte of the arena, or `in block`",
             ));
         }
-        legal::layouts(&self.stretch.slots).map_err(|(slot, why)| self.wrong(slot, why))?;
-        let Stretch { end: last, needs, slots, published, named, expected, folded, .. } = self.stretch;
+        legal::layouts(&self.partition.slots).map_err(|(slot, why)| self.wrong(slot, why))?;
+        let Partition { end: last, needs, slots, published, named, expected, folded, .. } = self.partition;
         constants::pack(&mut self.steps, &slots, self.executable);
         legal::order(&self.steps, &slots, &published, self.executable)
             .map_err(|(step, why)| illegal(&self.steps_at[step], why))?;
@@ -170,20 +170,20 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         }
     }
 
-    /// What is wrong with the formula of a slot.
+    /// An error in the formula of a slot.
     fn wrong(&self, slot: usize, why: impl Into<String>) -> Invalid {
         illegal(&self.defined_at.get(&slot).cloned().unwrap_or(0..0), why)
     }
 
-    /// The name of a slot as it stands in messages.
+    /// The name of a slot for messages.
     pub(super) fn name_of(&self, slot: usize) -> String {
         let found = self.slots.iter().find(|(_, it)| **it == slot);
         shown(found.map_or("?", |(name, _)| name))
     }
 
-    /// Whether nodes that are no formulas are run, each of them once.
+    /// Whether each node without a formula is run exactly once.
     fn are_nodes_run(&self, end: &Range<usize>) -> Result<(), Invalid> {
-        for item in &self.stretch.items {
+        for item in &self.partition.items {
             let Item::Node(node) = item else { continue };
             let count = self.steps.iter().filter(|step| matches!(step, Step::Node(it) if it == node)).count();
             if count != 1 {
@@ -203,26 +203,26 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let at = self.reader.place();
         let position = self.reader.count()?;
         let is_it = |item: &&Item| matches!(item, Item::Node(node) if self.nodes.get(position) == Some(node));
-        match self.stretch.items.iter().find(is_it) {
+        match self.partition.items.iter().find(is_it) {
             Some(Item::Node(node)) => Ok(*node),
             _ => Err(illegal(&at, format!("node {position} is not run by itself: kernels compute it"))),
         }
     }
 
-    /// The slot that a name stands for. A name that the nodes do not have stands for a result of this plan alone.
+    /// The slot of a name. A name that is unknown to the nodes is a result local to this plan.
     fn slot(&mut self, name: &str) -> usize {
         if let Some(slot) = self.slots.get(name) {
             return *slot;
         }
-        // What `lower` has written is written again with the same numbers, which are no larger than a text can have formulas.
+        // Printed numbers (`%7`) are kept, up to the number of formulas that a text can have.
         let most = self.definition.len() + (1 << 20);
         let number = name.strip_prefix('%').and_then(|number| number.parse::<usize>().ok());
-        let number = number.filter(|number| (self.stretch.slots.len()..most).contains(number));
-        let last = number.unwrap_or(self.stretch.slots.len());
-        while self.stretch.slots.len() <= last {
-            let at = self.stretch.slots.len();
+        let number = number.filter(|number| (self.partition.slots.len()..most).contains(number));
+        let last = number.unwrap_or(self.partition.slots.len());
+        while self.partition.slots.len() <= last {
+            let at = self.partition.slots.len();
             let name = if at == last { name.to_owned() } else { format!("%{at}") };
-            self.stretch.slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
+            self.partition.slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
             self.slots.insert(name, at);
             self.is_defined.push(false);
             self.places.push(Place::Elsewhere);
@@ -230,7 +230,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         last
     }
 
-    /// Says what a slot is, which has not been said before.
+    /// Defines a slot, once.
     pub(super) fn define(
         &mut self,
         (name, at): (&str, &Range<usize>),
@@ -248,27 +248,27 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 return Err(mismatch(at, why));
             }
         }
-        self.stretch.slots[slot] = Slot::new(elem, dims, source);
+        self.partition.slots[slot] = Slot::new(elem, dims, source);
         self.defined_at.insert(slot, at.clone());
         Ok(slot)
     }
 
-    /// Reads a formula, all of whose operands are there.
+    /// Parses a formula whose operands are all defined.
     pub(super) fn formula(&mut self) -> Result<(String, Formula, Range<usize>), Invalid> {
         let from = self.reader.place();
-        let PlanReader { reader, slots, stretch, is_defined, .. } = self;
+        let PlanReader { reader, slots, partition, is_defined, .. } = self;
         let mut find = |name: &str| {
             let slot = *slots.get(name)?;
-            is_defined[root(&stretch.slots, slot)].then_some(slot)
+            is_defined[root(&partition.slots, slot)].then_some(slot)
         };
         let (name, formula) = reader.formula(&mut find)?;
         let at = self.reader.since(&from);
         let names = |slot| self.name_of(slot);
-        legal::formula(&formula, &self.stretch.slots, &names).map_err(|why| illegal(&at, why))?;
+        legal::formula(&formula, &self.partition.slots, &names).map_err(|why| illegal(&at, why))?;
         Ok((name, formula, at))
     }
 
-    /// `constant float[10] B` of the model, and `constant float[10] %7[i0] = B[i0] * 2.0` that is computed before the run.
+    /// Parses `constant float[10] B`, from the model, and `constant float[10] %7[i0] = B[i0] * 2.0`, computed before the run.
     fn constant(&mut self) -> Result<(), Invalid> {
         self.reader.expect("constant")?;
         let (mark, from) = (self.reader.mark(), self.reader.place());
@@ -277,11 +277,13 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let at = self.reader.since(&from);
         if !matches!(self.reader.peek(), "[" | "=") {
             let slot = self.slots.get(&name).copied();
-            let stored = slot.filter(|slot| matches!(self.stretch.slots[*slot].source, Source::Constant(_)));
+            let stored =
+                slot.filter(|slot| matches!(self.partition.slots[*slot].source, Source::Constant(_)));
             let Some(slot) = stored else {
                 return Err(mismatch(&at, format!("{} is not a constant of the model", shown(&name))));
             };
-            let (said, there) = (Slot::new(elem, dims, Source::Formula).ty(), self.stretch.slots[slot].ty());
+            let (said, there) =
+                (Slot::new(elem, dims, Source::Formula).ty(), self.partition.slots[slot].ty());
             if said != there {
                 return Err(mismatch(&at, format!("{} has type {there}", shown(&name))));
             }
@@ -296,14 +298,15 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 "this cannot be computed before the run: it reads a value that is not constant, or has too many elements",
             )
         };
-        let tensor = constants::evaluated(&formula, &self.stretch.slots).ok().flatten().ok_or_else(failed)?;
+        let tensor =
+            constants::evaluated(&formula, &self.partition.slots).ok().flatten().ok_or_else(failed)?;
         let tensor = tensor.reshaped(&dims).map_err(|why| illegal(&at, why.to_string()))?;
         let slot = self.define((&name, &at), (formula.elem, dims), Source::Constant(tensor))?;
-        self.stretch.folded.push((slot, formula));
+        self.partition.folded.push((slot, formula));
         Ok(())
     }
 
-    /// `alias float[2,3] y of x`
+    /// Parses `alias float[2,3] y of x`.
     fn alias(&mut self) -> Result<(), Invalid> {
         let from = self.reader.place();
         self.reader.expect("alias")?;
@@ -313,8 +316,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let of = self.reader.name()?;
         let at = self.reader.since(&from);
         let (of, slot) = (self.slot(&of), self.slot(&name));
-        // So far there are no circles, through which there would be no way to the end of.
-        if root(&self.stretch.slots[..], of) == slot {
+        // There are no alias cycles so far, so `root` terminates.
+        if root(&self.partition.slots[..], of) == slot {
             return Err(illegal(&at, "a value cannot be an alias of itself"));
         }
         self.define((&name, &at), (elem, dims), Source::Alias(of))?;

@@ -1,8 +1,8 @@
-//! Whether a plan computes what its nodes define: looked at in samples.
+//! Checks on samples that a plan computes what its nodes define.
 //!
-//! For each tensor that a plan computes and a node defines, some elements are computed twice, in doubles: by the formula of the
-//! plan, and by the formulas of the nodes down to what the formula of the plan reads, whose elements are made up. What somebody
-//! has changed in a formula by mistake shows in nearly all elements; what rounds differently shows in few.
+//! For each tensor that a plan computes and a node defines, some elements are computed twice in double precision: by the formula
+//! of the plan, and by the formulas of the nodes down to the operands of the plan's formula, whose elements are made up. A
+//! mistake in an edited formula shows in nearly all elements; different rounding shows in few.
 
 use crate::plan::rewrite::{operands, renumber};
 use crate::plan::{Plan, Slot, Source, Step, root};
@@ -13,17 +13,17 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, Hasher};
 
-/// Elements of a tensor that are looked at.
+/// Samples per tensor.
 const SAMPLES: usize = 24;
-/// Elements that are loaded and combined for one sample, and for all: what takes more is not looked at.
+/// The most elements that are loaded and combined for one sample, and for all; larger samples are skipped.
 const MOST_OF_SAMPLE: u64 = 1 << 18;
 const MOST_LOADS: u64 = 1 << 25;
-/// One of so many elements may differ: roundings that fall to other sides of a step.
+/// One of this many samples may differ, by rounding to the other side of a step.
 const RARE: usize = 8;
-/// How far floats may be from one another, as a part of the larger one, or of 1.
+/// The tolerance for floats, relative to the larger one or to 1.
 const TOLERANCE: f64 = 1e-3;
 
-/// A slot whose elements differ from what the nodes define, and how.
+/// A slot whose elements differ from what the nodes define, with an explanation.
 pub(super) fn differs(
     plan: &Plan,
     definition: &[Slot],
@@ -50,7 +50,7 @@ pub(super) fn differs(
             let logical = logical(&plan.slots[*slot], at);
             let (a, b) = (mine.element(*slot, at), theirs.element(*slot, logical));
             let (Some(a), Some(b)) = (a, b) else {
-                // What was not looked at for its size says nothing.
+                // A sample that was skipped for its size proves nothing.
                 if a.is_none() && b.is_some() && !mine.is_out() {
                     let why = format!("element {at} is read from where there is none");
                     return Some((*slot, why));
@@ -77,7 +77,7 @@ pub(super) fn differs(
     None
 }
 
-/// The first, the last and some other elements.
+/// The indices of the first, the last and some other elements.
 fn samples(slot: usize, count: usize) -> SmallVec<[usize; SAMPLES]> {
     let mut places: SmallVec<[usize; SAMPLES]> = SmallVec::new();
     let Some(last) = count.checked_sub(1) else { return places };
@@ -96,7 +96,7 @@ fn samples(slot: usize, count: usize) -> SmallVec<[usize; SAMPLES]> {
 
 fn is_close(a: Number, b: Number, elem: ElemType) -> bool {
     match (a, b) {
-        // Quantized values may be rounded to either side.
+        // Quantized values may be rounded either way.
         (Number::Int(a), Number::Int(b)) => a == b || elem != ElemType::BOOL && a.abs_diff(b) <= 1,
         (Number::Float(a), Number::Float(b)) => {
             let is_same = a == b || a.is_nan() && b.is_nan();
@@ -106,7 +106,7 @@ fn is_close(a: Number, b: Number, elem: ElemType) -> bool {
     }
 }
 
-/// The place in the tensor of an element in the memory of a slot.
+/// The logical index of an element in the memory of a slot.
 fn logical(slot: &Slot, at: usize) -> usize {
     if slot.axes.is_empty() {
         return at;
@@ -121,15 +121,15 @@ fn logical(slot: &Slot, at: usize) -> usize {
     position.iter().zip(&extents).fold(0, |place, (at, d)| place * d + at)
 }
 
-/// Formulas of either the plan or the nodes.
+/// The formulas of the plan or of the nodes.
 struct Side<'s> {
     slots: &'s [Slot],
-    /// Formulas whose operands are numbered by themselves, and these operands.
+    /// Formulas with their operands, which have their own numbers.
     formulas: HashMap<usize, (Formula, Vec<usize>)>,
-    /// Tensors whose elements are made up.
+    /// Tensors with made-up elements.
     leaves: HashSet<usize>,
     known: RefCell<HashMap<(usize, usize), Number>>,
-    /// Elements that may still be loaded or combined for all samples, and for one.
+    /// The remaining elements to load or combine, for all samples and for one.
     left: &'s Cell<u64>,
     sample: Cell<u64>,
     is_out: Cell<bool>,
@@ -164,13 +164,13 @@ impl<'s> Side<'s> {
         }
     }
 
-    /// Makes up the elements of these tensors.
+    /// Sets the tensors with made-up elements.
     fn stop_at(&mut self, leaves: &HashSet<usize>) {
         self.leaves.clone_from(leaves);
         self.known.borrow_mut().clear();
     }
 
-    /// The tensors of nodes that the formula of a slot reads, itself or through what only the plan has.
+    /// The tensors of nodes that the formula of a slot reads, directly or through tensors local to the plan.
     fn leaves(&self, slot: usize, nodes: usize) -> HashSet<usize> {
         let (mut leaves, mut open) = (HashSet::default(), vec![slot]);
         let mut seen = HashSet::default();
@@ -193,12 +193,12 @@ impl<'s> Side<'s> {
         leaves
     }
 
-    /// Whether the last element was given up because it takes too much.
+    /// Whether the last sample was skipped for its size.
     fn is_out(&self) -> bool {
         self.is_out.get()
     }
 
-    /// Takes so much of what a sample may take.
+    /// Charges elements to the limit of a sample.
     fn take(&self, terms: u64) -> Option<()> {
         let left = self.sample.get().checked_sub(terms);
         self.is_out.set(left.is_none());
@@ -206,7 +206,7 @@ impl<'s> Side<'s> {
         Some(())
     }
 
-    /// An element of a slot by its formula.
+    /// An element of a slot, computed by its formula.
     fn element(&self, slot: usize, at: usize) -> Option<Number> {
         self.sample.set(self.left.get().min(MOST_OF_SAMPLE));
         let before = self.sample.get();
@@ -217,9 +217,9 @@ impl<'s> Side<'s> {
 
     fn computed(&self, slot: usize, at: usize) -> Option<Number> {
         let (formula, operands) = self.formulas.get(&slot)?;
-        // What is combined may load nothing.
+        // A reduction over a constant loads nothing.
         let terms = formula.over.iter().flat_map(|over| &over.dims).try_fold(1u64, |terms, d| {
-            terms.checked_mul(*d as u64) // `usize` is never wider
+            terms.checked_mul(*d as u64) // `usize` has at most 64 bits
         });
         self.take(terms.unwrap_or(u64::MAX))?;
         let loads: SmallVec<[Loaded<'_, '_>; 8]> =
@@ -266,14 +266,14 @@ impl Elements for Loaded<'_, '_> {
     }
 }
 
-/// A number for an element, always the same one.
+/// A made-up element, the same for each call.
 fn made_up(slot: usize, at: usize, elem: ElemType) -> Number {
     let drawn = drawn(slot, at) >> 8;
     match elem {
         ElemType::BOOL => Number::Int((drawn % 2).into()),
         ElemType::UINT8 => Number::Int((drawn % 200).into()),
         ElemType::INT8 => Number::Int(i128::from(drawn % 200) - 100),
-        // Positions, most often.
+        // Integers are mostly positions.
         _ if elem.is_integer() => Number::Int((drawn % 2).into()),
         _ => Number::Float((drawn % 128) as f64 / 16.0 - 4.0).wrap(elem),
     }

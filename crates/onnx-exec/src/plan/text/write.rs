@@ -1,4 +1,4 @@
-//! Plans written as text.
+//! Prints plans.
 
 use crate::compile::Executable;
 use crate::plan::rewrite::operands;
@@ -18,7 +18,7 @@ impl Slot {
 }
 
 impl Kernel {
-    /// The operators that it stands for.
+    /// The operators that are fused into the kernel.
     pub(in crate::plan) fn label(&self, executable: &Executable<'_>) -> String {
         let mut ops: Vec<&str> = self.nodes.iter().map(|node| executable.op(*node)).collect();
         ops.dedup();
@@ -26,7 +26,7 @@ impl Kernel {
     }
 }
 
-/// Counts of what a plan does.
+/// Statistics of a plan.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counts {
     pub(crate) kernels: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Counts {
 }
 
 impl Plan {
-    /// Writes the plan of a graph, kernels numbered from `first` on.
+    /// Prints the plan of a graph, with kernels numbered from `first` on.
     pub(crate) fn write(
         &self,
         executable: &Executable<'_>,
@@ -87,7 +87,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What the plan takes for granted.
+    /// Prints the conditions of the plan.
     fn write_needs(&self, executable: &Executable<'_>, out: &mut String) -> fmt::Result {
         for (value, need) in &self.needs {
             let name = quoted(executable.value_name(*value));
@@ -105,7 +105,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The constants that are read: those of the model, and the formulas of others.
+    /// Prints the constants that are read: those of the model, and the formulas of folded ones.
     fn write_constants(&self, names: &[String], out: &mut String) -> fmt::Result {
         let mut wanted: HashSet<usize> = HashSet::default();
         let want = |wanted: &mut HashSet<usize>, formula: &Formula| {
@@ -152,7 +152,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The extents of a slot where they are not those of its formula.
+    /// The shape of a slot, if it differs from that of its formula.
     fn shape_of(&self, slot: usize, formula: &Formula) -> String {
         let dims = &self.slots[slot].dims;
         if *dims == formula.dims { String::new() } else { format!(" shape {}", extents(dims)) }
@@ -209,7 +209,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Counts of what the plan does.
+    /// Statistics of the plan.
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts { arena: self.arena, ..Counts::default() };
         for step in &self.steps {
@@ -235,7 +235,7 @@ impl Plan {
     }
 }
 
-/// Names of all slots, each of which is one slot: those of values, else numbers.
+/// Unique names for all slots: the names of their values, otherwise numbers.
 pub(in crate::plan) fn names(
     slots: &[Slot],
     named: &[(ValueId, usize)],
@@ -249,7 +249,7 @@ pub(in crate::plan) fn names(
     });
     for (value, slot) in of_values.chain(named.iter().copied()) {
         let name = executable.value_name(value);
-        // A name that looks like the number of a slot would be one.
+        // A name that looks like a slot number would be ambiguous.
         if !name.is_empty() && !name.starts_with('%') && names[slot].starts_with('%') && taken.insert(name) {
             name.clone_into(&mut names[slot]);
         }
@@ -266,7 +266,7 @@ fn ty_of(tensor: &Tensor) -> String {
     Slot::new(tensor.elem(), tensor.dims().to_vec(), Source::Formula).ty()
 }
 
-/// The elements of a tensor that is taken for granted.
+/// The elements of a tensor in a condition.
 pub(super) fn elements(tensor: &Tensor) -> String {
     let number = |at| match tensor.number(at) {
         Some(Number::Int(n)) => n.to_string(),

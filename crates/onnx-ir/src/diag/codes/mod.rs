@@ -40,7 +40,7 @@ pub enum Level {
     /// Operator signatures, types and shapes.
     #[default]
     Types,
-    /// What is legal but not good style, or only recommended.
+    /// Style findings and recommendations.
     Strict,
 }
 

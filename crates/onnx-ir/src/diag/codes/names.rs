@@ -58,7 +58,7 @@ super::codes! { NAMES, Spec:
 
     /// A graph output is not a value of its graph.
     ///
-    /// What a graph returns must be one of its inputs, initializers or node outputs. Correct the name, or
+    /// An output of a graph must be one of its inputs, initializers or node outputs. Correct the name, or
     /// produce the value. Source: IR.md, Graphs.
     ///
     /// ```text

@@ -1,4 +1,4 @@
-//! Initializers that hold the same.
+//! Merges equal initializers.
 
 use super::same::{hash_ends, hash_tensor, hold_the_same};
 use super::{Map, Merger};
@@ -7,7 +7,7 @@ use crate::tensor::TensorId;
 use foldhash::fast::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 
-/// An initializer that another one may stand for.
+/// An initializer that can be merged.
 #[derive(Clone, Copy)]
 struct Constant {
     value: ValueId,
@@ -15,15 +15,14 @@ struct Constant {
     graph: GraphId,
 }
 
-/// Initializers that hold the same, of each graph the first.
+/// Equal initializers, the first of each graph.
 struct Class {
     tensor: TensorId,
     first: Map<GraphId, ValueId>,
 }
 
 impl Merger<'_> {
-    /// Merges initializers that hold the same, where one is visible wherever the other is. The default of an input is no
-    /// constant.
+    /// Merges equal initializers, if one is visible wherever the other is. The default of an input is not constant.
     pub(super) fn constants(&mut self) -> usize {
         let hasher = RandomState::default();
         let mut all: Vec<(Constant, u64)> = Vec::new();

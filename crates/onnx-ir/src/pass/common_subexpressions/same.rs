@@ -12,7 +12,7 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 use std::hash::{BuildHasher as _, Hash, Hasher};
 
-/// Deeper nested graphs are not compared: no sound model has them.
+/// Deeper nested graphs are not compared: no valid model has them.
 const DEEPEST: usize = 40;
 
 /// Compares nodes of one body.
@@ -21,7 +21,7 @@ pub(super) struct Comparer {
     imports: Imports,
 }
 
-/// What values of a nested graph are called, by position: names do not count.
+/// Positions of the values of a nested graph, independent of names.
 type Numbers = Map<ValueId, usize>;
 
 impl Comparer {
@@ -129,7 +129,7 @@ impl Comparer {
 struct Pairing<'b> {
     comparer: &'b Comparer,
     body: &'b Body,
-    /// What is what, of the values of nested graphs.
+    /// The correspondence of values of nested graphs.
     values: Map<ValueId, ValueId>,
 }
 
@@ -173,7 +173,7 @@ impl Pairing<'_> {
                 let (a, b) = (a.graphs(), b.graphs());
                 a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.graphs(a, b))
             }
-            // What is left holds no number that differs from itself, and nothing of an arena.
+            // The remaining values contain no NaN and no ids.
             (a, b) => a == b,
         }
     }
@@ -230,7 +230,7 @@ impl Pairing<'_> {
     }
 }
 
-/// A graph that is what its inputs, initializers and nodes say.
+/// A graph that only its inputs, initializers and nodes determine.
 fn plain(graph: &Graph) -> Option<&Graph> {
     (graph.sparse_initializers.is_empty() && graph.quantization.is_empty()).then_some(graph)
 }
@@ -246,7 +246,7 @@ fn sorted(attrs: &[Attr]) -> impl Iterator<Item = &Attr> {
     order.into_iter()
 }
 
-/// What a tensor holds, wherever it is stored.
+/// The contents of a tensor, independent of its storage.
 #[derive(PartialEq, Eq, Hash)]
 enum Content<'t> {
     /// The elements as `raw_data` has them.
@@ -302,7 +302,7 @@ pub(super) fn hold_the_same(a: &Tensor, b: &Tensor) -> bool {
     }
 }
 
-/// Equal for tensors that hold the same.
+/// Equal hashes for tensors with equal contents.
 pub(super) fn hash_tensor(tensor: &Tensor, state: &mut impl Hasher) {
     (tensor.elem, &tensor.dims).hash(state);
     match content(tensor) {
@@ -311,7 +311,7 @@ pub(super) fn hash_tensor(tensor: &Tensor, state: &mut impl Hasher) {
     }
 }
 
-/// Bytes at both ends of a tensor that [`hash_ends`] looks at.
+/// The number of bytes at both ends of a tensor that [`hash_ends`] reads.
 const ENDS: usize = 64;
 
 /// Like [`hash_tensor`], of a few elements only: most tensors differ there, and the rest of them need not be read.

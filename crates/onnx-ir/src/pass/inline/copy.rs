@@ -12,10 +12,10 @@ use crate::pass::transplant::{Source, Style, Target, Transplant};
 use crate::tensor::Entry;
 use crate::types::Types;
 
-/// Longer names of calls are no prefix: they would become longer with each function in a function.
+/// Longer names of calls are not used as prefixes, because prefixes accumulate in nested calls.
 const MAX_STEM: usize = 64;
 
-/// A function that is to be put in place of a call.
+/// A function to be inlined at a call.
 pub(super) struct Callee<'c> {
     /// Its id, if the model itself has it.
     pub(super) id: Option<FunctionId>,
@@ -25,14 +25,14 @@ pub(super) struct Callee<'c> {
     pub(super) other: Option<&'c Model>,
 }
 
-/// What is known about the body that is being worked on.
+/// The state for the current body.
 pub(super) struct Work<'e> {
     pub(super) setting: &'e Setting<'e>,
     imports: Imports,
     /// Imports that copied nodes need.
     pub(super) added: Vec<OpsetImport>,
     pub(super) found: Vec<Diagnostic>,
-    /// How many calls had a prefix.
+    /// The number of calls with each prefix.
     stems: Map<Name, u64>,
     /// Values that are another one, or nothing.
     became: Map<ValueId, Option<ValueId>>,
@@ -205,7 +205,7 @@ impl<'e> Work<'e> {
         for (to, from, is_pinned) in same {
             match from {
                 Some(from) if is_pinned => made.push(self.identity(names, target, callee, origin, from, to)),
-                // A value that would be itself is read nowhere in a sound model.
+                // A value that would be itself is never read in a valid model.
                 Some(from) if from == to => {}
                 from => {
                     target.values[to].def = ValueDef::Unbound(graph);
@@ -228,13 +228,13 @@ impl<'e> Work<'e> {
         Some(made)
     }
 
-    /// What the call gives for each input of the function.
+    /// The operand of the call for each input of the function.
     fn actual(&mut self, call: &Node, formal: &Graph) -> Vec<Option<ValueId>> {
         let given = |i: usize| call.inputs.get(i).copied().flatten();
         (0..formal.inputs.len()).map(|i| given(i).and_then(|v| self.current(v))).collect()
     }
 
-    /// What a value is now.
+    /// The replacement of a value.
     fn current(&mut self, value: ValueId) -> Option<ValueId> {
         let (mut at, mut way) = (Some(value), Vec::new());
         while let Some(value) = at
@@ -247,7 +247,7 @@ impl<'e> Work<'e> {
         at
     }
 
-    /// Likewise, without keeping what was found.
+    /// The same without caching.
     pub(super) fn known(&self, mut value: ValueId) -> Option<ValueId> {
         while let Some(&next) = self.became.get(&value) {
             value = next?;
@@ -260,7 +260,7 @@ impl<'e> Work<'e> {
         self.outputs.contains(&value) || self.pinned.contains(&target.values[value].name)
     }
 
-    /// What names of the copied body begin with.
+    /// The prefix for names of the copied body.
     fn prefix(&mut self, names: &mut Names, call: &Node, callee: &Callee<'_>) -> String {
         let own = call.name.filter(|&n| !n.is_empty() && names[n].len() <= MAX_STEM);
         let stem = own.unwrap_or_else(|| {

@@ -7,11 +7,11 @@ use crate::diag::{Diagnostic, Entity, code};
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
-use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, raise_ir_version};
+use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, upgrade_ir_version};
 use crate::verify::devices::{declared_ranks, misplaced_axes};
 use std::collections::VecDeque;
 
-/// The longest chain of bodies in bodies where it is not known beforehand that it ends.
+/// The longest chain of nested bodies that is not known to end.
 const LONGEST: u32 = 100;
 
 /// Replaces the calls of one body.
@@ -22,13 +22,13 @@ pub(super) struct Expander<'e> {
     function: Option<FunctionId>,
     depth: Option<u32>,
     work: Work<'e>,
-    /// Graphs that are to be looked at.
+    /// Graphs to be processed.
     todo: VecDeque<Todo>,
     queued: Set<GraphId>,
     /// Whether the imports of functions fit.
     fits: Map<FunctionId, bool>,
     calls: usize,
-    /// Nodes that say something of devices, with the nodes in the model as it was that they come from.
+    /// Nodes with device annotations, with the original nodes that they derive from.
     sharded: Vec<(NodeId, NodeId)>,
     /// Whether nested graphs that were copied store something.
     stores: bool,
@@ -40,11 +40,11 @@ pub(super) struct Expander<'e> {
 
 struct Todo {
     graph: GraphId,
-    /// How many calls deep its nodes are.
+    /// The call depth of its nodes.
     depth: u32,
-    /// How many graphs are around it, itself included.
+    /// The number of enclosing graphs, including itself.
     level: usize,
-    /// The call in the model as it was that its nodes come from, if they do.
+    /// The original call that its nodes derive from, if they do.
     site: Option<NodeId>,
 }
 
@@ -53,7 +53,7 @@ struct Todo {
 struct Pending {
     node: NodeId,
     depth: u32,
-    /// Itself, or the call in the model as it was that it comes from.
+    /// Itself, or the original call that it derives from.
     site: NodeId,
 }
 
@@ -84,7 +84,7 @@ impl<'e> Expander<'e> {
         }
     }
 
-    /// Replaces the calls and says how many there were.
+    /// Inlines the calls and returns their number.
     pub(super) fn run(mut self, options: &mut Inline<'_>, found: &mut Vec<Diagnostic>) -> usize {
         let root = self.model.bodies[self.body].root();
         self.todo.extend(root.map(|graph| Todo { graph, depth: 0, level: 1, site: None }));
@@ -97,7 +97,7 @@ impl<'e> Expander<'e> {
         }
         self.add_imports();
         if self.stores && self.function.is_none() {
-            raise_ir_version(self.model, IR_WITHOUT_DEFAULTS);
+            upgrade_ir_version(self.model, IR_WITHOUT_DEFAULTS);
         }
         found.append(&mut self.work.found);
         self.calls
@@ -205,7 +205,7 @@ impl<'e> Expander<'e> {
         self.work.found.push(diagnostic);
     }
 
-    /// Leaves out shardings of axes that a tensor does not have, now that the rank of what a function gets is known.
+    /// Drops shardings of axes that a tensor lacks, when the rank of a function's operand is known.
     fn drop_misplaced_shardings(&mut self) {
         if self.sharded.is_empty() {
             return;
@@ -247,7 +247,7 @@ impl<'e> Expander<'e> {
         };
         list.extend(added.into_iter().filter(|import| used.contains(&imports.domain(import.domain))));
         if self.function.is_none() && implies_opset(self.model) {
-            raise_ir_version(self.model, IR_WITH_FUNCTIONS);
+            upgrade_ir_version(self.model, IR_WITH_FUNCTIONS);
         }
     }
 }

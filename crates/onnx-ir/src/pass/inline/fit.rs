@@ -9,11 +9,11 @@ use crate::names::{Name, Names};
 use crate::pass::OpRef;
 use crate::pass::calls::{Imports, nodes};
 
-/// So many graphs nest at most in a sound model.
+/// The deepest nesting of graphs in a valid model.
 const MAX_LEVELS: usize = 32;
 
 impl Work<'_> {
-    /// Why the nodes of a function cannot stand in place of a call.
+    /// The reason why a call cannot be inlined.
     pub(super) fn misfit(
         &self,
         names: &Names,
@@ -85,7 +85,7 @@ impl Work<'_> {
         None
     }
 
-    /// Says where operators read what the call leaves out and they need.
+    /// Reports required operands of operators that the call omits.
     pub(super) fn report_missing(
         &mut self,
         names: &Names,

@@ -1,4 +1,4 @@
-//! What inlining will do, before it does anything: which functions call themselves, and how large everything becomes.
+//! Plans inlining: detects recursion and computes sizes before anything changes.
 
 use super::{Inline, Map};
 use crate::attr::{Attr, AttrValue};
@@ -8,7 +8,7 @@ use crate::entity::SecondaryMap;
 use crate::model::{FunctionId, Model};
 use crate::pass::calls::{Functions, bodies, function_text, nodes};
 
-/// What becomes of the functions of a model.
+/// The plan for the functions of a model.
 pub(super) struct Plan {
     selected: SecondaryMap<FunctionId, bool>,
     /// Selected ones that call themselves, directly or through other selected ones.
@@ -60,7 +60,7 @@ impl Plan {
         self.replaced[f]
     }
 
-    /// Says which functions call themselves.
+    /// Reports recursive functions.
     pub(super) fn circles(&self, model: &Model) -> impl Iterator<Item = Diagnostic> {
         self.circular.iter().map(|&f| {
             let name = function_text(&model.names, &model.functions[f]);
@@ -77,7 +77,7 @@ impl Plan {
             sizes[f].calls.iter().for_each(|&callee| callers[callee].push(f));
         }
         let callees = |f: FunctionId| sizes[f].calls.as_slice();
-        // Whoever calls none of those that are left is on no circle, nor is who is called by none of them.
+        // A function is on no cycle if it calls none of the remaining ones, or is called by none of them.
         let rest = without(&selected, &callees, &|f| callers[f].as_slice());
         let rest = without(&rest.1, &|f| callers[f].as_slice(), &callees);
         self.circular = rest.1;
@@ -98,7 +98,7 @@ impl Plan {
     ) -> Result<(), Vec<Diagnostic>> {
         let mut full: SecondaryMap<FunctionId, u64> = SecondaryMap::default();
         order.iter().for_each(|&f| full[f] = sizes[f].own);
-        // After as many rounds as there are functions there are no calls left.
+        // After as many rounds as there are functions, no calls are left.
         let rounds = options.depth.map(|d| d as usize).filter(|&d| d <= order.len());
         match rounds {
             None => order.iter().for_each(|&f| full[f] = self.total(&sizes[f], &full)),
@@ -137,15 +137,14 @@ impl Plan {
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
-    /// The nodes of a body when the functions that it calls are as large as `full` says.
+    /// The size of a body, if the functions that it calls have the sizes `full`.
     fn total(&self, size: &Size, full: &SecondaryMap<FunctionId, u64>) -> u64 {
         let replaced = size.calls.iter().filter(|&&f| self.replaced[f]);
         replaced.fold(size.own, |sum, &f| sum.saturating_add(full[f].saturating_sub(1)))
     }
 }
 
-/// Takes away, again and again, members of a graph that have no successor in it. The result is what was taken away, in order,
-/// and the rest.
+/// Removes members of a graph without successors repeatedly. Returns the removed ones, in order, and the rest.
 fn without<'s>(
     members: &[FunctionId],
     successors: &dyn Fn(FunctionId) -> &'s [FunctionId],
@@ -184,7 +183,7 @@ impl Size {
     }
 }
 
-/// How many nodes a node counts as: one, and one more for some hundred bytes of it.
+/// The weight of a node: one, plus one per some hundred bytes.
 fn weight(node: &Node) -> u64 {
     let operands = 4 * (node.inputs.len() + node.outputs.len());
     let values = node.attrs.iter().flat_map(|a: &Attr| &a.values);
@@ -192,7 +191,7 @@ fn weight(node: &Node) -> u64 {
     1 + u64::try_from(bytes / 400).unwrap_or(u64::MAX - 1)
 }
 
-/// What a copy of a value takes. Tensors and strings are shared.
+/// The bytes of a copy of a value. Tensors and strings are shared.
 fn bytes(value: &AttrValue) -> usize {
     match value {
         AttrValue::Float(_)
@@ -212,7 +211,7 @@ fn bytes(value: &AttrValue) -> usize {
     }
 }
 
-/// How many graphs nest in a body, the outermost included.
+/// The nesting depth of graphs in a body, including the outermost.
 pub(super) fn levels(body: &Body) -> usize {
     let (mut walk, mut deepest) = (body.walk(), 0);
     while walk.next().is_some() {

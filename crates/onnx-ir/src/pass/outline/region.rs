@@ -1,4 +1,4 @@
-//! The nodes that are to become a function: what they read and give, and what must come behind them.
+//! The nodes to be outlined: their inputs, outputs, and the nodes that must move after them.
 
 use super::{Map, Set};
 use crate::body::{Body, GraphId, NodeId, ValueId};
@@ -82,7 +82,7 @@ fn one_graph(
             walk.skip_graphs();
         }
     }
-    // Nodes of enclosing graphs come first, so that a message is about one that is nested deeper.
+    // Nodes of enclosing graphs come first, so that a message is about a nested node.
     order.sort_by_key(|(depth, _)| *depth);
     let order: Vec<NodeId> = order.into_iter().map(|(_, node)| node).collect();
     let Some(&first) = order.first() else {
@@ -126,7 +126,7 @@ impl Inside {
         inside
     }
 
-    /// What is read and not defined inside, in order.
+    /// The values that are read but not defined inside, in order.
     fn reads(&self, body: &Body, nodes: &[NodeId]) -> Vec<ValueId> {
         let (mut reads, mut seen) = (Vec::new(), Set::default());
         let mut read = |value: ValueId| {
@@ -176,7 +176,7 @@ fn behind(
             Use::Input(reader, _) => top.get(reader).copied(),
             Use::Output(..) => None,
         });
-        // What a nested graph gives is given by the node that holds it, which reads it in no way that counts here.
+        // The outputs of a nested graph belong to the node that contains it, which does not count as a reader.
         for reader in users.filter(|&reader| reader != node) {
             match (selected.contains(&reader), selected.contains(&node)) {
                 (true, true) => {}
@@ -193,7 +193,7 @@ fn behind(
     Ok(came.into_keys().collect())
 }
 
-/// The finding that a path leaves the region and comes back to `reader`, from `last`.
+/// The finding that a path leaves the region and returns to `reader`, from `last`.
 fn path(model: &Model, id: BodyId, came: &Map<NodeId, NodeId>, last: NodeId, reader: NodeId) -> Diagnostic {
     let op = |node: NodeId| model.text(model.bodies[id].nodes[node].op);
     let message = format!(

@@ -1,4 +1,4 @@
-//! Attributes of copies: values, nested graphs, and what stands for attribute parameters.
+//! Attributes of copies: values, nested graphs, and arguments of attribute parameters.
 
 use super::{Place, Source, Style, Target, Task, Transplant};
 use crate::attr::{Attr, AttrValue};
@@ -7,18 +7,18 @@ use crate::names::Name;
 use crate::tensor::SparseTensor;
 
 impl Transplant<'_> {
-    /// From here on, references to attribute parameters are replaced by what the parameters stand for. An attribute
-    /// that refers to a parameter without argument vanishes.
+    /// From now on, references to attribute parameters are replaced by their arguments. An attribute that refers to a parameter
+    /// without argument is dropped.
     pub fn close_parameters(&mut self) {
         self.arguments.get_or_insert_default();
     }
 
-    /// Lets a parameter of the source stand for an attribute of the target.
+    /// Sets the argument of a parameter of the source.
     pub fn give(&mut self, parameter: Name, attr: Attr) {
         self.arguments.get_or_insert_default().insert(parameter, attr);
     }
 
-    /// Whether a parameter of the source stands for something.
+    /// Whether a parameter of the source has an argument.
     pub fn is_given(&self, parameter: Name) -> bool {
         self.arguments.as_ref().is_some_and(|a| a.contains_key(&parameter))
     }
@@ -106,7 +106,7 @@ impl Transplant<'_> {
         graphs_mut(&mut attr.values[place.value])[place.item] = graph;
     }
 
-    /// Gives graphs of arguments to the nodes that got them: the first takes the graph, others get copies.
+    /// Moves graphs of arguments to the nodes that received them: the first gets the graph, others get copies.
     pub(super) fn graft(&mut self) {
         for (node, at) in std::mem::take(&mut self.grafts) {
             let all: Vec<_> = places(&self.target.body.nodes[node].attrs[at], at).collect();

@@ -17,7 +17,7 @@ impl Transplant<'_> {
         *self.names.entry(name).or_insert_with(|| target.intern_bytes(names.bytes(name)))
     }
 
-    /// What a string of the target's model is in the source; `None` if it is not there.
+    /// The source's id of a string of the target; `None` if it does not exist there.
     pub fn source_name(&self, name: Name) -> Option<Name> {
         match self.source.other {
             None => Some(name),
@@ -143,7 +143,7 @@ impl Transplant<'_> {
         if is_same {
             return ty;
         }
-        // Types that hold one another are a chain: translate the innermost first.
+        // Nested types form a chain: translate the innermost first.
         let mut chain = Vec::new();
         let mut next = Some(ty);
         while let Some(ty) = next.filter(|ty| !self.types.contains_key(ty)) {

@@ -1,12 +1,11 @@
-//! What a graph shows to its nodes and to the outside: its inputs and initializers at its beginning, its outputs at
-//! its end.
+//! The interface of a graph: its inputs and initializers at its start, its outputs at its end.
 
 use super::{Def, Kind, Walker};
 use crate::body::{GraphId, Port, ValueDef};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::names::Name;
 use crate::tensor::Tensor;
-use crate::verify::scene::{Role, index};
+use crate::verify::context::{Role, index};
 
 impl<'m> Walker<'_, 'm> {
     pub(super) fn enter(&mut self, graph: GraphId) {
@@ -29,7 +28,7 @@ impl<'m> Walker<'_, 'm> {
             let place = Entity::SparseInitializer(id, graph, index(i));
             self.initializer(body.values[init.value].name, graph, place, nested);
         }
-        if nested && self.scene.ir_version <= 3 {
+        if nested && self.cx.ir_version <= 3 {
             self.defaults_last(graph);
         }
     }
@@ -41,7 +40,7 @@ impl<'m> Walker<'_, 'm> {
 
     /// An input of the graph that has just begun.
     fn declare(&mut self, name: Name, graph: GraphId, place: Entity) {
-        let text = self.scene.text(name);
+        let text = self.cx.text(name);
         let def = Def { graph, place, kind: Kind::Input, initializer: None };
         match self.definition(name) {
             Some(first) if first.graph == graph => {
@@ -70,7 +69,7 @@ impl<'m> Walker<'_, 'm> {
         if name.is_empty() {
             return self.nameless("initializer", place);
         }
-        let text = self.scene.text(name);
+        let text = self.cx.text(name);
         match self.definition(name) {
             Some(def) if def.graph == graph => {
                 if let Some(first) = def.initializer {
@@ -86,7 +85,7 @@ impl<'m> Walker<'_, 'm> {
                 }
                 let def_with = Def { initializer: Some(place), ..def };
                 self.visible[name] = Some(self.definitions.push(def_with));
-                if nested && self.scene.ir_version >= 4 && self.held_by_standard_operator(graph) {
+                if nested && self.cx.ir_version >= 4 && self.held_by_standard_operator(graph) {
                     let message = format!("`{text}` is both an input and an initializer of a nested graph");
                     self.found.push(
                         Diagnostic::new(&code::SUBGRAPH_INPUT_IS_INITIALIZER, place, message)
@@ -100,7 +99,7 @@ impl<'m> Walker<'_, 'm> {
             None => self.joined(name, place),
         }
         self.show(name, Def { graph, place, kind: Kind::Initializer, initializer: Some(place) });
-        if self.scene.ir_version <= 3 && !self.view.role.is_function() {
+        if self.cx.ir_version <= 3 && !self.view.role.is_function() {
             let message = format!("initializer `{text}` is not a graph input, as IR version 3 requires");
             self.found.push(
                 Diagnostic::new(&code::IR3_INITIALIZERS, place, message)
@@ -112,10 +111,10 @@ impl<'m> Walker<'_, 'm> {
     /// Operators of other domains may allow that inputs of their graphs have defaults.
     fn held_by_standard_operator(&self, graph: GraphId) -> bool {
         let holder = self.view.layout.holder(graph);
-        holder.is_some_and(|n| self.scene.domain(self.view.body.nodes[n].domain).is_empty())
+        holder.is_some_and(|n| self.cx.domain(self.view.body.nodes[n].domain).is_empty())
     }
 
-    /// Up to IR 3, inputs with an initializer come after those that the node passes.
+    /// Up to IR version 3, inputs with an initializer come after those that the node passes.
     fn defaults_last(&mut self, graph: GraphId) {
         let mut default = None;
         for (i, port) in self.graph(graph).inputs.iter().enumerate() {
@@ -125,7 +124,7 @@ impl<'m> Walker<'_, 'm> {
             match (default, def.initializer) {
                 (None, Some(_)) => default = Some(def.place),
                 (Some(first), None) => {
-                    let text = self.scene.model.text(port.name);
+                    let text = self.cx.model.text(port.name);
                     let message =
                         format!("input `{text}` of a nested graph follows one that is an initializer");
                     self.found.push(
@@ -146,7 +145,7 @@ impl<'m> Walker<'_, 'm> {
 
     /// An input or initializer hides a value of an enclosing graph.
     fn shadows(&mut self, name: Name, what: &str, place: Entity, outer: Def) {
-        let message = format!("{what} `{}` hides a value of the enclosing graph", self.scene.text(name));
+        let message = format!("{what} `{}` hides a value of the enclosing graph", self.cx.text(name));
         self.found.push(
             Diagnostic::new(&code::SHADOW_BY_INPUT_OR_INITIALIZER, place, message)
                 .related(outer.place, "the value that is hidden"),
@@ -157,7 +156,7 @@ impl<'m> Walker<'_, 'm> {
     pub(super) fn joined(&mut self, name: Name, place: Entity) {
         let Role::Algorithm(_) = self.view.role else { return };
         if let Some(first) = self.main_names[name].filter(|_| self.is_root()) {
-            let message = format!("training step redefines `{}` of the main graph", self.scene.text(name));
+            let message = format!("training step redefines `{}` of the main graph", self.cx.text(name));
             self.found.push(
                 Diagnostic::new(&code::TRAINING_GRAPHS, place, message)
                     .related(first, "defined in the main graph"),
@@ -183,7 +182,7 @@ impl<'m> Walker<'_, 'm> {
     }
 
     fn output(&mut self, name: Name, port: &Port, i: usize, graph: GraphId, place: Entity) {
-        let text = self.scene.text(name);
+        let text = self.cx.text(name);
         let in_function = self.is_function_root();
         if let Some(first) = self.outputs.first(name, index(i)) {
             let first = Entity::Output(self.view.id, graph, first);

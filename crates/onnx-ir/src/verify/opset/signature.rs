@@ -1,6 +1,6 @@
 //! Signatures of operators.
 
-use super::super::scene::{Findings, count, index};
+use super::super::context::{Findings, count, index};
 use crate::diag::{Diagnostic, Entity, code, did_you_mean};
 use crate::model::{Function, Model};
 use crate::names::Name;
@@ -8,7 +8,7 @@ use crate::opset::{Formal, FormalKind, FormalType, Signature, Trait};
 use crate::types::ElemType;
 use std::collections::HashMap;
 
-/// Judges the signature of operator `i`. Its names are those of `model`.
+/// Checks the signature of operator `i`. Its names are those of `model`.
 pub(super) fn check(model: &Model, found: &mut Findings, i: u32, signature: &Signature) {
     let mut judge = Judge { model, found, operator: i, variables: HashMap::new() };
     judge.variables(signature);
@@ -126,7 +126,7 @@ impl Judge<'_> {
     }
 }
 
-/// How a function differs from the operator that it defines, if it does. Their names are of different models.
+/// The difference of a function from the operator that it defines. Their names belong to different models.
 pub(super) fn difference(
     model: &Model,
     function: &Function,

@@ -1,12 +1,12 @@
-//! Types that are changed for nothing.
+//! Redundant casts.
 
-use super::site::Site;
+use super::site::LintSite;
 use crate::infer::elem_text;
 use onnx_ir::diag::{Change, Entity, code};
 use onnx_ir::{Diagnostic, ElemType};
 
-/// A Cast of a Cast that lost nothing, which nobody else reads.
-pub(super) fn chain(site: &Site<'_>) -> Option<Diagnostic> {
+/// A Cast of a lossless Cast that has no other reader.
+pub(super) fn chain(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (id, inner) = site.producer(0)?;
     let is_cast = site.model.text(inner.op) == "Cast" && site.model.text(inner.domain).is_empty();
     let origin = inner.inputs.first().copied().flatten()?;
@@ -19,7 +19,7 @@ pub(super) fn chain(site: &Site<'_>) -> Option<Diagnostic> {
         return None;
     }
     let to = site.attrs().elem("to")?;
-    // Then the second undoes the first, which is another finding.
+    // Then the second cast undoes the first, which another lint reports.
     if from == to {
         return None;
     }
@@ -36,7 +36,7 @@ pub(super) fn chain(site: &Site<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// Whether one type has every value of another.
+/// Whether one type includes every value of another.
 fn holds(wide: ElemType, narrow: ElemType) -> bool {
     use ElemType as E;
     let wider: &[E] = match narrow {
@@ -55,8 +55,8 @@ fn holds(wide: ElemType, narrow: ElemType) -> bool {
     wider.contains(&wide)
 }
 
-/// A constant that is stored in double precision, and cast to less wherever it is read.
-pub(super) fn double_constant(site: &Site<'_>) -> Option<Diagnostic> {
+/// A constant that is stored in double precision and cast to a narrower type by all its readers.
+pub(super) fn double_constant(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (value, to) = (site.input(0)?, site.attrs().elem("to")?);
     if site.elem(0) != Some(ElemType::DOUBLE) || ![ElemType::FLOAT, ElemType::FLOAT16].contains(&to) {
         return None;

@@ -1,12 +1,12 @@
-//! Nodes that give what they take. Which those are, the pass that removes them knows.
+//! Nodes that return their input. The pass that removes them decides which ones.
 
-use super::site::Site;
+use super::site::LintSite;
 use crate::infer::elem_text;
 use crate::pass::Look;
 use onnx_ir::diag::code;
 use onnx_ir::{Diagnostic, ValueId};
 
-pub(super) fn idle(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn idle(site: &LintSite<'_>) -> Option<Diagnostic> {
     let look = Look {
         model: site.model,
         facts: site.facts,
@@ -22,8 +22,8 @@ pub(super) fn idle(site: &Site<'_>) -> Option<Diagnostic> {
     Some(site.finding(&code::NO_OP, message).change(title, site.bypass(same), true))
 }
 
-/// Why the node gives this value. None where it has a reason to be there.
-fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
+/// The reason why the node returns this value. `None` if the node has a purpose.
+fn reason(site: &LintSite<'_>, same: ValueId) -> Option<String> {
     let op = site.op();
     let is_arithmetic = ["Add", "Sub", "Mul", "Div"].contains(&op);
     if !is_arithmetic && site.input(0) != Some(same) {
@@ -31,7 +31,7 @@ fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
         return Some(format!("it reverses the `{}` before it", site.model.text(before.op)));
     }
     let why = match op {
-        // Exporters name with it what a graph returns, and a nested graph needs one to return an outer value.
+        // Exporters use it to name the output of a graph, and a nested graph needs one to return an outer value.
         "Identity" if site.is_returned() => return None,
         "Identity" => "it only renames its input".to_owned(),
         "Dropout" => "it is active only in training mode".to_owned(),
@@ -40,7 +40,7 @@ fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
         "Concat" | "Sum" | "Max" | "Min" | "Mean" => "it has one input".to_owned(),
         _ if is_arithmetic => {
             let other = usize::from(site.input(0) == Some(same));
-            // What is computed may be another number tomorrow.
+            // A computed operand may have another value in another run.
             if !site.is_stored(other) {
                 return None;
             }

@@ -1,17 +1,17 @@
-//! What is legal and still not what one would write: the level `strict`.
+//! Lints: legal but questionable models, on level `strict`.
 //!
-//! A lint looks at one node with what inference knows of it ([`Site`]), or at the stored tensors and declared
-//! names of the model. It speaks only where it is certain of what it says; a fix that keeps every value is safe.
-//! Functions are omitted: what holds for the calls of today is no reason to write a function otherwise.
+//! A lint checks one node with its facts ([`LintSite`]), or the stored tensors and declared names of the model. It reports only what
+//! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls does not justify
+//! changing a function.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `idle` | nodes that give what they take |
-//! | `cast` | types that are changed for nothing |
+//! | `idle` | nodes that return their input |
+//! | `cast` | redundant casts |
 //! | `numbers` | bounds, pads and divisors that are probably a mistake |
-//! | `shapes` | shapes that fit one batch only, axes that mean something else than today, symbols that differ in case, formulas that differ |
-//! | `control` | conditions that are constant, training in a model that infers |
-//! | `stored` | weights that are stored twice, at the wrong place, or too large |
+//! | `shapes` | shapes for one batch size only, axes whose meaning changed, symbols that differ in case, formulas that differ |
+//! | `control` | constant conditions, training mode in an inference model |
+//! | `stored` | weights that are stored twice, in the wrong place, or too large |
 
 mod cast;
 mod control;
@@ -26,10 +26,10 @@ use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
 use foldhash::HashMap;
 use onnx_ir::{BodyId, Diagnostic, Model, Uses, normalize_domain};
-use site::Site;
+use site::LintSite;
 
 /// A lint of the nodes of one operator.
-type Lint = fn(&Site<'_>) -> Option<Diagnostic>;
+type Lint = fn(&LintSite<'_>) -> Option<Diagnostic>;
 
 /// The lints of nodes by operator of ai.onnx.
 const LINTS: &[(&str, Lint)] = &[
@@ -72,7 +72,7 @@ const LINTS: &[(&str, Lint)] = &[
     ("Unsqueeze", idle::idle),
 ];
 
-/// Everything that could be better in a model about which `facts` are known.
+/// All lint findings of a model with these facts.
 pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &mut Vec<Diagnostic>) {
     let mut lints: HashMap<&str, Vec<Lint>> = HashMap::default();
     for (op, lint) in LINTS {
@@ -101,7 +101,7 @@ pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &m
             let (Some(lints), Some(version)) = (lints.get(op), version) else { continue };
             let Lookup::Found(schema) = registry.lookup("", op, version) else { continue };
             let schema = registry.get(schema);
-            let site = Site {
+            let site = LintSite {
                 model,
                 body_id: id,
                 body,

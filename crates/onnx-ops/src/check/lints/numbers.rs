@@ -1,12 +1,12 @@
 //! Bounds, pads and divisors that are probably a mistake.
 
-use super::site::Site;
+use super::site::LintSite;
 use crate::infer::Ints;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Bounds were attributes before version 11.
-pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn clip(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (min, max, place) = match site.schema.since {
         ..11 => {
             let bound = |name| site.attrs().float(name).map(f64::from);
@@ -23,8 +23,8 @@ pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::new(&code::CLIP_BOUNDS, place, message).help("swap the bounds"))
 }
 
-/// How much a Pad adds at each end of each axis: an input from version 11 on.
-fn pads(site: &Site<'_>) -> Option<Ints> {
+/// The padding at both ends of each axis: an input since version 11.
+fn pads(site: &LintSite<'_>) -> Option<Ints> {
     let attrs = site.attrs();
     if site.schema.since >= 11 {
         site.value(1)?.ints()
@@ -33,7 +33,7 @@ fn pads(site: &Site<'_>) -> Option<Ints> {
     }
 }
 
-pub(super) fn pad(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn pad(site: &LintSite<'_>) -> Option<Diagnostic> {
     let &least = pads(site)?.iter().min()?;
     if least >= 0 {
         return None;
@@ -43,8 +43,8 @@ pub(super) fn pad(site: &Site<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::new(&code::PAD_NEGATIVE, place, message).help("use `Slice` to remove elements"))
 }
 
-/// Integers divided by 0, and remainders by a negative number.
-pub(super) fn division(site: &Site<'_>) -> Option<Diagnostic> {
+/// Integer division by 0, and remainders by a negative number.
+pub(super) fn division(site: &LintSite<'_>) -> Option<Diagnostic> {
     let is_signed =
         [ElemType::INT8, ElemType::INT16, ElemType::INT32, ElemType::INT64].contains(&site.elem(1)?);
     let is_unsigned =

@@ -1,21 +1,21 @@
-//! Shapes that fit one batch only, axes that mean something else than today, symbols that differ in case.
+//! Shapes for one batch size only, axes whose meaning changed, symbols that differ in case.
 
-use super::site::{Site, index};
+use super::site::{LintSite, index};
 use crate::dims::Dim;
 use crate::infer::{Facts, Ints, formulas_that_differ};
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, DimValue, Model, Port, TypeKind, ValueDef};
 
-/// A Reshape to numbers alone of what has a symbolic extent: it fits one value of the symbol.
-pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
+/// A Reshape of a symbolic shape to constant sizes: it is valid for one value of the symbol.
+pub(super) fn batch(site: &LintSite<'_>) -> Option<Diagnostic> {
     let target = match site.schema.since {
         ..5 => Ints::from_slice(site.attrs().ints("shape")?),
         _ => site.value(1)?.ints()?,
     };
     let shape = site.ty(0)?.shape()?;
     let extents = shape.iter().filter(|d| matches!(d, Dim::Expr(_))).count();
-    // One extent to blame; a product of several may well be constant.
+    // Only a single symbolic size is reported; a product of several may be constant.
     let &[Dim::Expr(_), ..] = &shape[..] else { return None };
     if extents != 1 || shape.contains(&Dim::Unknown) || target.iter().any(|&d| d <= 0) {
         return None;
@@ -30,8 +30,8 @@ pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// Before version 13, Softmax and its like flattened everything from the axis on.
-pub(super) fn softmax(site: &Site<'_>) -> Option<Diagnostic> {
+/// Before version 13, Softmax and similar operators flattened everything from the axis on.
+pub(super) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {
     if site.schema.since >= 13 {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn softmax(site: &Site<'_>) -> Option<Diagnostic> {
 }
 
 /// A mode that later versions of Resize do not have.
-pub(super) fn resize(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn resize(site: &LintSite<'_>) -> Option<Diagnostic> {
     let mode = site.attrs().string("coordinate_transformation_mode")?;
     if mode != "tf_half_pixel_for_nn" {
         return None;
@@ -64,7 +64,7 @@ pub(super) fn resize(site: &Site<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::new(&code::RESIZE_MODE, place, message).help("use `half_pixel`"))
 }
 
-/// Declared formulas that are not what is computed.
+/// Declared formulas that differ from the inferred ones.
 pub(super) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut Vec<Diagnostic>) {
     for differs in formulas_that_differ(model, facts, body) {
         let value = model.bodies[body].values[differs.value];
@@ -83,7 +83,7 @@ pub(super) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut V
     }
 }
 
-/// Symbols of the main graph that differ in nothing but case.
+/// Symbols of the main graph that differ only in case.
 pub(super) fn spellings(model: &Model, found: &mut Vec<Diagnostic>) {
     let Some((body, root)) = model.main.and_then(|b| Some((b, model.bodies[b].root()?))) else { return };
     let graph = &model.bodies[body].graphs[root];

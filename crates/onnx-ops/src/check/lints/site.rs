@@ -1,4 +1,4 @@
-//! A node as a lint sees it.
+//! A node with its context, as lints see it.
 
 use crate::infer::{Bindings, Fact, Facts, ResolvedAttrs, Scope, Ty, Value};
 use crate::schema::Schema;
@@ -6,8 +6,8 @@ use onnx_ir::diag::{Change, Code, Entity};
 use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
 use std::collections::HashSet;
 
-/// A node with what is known of it.
-pub(super) struct Site<'a> {
+/// A node with its facts.
+pub(super) struct LintSite<'a> {
     pub(super) model: &'a Model,
     pub(super) body_id: BodyId,
     pub(super) body: &'a Body,
@@ -16,14 +16,14 @@ pub(super) struct Site<'a> {
     pub(super) schema: &'a Schema,
     pub(super) facts: &'a Facts,
     pub(super) uses: &'a Uses,
-    /// Functions of the model, which may hide operators.
+    /// Functions of the model, which can shadow operators.
     pub(super) local: &'a HashSet<(String, Name)>,
 }
 
-/// What an attribute of a call would be, of which there is none here.
+/// No bindings of attribute parameters, because functions are not linted.
 static NO_BINDINGS: Bindings = Bindings(Vec::new());
 
-impl<'a> Site<'a> {
+impl<'a> LintSite<'a> {
     pub(super) fn input(&self, i: usize) -> Option<ValueId> {
         self.node.inputs.get(i).copied().flatten()
     }
@@ -44,12 +44,12 @@ impl<'a> Site<'a> {
         self.ty(i).and_then(Ty::elem)
     }
 
-    /// What is known of the elements of an input.
+    /// The facts about the elements of an input.
     pub(super) fn value(&self, i: usize) -> Option<&'a Value> {
         self.fact(self.input(i))?.value.as_deref()
     }
 
-    /// The elements of an input, if all are numbers that are known.
+    /// The elements of an input, if all are known numbers.
     pub(super) fn numbers(&self, i: usize) -> Option<Vec<f64>> {
         self.value(i)?.numbers()
     }
@@ -121,8 +121,7 @@ impl<'a> Site<'a> {
         uses.iter().any(|u| matches!(u, Use::Output(..)))
     }
 
-    /// The changes that let those who read the first output read another value instead, without the node. None if the
-    /// output has to be there.
+    /// The changes that make readers of the first output read another value and remove the node. Empty if the output must exist.
     pub(super) fn bypass(&self, same: ValueId) -> Vec<Change> {
         let Some(output) = self.output(0) else { return Vec::new() };
         let is_read = |v: &ValueId| *v != output && !self.uses.is_unused(*v);

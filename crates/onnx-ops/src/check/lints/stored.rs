@@ -1,21 +1,21 @@
-//! Weights that are stored twice, at the wrong place, or too large.
+//! Weights that are stored twice, in the wrong place, or too large.
 
 use super::site::index;
 use foldhash::HashMap;
 use onnx_ir::diag::{Change, Diagnostic, Entity, code};
 use onnx_ir::{BodyId, ElemType, Model, Payload, Tensor, Use, Uses, ValueDef};
 
-/// Tensors of fewer bytes are not worth a word.
+/// Smaller tensors are not reported.
 const LEAST_BYTES: usize = 1024;
-/// A tensor of no more elements is a shape, an axis or an index.
+/// Tensors with at most this many elements count as shapes, axes or indices.
 const MOST_OF_A_SHAPE: u64 = 64;
-/// Protobuf messages end at 2 GiB; nodes and declarations need room too.
+/// Protobuf messages are limited to 2 GiB; nodes and declarations need room too.
 const NEAR_LIMIT: usize = 2_000_000_000;
 
 pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diagnostic>) {
     let body = &model.bodies[id];
     for (g, graph) in body.graphs.iter() {
-        // A hash map decides no order here: the first of equal tensors is the first of the list.
+        // The hash map does not affect the order: the first of equal tensors is the first in the list.
         let mut first: HashMap<(ElemType, &[u8]), Vec<usize>> = HashMap::default();
         for (i, init) in graph.initializers.iter().enumerate() {
             let (tensor, name) = (&body.tensors[init.tensor], &model.names[body.values[init.value].name]);
@@ -69,7 +69,7 @@ fn is_shape_outside(tensor: &Tensor) -> bool {
     tensor.is_external() && is_small && tensor.elem == Some(ElemType::INT64)
 }
 
-/// Reports weights that leave no room below the limit of the format.
+/// Reports weights that leave no room below the size limit of the format.
 pub(super) fn near_limit(model: &Model, found: &mut Vec<Diagnostic>) {
     let size = |payload: &Payload| match payload {
         Payload::Entries { bytes, .. } => bytes.len(),

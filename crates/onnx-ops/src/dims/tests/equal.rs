@@ -2,7 +2,7 @@
 
 use crate::dims::{Contradiction, Dim, Dims};
 
-/// Records `left = right` for each, in order; what contradicts is told.
+/// Records `left = right` for each, in order; ignores contradictions.
 fn given(equalities: &[&str]) -> Dims {
     let mut dims = Dims::new();
     for equality in equalities {

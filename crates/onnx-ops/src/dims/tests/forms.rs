@@ -1,4 +1,4 @@
-//! What comes out of expressions, as text.
+//! The text of simplified expressions.
 
 use crate::dims::{Dim, Dims};
 

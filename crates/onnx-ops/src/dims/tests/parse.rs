@@ -1,4 +1,4 @@
-//! What texts are read as: expressions as exporters and people write them, and names.
+//! Parsing of expressions, as exporters and people write them, and of names.
 
 use crate::dims::{Dim, Dims};
 

@@ -1,9 +1,8 @@
-//! Sums of products.
+//! Derivatives of sums of products.
 
 use crate::gradient::cell::{Cell, Done};
 
-/// `dA = dY Bᵀ`, `dB = Aᵀ dY`. A vector counts as a row on the left, as a column on the right; axes in front that were
-/// broadcast are summed.
+/// `dA = dY Bᵀ`, `dB = Aᵀ dY`. A vector is a row on the left and a column on the right; broadcast leading axes are summed.
 pub(crate) fn matmul(cell: &mut Cell<'_>) -> Done {
     let (a_rank, b_rank) = (cell.rank(0)?, cell.rank(1)?);
     let shape = cell.result_shape(0).cloned();
@@ -20,7 +19,7 @@ pub(crate) fn matmul(cell: &mut Cell<'_>) -> Done {
     let b_across = cell.transpose_last(&b, b_rank.max(2));
     let left = cell.op("MatMul", &[&gradient, &b_across]);
     if a_rank > 2 && b_rank == 2 {
-        // All rows at once, where a product for each matrix would be summed.
+        // One product of all rows, instead of a sum of products per matrix.
         give(cell, 0, &left, false, shape.as_ref());
         let (k, n) = (cell.extent(1, 0), cell.extent(1, 1));
         let minus = cell.list(&[-1]);
@@ -39,7 +38,7 @@ pub(crate) fn matmul(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The product in the shape of an operand: axes in front that were broadcast are summed.
+/// The product in the shape of an operand, with broadcast leading axes summed.
 fn give(cell: &mut Cell<'_>, i: usize, product: &str, has_vector: bool, shape: Option<&crate::infer::Shape>) {
     let (rank, other) = (cell.rank(i).unwrap_or(0), cell.rank(1 - i).unwrap_or(0));
     if other <= 2 && rank >= 2 {
@@ -47,7 +46,7 @@ fn give(cell: &mut Cell<'_>, i: usize, product: &str, has_vector: bool, shape: O
         return cell.give(i, product);
     }
     if rank == 1 {
-        // All but its own axis is summed: of a matrix of one row or column, that axis is left.
+        // All but its own axis is summed: a matrix of one row or column keeps that axis.
         let keep: i64 = if i == 0 { -1 } else { -2 };
         let batch = (other - 2).max(0);
         let sum = match batch {
@@ -61,7 +60,7 @@ fn give(cell: &mut Cell<'_>, i: usize, product: &str, has_vector: bool, shape: O
         let result = cell.squeeze(&sum, &[gone]);
         return cell.give(i, result);
     }
-    // Broadcast axes are those in front of the matrices: the result says them, as both operands are matrices.
+    // Broadcast axes are leading ones: the shape of the result determines them, because both operands are matrices.
     let whole = if has_vector { None } else { shape.cloned() };
     let own = cell.shape(i).cloned();
     let batch = whole.zip(own).map(|(mut whole, own)| {
@@ -107,7 +106,7 @@ pub(crate) fn gemm(cell: &mut Cell<'_>) -> Done {
 }
 
 /// The gradient of an operand is an Einsum of the gradient of the result and the other operands. An axis that only this operand
-/// has was summed: ones in its shape bring it back.
+/// has was summed: ones in its shape restore it.
 pub(crate) fn einsum(cell: &mut Cell<'_>) -> Done {
     let equation = cell.site.string("equation").ok_or("its equation is unknown")?;
     let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
@@ -150,7 +149,7 @@ pub(crate) fn einsum(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The output of an equation that does not say it: the letters that it has once, in order.
+/// The implicit output of an equation: the letters that occur once, in order.
 fn implied(terms: &str) -> String {
     let mut letters: Vec<char> = terms.chars().filter(|c| *c != ',').collect();
     letters.sort_unstable();

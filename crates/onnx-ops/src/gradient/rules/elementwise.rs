@@ -1,9 +1,9 @@
-//! Element by element: activations with attributes, operators of several operands, casts.
+//! Elementwise derivatives: activations with attributes, operators of several operands, casts.
 
 use crate::gradient::cell::{Cell, Done};
 use onnx_ir::ElemType;
 
-/// Whether numbers of a type have derivatives.
+/// Whether a type is differentiable.
 pub(crate) fn is_float(elem: ElemType) -> bool {
     matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16)
 }
@@ -12,7 +12,7 @@ fn float(cell: &Cell<'_>, name: &str) -> Result<f64, String> {
     cell.site.float(name).map(f64::from).ok_or_else(|| format!("attribute `{name}` is unknown"))
 }
 
-/// The gradient where a condition holds, something else times it elsewhere.
+/// The gradient where a condition is true, otherwise multiplied by a factor.
 fn choose(cell: &mut Cell<'_>, condition: &str, otherwise: &str) {
     let chosen = cell.op("Where", &[condition, "dy0", otherwise]);
     cell.give(0, chosen);
@@ -28,7 +28,7 @@ pub(crate) fn leaky_relu(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Behind zero, the result is `alpha * (exp(x) - 1)`, whose slope is the result and alpha.
+/// For negative numbers, the result is `alpha * (exp(x) - 1)`, whose slope is the result plus alpha.
 pub(crate) fn elu(cell: &mut Cell<'_>) -> Done {
     let (zero, alpha) = (cell.number(0.0, 0), float(cell, "alpha")?);
     let alpha = cell.number(alpha, 0);
@@ -92,7 +92,8 @@ pub(crate) fn shrink(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Within the limits, the gradient is that of the operand; beyond, it is that of the limit. A limit that the operand meets has none.
+/// Inside the limits, the gradient belongs to the operand; outside, to the limit. An operand equal to a limit gives the limit
+/// none.
 pub(crate) fn clip(cell: &mut Cell<'_>) -> Done {
     if cell.version() < 12 {
         return clip_by_attributes(cell);
@@ -134,7 +135,7 @@ pub(crate) fn identity(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Of floats among each other, the gradient is cast back.
+/// The gradient of a cast between floats is cast back.
 pub(crate) fn cast(cell: &mut Cell<'_>) -> Done {
     let elem = cell.elem(0)?;
     if !is_float(elem) {
@@ -160,7 +161,7 @@ pub(crate) fn power(cell: &mut Cell<'_>) -> Done {
     let base = cell.unbroadcast(0, &scaled);
     cell.give(0, base);
     if cell.elem(1).is_ok_and(is_float) {
-        // The logarithm of what is not positive counts as zero, as the power does not grow there.
+        // The logarithm of numbers that are not positive is replaced by zero, because the power does not grow there.
         let is_positive = cell.op("Greater", &["x0", &zero]);
         let one = cell.number(1.0, 0);
         let positive = cell.op("Where", &[&is_positive, "x0", &one]);
@@ -176,7 +177,7 @@ pub(crate) fn power(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The remainder of a division that is rounded towards zero (`fmod`) or down.
+/// The remainder of a division rounded towards zero (`fmod`) or down.
 pub(crate) fn remainder(cell: &mut Cell<'_>) -> Done {
     let base = cell.unbroadcast(0, "dy0");
     cell.give(0, base);
@@ -207,7 +208,7 @@ pub(crate) fn mean(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Those operands that are the greatest (or least) share the gradient.
+/// Operands that are equal to the extreme value share the gradient.
 pub(crate) fn extreme(cell: &mut Cell<'_>) -> Done {
     if cell.arity() == 1 {
         return identity(cell);
@@ -241,7 +242,7 @@ pub(crate) fn choice(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Without training it gives what it was given; in training, what the mask has passed, scaled as the operand was.
+/// In inference it is the identity; in training the gradient passes the mask with the same scale.
 pub(crate) fn dropout(cell: &mut Cell<'_>) -> Done {
     let trains = match (cell.version() >= 12, cell.has(2)) {
         (true, true) => match cell.known(2).as_deref() {

@@ -1,4 +1,4 @@
-//! Elements that go to other places: the gradient goes back.
+//! Derivatives of data movement: the gradient moves back.
 
 use crate::gradient::cell::{Cell, Done};
 use onnx_ir::ElemType;
@@ -26,14 +26,14 @@ pub(crate) fn transpose(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// What was broadcast is summed.
+/// Broadcast axes are summed.
 pub(crate) fn expand(cell: &mut Cell<'_>) -> Done {
     let sum = cell.unbroadcast(0, "dy0");
     cell.give(0, sum);
     Ok(())
 }
 
-/// The parts that operands have in the result.
+/// The slices that belong to the operands.
 pub(crate) fn concat(cell: &mut Cell<'_>) -> Done {
     let count = cell.arity();
     if count == 1 {
@@ -53,7 +53,7 @@ pub(crate) fn concat(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The gradients of the parts in a row; zeros for those that have none.
+/// Concatenates the gradients of the parts; zeros for those that have none.
 pub(crate) fn split(cell: &mut Cell<'_>) -> Done {
     let axis = cell.site.int("axis").unwrap_or(0);
     let elem = cell.elem(0)?;
@@ -75,7 +75,7 @@ pub(crate) fn split(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The gradient of an element is the sum of those of its copies: axes of copies are axes of their own for the sum.
+/// The gradient of an element is the sum over its copies: copies become axes of their own for the sum.
 pub(crate) fn tile(cell: &mut Cell<'_>) -> Done {
     let (extents, repeats) = (cell.extents(0), cell.known(1));
     let (Some(extents), Some(repeats)) = (extents, repeats) else { return by_position(cell, &["x1"], "") };
@@ -94,9 +94,9 @@ pub(crate) fn tile(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// What only picks elements picks positions as well: the gradients are added where the elements came from.
+/// Applies a selecting operator to element positions as well: the gradients are scattered back to these positions.
 ///
-/// `operands` are those behind the first one.
+/// `operands` are those after the first one.
 pub(crate) fn by_position(cell: &mut Cell<'_>, operands: &[&str], attrs: &str) -> Done {
     cell.need(16)?;
     let positions = positions(cell);
@@ -120,7 +120,7 @@ fn positions(cell: &mut Cell<'_>) -> String {
     cell.op("Reshape", &[&range, &shape])
 }
 
-/// The gradients of the first result, added at positions of the first operand.
+/// Adds the gradient of the first result at positions of the first operand.
 pub(super) fn add_at(cell: &mut Cell<'_>, positions: &str) -> Result<String, String> {
     let (flat_at, flat) = (cell.reshape(positions, &[-1]), cell.reshape("dy0", &[-1]));
     let (size, elem) = (cell.size(0), cell.elem(0)?);
@@ -129,7 +129,7 @@ pub(super) fn add_at(cell: &mut Cell<'_>, positions: &str) -> Result<String, Str
     Ok(cell.reshape_like(&sum, 0))
 }
 
-/// With steps of one it is a pad with zeros.
+/// With steps of one, it is a pad with zeros.
 pub(crate) fn slice(cell: &mut Cell<'_>) -> Done {
     let steps_are_one =
         !cell.has(4) || cell.known(4).is_some_and(|steps| steps.iter().all(|step| *step == 1));
@@ -146,7 +146,7 @@ pub(crate) fn slice(cell: &mut Cell<'_>) -> Done {
     by_position(cell, &operands, "")
 }
 
-/// How many elements are cut off before and behind on each axis, if that is known.
+/// The numbers of elements before and after the slice on each axis, if known.
 fn slice_pads(cell: &Cell<'_>) -> Option<Vec<i64>> {
     let extents = cell.extents(0)?;
     let (starts, ends) = (cell.known(1)?, cell.known(2)?);
@@ -164,7 +164,7 @@ fn slice_pads(cell: &Cell<'_>) -> Option<Vec<i64>> {
     Some(pads)
 }
 
-/// A constant border goes; other borders are elements, whose gradients are added to theirs.
+/// A constant border is cropped; other borders are copies, whose gradients are added to those of their sources.
 pub(crate) fn pad(cell: &mut Cell<'_>) -> Done {
     cell.need(11)?;
     let mode = cell.site.string("mode").unwrap_or_else(|| "constant".to_owned());
@@ -199,7 +199,7 @@ pub(crate) fn pad(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Rows of the first axis are added where they came from; other axes go by positions.
+/// Rows of the first axis are scattered back; other axes use positions.
 pub(crate) fn gather(cell: &mut Cell<'_>) -> Done {
     cell.need(16)?;
     let axis = cell.site.int("axis").unwrap_or(0);
@@ -243,7 +243,7 @@ pub(crate) fn compress(cell: &mut Cell<'_>) -> Done {
     by_position(cell, &["x1"], &attrs)
 }
 
-/// Elements that were replaced have no gradient, what replaced them has that of its place.
+/// Replaced elements have no gradient; replacing ones have the gradient of their place.
 pub(crate) fn scatter_elements(cell: &mut Cell<'_>) -> Done {
     let axis = cell.site.int("axis").unwrap_or(0);
     let updates = cell.op_with("GatherElements", &format!("axis = {axis}"), &["dy0", "x1"]);
@@ -261,7 +261,7 @@ fn scatter(cell: &mut Cell<'_>, updates: String, attrs: &str) -> Done {
         "add" => cell.give(0, "dy0"),
         "none" => {
             let zeros = cell.zeros(2)?;
-            // Before version 18, "Scatter" is the name of the same.
+            // Before version 18, the same operator is called `Scatter`.
             let op = cell.operator().to_owned();
             let rest = cell.op_with(&op, attrs, &["dy0", "x1", &zeros]);
             cell.give(0, rest);
@@ -272,7 +272,7 @@ fn scatter(cell: &mut Cell<'_>, updates: String, attrs: &str) -> Done {
     Ok(())
 }
 
-/// The values, at the places that they had.
+/// The values, scattered to their original places.
 pub(crate) fn top_k(cell: &mut Cell<'_>) -> Done {
     cell.need(11)?;
     if !cell.has_gradient(0) {
@@ -325,7 +325,7 @@ pub(crate) fn depth_to_space(cell: &mut Cell<'_>) -> Done {
         cell.give(0, apart);
         return Ok(());
     }
-    // The blocks come in front of the channels; here they go behind.
+    // The blocks are before the channels, and move after them.
     let blocks = size.checked_mul(size).ok_or("its block size is too large")?;
     let shape = cell.op("Shape", &[&apart]);
     let flat = cell.reshape(&apart, &[0, 0, -1]);
@@ -340,7 +340,7 @@ pub(crate) fn depth_to_space(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The values for what is off and on: the gradient of one is the sum over its places.
+/// For the off and on values: each gradient is the sum over its places.
 pub(crate) fn one_hot(cell: &mut Cell<'_>) -> Done {
     cell.need(13)?;
     let axis = cell.site.int("axis").unwrap_or(-1);
@@ -359,7 +359,7 @@ pub(crate) fn one_hot(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Each axis is weighted sums of what was there: resizing a unit matrix tells the weights.
+/// Resizing is linear along each axis: resizing a unit matrix yields the weights.
 pub(crate) fn resize(cell: &mut Cell<'_>) -> Done {
     cell.need(13)?;
     let (from, to) = (cell.extents(0), cell.result_shape(0).and_then(crate::gradient::cell::numbers));
@@ -386,7 +386,7 @@ pub(crate) fn resize(cell: &mut Cell<'_>) -> Done {
             continue;
         }
         let weights = weights(cell, (*n, *m), scale, elem);
-        // The axis comes last, meets the weights (from m to n), and goes back.
+        // The axis is moved to the end, multiplied with the weights (from m to n), and moved back.
         let mut perm: Vec<i64> = (0..rank).filter(|a| *a != axis).collect();
         perm.push(axis);
         let last = cell.permute(&gradient, &perm);

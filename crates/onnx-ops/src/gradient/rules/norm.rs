@@ -7,7 +7,7 @@ fn epsilon(cell: &mut Cell<'_>) -> Result<String, String> {
     Ok(cell.number(epsilon.into(), 0))
 }
 
-/// Numbers of channels, for tensors `[N, C, …]`, in the type of the first operand.
+/// Per-channel numbers for tensors `[N, C, …]`, in the type of the first operand.
 fn of_channels(cell: &mut Cell<'_>, i: usize, rank: i64) -> String {
     let name = format!("x{i}");
     let name = match cell.elem(i).ok() == cell.elem(0).ok() {
@@ -18,7 +18,7 @@ fn of_channels(cell: &mut Cell<'_>, i: usize, rank: i64) -> String {
     cell.reshape(&name, &shape)
 }
 
-/// With the mean and the variance of what is normalized, over some axes.
+/// Mean, variance and normalized operand over some axes.
 fn moments(cell: &mut Cell<'_>, axes: &[i64]) -> (String, String, String) {
     let mean = cell.reduce("ReduceMean", "x0", axes, true);
     let deviation = cell.op("Sub", &["x0", &mean]);
@@ -130,7 +130,7 @@ pub(crate) fn local_response(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// `y = (x - zero_point) * scale`: the scale of one tensor, or of each index of an axis.
+/// `y = (x - zero_point) * scale`: one scale per tensor, or per index of an axis.
 pub(crate) fn dequantize(cell: &mut Cell<'_>) -> Done {
     if cell.site.int("block_size").unwrap_or(0) != 0 {
         return Err("it has a scale for each block".to_owned());

@@ -1,16 +1,16 @@
-//! `RNN`, `GRU` and `LSTM` as a `Scan` over positions for each direction, which is differentiated in their place.
+//! `RNN`, `GRU` and `LSTM` as a differentiable `Scan` over positions for each direction.
 
 use crate::gradient::cell::{Cell, Done};
 
-/// What the three have in common.
+/// The common parts of the three operators.
 struct Shared {
     /// The size of a state.
     hidden: i64,
-    /// How many gates have weights.
+    /// The number of gates with weights.
     gates: i64,
     /// The operand `[positions, batch, size]`.
     x: String,
-    /// Which positions count, `[positions, batch, 1]`.
+    /// Valid positions, `[positions, batch, 1]`.
     mask: Option<String>,
     /// `-1` reversed, `1` in order, for each direction.
     directions: Vec<i64>,
@@ -34,7 +34,7 @@ fn shared(cell: &mut Cell<'_>, gates: i64, defaults: &[&str]) -> Result<Shared, 
         return Err("its activations have parameters".to_owned());
     }
     let activations = match cell.site.strings("activations") {
-        // The schema's default of `RNN` is for two directions.
+        // The default of `RNN` in the schema is for two directions.
         Some(mut all) => {
             all.truncate(defaults.len() * directions.len());
             all
@@ -96,13 +96,13 @@ fn split(cell: &mut Cell<'_>, operand: &str, count: i64, size: i64) -> Vec<Strin
     names
 }
 
-/// What a direction is given: everything that does not depend on the state.
+/// The parts of a direction that do not depend on the state.
 struct Direction {
     /// The products of the operand and the weights, with all biases but those in `recurrent_bias`.
     given: String,
     /// The weights of the state, `[hidden, gates * hidden]`.
     recurrent: String,
-    /// The bias of the state, of a `GRU` that has it apart.
+    /// The recurrence bias, for a `GRU` that applies it separately.
     recurrent_bias: Option<String>,
     states: Vec<String>,
 }
@@ -151,8 +151,8 @@ impl Shared {
         cell.op(&self.activations[at].clone(), &[&clipped])
     }
 
-    /// Opens the `Scan` of a direction: what comes next are nodes of its graph. Returns the names of its results: the last
-    /// states, and all hidden states.
+    /// Opens the `Scan` of a direction: following nodes are part of its graph. Returns the names of its results: the last states,
+    /// and all hidden states.
     fn open(&self, cell: &mut Cell<'_>, states: &[&str]) -> (Vec<String>, String) {
         let last: Vec<String> = states.iter().map(|state| cell.name(&format!("last_{state}"))).collect();
         let all = cell.name("all");
@@ -166,7 +166,7 @@ impl Shared {
         (last, all)
     }
 
-    /// Closes it: the new states where the position counts, and the old ones elsewhere.
+    /// Closes it: valid positions update the states, others keep them.
     fn close(&self, cell: &mut Cell<'_>, d: usize, pairs: &[(&str, String)], given: &Direction) {
         for (i, (state, new)) in pairs.iter().enumerate() {
             match &self.mask {

@@ -1,16 +1,16 @@
-//! Reductions, softmax, and what normalizes by them.
+//! Derivatives of reductions, softmax and normalizations.
 
 use crate::gradient::cell::{Cell, Done};
 
-/// The gradient and the result with the axes that were reduced, as axes of extent 1.
+/// The gradient and the result with reduced axes of size 1.
 struct Kept {
     gradient: String,
     result: String,
-    /// What says the axes of another reduction of this node: an operand or an attribute, with the version of `ReduceSum`.
+    /// The axes of the reduction, if they are known.
     axes: Option<Vec<i64>>,
 }
 
-/// The gradient and the result as they would be with `keepdims = 1`.
+/// The gradient and the result as with `keepdims = 1`.
 fn kept(cell: &mut Cell<'_>) -> Result<Kept, String> {
     let keeps = cell.site.int("keepdims").unwrap_or(1) != 0;
     let axes = cell.axes_of(1);
@@ -37,7 +37,7 @@ fn kept(cell: &mut Cell<'_>) -> Result<Kept, String> {
     Ok(Kept { gradient, result, axes: None })
 }
 
-/// A sum over the axes of the node, which keeps them.
+/// A sum over the axes of the node that keeps them.
 fn sum_alike(cell: &mut Cell<'_>, of: &str, kept: &Kept) -> String {
     match &kept.axes {
         Some(axes) => cell.sum(of, axes, true),
@@ -46,7 +46,7 @@ fn sum_alike(cell: &mut Cell<'_>, of: &str, kept: &Kept) -> String {
     }
 }
 
-/// Whether the node gives what it was given: without axes it may.
+/// Whether the node is the identity, as it may be without axes.
 fn is_identity(cell: &Cell<'_>) -> bool {
     let no_ops = cell.site.int("noop_with_empty_axes").unwrap_or(0) != 0;
     no_ops && cell.axes_of(1).is_some_and(|axes| axes.is_empty())
@@ -100,7 +100,7 @@ pub(crate) fn mean(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Those elements that are the greatest (or least) share the gradient.
+/// Elements that are equal to the extreme value share the gradient.
 pub(crate) fn extreme(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
@@ -117,7 +117,7 @@ fn extreme_of(cell: &mut Cell<'_>, kept: &Kept) -> Done {
     Ok(())
 }
 
-/// The greatest over all axes but the first two.
+/// The maximum over all axes but the first two.
 pub(crate) fn global_max(cell: &mut Cell<'_>) -> Done {
     let axes: Vec<i64> = (2..cell.rank(0)?).collect();
     extreme_of(cell, &Kept { gradient: "dy0".to_owned(), result: "y0".to_owned(), axes: Some(axes) })
@@ -135,7 +135,8 @@ pub(crate) fn global_mean(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The product of the others: without zeros it is the product over the element; of one zero, only its own is not zero.
+/// The product of the other elements: without zeros it is the product divided by the element; with one zero, only that element
+/// has a nonzero gradient.
 pub(crate) fn product(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
@@ -169,7 +170,7 @@ pub(crate) fn l1(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// At zero, the length counts as flat.
+/// The slope at zero is defined as zero.
 pub(crate) fn l2(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
@@ -211,7 +212,7 @@ pub(crate) fn log_sum_exp(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Before version 13, it goes over all axes from one on as over one.
+/// Before version 13, the axes from the given one on are flattened.
 fn softmax_axes(cell: &Cell<'_>) -> Result<Vec<i64>, String> {
     let axis = cell.site.int("axis").ok_or("its axis is unknown")?;
     if cell.version() >= 13 {
@@ -241,7 +242,7 @@ pub(crate) fn log_softmax(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// A running sum; its gradient runs the other way.
+/// A cumulative sum; its gradient is the sum in the other direction.
 pub(crate) fn cumulative_sum(cell: &mut Cell<'_>) -> Done {
     let exclusive = cell.site.int("exclusive").unwrap_or(0);
     let reverse = 1 - cell.site.int("reverse").unwrap_or(0);

@@ -1,20 +1,20 @@
-//! Convolutions and pooling.
+//! Derivatives of convolutions and pooling.
 
 use crate::gradient::cell::{Cell, Done, numbers};
 use onnx_ir::ElemType;
 
-/// How windows lie on an image.
+/// The geometry of windows on an image.
 struct Window {
     kernel: Vec<i64>,
     strides: Vec<i64>,
     dilations: Vec<i64>,
-    /// In front of each axis.
+    /// Padding before each axis.
     begin: Vec<i64>,
-    /// Behind each axis.
+    /// Padding after each axis.
     end: Vec<i64>,
-    /// The spatial extents of the image, as far as they are known.
+    /// The spatial sizes of the image, if known.
     image: Option<Vec<i64>>,
-    /// Those of the windows.
+    /// The numbers of windows, if known.
     places: Option<Vec<i64>>,
 }
 
@@ -24,7 +24,7 @@ fn joined(values: impl IntoIterator<Item = i64>) -> String {
 }
 
 impl Window {
-    /// The window of a node, of which this are the extents of the kernel.
+    /// The window of a node, for this kernel size.
     fn of(
         cell: &Cell<'_>,
         kernel: Vec<i64>,
@@ -50,12 +50,12 @@ impl Window {
         Ok(window)
     }
 
-    /// The extent that a window covers on an axis.
+    /// The size that a window covers on an axis.
     fn reach(&self, axis: usize) -> i64 {
         self.dilations[axis] * (self.kernel[axis] - 1) + 1
     }
 
-    /// The borders that `auto_pad` means.
+    /// Resolves `auto_pad`.
     fn pad(&mut self, auto: &str) -> Done {
         if auto == "NOTSET" {
             return Ok(());
@@ -81,7 +81,7 @@ impl Window {
         joined(self.begin.iter().chain(&self.end).copied())
     }
 
-    /// The sums over windows, taken back: each element of the image has what the windows that it lies in have, times the weights.
+    /// The transposed sum over windows: each element receives the gradients of its windows, times the weights.
     fn back(
         &self,
         cell: &mut Cell<'_>,
@@ -96,7 +96,7 @@ impl Window {
             let attrs = format!("{common}, output_padding = {}, pads = {}", joined(rest), self.pads());
             return cell.op_with("ConvTranspose", &attrs, &[gradient, weights]);
         }
-        // All that windows may reach, of which the image is a part.
+        // Everything that windows can cover, which includes the image.
         let more = joined(self.strides.iter().map(|stride| stride - 1));
         let attrs = format!("{common}, output_padding = {more}");
         let all = cell.op_with("ConvTranspose", &attrs, &[gradient, weights]);
@@ -109,7 +109,7 @@ impl Window {
         cell.op("Slice", &[&all, &starts, &ends, &axes])
     }
 
-    /// How many elements lie behind the last window on each axis, if that is known and fewer than a step.
+    /// The numbers of elements after the last window on each axis, if known and less than a stride.
     fn rest(&self) -> Option<Vec<i64>> {
         let (image, places) = (self.image.as_ref()?, self.places.as_ref()?);
         let rest = |axis: usize| {
@@ -121,8 +121,8 @@ impl Window {
         (0..self.kernel.len()).map(rest).collect::<Option<_>>().filter(|_| is_plain)
     }
 
-    /// The gradient of weights `[M, C/group, …]` that made `[N, M, …]` of `[N, C, …]`: images and gradients exchange batch and
-    /// channels, and steps are what dilations were.
+    /// The gradient of weights `[M, C/group, …]` of a convolution from `[N, C, …]` to `[N, M, …]`: batch and channels of images
+    /// and gradients are exchanged, and strides and dilations are exchanged.
     fn weights(
         &self,
         cell: &mut Cell<'_>,
@@ -169,7 +169,7 @@ impl Window {
         Ok(cell.op("Slice", &[&sums, &starts, &ends, &axes]))
     }
 
-    /// Whether the convolution that gives the weights has as many places as the kernel.
+    /// Whether the convolution for the weights yields exactly the kernel size.
     fn is_exact(&self) -> bool {
         let exact = |axis: usize| {
             let (image, places) = (self.image.as_ref()?[axis], self.places.as_ref()?[axis]);
@@ -180,7 +180,7 @@ impl Window {
     }
 }
 
-/// A tensor `[batch, channels, …]` with its spatial extents as lists of one.
+/// A tensor `[batch, channels, …]` with its spatial sizes as lists of one element.
 struct Part {
     name: String,
     extents: Vec<String>,
@@ -190,7 +190,7 @@ fn spatial(shape: Option<&crate::infer::Shape>) -> Option<Vec<i64>> {
     numbers(&shape?.iter().skip(2).copied().collect())
 }
 
-/// The spatial extents of a tensor of the derivative.
+/// The spatial sizes of a tensor of the derivative.
 fn extents(cell: &mut Cell<'_>, name: &str, known: Option<&Vec<i64>>, count: usize) -> Vec<String> {
     match known {
         Some(known) => known.iter().map(|n| cell.list(&[*n])).collect(),
@@ -233,7 +233,7 @@ pub(crate) fn conv(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The other way round: what it makes of an operand is what a convolution makes of gradients.
+/// The transposed case: the gradient of the operand is a convolution of the gradient.
 pub(crate) fn conv_transpose(cell: &mut Cell<'_>) -> Done {
     let (image, places) = (spatial(cell.result_shape(0)), spatial(cell.shape(0)));
     let window = transposed_window(cell, image, places)?;
@@ -256,7 +256,7 @@ pub(crate) fn conv_transpose(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Where the shape of the result is given, the borders follow from it.
+/// The padding, which follows from the shape of the result if that is given.
 fn transposed_window(
     cell: &Cell<'_>,
     image: Option<Vec<i64>>,
@@ -315,7 +315,7 @@ fn pool(cell: &mut Cell<'_>) -> Result<Pool, String> {
 }
 
 impl Pool {
-    /// The gradient of each window, at all elements in it.
+    /// The gradient of each window at all its elements.
     fn back(&self, cell: &mut Cell<'_>, gradient: &str) -> String {
         let places = extents(cell, "dy0", self.window.places.as_ref(), self.window.kernel.len());
         let gradient = planes(cell, gradient, &places);
@@ -328,8 +328,8 @@ impl Pool {
     }
 }
 
-/// Each element has its share of the gradients of the windows that it lies in. A share is one over the number of elements, with those
-/// of the border if they count.
+/// Each element receives a share of the gradients of its windows. A share is one over the number of elements, including padding
+/// if that counts.
 pub(crate) fn average_pool(cell: &mut Cell<'_>) -> Done {
     let pool = pool(cell)?;
     let window = &pool.window;
@@ -359,7 +359,7 @@ pub(crate) fn average_pool(cell: &mut Cell<'_>) -> Done {
         if window.places.is_none() {
             return Err("`ceil_mode` needs known shapes".to_owned());
         }
-        // The last window may reach beyond the border.
+        // The last window may exceed the padding.
         (0..count).for_each(|axis| pads[count + axis] += window.strides[axis] - 1);
     }
     let shape: Vec<&str> = shape.iter().map(String::as_str).collect();
@@ -386,7 +386,7 @@ pub(crate) fn average_pool(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// `y = (sum |x|^p)^(1/p)`, whose slope is `sign(x) |x|^(p-1) y^(1-p)`; flat where the result is zero.
+/// `y = (sum |x|^p)^(1/p)`, whose slope is `sign(x) |x|^(p-1) y^(1-p)`; zero where the result is zero.
 pub(crate) fn lp_pool(cell: &mut Cell<'_>) -> Done {
     let pool = pool(cell)?;
     let scaled = lp_share(cell)?;
@@ -424,7 +424,7 @@ fn lp_parts(cell: &mut Cell<'_>, sums: &str) -> Done {
     Ok(())
 }
 
-/// The places of the greatest elements, which the operator tells.
+/// The indices of the maxima, which the operator returns.
 pub(crate) fn max_pool(cell: &mut Cell<'_>) -> Done {
     cell.need(16)?;
     let attrs = cell.copied(&["auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"]);

@@ -2,7 +2,7 @@
 
 use super::super::{Cx, Definition, Expr, Index, Unary};
 
-/// A function of one element, given the node's attributes that are floats.
+/// A function of one element and float attributes of the node.
 fn of<const N: usize>(
     cx: &Cx<'_>,
     names: [&str; N],
@@ -31,7 +31,7 @@ fn logistic(x: Expr) -> Expr {
     (one() + (-x).unary(Unary::Exp)).unary(Unary::Reciprocal)
 }
 
-/// `log(1 + exp(x))`, of which the power is at most 1.
+/// `log(1 + exp(x))`, in a form whose exponential is at most 1.
 fn soft_plus(x: Expr) -> Expr {
     let power = (-x.clone().unary(Unary::Abs)).unary(Unary::Exp);
     x.max(zero()) + power.unary(Unary::Log1p)
@@ -50,7 +50,7 @@ pub(super) fn thresholded_relu(cx: &Cx<'_>) -> Option<Definition> {
     of(cx, ["alpha"], |x, [alpha]| x.clone().if_else(x.greater(alpha), zero()))
 }
 
-/// The slope is broadcast; of one dimension, it may be that of the only axis with its extent.
+/// The slope is broadcast; a slope of rank 1 may belong to the only axis of its size.
 pub(super) fn prelu(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, slope) = (cx.out()?.dims, cx.input(1)?.dims);
     let fits = |i: usize, d: &usize| {
@@ -132,7 +132,7 @@ pub(super) fn gelu(cx: &Cx<'_>) -> Option<Definition> {
     }
 }
 
-/// Toward 0 by the bias, and 0 between the limits.
+/// Moves elements toward 0 by the bias; 0 between the limits.
 pub(super) fn shrink(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
     let float = super::super::build::wide_float(elem);

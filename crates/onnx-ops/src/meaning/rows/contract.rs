@@ -1,4 +1,4 @@
-//! Sums of products: of matrices, and of anything that an equation says.
+//! Sums of products: matrix products, Einsum.
 
 use super::super::build::wide;
 use super::super::number::is_float;
@@ -7,20 +7,20 @@ use super::quantize::{Scale, requantize};
 use crate::rules::einsum::{Equation, Term};
 use onnx_ir::ElemType;
 
-/// Where the elements of two factors are.
+/// The positions of elements of two factors.
 struct Product {
     a: Vec<Index>,
     b: Vec<Index>,
-    /// How many are added up.
+    /// The number of products per sum.
     depth: usize,
 }
 
 impl Product {
-    /// Matrices in the last two axes, with batches in front that are broadcast. One axis alone is added up.
+    /// Matrices in the last two axes, with broadcast batch axes. A vector is contracted along its only axis.
     fn of_matrices(a: &[usize], b: &[usize], rank: usize) -> Option<Product> {
         let depth = *a.last()?;
         let inner = Index::of(rank);
-        // Results have a row unless the first factor is a vector, and a column unless the second is.
+        // The result has rows unless the first factor is a vector, and columns unless the second one is.
         let columns = usize::from(b.len() > 1);
         let rows = usize::from(a.len() > 1);
         let batches = rank.checked_sub(rows + columns)?;
@@ -64,7 +64,7 @@ pub(super) fn gemm(cx: &Cx<'_>) -> Option<Definition> {
     let formula = cx.formula(expr)?.over(vec![depth], Combine::Sum, total);
     let (alpha, beta) = (cx.attributes.float("alpha")?, cx.attributes.float("beta")?);
     let is_plain = alpha == 1.0 && (beta == 1.0 || beta == 0.0 || !cx.has_input(2));
-    // Integers are scaled by floats.
+    // Integers are scaled in floats.
     let common = if is_float(elem) || is_plain { total } else { ElemType::DOUBLE };
     let scaled = |x: Expr, by: f64| if by == 1.0 { x } else { x * Expr::float(by) };
     let mut then = scaled(Expr::Total.into_type(total, common), alpha);
@@ -74,8 +74,8 @@ pub(super) fn gemm(cx: &Cx<'_>) -> Option<Definition> {
     cx.one(if then == Expr::Total { formula } else { formula.then(then.into_type(common, elem)) })
 }
 
-/// An element of a quantized matrix without its zero point: one, or one for each row of the first and each column of the
-/// second factor.
+/// An element of a quantized matrix minus its zero point: one for all, or one per row of the first or column of the second
+/// factor.
 fn without_zero(cx: &Cx<'_>, input: usize, at: Vec<Index>, zero: usize, along: usize) -> Option<Expr> {
     let load = Expr::Load(input, at.clone()).cast(ElemType::INT32);
     let Some(zero_point) = cx.input(zero) else { return Some(load) };
@@ -91,7 +91,7 @@ fn without_zero(cx: &Cx<'_>, input: usize, at: Vec<Index>, zero: usize, along: u
     Some(load - offset.cast(ElemType::INT32))
 }
 
-/// The sum of products of integers that are without their zero points.
+/// The sum of products of integers minus their zero points.
 fn integers(cx: &Cx<'_>, [a, a_zero, b, b_zero]: [usize; 4]) -> Option<Formula> {
     let product = Product::of_matrices(cx.input(a)?.dims, cx.input(b)?.dims, cx.out()?.dims.len())?;
     let row = product.a.len().saturating_sub(2);
@@ -115,10 +115,10 @@ pub(super) fn qlinear_matmul(cx: &Cx<'_>) -> Option<Definition> {
     cx.one(formula.then(requantize(cx, Expr::Total, scales, zero)?))
 }
 
-/// The axes of an equation, each with its index: those of the result first.
+/// The axes of an equation with their indices: those of the result first.
 struct Labels {
     letters: Vec<(char, usize)>,
-    /// The first index of the axes that the ellipsis stands for, and how many there are.
+    /// The first index and the number of the axes of the ellipsis.
     ellipsis: (usize, usize),
     over: Vec<usize>,
 }
@@ -147,7 +147,7 @@ impl Labels {
         Some(labels)
     }
 
-    /// Records the axes that are added up.
+    /// Records reduction axes.
     fn add(&mut self, rank: usize, term: &Term, dims: &[usize]) -> Option<()> {
         let more = dims.len() - term.letters.len();
         let at = term.ellipsis.unwrap_or(0);
@@ -167,7 +167,7 @@ impl Labels {
         Some(())
     }
 
-    /// An extent of an axis that is added up; 1 is broadcast.
+    /// Records the size of a reduction axis; 1 is broadcast.
     fn note(&mut self, rank: usize, index: usize, d: usize) {
         if let Some(extent) = index.checked_sub(rank).and_then(|at| self.over.get_mut(at))
             && d != 1

@@ -1,4 +1,4 @@
-//! Convolutions: sums over the channels of a group and the places of a kernel.
+//! Convolutions: sums over the channels of a group and the kernel.
 
 use super::super::build::wide;
 use super::super::cx::long;
@@ -7,12 +7,12 @@ use super::quantize::{Scale, requantize};
 use super::window::Window;
 use onnx_ir::ElemType;
 
-/// A convolution of an input of `N, C, …` by a weight of `M, C/group, …`.
+/// A convolution of an input `N, C, …` with weights `M, C/group, …`.
 pub(super) struct Convolution {
     x: usize,
     w: usize,
     window: Window,
-    /// The extents that are summed over: channels of a group, kernel.
+    /// The reduction sizes: channels of a group, kernel.
     over: Vec<usize>,
     x_at: Vec<Index>,
     w_at: Vec<Index>,
@@ -33,7 +33,7 @@ impl Convolution {
         Convolution::grouped([x, w], window, [groups, weight[1], outputs])
     }
 
-    /// The convolution in so many groups, each from so many channels to so many others.
+    /// A grouped convolution with these numbers of channels per group.
     pub(super) fn grouped(
         [x, w]: [usize; 2],
         window: Window,
@@ -55,7 +55,7 @@ impl Convolution {
         Some(Convolution { x, w, window, over, x_at, w_at })
     }
 
-    /// The sums of floats of this type, as a formula with a result of these extents.
+    /// The formula of the sums in a float type, for a result of this shape.
     pub(super) fn sums(self, elem: ElemType, dims: Vec<usize>) -> Option<Formula> {
         let x = self.padded(Expr::Load(self.x, self.x_at.clone()), elem)?;
         let expr = x * Expr::Load(self.w, self.w_at);
@@ -63,13 +63,13 @@ impl Convolution {
         Some(formula.over(self.over, Combine::Sum, wide(elem)))
     }
 
-    /// An element of the input, which is 0 outside.
+    /// An element of the input, 0 outside.
     fn padded(&self, element: Expr, elem: ElemType) -> Option<Expr> {
         let inside = self.window.is_inside(&self.x_at[2..])?;
         Some(element.guarded(inside, Expr::number(elem, 0)))
     }
 
-    /// The sum of products of integers that are without their zero points. That of the weight may be one for each channel.
+    /// The sum of products of integers minus their zero points. That of the weights may be per channel.
     fn integers(self, cx: &Cx<'_>, x_zero: usize, w_zero: usize) -> Option<Formula> {
         let int = ElemType::INT32;
         let mut x = Expr::Load(self.x, self.x_at.clone()).cast(int);
@@ -97,7 +97,7 @@ pub(super) fn conv(cx: &Cx<'_>) -> Option<Definition> {
     cx.one(with_bias(formula, 2, channel))
 }
 
-/// A sum with an element of a bias, which has the type of the result, added to it.
+/// Adds a bias in the type of the result.
 pub(super) fn with_bias(formula: Formula, bias: usize, channel: Index) -> Formula {
     let elem = formula.elem;
     let sum = Expr::Total + Expr::Load(bias, vec![channel]).into_type(elem, wide(elem));

@@ -1,4 +1,4 @@
-//! Arithmetic, logic and comparisons on elements at one position.
+//! Elementwise arithmetic, logic and comparisons.
 
 use super::super::cx::axis;
 use super::super::float::format;
@@ -16,8 +16,8 @@ pub(super) fn binary(cx: &Cx<'_>, op: Binary) -> Option<Definition> {
     is_one_type.then(|| cx.element(expr))?
 }
 
-/// The second element. Below version 7 of the operators, its extents are some of the first's in a row, from `axis` on, or the
-/// last ones; and only with `broadcast`.
+/// The second operand. Before version 7 of the operators, its shape is a part of the first one's, from `axis` on or at the end;
+/// and only with `broadcast`.
 fn second(cx: &Cx<'_>) -> Option<Expr> {
     let from = cx.attributes.int("axis").filter(|_| cx.attributes.is("broadcast"));
     let Some(from) = from else { return cx.broadcast(1) };
@@ -32,7 +32,7 @@ pub(super) fn modulo(cx: &Cx<'_>) -> Option<Definition> {
     binary(cx, if is_c { Binary::Remainder } else { Binary::Mod })
 }
 
-/// In the type that both sides fit into; the result is of the first one's type.
+/// Computed in a type for both sides, with the type of the first one as the result.
 pub(super) fn power(cx: &Cx<'_>) -> Option<Definition> {
     let (base, exponent) = (cx.input(0)?.elem, cx.input(1)?.elem);
     let is_double = base == ElemType::DOUBLE || exponent == ElemType::DOUBLE;
@@ -54,7 +54,7 @@ pub(super) fn shift(cx: &Cx<'_>) -> Option<Definition> {
     }
 }
 
-/// One operation along any number of inputs.
+/// Combines any number of inputs by one operation.
 pub(super) fn several(cx: &Cx<'_>, op: Binary) -> Option<Definition> {
     cx.element(all(cx, op)?)
 }
@@ -69,12 +69,12 @@ fn all(cx: &Cx<'_>, op: Binary) -> Option<Expr> {
     Expr::fold((0..cx.inputs.len()).map(one).collect::<Option<_>>()?, op)
 }
 
-/// Also `CastLike`, of which the second input says the type.
+/// Also `CastLike`, whose second input determines the type.
 pub(super) fn cast(cx: &Cx<'_>) -> Option<Definition> {
     let to = cx.out()?.elem;
     let saturates = cx.attributes.int("saturate").is_none_or(|n| n != 0);
     let rounding = match cx.attributes.string("round_mode").as_deref() {
-        // Before version 24, there was no other.
+        // Before version 24, this was the only rounding.
         Some("up") | None => Rounding::Up,
         Some("down") => Rounding::Down,
         Some("nearest") => Rounding::Nearest,
@@ -87,15 +87,15 @@ pub(super) fn choose(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(cx.broadcast(1)?.if_else(cx.broadcast(0)?, cx.broadcast(2)?))
 }
 
-/// The limits are scalars; below version 11 they are attributes. Those that are omitted are the greatest numbers, so that nothing
-/// is left of infinities.
+/// The limits are scalars; before version 11 they are attributes. Omitted limits are the greatest finite numbers, so infinities
+/// are clipped.
 pub(super) fn clip(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
     let limit = |i: usize, name: &str| {
         if cx.has_input(i) {
             return cx.scalar(i).map(Some);
         }
-        // The defaults of attributes are the greatest single floats.
+        // The defaults of the attributes are the greatest single floats.
         let given = cx.attributes.float(name).map(|x| Number::Float(x).wrap(elem));
         let greatest = format(elem).map(|format| if i == 1 { -format.max() } else { format.max() });
         Some(given.or(greatest.map(Number::Float)).map(Expr::Number))
@@ -120,20 +120,20 @@ pub(super) fn is_infinite(cx: &Cx<'_>) -> Option<Definition> {
     })
 }
 
-/// The bits as those of another type of the same width.
+/// Reinterprets the bits as another type of the same width.
 pub(super) fn bits(cx: &Cx<'_>) -> Option<Definition> {
     let (from, to) = (cx.input(0)?.elem, cx.out()?.elem);
     let load = Box::new(cx.broadcast(0)?);
     (from.bits()? == to.bits()?).then(|| cx.element(Expr::Bits(from, to, load)))?
 }
 
-/// Nothing is dropped but in training, which draws random numbers and is no formula. The mask is true everywhere.
+/// The identity in inference; training draws random numbers and is not a formula. The mask is true everywhere.
 pub(super) fn dropout(cx: &Cx<'_>) -> Option<Definition> {
     let known = |i: usize| match cx.input(i) {
         Some(input) => input.value?.numbers.first().map(|n| Some(*n)),
         None => Some(None),
     };
-    // Before version 7, an attribute told testing from training.
+    // Before version 7, an attribute distinguished test mode from training.
     let is_training = match cx.since() {
         ..7 => !cx.attributes.is("is_test"),
         _ => known(2)?.is_some_and(Number::is_true),

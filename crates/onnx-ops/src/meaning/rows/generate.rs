@@ -1,4 +1,4 @@
-//! Tensors of which the elements follow from their positions.
+//! Tensors whose elements depend on their positions only.
 
 use super::super::build::wide;
 use super::super::cx::{count, long};
@@ -17,14 +17,14 @@ pub(super) fn constant_of_shape(cx: &Cx<'_>) -> Option<Definition> {
 /// `start + i * delta`.
 pub(super) fn range(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
-    // Narrow floats have not all indices.
+    // Narrow floats cannot represent all indices.
     let common = wide(elem);
     let scalar = |i: usize| Some(cx.scalar(i)?.into_type(elem, common));
     let at = Expr::Index(Index::of(0)).into_type(ElemType::INT64, common);
     cx.element((scalar(0)? + at * scalar(2)?).into_type(common, elem))
 }
 
-/// What is above a diagonal, or below it.
+/// The upper or lower triangle.
 pub(super) fn triangle(cx: &Cx<'_>) -> Option<Definition> {
     let out = cx.out()?;
     let rank = out.dims.len().checked_sub(2)?;
@@ -46,7 +46,7 @@ pub(super) fn eye_like(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::number(elem, 1).if_else(is_on, Expr::number(elem, 0)))
 }
 
-/// The extents of the input, or of its axes from `start` to `end`.
+/// The shape of the input, or the part from `start` to `end`.
 pub(super) fn shape(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.dims);
     let start = match cx.attributes.int("start").unwrap_or(0) {

@@ -1,19 +1,19 @@
-//! Tensors put together.
+//! Concatenation.
 
 use super::super::cx::long;
 use super::super::{Cx, Definition, Expr, Index};
 
-/// An input that is joined, and where it begins.
+/// An input with its start.
 struct Part {
     input: usize,
     rank: usize,
     start: i64,
 }
 
-/// The input that an index along the axis falls into, by a search.
+/// Selects the input of an index along the axis by binary search.
 pub(super) fn concat(cx: &Cx<'_>) -> Option<Definition> {
     let rank = cx.out()?.dims.len();
-    // Version 1 joins along axis 1 if it is not told.
+    // Version 1 has axis 1 as its default.
     let along = match cx.attributes.int("axis") {
         Some(_) => cx.axis(rank)?,
         None => 1,

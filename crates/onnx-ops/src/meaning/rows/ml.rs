@@ -3,7 +3,7 @@
 use super::super::{Combine, Cx, Definition, Expr, Formula, Index, Number, Unary};
 use onnx_ir::ElemType;
 
-/// One of these numbers for each feature, or the same one for all.
+/// One number per feature, or the same for all.
 fn of_feature(cx: &Cx<'_>, numbers: Vec<f64>) -> Option<Expr> {
     let dims = cx.out()?.dims;
     let last = dims.len().checked_sub(1)?;
@@ -32,7 +32,7 @@ pub(super) fn scaler(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(scaled.into_type(float, cx.out()?.elem))
 }
 
-/// Another number in place of one that stands for nothing.
+/// Replaces a placeholder number.
 pub(super) fn imputer(cx: &Cx<'_>) -> Option<Definition> {
     let floats = cx.attributes.floats("imputed_value_floats").filter(|list| !list.is_empty());
     let x = cx.broadcast(0)?;
@@ -54,7 +54,7 @@ pub(super) fn imputer(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::table(&Index::of(last), &numbers)?.if_else(is_replaced, x))
 }
 
-/// By the greatest element, the sum of magnitudes, or the root of the sum of squares of each row; by nothing where that is 0.
+/// Divides each row by its maximum, sum of magnitudes, or Euclidean norm; a norm of 0 leaves it unchanged.
 pub(super) fn normalizer(cx: &Cx<'_>) -> Option<Definition> {
     let (input, out) = (cx.input(0)?, cx.out()?.elem);
     let rank = input.dims.len();

@@ -1,4 +1,4 @@
-//! The definitions of nodes, operator by operator, a file for each family.
+//! The definitions of operators, a file for each family.
 
 mod activation;
 mod contract;
@@ -23,7 +23,7 @@ use super::ops::{Binary, Unary};
 use super::{Attributes, Combine, Cx, Definition};
 use crate::schema::Schema;
 
-/// What a node means, if its operator is a formula and the node is sound.
+/// The definition of a node, if its operator has formulas and the node is valid.
 pub fn define(cx: &Cx<'_>) -> Option<Definition> {
     let schema = cx.attributes.schema();
     let table = match &*schema.domain {
@@ -35,13 +35,12 @@ pub fn define(cx: &Cx<'_>) -> Option<Definition> {
     table[at].1(cx).filter(|definition| definition.is_sound(cx))
 }
 
-/// Whether some nodes of an operator are formulas.
+/// Whether nodes of an operator can have definitions.
 pub fn has_definition(schema: &Schema) -> bool {
     schema.domain.is_empty() && ROWS.binary_search_by(|row| row.0.cmp(&schema.name)).is_ok()
 }
 
-/// The inputs whose elements say what shapes and formulas are, so that they have to be known before: of operators without a
-/// definition as well.
+/// The inputs whose elements determine shapes and formulas, so they must be known; also for operators without a definition.
 pub fn value_inputs(schema: &Schema) -> &'static [usize] {
     if !schema.domain.is_empty() {
         return &[];
@@ -50,8 +49,8 @@ pub fn value_inputs(schema: &Schema) -> &'static [usize] {
     found.map_or(&[], |at| VALUES[at].1)
 }
 
-/// The shape of the first outputs of a node where the documentation leaves it open, so that inference does not know it, and all
-/// implementations do the same. The extents are those of the first input.
+/// The output shape of a node where the documentation leaves it open, so inference does not know it, but all implementations
+/// agree. `input` is the shape of the first input.
 pub fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option<Vec<usize>> {
     let schema = attributes.schema();
     let is_pool = schema.domain.is_empty() && ["AveragePool", "LpPool", "MaxPool"].contains(&&*schema.name);
@@ -60,7 +59,7 @@ pub fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option<Vec<us
 
 type Define = fn(&Cx<'_>) -> Option<Definition>;
 
-/// Of ai.onnx, sorted by name.
+/// For ai.onnx, sorted by name.
 const ROWS: &[(&str, Define)] = &[
     ("Abs", |cx| elementwise::unary(cx, Unary::Abs)),
     ("Acos", |cx| elementwise::unary(cx, Unary::Acos)),
@@ -202,7 +201,7 @@ const ROWS: &[(&str, Define)] = &[
     ("Xor", |cx| elementwise::binary(cx, Binary::Xor)),
 ];
 
-/// Of ai.onnx.ml, sorted by name.
+/// For ai.onnx.ml, sorted by name.
 const ML_ROWS: &[(&str, Define)] = &[
     ("ArrayFeatureExtractor", pick::columns),
     ("Binarizer", ml::binarizer),
@@ -265,10 +264,10 @@ mod tests {
         assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
         let registry = crate::schema::Registry::builtin();
         for name in ROWS.iter().map(|row| row.0).chain(VALUES.iter().map(|row| row.0)) {
-            assert!(!registry.versions("", name).is_empty(), "{name} is no operator");
+            assert!(!registry.versions("", name).is_empty(), "{name} is not an operator");
         }
         for (name, _) in ML_ROWS {
-            assert!(!registry.versions("ai.onnx.ml", name).is_empty(), "{name} is no operator");
+            assert!(!registry.versions("ai.onnx.ml", name).is_empty(), "{name} is not an operator");
         }
     }
 

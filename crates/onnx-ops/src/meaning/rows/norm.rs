@@ -1,4 +1,4 @@
-//! Normalizations: what is left of elements without their mean, by their deviation.
+//! Normalizations by mean and deviation.
 
 use super::super::build::wide;
 use super::super::cx::{count, long};
@@ -7,15 +7,15 @@ use super::pool::{root, to_power};
 use super::reduce::Axes;
 use onnx_ir::ElemType;
 
-/// An element of an input in a type at least as wide as a float of single precision.
+/// An element of an input in at least single precision.
 fn load(cx: &Cx<'_>, input: usize, at: Vec<Index>, to: ElemType) -> Option<Expr> {
     Some(Expr::Load(input, at).into_type(cx.input(input)?.elem, to))
 }
 
-/// Means over some axes of the first input, of which 1 is left each, and of the squares of what is left without them.
+/// Means and variances over some axes of the first input, which keep size 1.
 struct Moments {
     float: ElemType,
-    /// The extents of the means.
+    /// The shape of the means.
     dims: Vec<usize>,
     axes: Axes,
     n: f64,
@@ -31,7 +31,7 @@ impl Moments {
         Some(Moments { float, dims, axes, n, gone })
     }
 
-    /// Where the moment of an element of the input is.
+    /// The position of the moments for an element of the input.
     fn at(&self) -> Vec<Index> {
         let index = |(i, gone): (usize, &bool)| if *gone { Index::at(0) } else { Index::of(i) };
         self.gone.iter().enumerate().map(index).collect()
@@ -49,7 +49,7 @@ impl Moments {
         Some(self.mean_of(load(cx, 0, self.axes.load.clone(), self.float)?, |mean| mean))
     }
 
-    /// What is computed of the variances, given the number of the formula that has the means.
+    /// A function of the variances, for the formula of the means.
     fn variance(&self, cx: &Cx<'_>, mean: usize, then: impl FnOnce(Expr) -> Expr) -> Option<Formula> {
         let rest = load(cx, 0, self.axes.load.clone(), self.float)? - Expr::Load(cx.result(mean), self.at());
         Some(self.mean_of(rest.clone() * rest, then))
@@ -60,7 +60,7 @@ fn inverse_deviation(variance: Expr, epsilon: f64) -> Expr {
     (variance + Expr::float(epsilon)).unary(Unary::Sqrt).unary(Unary::Reciprocal)
 }
 
-/// The position of an element of one axis, the channels; of several axes, all but the batch.
+/// The position of a per-channel parameter; with several axes, all but the batch.
 fn of_channel(cx: &Cx<'_>, input: usize) -> Option<Vec<Index>> {
     let rank = cx.out()?.dims.len();
     Some(match cx.input(input)?.dims {
@@ -70,8 +70,8 @@ fn of_channel(cx: &Cx<'_>, input: usize) -> Option<Vec<Index>> {
     })
 }
 
-/// `scale * (x - mean) / sqrt(variance + epsilon) + bias`, with means and variances that are given; or in training with those of
-/// the batch, which the second and third output move toward.
+/// `scale * (x - mean) / sqrt(variance + epsilon) + bias`, with given means and variances; or in training with those of the
+/// batch, toward which the second and third output move.
 pub(super) fn batch(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.elem);
     let float = wide(out);
@@ -98,7 +98,7 @@ pub(super) fn batch(cx: &Cx<'_>) -> Option<Definition> {
     let own = |formula: usize| Expr::Load(cx.result(formula), moments.at());
     let mut formulas = vec![moments.mean(cx)?, moments.variance(cx, 0, |variance| variance)?];
     formulas.push(cx.formula(result(own(0), own(1))?)?);
-    // Versions with more than three outputs are from before anything defined them.
+    // Versions with more than three outputs leave the others unspecified.
     let wanted = cx.outputs.iter().skip(1).filter(|output| output.is_some()).count();
     if wanted == 0 {
         return cx.define(formulas, &[2]);
@@ -142,15 +142,15 @@ pub(super) fn instance(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(formulas, &[2])
 }
 
-/// The type that `stash_type` asks for.
+/// The type of `stash_type`.
 fn stash(cx: &Cx<'_>) -> Option<ElemType> {
     let elem = ElemType(i32::try_from(cx.attributes.int("stash_type").unwrap_or(1)).ok()?);
-    // What is wider is not made narrower.
+    // Wider types are not narrowed.
     let is_double = cx.input(0)?.elem == ElemType::DOUBLE || elem == ElemType::DOUBLE;
     Some(if is_double { ElemType::DOUBLE } else { ElemType::FLOAT })
 }
 
-/// Over the last axes, from `axis` on. Means and inverse deviations are results too.
+/// Over the last axes, from `axis` on, with means and inverse deviations as further results.
 pub(super) fn layer(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.elem);
     let (float, first) = (stash(cx)?, cx.axis(dims.len())?);
@@ -182,7 +182,7 @@ pub(super) fn layer(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(formulas, &of)
 }
 
-/// Over groups of channels and all that is behind them. Scales and biases are those of a channel, before version 21 of a group.
+/// Over groups of channels and all following axes. Scales and biases are per channel, before version 21 per group.
 pub(super) fn group(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.elem);
     let float = stash(cx)?;
@@ -194,7 +194,7 @@ pub(super) fn group(cx: &Cx<'_>) -> Option<Definition> {
     }
     let mut over = vec![each];
     over.extend(spatial);
-    // Behind the batch and the group are the channel in it and the position.
+    // After the batch and the group: the channel in the group and the position.
     let mut at = vec![Index::of(0), Index::Affine(0, vec![(1, long(each)?), (2, 1)])];
     at.extend((0..spatial.len()).map(|axis| Index::of(axis + 3)));
     let x = load(cx, 0, at, float)?;
@@ -222,7 +222,7 @@ pub(super) fn group(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(formulas, &[2])
 }
 
-/// By the root of the mean of the squares, over the last axes.
+/// By the root mean square, over the last axes.
 pub(super) fn root_mean_square(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.elem);
     let (float, first) = (stash(cx)?, cx.axis(dims.len())?);
@@ -231,14 +231,14 @@ pub(super) fn root_mean_square(cx: &Cx<'_>) -> Option<Definition> {
     let x = load(cx, 0, moments.axes.load.clone(), float)?;
     let inverse = moments.mean_of(x.clone() * x, |mean| inverse_deviation(mean, epsilon));
     let own = Expr::Load(cx.result(0), moments.at());
-    // The quotient is of the input's type before it is scaled.
+    // The quotient is rounded to the input's type before scaling.
     let quotient = (cx.broadcast(0)?.into_type(cx.input(0)?.elem, float) * own).cast(cx.input(0)?.elem);
     let scaled =
         quotient.into_type(cx.input(0)?.elem, float) * cx.broadcast(1)?.into_type(cx.input(1)?.elem, float);
     cx.define(vec![inverse, cx.formula(scaled.into_type(float, out))?], &[1])
 }
 
-/// By the norm along an axis; nothing is left where that is 0.
+/// By the norm along an axis; 0 where the norm is 0.
 pub(super) fn lp(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, elem) = (cx.input(0)?.dims, cx.out()?.elem);
     let along = cx.axis(dims.len())?;
@@ -255,7 +255,7 @@ pub(super) fn lp(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(vec![norm, cx.formula(quotient.into_type(float, elem))?], &[1])
 }
 
-/// By a power of the sum of squares over neighbouring channels.
+/// By a power of the sum of squares over adjacent channels.
 pub(super) fn local_response(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, elem) = (cx.input(0)?.dims, cx.out()?.elem);
     let size = cx.attributes.int("size").filter(|n| *n > 0)?;

@@ -1,4 +1,4 @@
-//! Elements at positions that other elements say.
+//! Gathers elements at positions from data.
 
 use super::super::cx::{axis, long};
 use super::super::number::is_float;
@@ -7,7 +7,7 @@ use super::view::parts;
 use onnx_ir::ElemType;
 use std::cmp::Ordering;
 
-/// A position that an element says, counted from the end if it is negative.
+/// A position from an element; negative ones count from the end.
 fn position(picked: Expr, extent: usize) -> Option<Index> {
     let from_end = picked.clone() + Expr::int(long(extent)?);
     Some(Index::Element(Box::new(from_end.if_else(picked.clone().less(Expr::int(0)), picked))))
@@ -35,7 +35,7 @@ pub(super) fn gather_elements(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// The last axis of the indices is a position along the axes behind those of the batch.
+/// The last axis of the indices holds positions along the axes after the batch axes.
 pub(super) fn gather_nd(cx: &Cx<'_>) -> Option<Definition> {
     let (data, indices) = (cx.input(0)?.dims, cx.input(1)?.dims);
     let batches = usize::try_from(cx.attributes.int("batch_dims").unwrap_or(0)).ok()?;
@@ -51,7 +51,7 @@ pub(super) fn gather_nd(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// The second of two values where the index along the new axis is the element, the first elsewhere.
+/// The second value where the index along the new axis equals the element, otherwise the first.
 pub(super) fn one_hot(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, indices) = (cx.out()?.dims, cx.input(0)?);
     let along = cx.axis(dims.len())?;
@@ -67,7 +67,7 @@ pub(super) fn one_hot(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(value(1).if_else(is_there, value(0)))
 }
 
-/// The first elements along the time axis in reverse, as many as the batch's length says.
+/// Reverses the first elements along the time axis, by the length of each batch member.
 pub(super) fn reverse_sequence(cx: &Cx<'_>) -> Option<Definition> {
     let rank = cx.out()?.dims.len();
     let of = |name: &str| axis(cx.attributes.int(name)?, rank);
@@ -80,7 +80,7 @@ pub(super) fn reverse_sequence(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// Columns of the last axis, by a list of any shape; a vector has one row.
+/// Columns of the last axis, by a list of any shape; a vector counts as one row.
 pub(super) fn columns(cx: &Cx<'_>) -> Option<Definition> {
     let (data, list, out) = (cx.input(0)?.dims, cx.input(1)?.dims, cx.out()?.dims);
     let rows = data.len().checked_sub(1)?;
@@ -89,7 +89,7 @@ pub(super) fn columns(cx: &Cx<'_>) -> Option<Definition> {
         0 => Vec::new(),
         _ => (0..rows).map(Index::of).collect(),
     };
-    // The place in the list in row-major order.
+    // The row-major index in the list.
     let at = parts(&Index::of(last), list)?;
     load.push(position(Expr::Load(1, at), data[rows])?);
     cx.element(Expr::Load(0, load))

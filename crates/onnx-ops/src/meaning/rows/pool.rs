@@ -1,4 +1,4 @@
-//! Pools: over windows, and over all spatial axes.
+//! Pooling over windows, and over all spatial axes.
 
 use super::super::build::wide;
 use super::super::cx::{count, long};
@@ -7,10 +7,10 @@ use super::super::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Keep, 
 use super::window::{Window, sizes};
 use onnx_ir::ElemType;
 
-/// A pool of `N, C, …` over a window in each channel.
+/// Pooling of `N, C, …` over a window in each channel.
 struct Pool {
     window: Window,
-    /// The element at a place of the kernel.
+    /// The element at a position of the kernel.
     load: Expr,
     positions: Vec<Index>,
 }
@@ -30,7 +30,7 @@ impl Pool {
     }
 }
 
-/// The greatest element of each window, and where it is.
+/// The maximum of each window and its index.
 pub(super) fn max(cx: &Cx<'_>) -> Option<Definition> {
     let (elem, dims) = (cx.out()?.elem, cx.out()?.dims);
     let pool = Pool::of(cx)?;
@@ -44,7 +44,7 @@ pub(super) fn max(cx: &Cx<'_>) -> Option<Definition> {
     let place = cx.formula(element)?.over(kernel, Combine::ArgMax(Keep::First), ElemType::INT64);
     let input = cx.input(0)?.dims;
     let is_column_major = cx.attributes.is("storage_order");
-    // The channel, and then each axis of the place, in row-major or column-major order.
+    // The channel, followed by each axis of the position, in row-major or column-major order.
     let channels = Index::Affine(0, vec![(0, long(input[1])?), (1, 1)]);
     let mut at = times(Expr::Index(channels), long(count(&input[2..])?)?);
     let mut inner = 1i64;
@@ -70,7 +70,7 @@ fn times(x: Expr, by: i64) -> Expr {
     if by == 1 { x } else { x * Expr::int(by) }
 }
 
-/// The sum of each window by the number of elements: of those in the input, or with `count_include_pad` in the padding too.
+/// The sum of each window divided by the number of elements: those in the input, with `count_include_pad` also padding.
 pub(super) fn average(cx: &Cx<'_>) -> Option<Definition> {
     let (elem, dims) = (cx.out()?.elem, cx.out()?.dims);
     let pool = Pool::of(cx)?;
@@ -86,7 +86,7 @@ pub(super) fn average(cx: &Cx<'_>) -> Option<Definition> {
         let n = Expr::float(count(&kernel)? as f64);
         return cx.one(sum.then((Expr::Total / n).into_type(total, elem)));
     };
-    // How many there are depends on the place alone.
+    // The number of elements depends only on the position.
     let mut places = vec![1, 1];
     places.extend(&dims[2..]);
     let one = Expr::float(1.0).if_else(counted, Expr::float(0.0));
@@ -112,7 +112,7 @@ fn exponent(cx: &Cx<'_>) -> Option<f64> {
     cx.attributes.int("p").map(|p| p as f64).or_else(|| cx.attributes.float("p"))
 }
 
-/// The power of a magnitude.
+/// A power of the magnitude.
 pub(super) fn to_power(x: Expr, p: f64) -> Expr {
     if p == 1.0 {
         x.unary(Unary::Abs)
@@ -123,7 +123,7 @@ pub(super) fn to_power(x: Expr, p: f64) -> Expr {
     }
 }
 
-/// The root of the total.
+/// The root of the accumulator.
 pub(super) fn root(p: f64) -> Expr {
     if p == 1.0 {
         Expr::Total
@@ -134,7 +134,7 @@ pub(super) fn root(p: f64) -> Expr {
     }
 }
 
-/// All spatial axes, and what is combined of them.
+/// A reduction over all spatial axes.
 fn globally(cx: &Cx<'_>, each: impl FnOnce(Expr) -> Expr, combine: Combine) -> Option<(Formula, usize)> {
     let (elem, dims) = (cx.out()?.elem, cx.input(0)?.dims);
     let rank = dims.len();

@@ -1,4 +1,4 @@
-//! Quantization: scales and zero points for the whole tensor, along an axis, or by blocks along an axis.
+//! Quantization: scales and zero points per tensor, per axis, or per block along an axis.
 
 use super::super::cx::axis;
 use super::super::number::{Kind, is_float};
@@ -12,7 +12,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The only element, or that of an axis of the result; of more dimensions it is broadcast.
+    /// A scalar, or one element per position of an axis of the result; higher ranks are broadcast.
     pub(super) fn of(cx: &Cx<'_>, input: usize, along: Option<usize>) -> Option<Scale> {
         let operand = cx.input(input)?;
         let expr = match operand.dims {
@@ -28,8 +28,8 @@ impl Scale {
     }
 }
 
-/// A total as a quantized element: times both scales of the factors, by that of the result. The product of scales is
-/// rounded to their type, and the element with the zero point, to the nearest.
+/// Requantizes an accumulator: multiplies with both scales of the factors and divides by that of the result. The product of
+/// scales is rounded to their type, and the sum with the zero point to nearest.
 pub(super) fn requantize(cx: &Cx<'_>, total: Expr, [a, b, y]: [Scale; 3], zero: Scale) -> Option<Expr> {
     let elem = y.elem;
     let double = ElemType::DOUBLE;
@@ -39,7 +39,7 @@ pub(super) fn requantize(cx: &Cx<'_>, total: Expr, [a, b, y]: [Scale; 3], zero: 
     saturated(element.unary(Unary::Round), cx.out()?.elem, double)
 }
 
-/// A float as an integer, the greatest or least that the type has where it has it not.
+/// Converts a float to an integer with saturation.
 fn saturated(x: Expr, elem: ElemType, from: ElemType) -> Option<Expr> {
     let limit = |combine: Combine| match combine.neutral(elem)? {
         super::super::Number::Int(n) => Some(Expr::float(n as f64)),
@@ -49,7 +49,7 @@ fn saturated(x: Expr, elem: ElemType, from: ElemType) -> Option<Expr> {
     Some(x.max(least).min(most).into_type(from, elem))
 }
 
-/// The element of a scale or zero point that belongs to an element of the first input.
+/// The scale or zero point for an element of the first input.
 fn element(cx: &Cx<'_>, input: usize) -> Option<Scale> {
     let (dims, operand) = (cx.input(0)?.dims, cx.input(input)?);
     if operand.dims.iter().all(|d| *d == 1) {
@@ -63,7 +63,7 @@ fn element(cx: &Cx<'_>, input: usize) -> Option<Scale> {
             let index = |i: usize| if i == along { Index::of(i).div(block) } else { Index::of(i) };
             (0..dims.len()).map(index).collect()
         }
-        // Before there were axes, scales were broadcast.
+        // Before axes existed, scales were broadcast.
         _ if cx.since() < 13 => return Some(Scale { expr: cx.broadcast(input)?, elem: operand.elem }),
         _ => return None,
     };
@@ -84,7 +84,7 @@ pub(super) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
     };
     match Kind::of(out)? {
         Kind::Int(..) => {
-            // With room for the zero point: a float of 16 bits has none.
+            // Wide enough for adding the zero point, which a 16-bit float is not.
             let wide = super::super::build::wide(common);
             let mut element = quotient.unary(Unary::Round).into_type(common, wide);
             if let Some(zero) = zero {
@@ -96,7 +96,7 @@ pub(super) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
             let saturates = cx.attributes.int("saturate").is_none_or(|n| n != 0);
             let is_byte = out.bits() == Some(8);
             let quotient = match zero {
-                // The zero point of a float of 8 bits is 0.
+                // The zero point of an 8-bit float is 0.
                 Some(zero) if !is_byte => (quotient + zero.to(common)).cast(common),
                 Some(_) | None => quotient,
             };
@@ -106,7 +106,7 @@ pub(super) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
     }
 }
 
-/// Elements as bytes by the range that they have, widened so that 0 is in it, and that range as scale and zero point.
+/// Quantizes to bytes by the range of the elements, widened to include 0, and returns scale and zero point.
 pub(super) fn dynamic(cx: &Cx<'_>) -> Option<Definition> {
     let (x, float, byte) = (cx.input(0)?, ElemType::FLOAT, cx.out()?.elem);
     if x.dims.contains(&0) {
@@ -134,7 +134,7 @@ pub(super) fn dynamic(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(formulas, &[4, 2, 3])
 }
 
-/// The type that two are computed in: the wider float; an integer by a float is a double.
+/// The type of the computation: the wider float; for an integer and a float, double.
 fn common(a: ElemType, b: ElemType) -> ElemType {
     if !is_float(a) {
         return ElemType::DOUBLE;
@@ -150,7 +150,7 @@ pub(super) fn dequantize(cx: &Cx<'_>) -> Option<Definition> {
     let scale = element(cx, 1)?;
     let float = ElemType::FLOAT;
     let mut element = cx.broadcast(0)?.into_type(x.elem, float);
-    // Of floats, the zero point is 0.
+    // For floats, the zero point is 0.
     if cx.has_input(2) && !is_float(x.elem) {
         element = element - self::element(cx, 2)?.to(float);
     }

@@ -6,16 +6,16 @@ use super::super::number::is_float;
 use super::super::{Combine, Cx, Definition, Expr, Index, Keep, Unary};
 use onnx_ir::ElemType;
 
-/// Which axes are reduced, and where an element of the input is.
+/// The reduction axes, and the position of an element of the input.
 pub(super) struct Axes {
-    /// The extents that are reduced.
+    /// The sizes of the reduction.
     pub(super) over: Vec<usize>,
-    /// The position in the input: of indices of the result, and behind them of the reduction.
+    /// The position in the input: indices of the result, followed by those of the reduction.
     pub(super) load: Vec<Index>,
 }
 
 impl Axes {
-    /// The indices of the reduction follow on `rank` ones of the result.
+    /// Indices of the reduction follow `rank` indices of the result.
     pub(super) fn new(dims: &[usize], gone: impl Fn(usize) -> bool, keeps: bool, rank: usize) -> Axes {
         let over: Vec<usize> = (0..dims.len()).filter(|i| gone(*i)).map(|i| dims[i]).collect();
         let (mut kept, mut reduced) = (0, rank);
@@ -33,7 +33,7 @@ impl Axes {
         Axes { over, load }
     }
 
-    /// Those of a node. Without any, all axes are reduced, or none with `noop_with_empty_axes`.
+    /// The axes of a node. By default all axes are reduced, or none with `noop_with_empty_axes`.
     fn of(cx: &Cx<'_>) -> Option<Axes> {
         let dims = cx.input(0)?.dims;
         let list = cx.ints(1, "axes")?.unwrap_or_default();
@@ -48,13 +48,13 @@ impl Axes {
     }
 }
 
-/// The greatest or the least.
+/// The maximum or minimum.
 pub(super) fn extreme(cx: &Cx<'_>, combine: Combine) -> Option<Definition> {
     let axes = Axes::of(cx)?;
     cx.one(cx.formula(Expr::Load(0, axes.load))?.over(axes.over, combine, cx.out()?.elem))
 }
 
-/// A sum or product of what is computed of each element, and what is computed of that.
+/// A sum or product of a function of the elements, followed by another function.
 fn fold(
     cx: &Cx<'_>,
     combine: Combine,
@@ -88,7 +88,7 @@ pub(super) fn sum_of_squares(cx: &Cx<'_>) -> Option<Definition> {
     fold(cx, Combine::Sum, |x| x.clone() * x, |_| None)
 }
 
-/// Of integers, the squares are added up in 64 bits, and what is behind the point of the root is dropped.
+/// For integers, squares are summed in 64 bits, and the root is truncated.
 pub(super) fn l2(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
     let root = |x: Expr| x.unary(Unary::Sqrt);
@@ -113,7 +113,7 @@ fn log(x: Expr, elem: ElemType) -> Expr {
     x.into_type(total, float).unary(Unary::Log).into_type(float, elem)
 }
 
-/// Of what is left when the greatest finite element is taken away.
+/// Computed after subtracting the maximum, if it is finite.
 pub(super) fn log_of_sum_of_powers(cx: &Cx<'_>) -> Option<Definition> {
     let out = cx.out()?;
     let float = super::super::build::wide_float(out.elem);
@@ -131,7 +131,7 @@ pub(super) fn log_of_sum_of_powers(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(vec![greatest, sum.then(result)], &[1])
 }
 
-/// The first position of the greatest or least element along an axis, or the last one.
+/// The index of the first or last maximum or minimum along an axis.
 pub(super) fn position(cx: &Cx<'_>, combine: fn(Keep) -> Combine) -> Option<Definition> {
     let dims = cx.input(0)?.dims;
     let along = axis(cx.attributes.int("axis")?, dims.len())?;

@@ -1,15 +1,15 @@
-//! Resize and Upsample where they repeat elements: to the nearest one, by whole scales.
+//! Resize and Upsample that repeat elements: nearest, with integer scales.
 //!
 //! ```text
 //! float[1,2,4] x, y = Resize <mode = "nearest", …> (x, , scales), scales = {1, 1, 2}
 //!   y[i0, i1, i2] = x[i0, i1, i2 / 2]
 //! ```
-//! What is interpolated, or stretched by other scales, is no formula here.
+//! Interpolation and other scales are not formulas here.
 
 use super::super::cx::{axes, long};
 use super::super::{Cx, Definition, Expr, Index};
 
-/// The scale of each axis, if it is whole and the results have as many elements.
+/// Repeats elements if each scale is an integer and matches the sizes.
 fn repeated(cx: &Cx<'_>, scales: &[Option<f64>]) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.dims);
     if dims.len() != out.len() || dims.len() != scales.len() {
@@ -17,7 +17,7 @@ fn repeated(cx: &Cx<'_>, scales: &[Option<f64>]) -> Option<Definition> {
     }
     let index = |(i, scale): (usize, &Option<f64>)| {
         let whole = out[i].checked_div(dims[i]).filter(|n| *n > 0 && dims[i] * n == out[i])?;
-        // A size says no more than the extents do.
+        // A size adds no information to the shapes.
         let is_whole = scale.is_none_or(|scale| scale == whole as f64);
         (is_whole && out[i] < MOST).then(|| Some(Index::of(i).div(long(whole)?)))?
     };
@@ -25,7 +25,7 @@ fn repeated(cx: &Cx<'_>, scales: &[Option<f64>]) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// Axes are shorter than this, so that places are exact in single floats, which old versions are computed in.
+/// Axes are shorter than this, so that coordinates are exact in single floats, which old versions use.
 const MOST: usize = 1 << 22;
 
 fn floats(cx: &Cx<'_>, input: usize) -> Option<Option<Vec<f64>>> {
@@ -51,7 +51,7 @@ pub(super) fn resize(cx: &Cx<'_>) -> Option<Definition> {
     if cx.since() < 11 {
         return repeated(cx, &floats(cx, 1)??.into_iter().map(Some).collect::<Vec<_>>());
     }
-    // Whether the place of each element is in the one that is repeated there, and rounded to it.
+    // Whether the coordinate of each element is inside its source element, and rounded to it.
     let coordinates = text("coordinate_transformation_mode").unwrap_or_else(|| "half_pixel".into());
     let is_nearest = matches!(
         (&*coordinates, text("nearest_mode").as_deref()),

@@ -22,7 +22,7 @@ pub(super) fn slice(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// Parts one after the other along an axis: of the sizes that are given, or of equal size but for the last.
+/// Consecutive parts along an axis: of given sizes, or of equal size except the last.
 pub(super) fn split(cx: &Cx<'_>) -> Option<Definition> {
     let input = cx.input(0)?;
     let along = axis(cx.attributes.int("axis").unwrap_or(0), input.dims.len())?;
@@ -51,7 +51,7 @@ pub(super) fn split(cx: &Cx<'_>) -> Option<Definition> {
     Some(Definition { formulas, inputs: cx.inputs.len(), outputs })
 }
 
-/// Elements before and behind the input: a constant, or those that `mode` picks. Less than none are cut off.
+/// Pads with a constant, or with elements selected by `mode`. Negative padding crops.
 pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
     let (out, dims) = (cx.out()?, cx.input(0)?.dims);
     let pads = match cx.ints(1, "pads")? {
@@ -95,7 +95,7 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
             "wrap" if d > 0 => at.rem(d),
             "reflect" if d == 1 => Index::at(0),
             "reflect" if d > 1 => {
-                // There and back again.
+                // Back and forth.
                 let period = 2 * (d - 1);
                 let forth = at.rem(period);
                 let back = Index::Sum(vec![(Index::at(period), 1), (forth.clone(), -1)]);

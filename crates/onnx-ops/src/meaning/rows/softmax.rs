@@ -1,11 +1,11 @@
-//! Softmax and its relatives.
+//! Softmax and similar operators.
 
 use super::super::build::wide;
 use super::super::cx::axis;
 use super::super::{Combine, Cx, Definition, Expr, Formula, Index, Keep, Unary};
 use onnx_ir::ElemType;
 
-/// Along which axes elements are weighed against each other: one, or below version 13 all from `axis` on.
+/// The axes of the softmax: one, or before version 13 all from `axis` on.
 struct Group {
     is_in: Vec<bool>,
     dims: Vec<usize>,
@@ -16,7 +16,7 @@ impl Group {
         let dims = cx.input(0)?.dims;
         let first = cx.attributes.int("axis")?;
         let is_coerced = cx.since() < 13;
-        // What is coerced may have all its axes in front.
+        // In the flattening versions, `axis` may equal the rank.
         let first = match usize::try_from(first) {
             Ok(first) if is_coerced && first == dims.len() => first,
             _ => axis(first, dims.len())?,
@@ -25,7 +25,7 @@ impl Group {
         Some(Group { is_in, dims: dims.to_vec() })
     }
 
-    /// A formula with an element for each group of the elements of an operand.
+    /// A reduction of an operand over each group.
     fn reduce(
         &self,
         operand: usize,
@@ -46,20 +46,19 @@ impl Group {
         formula.over(over.collect(), combine, elem)
     }
 
-    /// What a formula of the groups gives for the element.
+    /// Loads the result of a group.
     fn load(&self, cx: &Cx<'_>, formula: usize) -> Expr {
         let index = |(i, is_in): (usize, &bool)| if *is_in { Index::at(0) } else { Index::of(i) };
         Expr::Load(cx.result(formula), self.is_in.iter().enumerate().map(index).collect())
     }
 }
 
-/// The greatest element of each group.
+/// The maximum of each group.
 fn greatest(group: &Group, elem: ElemType) -> Formula {
     group.reduce(0, |x| x, Combine::Max, elem)
 }
 
-/// The power of what is left, rounded to the type: in narrow ones that is what is weighed, so that it has to be the same in the
-/// sum and above it.
+/// The exponential, rounded to the type: in narrow types the sum must use the same rounded values.
 fn power(rest: Expr, elem: ElemType) -> Expr {
     let power = rest.unary(Unary::Exp);
     if wide(elem) == elem { power } else { power.cast(elem) }
@@ -68,7 +67,7 @@ fn power(rest: Expr, elem: ElemType) -> Expr {
 pub(super) fn softmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
     let elem = cx.out()?.elem;
-    // A formula of their own: they are much work, and wanted twice.
+    // A formula of its own, because exponentials are expensive and used twice.
     let powers = cx.formula(power(cx.broadcast(0)? - group.load(cx, 0), elem))?;
     let sum = Formula { elem, ..group.reduce(cx.result(1), |x| x, Combine::Sum, wide(elem)) };
     let power = Expr::Load(cx.result(1), (0..group.dims.len()).map(Index::of).collect());
@@ -88,11 +87,11 @@ pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(vec![greatest(&group, elem), sum, part], &[2])
 }
 
-/// 1 at the first of the greatest elements.
+/// 1 at the first maximum.
 pub(super) fn hardmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
     if cx.out()?.dims.contains(&0) {
-        // There is no greatest of no elements, and nobody asks for it.
+        // An empty tensor has no maximum, and no elements that need one.
         return cx.one(cx.formula(Expr::number(cx.out()?.elem, 0))?);
     }
     let mut first = group.reduce(0, |x| x, Combine::ArgMax(Keep::First), ElemType::INT64);

@@ -1,9 +1,9 @@
 //! Transposed convolutions as convolutions.
 //!
-//! With a stride of `s` along an axis, the elements of the result at `p`, `s + p`, `2 * s + p`, … (a phase) see every `s`-th element
-//! of the kernel, and neighbors among them see neighbors of the input. So each phase is a convolution with a stride of 1 and a
-//! part of the kernel, turned around. Phases that see equally many elements of the kernel are channels of one convolution, whose
-//! result is put in order at the end:
+//! With a stride of `s` along an axis, the elements of the result at `p`, `s + p`, `2 * s + p`, … (a phase) use every `s`-th
+//! element of the kernel, and adjacent ones use adjacent elements of the input. So each phase is a convolution with a stride of 1
+//! and a reversed part of the kernel. Phases with equally many kernel elements are channels of one convolution, whose result is
+//! reordered at the end:
 //!
 //! ```text
 //! float[1,2,4] x, float[2,1,3] w, y = ConvTranspose <strides = [2]> (x, w)
@@ -12,7 +12,7 @@
 //!   c, d                                                              the one that sees one
 //!   y[i0, i1, i2] = b[i0, 0, i2 / 2] if i2 % 2 < 1 else d[i0, 0, i2 / 2]
 //! ```
-//! A kernel of a whole number of strides has one such convolution, whatever the stride.
+//! If the kernel is a multiple of the stride, there is one such convolution.
 
 use super::super::build::wide;
 use super::super::cx::{count, long};
@@ -26,11 +26,11 @@ use onnx_ir::ElemType;
 const INPUT: usize = 0;
 const WEIGHT: usize = 1;
 const BIAS: usize = 2;
-/// Images have no more spatial axes, or there would be too many kinds of phases.
+/// The most spatial axes, to limit the number of phases.
 const MOST_AXES: usize = 3;
-/// With a stride and a dilation, kernels are filled up with zeros to no more than so many times their size.
+/// With stride and dilation, kernels are padded with zeros to at most this many times their size.
 const MOST_FILLED: i64 = 16;
-/// Elements that phases may have beside the result.
+/// The most elements of phases outside the result.
 const MOST_BESIDE: i64 = 64;
 
 /// A transposed convolution of floats.
@@ -38,11 +38,11 @@ struct Transposed {
     elem: ElemType,
     batch: usize,
     groups: usize,
-    /// Channels of a group, of the input and of the result.
+    /// Channels per group of the input and of the result.
     inputs: usize,
     outputs: usize,
     axes: Vec<Axis>,
-    /// The channel of the bias for a channel of the result.
+    /// The channel of the bias.
     bias: Option<Index>,
     /// The number of operands.
     operands: usize,
@@ -56,11 +56,11 @@ struct Axis {
     kernel: i64,
     stride: i64,
     dilation: i64,
-    /// What is cut off at the beginning.
+    /// The cropping at the start.
     begin: i64,
 }
 
-/// Phases of an axis, one behind the other, that see so many elements of the kernel.
+/// Consecutive phases of an axis with equally many kernel elements.
 #[derive(Clone, Copy, Debug)]
 struct Phases {
     first: i64,
@@ -69,18 +69,17 @@ struct Phases {
 }
 
 impl Axis {
-    /// The extent of the kernel with what lies between its elements. Without a stride, there is one phase, and the convolution has
-    /// the dilation.
+    /// The kernel size including dilation gaps. Without a stride, there is one phase, and the convolution has the dilation.
     fn filled(&self) -> i64 {
         if self.stride == 1 { self.kernel } else { (self.kernel - 1) * self.dilation + 1 }
     }
 
-    /// What is cut off at the beginning, in strides, and the rest.
+    /// The cropping at the start, in strides, and the remainder.
     fn cut(&self) -> (i64, i64) {
         (self.begin.div_euclid(self.stride), self.begin.rem_euclid(self.stride))
     }
 
-    /// How many elements each phase has.
+    /// Elements per phase.
     fn places(&self) -> i64 {
         (self.to - 1 + self.cut().1) / self.stride + 1
     }
@@ -92,13 +91,13 @@ impl Axis {
         [long, short].into_iter().filter(|phases| phases.count > 0).collect()
     }
 
-    /// Whether the phases one after the other are the result.
+    /// Whether the interleaved phases are exactly the result.
     fn is_whole(&self) -> bool {
         self.cut().1 == 0 && self.places() * self.stride == self.to
     }
 }
 
-/// Each element of the result gathers what the elements of the input leave there.
+/// Each element of the result gathers the contributions of input elements.
 pub(super) fn conv_transpose(cx: &Cx<'_>) -> Option<Definition> {
     let it = Transposed::of(cx)?;
     let formulas = match it.has_phases() {
@@ -142,8 +141,8 @@ impl Transposed {
         Some(dims)
     }
 
-    /// All elements of the kernel are looked at for each element of the result, and those count that are a whole number of strides
-    /// away from an element of the input.
+    /// Visits all kernel elements for each element of the result, and selects those whose distance from an input element is a
+    /// multiple of the stride.
     fn plain(&self) -> Option<Formula> {
         let rank = self.axes.len() + 2;
         let outputs = long(self.outputs)?;
@@ -179,7 +178,7 @@ impl Transposed {
         })
     }
 
-    /// Whether it is worth being made of convolutions: what has no elements is not.
+    /// Whether phases pay off; not for empty tensors.
     fn has_phases(&self) -> bool {
         let is_empty = [self.batch, self.groups, self.inputs, self.outputs].contains(&0)
             || self.axes.iter().any(|axis| axis.from < 1 || axis.to < 1 || axis.kernel < 1);
@@ -191,12 +190,12 @@ impl Transposed {
                 .and_then(|_| filled?.checked_mul(axis.filled() / axis.kernel.max(1)))
                 .filter(|n| *n <= MOST_FILLED);
         }
-        // With a stride that is longer than the result, most phases would be beside it.
+        // If the stride exceeds the result, most phases would be outside.
         let is_near = |axis: &Axis| axis.places() * axis.stride <= 2 * axis.to + MOST_BESIDE;
         !is_empty && self.axes.len() <= MOST_AXES && filled.is_some() && self.axes.iter().all(is_near)
     }
 
-    /// A convolution for each kind of phases, and what puts their results in order.
+    /// A convolution per kind of phases, and the reordering of their results.
     fn by_phases(&self) -> Option<Vec<Formula>> {
         let mut formulas = Vec::new();
         let sums = self.sums_of(&mut Vec::new(), &mut formulas)?;
@@ -215,7 +214,7 @@ impl Transposed {
         Some(formulas)
     }
 
-    /// The element of the phases one after the other, given kinds of phases for the first axes.
+    /// The element of the interleaved phases, with fixed kinds of phases for the first axes.
     fn sums_of(&self, kinds: &mut Vec<Phases>, formulas: &mut Vec<Formula>) -> Option<Expr> {
         let Some(axis) = self.axes.get(kinds.len()) else { return self.convolution(kinds, formulas) };
         let phase = Expr::Index(Index::of(kinds.len() + 2).rem(axis.stride));
@@ -233,14 +232,14 @@ impl Transposed {
         chosen
     }
 
-    /// The convolution for some phases; what the element of their whole is.
+    /// The convolution for some phases; returns the element of the result.
     fn convolution(&self, kinds: &[Phases], formulas: &mut Vec<Formula>) -> Option<Expr> {
         if kinds.iter().any(|kind| kind.taps == 0) {
             let zero = Expr::number(self.elem, 0);
             return Some(self.bias.clone().map_or(zero, |channel| Expr::Load(BIAS, vec![channel])));
         }
         let (phases, outputs) = (count_of(kinds)?, long(self.outputs)?);
-        // The channels of the convolution: group, phase, channel of the group.
+        // The channels of the convolution: group, phase, channel in the group.
         let of_group = phases.checked_mul(outputs)?;
         let channels = usize::try_from(of_group).ok()?;
         let group = if self.groups == 1 { Index::at(0) } else { Index::of(0).div(of_group) };
@@ -257,7 +256,7 @@ impl Transposed {
             formulas.push(Formula { elem: self.elem, dims, over: None, expr, then: None });
         }
         let axes = || self.axes.iter().zip(kinds);
-        // The place of the first element that the first element of the result sees.
+        // The position of the first input element for the first element of the result.
         let begin = |(axis, kind): (&Axis, &Phases)| match axis.stride {
             1 => (kind.taps - 1) * axis.dilation - axis.begin,
             _ => kind.taps - 1 - axis.cut().0,
@@ -281,7 +280,7 @@ impl Transposed {
         self.in_order(kinds, result)
     }
 
-    /// The weights of some phases as those of a convolution: channels of it by channels of the input by elements of the kernel.
+    /// The weights of some phases for a convolution: its channels, input channels, kernel.
     fn part_of_weights(
         &self,
         kinds: &[Phases],
@@ -312,11 +311,11 @@ impl Transposed {
         Some(Formula { elem: self.elem, dims, over: None, expr, then: None })
     }
 
-    /// Where the result of a convolution for some phases is in the whole.
+    /// The position of the result of a convolution in the whole.
     fn in_order(&self, kinds: &[Phases], result: usize) -> Option<Expr> {
         let outputs = long(self.outputs)?;
         let phases = count_of(kinds)?;
-        // A channel is that of its group behind all phases of the groups before.
+        // A channel comes after all phases of the groups before it.
         let mut channel = match (self.groups, outputs) {
             (1, _) => vec![(Index::of(1), 1)],
             (_, 1) => vec![(Index::of(1), phases)],
@@ -345,7 +344,7 @@ impl Transposed {
     }
 }
 
-/// How many phases there are of these kinds along all axes.
+/// The number of phases of these kinds over all axes.
 fn count_of(kinds: &[Phases]) -> Option<i64> {
     kinds.iter().try_fold(1i64, |n, kind| n.checked_mul(kind.count))
 }
@@ -406,7 +405,7 @@ mod tests {
         Dense { elem: ElemType::FLOAT, numbers: numbers.collect(), dims }
     }
 
-    /// What the last formula gives.
+    /// The result of the last formula.
     fn result(it: &Transposed, formulas: &[Formula]) -> Dense {
         let extents = |of: fn(&Axis) -> i64| it.axes.iter().map(of).map(|n| n as usize).collect::<Vec<_>>();
         let x = [vec![it.batch, it.groups * it.inputs], extents(|axis| axis.from)].concat();

@@ -1,17 +1,17 @@
-//! The same elements in another shape or order.
+//! Views: the same elements in another shape or order.
 
 use super::super::cx::{axis, long};
 use super::super::{Cx, Definition, Expr, Index};
 
-/// The same elements in the same order under another shape.
+/// The same elements in the same order in another shape.
 ///
-/// Extents that come to the same product on both sides are a group, in which positions are computed: so `[2,3,4]` as `[6,4]`
-/// divides only the first index, and `[6,4]` as `[2,3,4]` divides none.
+/// Axes with equal products on both sides form a group, in which positions are computed: `[2,3,4]` as `[6,4]` divides only the
+/// first index, and `[6,4]` as `[2,3,4]` divides none.
 pub(super) fn same_order(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, reshaped(cx.input(0)?.dims, cx.out()?.dims)?))
 }
 
-/// The position in `from` that is the same place in row-major order as the position in `to`.
+/// The position in `from` with the same row-major index as the position in `to`.
 pub(super) fn reshaped(from: &[usize], to: &[usize]) -> Option<Vec<Index>> {
     if from == to {
         return Some((0..to.len()).map(Index::of).collect());
@@ -21,7 +21,7 @@ pub(super) fn reshaped(from: &[usize], to: &[usize]) -> Option<Vec<Index>> {
     while a < from.len() || b < to.len() {
         let (start, first) = (a, b);
         let (mut left, mut right) = (1i64, 1i64);
-        // At least one extent of a side that is not at its end, then more of the side that is behind.
+        // First an axis of each side that has one left, then axes of the side with the smaller product.
         loop {
             if left <= right && a < from.len() && (left < right || a == start) {
                 left = left.checked_mul(long(from[a])?)?;
@@ -34,7 +34,7 @@ pub(super) fn reshaped(from: &[usize], to: &[usize]) -> Option<Vec<Index>> {
             }
         }
         if left != right {
-            // Only without elements, for which no position is asked.
+            // Only for empty tensors, where positions do not matter.
             return (from.contains(&0) && to.contains(&0)).then(|| vec![Index::at(0); from.len()]);
         }
         let mut linear = Index::at(0);
@@ -48,11 +48,11 @@ pub(super) fn reshaped(from: &[usize], to: &[usize]) -> Option<Vec<Index>> {
     Some(load)
 }
 
-/// A place in row-major order as a position.
+/// Unravels a row-major index.
 pub(super) fn parts(linear: &Index, dims: &[usize]) -> Option<Vec<Index>> {
     let mut stride = 1i64;
     let mut load = Vec::with_capacity(dims.len());
-    // The first extent that is not 1 needs no remainder.
+    // The first axis whose size is not 1 needs no remainder.
     let first = dims.iter().position(|d| *d != 1);
     for (i, d) in dims.iter().enumerate().rev() {
         let d = long(*d)?;
@@ -73,7 +73,7 @@ pub(super) fn transpose(cx: &Cx<'_>) -> Option<Definition> {
         Some(perm) => perm.into_iter().map(|p| axis(p, rank)).collect::<Option<Vec<_>>>()?,
         None => (0..rank).rev().collect(),
     };
-    // Axis `i` of the input is where `perm` has it.
+    // Axis `i` of the input is at its position in `perm`.
     let load = (0..rank).map(|i| Some(Index::of(perm.iter().position(|p| *p == i)?)));
     cx.element(Expr::Load(0, load.collect::<Option<_>>()?))
 }
@@ -91,7 +91,7 @@ pub(super) fn tile(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// Blocks of channels become blocks of rows and columns; `CRD` has the channels of the result before those of the block.
+/// Moves blocks of channels to rows and columns; with `CRD`, the channels of the result come before those of the block.
 pub(super) fn depth_to_space(cx: &Cx<'_>) -> Option<Definition> {
     let block = block_size(cx)?;
     let &[_, channels, _, _] = cx.out()?.dims else { return None };
@@ -108,7 +108,7 @@ pub(super) fn depth_to_space(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// Blocks of rows and columns become blocks of channels.
+/// Moves blocks of rows and columns to channels.
 pub(super) fn space_to_depth(cx: &Cx<'_>) -> Option<Definition> {
     let block = block_size(cx)?;
     let &[_, channels, _, _] = cx.input(0)?.dims else { return None };

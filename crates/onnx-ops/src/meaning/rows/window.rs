@@ -1,25 +1,25 @@
-//! Windows that slide over the spatial axes of an input, behind its batch and its channels.
+//! Sliding windows over the spatial axes, after batch and channels.
 
 use super::super::cx::long;
 use super::super::{Attributes, Binary, Cx, Expr, Index};
 
-/// A window: extents by spatial axis.
+/// A window, by spatial axis.
 pub(super) struct Window {
     pub(super) kernel: Vec<usize>,
     pub(super) strides: Vec<i64>,
     pub(super) dilations: Vec<i64>,
-    /// What is before the input; behind it, there is what windows reach.
+    /// The padding before the input; the padding after it follows from the windows.
     pub(super) begin: Vec<i64>,
-    /// What is declared to be behind it.
+    /// The declared padding after it.
     pub(super) end: Vec<i64>,
-    /// The extents of the input.
+    /// The spatial sizes of the input.
     extents: Vec<i64>,
-    /// How many places the window has.
+    /// The numbers of window positions.
     places: Vec<i64>,
 }
 
 impl Window {
-    /// The window of a node that goes over an input to places in the first output.
+    /// The window of a node over an input, for the positions of the first output.
     pub(super) fn of(cx: &Cx<'_>, input: usize, kernel: Vec<usize>) -> Option<Window> {
         let (input, output) = (cx.input(input)?.dims, cx.out()?.dims);
         let extents = longs(input.get(2..)?)?;
@@ -57,7 +57,7 @@ impl Window {
         Some(window)
     }
 
-    /// A window that goes from place to place, one element at a time, beginning so far before an input of these extents.
+    /// A window with stride 1, with padding before an input of these sizes.
     pub(super) fn stepwise(
         kernel: Vec<usize>,
         dilations: Vec<i64>,
@@ -69,7 +69,7 @@ impl Window {
         Window { kernel, strides, dilations, begin, end, extents, places }
     }
 
-    /// What all places together reach beyond the input is half before and half behind it.
+    /// Distributes the total padding evenly before and after the input.
     fn pad_evenly(&mut self, more_before: bool) -> Option<()> {
         for axis in 0..self.kernel.len() {
             let reach =
@@ -82,23 +82,23 @@ impl Window {
         Some(())
     }
 
-    /// From the first to the last element of the kernel.
+    /// The size that the kernel covers.
     fn span(&self, axis: usize) -> Option<i64> {
         long(self.kernel[axis])?.checked_sub(1)?.checked_mul(self.dilations[axis])?.checked_add(1)
     }
 
-    /// Where the window looks, given the index of the place and that of the element of the kernel.
+    /// The position of a kernel element, by the indices of the window and of the element.
     pub(super) fn position(&self, axis: usize, place: usize, element: usize) -> Index {
         let terms = vec![(place, self.strides[axis]), (element, self.dilations[axis])];
         Index::Affine(-self.begin[axis], terms)
     }
 
-    /// The positions on all axes: indices of places begin at 2, those of the kernel at `kernel`.
+    /// The positions on all axes: indices of windows start at 2, those of the kernel at `kernel`.
     pub(super) fn positions(&self, kernel: usize) -> Vec<Index> {
         (0..self.kernel.len()).map(|axis| self.position(axis, axis + 2, kernel + axis)).collect()
     }
 
-    /// Whether a window lies in the input at these positions; `None` if all do.
+    /// Whether these positions are inside the input; the inner `None` if always.
     pub(super) fn is_inside(&self, positions: &[Index]) -> Option<Option<Expr>> {
         let mut conditions = Vec::new();
         for (axis, position) in positions.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Window {
         Some(Expr::all(conditions))
     }
 
-    /// Whether a window lies in the input or in the padding that is declared; `None` if all do.
+    /// Whether these positions are inside the input or the declared padding; the inner `None` if always.
     pub(super) fn is_declared(&self, positions: &[Index]) -> Option<Option<Expr>> {
         let mut conditions = Vec::new();
         for (axis, position) in positions.iter().enumerate() {
@@ -137,13 +137,13 @@ pub(super) fn longs(dims: &[usize]) -> Option<Vec<i64>> {
     dims.iter().map(|d| long(*d)).collect()
 }
 
-/// Extents that an attribute lists.
+/// Sizes from an attribute.
 pub(super) fn sizes(list: Vec<i64>) -> Option<Vec<usize>> {
     list.into_iter().map(|n| usize::try_from(n).ok()).collect()
 }
 
-/// The shape of what a pool gives where the documentation leaves it open and every implementation does the same: before version
-/// 22, whether windows count that begin behind the input. They do not.
+/// The output shape of pooling where the documentation leaves it open and all implementations agree: before version 22, windows
+/// that start after the input do not count.
 pub(super) fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option<Vec<usize>> {
     let kernel = attributes.ints("kernel_shape")?;
     let list = |name: &str, default: i64, n: usize| {
@@ -169,7 +169,7 @@ pub(super) fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option
         if stride < 1 || slack < 0 {
             return None;
         }
-        // The places that fit in part, and those that begin before the end of the input.
+        // Windows that fit partially, and those that start before the end of the input.
         let places = slack.checked_add(stride - 1)? / stride + 1;
         let inside = before.checked_add(stride - 1)?.div_euclid(stride);
         shape.push(usize::try_from(places.min(inside)).ok()?);

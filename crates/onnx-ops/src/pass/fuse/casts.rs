@@ -1,15 +1,15 @@
-//! One `Cast` in place of two, of which the first loses nothing.
+//! Replaces two casts by one, if the first is lossless.
 //!
 //! ```text
 //! before:  a = Cast <to = 7> (x)     y = Cast <to = 1> (a)      # int32 to int64 to float
 //! after:   y = Cast <to = 1> (x)
 //! ```
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::pass::no_ops::is_lossless;
 use onnx_ir::{ElemType, NodeId};
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if !site.is_op(node, "Cast") {
         return None;
     }
@@ -21,7 +21,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     if !is_lossless(from, wide) || !is_number(to) || !site.is_read_by_ops(between, node, &["Cast"]) {
         return None;
     }
-    // What a float below 0 becomes as an unsigned integer is undefined; an integer wraps around.
+    // The conversion of negative floats to unsigned integers is undefined, while integers wrap around.
     let is_float = matches!(wide, ElemType::FLOAT | ElemType::DOUBLE);
     if from.is_integer() && is_float && to.is_integer() {
         return None;
@@ -31,7 +31,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     Some(())
 }
 
-/// Whether a type has numbers that all runtimes convert alike.
+/// Whether all runtimes convert the numbers of a type alike.
 fn is_number(elem: ElemType) -> bool {
     let is_float =
         matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16);

@@ -1,14 +1,14 @@
-//! One `Concat` in place of those in a row along one axis.
+//! Merges consecutive `Concat` nodes along one axis.
 //!
 //! ```text
 //! before:  a = Concat <axis = 0> (x, y)     c = Concat <axis = 0> (a, z)
 //! after:   c = Concat <axis = 0> (x, y, z)
 //! ```
 
-use super::site::Site;
+use super::site::FuseSite;
 use onnx_ir::{NodeId, ValueId};
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if !site.is_op(node, "Concat") {
         return None;
     }
@@ -40,7 +40,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
 }
 
 /// The axis of a node, counted from the first one.
-fn axis(site: &Site<'_>, node: NodeId) -> Option<i64> {
+fn axis(site: &FuseSite<'_>, node: NodeId) -> Option<i64> {
     // Before version 4, the attribute had a default.
     let default = if site.version < 4 { 1 } else { i64::MIN };
     match site.int_attr(node, "axis", default)? {

@@ -1,20 +1,20 @@
-//! A `Gemm` in place of `MatMul` and `Add`.
+//! Replaces `MatMul` and `Add` by `Gemm`.
 //!
 //! ```text
 //! before:  float[N,8] x, float[8,4] w, float[4] b     a = MatMul(x, w)     y = Add(a, b)
 //! after:   y = Gemm(x, w, b)
 //! ```
 //!
-//! Both operands must be matrices, and what is added must not make the result larger.
+//! Both operands must be matrices, and the addend must not enlarge the result.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::dims::Dim;
 use onnx_ir::{ElemType, NodeId, ValueId};
 
-/// Since this version, `Gemm` and `Add` broadcast without being told.
+/// Since this version, `Gemm` and `Add` broadcast without an attribute.
 const BROADCASTS: i64 = 7;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if site.version < BROADCASTS || !site.is_op(node, "Add") || site.node(node).inputs.len() != 2 {
         return None;
     }
@@ -44,8 +44,8 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     Some(())
 }
 
-/// The `MatMul` that computes a value for a node alone.
-fn product(site: &Site<'_>, node: NodeId, value: ValueId) -> Option<NodeId> {
+/// The `MatMul` that computes a value for this node only.
+fn product(site: &FuseSite<'_>, node: NodeId, value: ValueId) -> Option<NodeId> {
     let first = site.producer(value, node).filter(|first| site.is_op(*first, "MatMul"))?;
     (site.node(first).inputs.len() == 2 && site.is_read_by(value, node)).then_some(first)
 }

@@ -1,5 +1,5 @@
-//! Passes that make one node of two where one operator computes what both did: `Conv` and `BatchNormalization`, `Pad` and
-//! `Conv`, two `Transpose` in a row.
+//! Node fusion: replaces two nodes by one operator with the same result, such as `Conv` and `BatchNormalization`, `Pad` and
+//! `Conv`, two consecutive `Transpose`.
 //!
 //! ```text
 //! before:  g (float[1,3,8,8] x) => (float[1,4,8,8] y) {
@@ -8,12 +8,12 @@
 //! after:   g (float[1,3,8,8] x) => (float[1,4,8,8] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w_1, bias) }
 //! ```
 //!
-//! The second node becomes the fused one in its place and keeps its results, so that names, declarations and annotations of
-//! values stay. The first goes when nothing reads it any more. Each rule is a function in a file of its own; a sweep tries
-//! the rules at each node, and sweeps follow each other until none of them changes anything.
+//! The second node becomes the fused one in place and keeps its results, so that names, declarations and annotations of values
+//! stay. The first is removed when it is unused. Each rule is a function in a file of its own; a sweep tries the rules at each
+//! node, and sweeps are repeated until nothing changes.
 //!
-//! Rules that compute new weights round them once: results differ by rounding from those before, as they do from one runtime to the
-//! next. All others keep every bit. Bodies of functions, and models that are trained, stay as they are.
+//! Rules that compute new weights round them once: results differ by rounding, as they do between runtimes. All other rules keep
+//! every bit. Bodies of functions, and models with training information, are not changed.
 
 mod casts;
 mod concats;
@@ -33,55 +33,55 @@ use crate::schema::Registry;
 use onnx_ir::edit::drop_declarations;
 use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{BodyId, Model, NodeId, Uses, ValueDef};
-use site::Site;
+use site::FuseSite;
 
-/// What is tried at a node, the second of two; `Some` if it has become another one.
-type Rule = fn(&mut Site<'_>, NodeId) -> Option<()>;
+/// A fusion rule, tried at the second of two nodes; returns `Some` if it was applied.
+type Rule = fn(&mut FuseSite<'_>, NodeId) -> Option<()>;
 
-/// A model needs two or three sweeps; the limit bounds the time for rows of nodes that are fused one by one.
+/// A model needs two or three sweeps; the limit bounds the time for chains that are fused one by one.
 const SWEEPS: usize = 64;
 
-/// Makes one `Transpose` of two in a row.
+/// Merges consecutive `Transpose` nodes.
 pub fn fuse_transposes(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[transposes::fuse])
 }
 
-/// Makes one `Reshape` of `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze` in a row.
+/// Merges consecutive `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze` nodes.
 pub fn fuse_reshapes(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[reshapes::fuse])
 }
 
-/// Makes one `Concat` of those in a row along one axis.
+/// Merges consecutive `Concat` nodes along one axis.
 pub fn fuse_concats(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[concats::fuse])
 }
 
-/// Makes one `Slice` of two that cut different axes.
+/// Merges two `Slice` nodes on different axes.
 pub fn fuse_slices(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[slices::fuse])
 }
 
-/// Gives each `Reshape` a constant target where its computed one has at most one unknown extent that is not copied.
+/// Replaces the computed shape of a `Reshape` by a constant one, if at most one unknown size is not copied.
 pub fn static_reshapes(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[static_reshapes::fuse])
 }
 
-/// Removes the first of two casts where it loses nothing.
+/// Removes the first of two casts if it is lossless.
 pub fn fuse_casts(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[casts::fuse])
 }
 
-/// Puts `BatchNormalization` and arithmetic with constants into the weights before it.
+/// Folds `BatchNormalization` and arithmetic with constants into preceding weights.
 pub fn fuse_scales(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[scales::fuse])
 }
 
-/// Puts a `Pad` with zeros into the `Conv` or pooling behind it.
+/// Folds a `Pad` with zeros into the following `Conv` or pooling.
 pub fn fuse_pads(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[pads::fuse])
 }
 
-/// Makes a `Gemm` of `MatMul` and `Add` of matrices.
+/// Replaces `MatMul` and `Add` of matrices by `Gemm`.
 pub fn fuse_gemm(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[gemm::fuse])
 }
@@ -118,7 +118,7 @@ fn fuse(model: &mut Model, registry: &Registry, rules: &[Rule]) -> Report {
     report
 }
 
-/// Tries the rules at all nodes; how many have become others.
+/// Tries the rules at all nodes; returns the number of fusions.
 fn sweep(model: &mut Model, registry: &Registry, rules: &[Rule]) -> usize {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let local = local_functions(model);
@@ -129,7 +129,7 @@ fn sweep(model: &mut Model, registry: &Registry, rules: &[Rule]) -> usize {
         let Some(version) = model.newest_import(body, "").filter(|_| !is_function) else { continue };
         let uses = Uses::of(&model.bodies[body]);
         let orders = node_orders(&model.bodies[body]);
-        let mut site = Site::new(model, &facts, &uses, &local, body, version);
+        let mut site = FuseSite::new(model, &facts, &uses, &local, body, version);
         let before = count;
         for (_, order) in orders {
             for node in order.into_iter().flatten() {
@@ -144,7 +144,7 @@ fn sweep(model: &mut Model, registry: &Registry, rules: &[Rule]) -> usize {
     count
 }
 
-/// Removes those of some nodes that nothing reads any more.
+/// Removes those of the given nodes that are unused.
 fn remove_unread(model: &mut Model, body: BodyId, mut stale: Vec<NodeId>) {
     stale.sort_unstable();
     stale.dedup();

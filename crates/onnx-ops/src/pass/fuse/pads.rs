@@ -1,23 +1,23 @@
-//! Pads of a `Conv` or a pooling operator in place of a `Pad` before it.
+//! Folds a `Pad` into the padding of the following `Conv` or pooling operator.
 //!
 //! ```text
 //! before:  a = Pad(x, pads)     y = Conv(a, w)               # int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1}
 //! after:   y = Conv <pads = [1, 1, 1, 1]> (x, w)
 //! ```
 //!
-//! The `Pad` must fill up with zeros, at the axes of space alone. An `AveragePool` counts what is padded then. What a `MaxPool` pads
-//! is never the greatest element, so what it reads must not be below 0.
+//! The `Pad` must add zeros, on spatial axes only. An `AveragePool` must then count padding. Padding of `MaxPool` is minus
+//! infinity, so its input must not be negative.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::infer::Elem;
 use onnx_ir::{AttrValue, NodeId, ValueId};
 
 /// Since this version, the pads are an input.
 const PADS_ARE_INPUT: i64 = 11;
-/// Since this version, `AveragePool` can count what is padded.
+/// Since this version, `AveragePool` can count padding.
 const COUNTS_PADS: i64 = 7;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     let op = site.op(node).filter(|op| matches!(*op, "Conv" | "AveragePool" | "MaxPool"))?.to_owned();
     let between = site.input(node, 0)?;
     site.result(node)?;
@@ -67,8 +67,8 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     Some(())
 }
 
-/// Where a `Pad` puts how many zeros, if that is known and nothing else is done: at batch and channels none, and none taken away.
-fn filled(site: &Site<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Vec<i64>)> {
+/// The padding of a `Pad`, if it is constant, adds only zeros, and leaves batch and channels unchanged.
+fn filled(site: &FuseSite<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Vec<i64>)> {
     if site.text_attr(pad, "mode", "constant")? != "constant" {
         return None;
     }
@@ -113,16 +113,16 @@ fn filled(site: &Site<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Vec<i6
     is_spatial.then_some((begin, end))
 }
 
-/// Whether every window has an element that is not padded: runtimes refuse other pads.
-fn reaches(site: &Site<'_>, node: NodeId, pads: &[i64]) -> Option<()> {
+/// Whether every window includes an element outside the padding, as runtimes require.
+fn reaches(site: &FuseSite<'_>, node: NodeId, pads: &[i64]) -> Option<()> {
     let kernel = site.ints_attr(node, "kernel_shape")?;
     let fits = kernel.len() * 2 == pads.len()
         && pads.iter().zip(kernel.iter().chain(&kernel)).all(|(pad, extent)| pad < extent);
     fits.then_some(())
 }
 
-/// Whether no element of a value is below 0.
-fn is_never_negative(site: &Site<'_>, value: ValueId, reader: NodeId) -> bool {
+/// Whether no element of a value is negative.
+fn is_never_negative(site: &FuseSite<'_>, value: ValueId, reader: NodeId) -> bool {
     let Some(node) = site.producer(value, reader) else { return false };
     match site.op(node) {
         Some("Relu" | "Sigmoid" | "HardSigmoid" | "Softmax" | "Exp" | "Sqrt") => true,

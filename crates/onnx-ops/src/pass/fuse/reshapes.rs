@@ -1,14 +1,14 @@
-//! One `Reshape` in place of nodes in a row that keep the order of elements.
+//! Merges consecutive nodes that keep the order of elements into one `Reshape`.
 //!
 //! ```text
 //! before:  a = Unsqueeze(x, axes)     b = Flatten(a)     y = Reshape(b, shape)       # int64[2] shape = {4, -1}
 //! after:   y = Reshape(x, shape)
 //! ```
 //!
-//! The last shape must be known but for one extent, and must not copy extents of the one before. A `Transpose` that moves only axes of
-//! extent 1 keeps the order too.
+//! The last shape must be known except for one size, and must not copy sizes. A `Transpose` that moves only axes of size 1 keeps
+//! the order too.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::dims::Dim;
 use onnx_ir::NodeId;
 
@@ -17,7 +17,7 @@ const OPS: &[&str] = &["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
 /// Since this version, the shape is an input.
 const SHAPE_IS_INPUT: i64 = 5;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if site.version < SHAPE_IS_INPUT || !keeps_order(site, node) {
         return None;
     }
@@ -43,13 +43,13 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
 }
 
 /// Whether the result of a node has the elements of its operand in the same order.
-fn keeps_order(site: &Site<'_>, node: NodeId) -> bool {
+fn keeps_order(site: &FuseSite<'_>, node: NodeId) -> bool {
     let Some(op) = site.op(node) else { return false };
     OPS.contains(&op) || op == "Transpose" && moves_ones(site, node).is_some()
 }
 
-/// Whether a `Transpose` moves only axes of extent 1.
-fn moves_ones(site: &Site<'_>, node: NodeId) -> Option<()> {
+/// Whether a `Transpose` moves only axes of size 1.
+fn moves_ones(site: &FuseSite<'_>, node: NodeId) -> Option<()> {
     let shape = site.shape(site.input(node, 0)?)?;
     let perm: Vec<usize> = (site.ints_attr(node, "perm")?.into_iter())
         .map(|axis| usize::try_from(axis).ok().filter(|axis| *axis < shape.len()))
@@ -58,7 +58,7 @@ fn moves_ones(site: &Site<'_>, node: NodeId) -> Option<()> {
     (perm.len() == shape.len() && moved.is_sorted()).then_some(())
 }
 
-/// A shape as the target of a `Reshape`, if all extents but one are numbers above 0.
+/// A shape as the target of a `Reshape`, if all sizes but one are positive numbers.
 fn target(shape: &[Dim]) -> Option<Vec<i64>> {
     let target: Vec<i64> = (shape.iter())
         .map(|dim| match dim {

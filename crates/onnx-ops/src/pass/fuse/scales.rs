@@ -1,26 +1,27 @@
-//! Weights of a linear operator that do what the node behind it did to each channel.
+//! Folds a per-channel operation into the weights of the preceding linear operator.
 //!
 //! ```text
 //! before:  a = Conv(x, w)     y = BatchNormalization(a, scale, b, mean, var)
 //! after:   y = Conv(x, w', b')     # w' = w * s, b' = b - mean * s, with s = scale / sqrt(var + epsilon)
 //! ```
 //!
-//! The first is `Conv`, `ConvTranspose`, `Gemm` or `MatMul` with constant weights, which nothing else reads. The second is a
-//! `BatchNormalization` that does not train, or `Add`, `Sub`, `Mul` or `Div` with a constant that is one number, or one for each
-//! channel. Factors are computed in doubles and rounded once.
+//! The first is `Conv`, `ConvTranspose`, `Gemm` or `MatMul` with constant weights that have no other reader. The second is a
+//! `BatchNormalization` in inference mode, or `Add`, `Sub`, `Mul` or `Div` with a constant scalar or one number per channel.
+//! Factors are computed in double precision and rounded once.
 
-use super::site::Site;
+use super::site::FuseSite;
 use super::weights::{Floats, vector};
 use onnx_ir::{NodeId, ValueId};
 
-/// Since this version, arithmetic broadcasts as NumPy does, and the number of outputs says whether `BatchNormalization` trains.
+/// Since this version, arithmetic broadcasts as NumPy does, and the number of outputs determines whether `BatchNormalization`
+/// trains.
 const BROADCASTS: i64 = 7;
-/// Since this version, an attribute says that.
+/// Since this version, an attribute determines that.
 const TRAINS_BY_ATTRIBUTE: i64 = 14;
 /// Before this version, a `BatchNormalization` may have statistics for each position.
 const ALWAYS_SPATIAL: i64 = 9;
 
-/// What is done to each channel: `x * scale + shift`.
+/// An operation per channel: `x * scale + shift`.
 struct Affine {
     scale: Option<Vec<f64>>,
     shift: Option<Vec<f64>>,
@@ -31,11 +32,11 @@ struct Linear {
     op: &'static str,
     /// Channels of the result.
     channels: usize,
-    /// The axis that they are at, and the rank, of the result; `None` of an unknown rank, of which the last axis counts.
+    /// The channel axis and the rank of the result; `None` for an unknown rank with channels last.
     axis: Option<(usize, usize)>,
 }
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     let op =
         site.op(node).filter(|op| matches!(*op, "BatchNormalization" | "Add" | "Sub" | "Mul" | "Div"))?;
     let op = op.to_owned();
@@ -44,7 +45,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     }
     site.result(node)?;
     let at = |i: usize| linear_before(site, node, site.input(node, i)?);
-    // Of `c / f(x)` nothing is linear.
+    // `c / f(x)` is not linear.
     let (operand, (between, first)) = match at(0) {
         Some(found) => (0, found),
         None if op == "BatchNormalization" || op == "Div" => return None,
@@ -61,7 +62,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     rewrite(site, node, first, &linear, &affine)
 }
 
-fn linear_before(site: &Site<'_>, node: NodeId, value: ValueId) -> Option<(ValueId, NodeId)> {
+fn linear_before(site: &FuseSite<'_>, node: NodeId, value: ValueId) -> Option<(ValueId, NodeId)> {
     let first = site.producer(value, node)?;
     linear_name(site.op(first)?).map(|_| (value, first))
 }
@@ -70,13 +71,13 @@ fn linear_name(op: &str) -> Option<&'static str> {
     ["Conv", "ConvTranspose", "Gemm", "MatMul"].into_iter().find(|name| *name == op)
 }
 
-/// What is known of the first node, if its weights can be changed.
-fn linear(site: &Site<'_>, first: NodeId) -> Option<Linear> {
+/// The first node, if its weights can be changed.
+fn linear(site: &FuseSite<'_>, first: NodeId) -> Option<Linear> {
     let op = linear_name(site.op(first)?)?;
     let weights = site.input(first, 1)?;
     let dims: Vec<usize> =
         site.tensor(weights)?.dims.iter().map(|d| usize::try_from(*d).ok()).collect::<Option<_>>()?;
-    // Weights that others read would be stored twice.
+    // Weights with other readers would be stored twice.
     if site.reads(weights) > 1 {
         return None;
     }
@@ -100,14 +101,14 @@ fn linear(site: &Site<'_>, first: NodeId) -> Option<Linear> {
     Some(Linear { op, channels, axis })
 }
 
-/// The numbers of a constant, one for each channel.
-fn per_channel(site: &Site<'_>, value: ValueId, channels: usize) -> Option<Vec<f64>> {
+/// The numbers of a constant, one per channel.
+fn per_channel(site: &FuseSite<'_>, value: ValueId, channels: usize) -> Option<Vec<f64>> {
     let floats = Floats::of(site.tensor(value)?)?;
     let list: Vec<f64> = (floats.len() == channels).then(|| floats.iter().collect())?;
     list.iter().all(|x| x.is_finite()).then_some(list)
 }
 
-fn normalization(site: &Site<'_>, node: NodeId, linear: &Linear) -> Option<Affine> {
+fn normalization(site: &FuseSite<'_>, node: NodeId, linear: &Linear) -> Option<Affine> {
     let trains = site.version >= TRAINS_BY_ATTRIBUTE && site.int_attr(node, "training_mode", 0)? != 0;
     let is_spatial = site.version >= ALWAYS_SPATIAL || site.int_attr(node, "spatial", 1)? != 0;
     let is_at_channels = linear.axis.is_some_and(|(axis, _)| axis == 1);
@@ -123,7 +124,13 @@ fn normalization(site: &Site<'_>, node: NodeId, linear: &Linear) -> Option<Affin
     scale.iter().all(|s| s.is_finite()).then_some(Affine { scale: Some(scale), shift: Some(shift) })
 }
 
-fn arithmetic(site: &Site<'_>, node: NodeId, op: &str, operand: usize, linear: &Linear) -> Option<Affine> {
+fn arithmetic(
+    site: &FuseSite<'_>,
+    node: NodeId,
+    op: &str,
+    operand: usize,
+    linear: &Linear,
+) -> Option<Affine> {
     if site.node(node).inputs.len() != 2 {
         return None;
     }
@@ -131,7 +138,7 @@ fn arithmetic(site: &Site<'_>, node: NodeId, op: &str, operand: usize, linear: &
     let dims = &site.tensor(other)?.dims;
     let is_one_or = |n: i64, channels: bool| n == 1 || channels && usize::try_from(n) == Ok(linear.channels);
     let fits = match linear.axis {
-        // From the last axis on, as far as the constant goes.
+        // Aligned with the last axis.
         Some((axis, rank)) => {
             dims.len() <= rank
                 && dims.iter().rev().enumerate().all(|(i, n)| is_one_or(*n, rank - 1 - i == axis))
@@ -146,7 +153,7 @@ fn arithmetic(site: &Site<'_>, node: NodeId, op: &str, operand: usize, linear: &
     if list.len() != linear.channels {
         return None;
     }
-    // A matrix product has no place for what is added: that becomes a `Gemm`, if it can.
+    // A matrix product has no bias: it becomes a `Gemm`, if possible.
     let has_shift = matches!(op, "Add" | "Sub");
     if has_shift && linear.op == "MatMul" {
         return None;
@@ -164,8 +171,14 @@ fn arithmetic(site: &Site<'_>, node: NodeId, op: &str, operand: usize, linear: &
     })
 }
 
-/// Lets the second node do what both did.
-fn rewrite(site: &mut Site<'_>, node: NodeId, first: NodeId, linear: &Linear, affine: &Affine) -> Option<()> {
+/// Replaces both nodes by the second.
+fn rewrite(
+    site: &mut FuseSite<'_>,
+    node: NodeId,
+    first: NodeId,
+    linear: &Linear,
+    affine: &Affine,
+) -> Option<()> {
     let (x, weights, bias) = (site.input(first, 0)?, site.input(first, 1)?, site.input(first, 2));
     let stored = site.tensor(weights)?;
     let elem = stored.elem?;
@@ -198,7 +211,7 @@ fn rewrite(site: &mut Site<'_>, node: NodeId, first: NodeId, linear: &Linear, af
         Some(list) => Some(vector(elem, &list)?),
         None => None,
     };
-    // A product that gets a bias must be one of matrices.
+    // A product with a bias must be one of matrices.
     let is_gemm = linear.op == "MatMul" && new_bias.is_some();
     if is_gemm && linear.axis != Some((1, 2)) {
         return None;
@@ -217,9 +230,9 @@ fn rewrite(site: &mut Site<'_>, node: NodeId, first: NodeId, linear: &Linear, af
     Some(())
 }
 
-/// The factor of the element of the weights at a position.
+/// The factor for an element of the weights, by its index.
 fn channel_of<'s>(
-    site: &Site<'_>,
+    site: &FuseSite<'_>,
     first: NodeId,
     linear: &Linear,
     scale: &'s [f64],
@@ -242,11 +255,11 @@ fn channel_of<'s>(
     }
 }
 
-/// A constant bias, one number for each channel.
-fn bias_of(site: &Site<'_>, bias: ValueId, linear: &Linear, beta: f64) -> Option<Vec<f64>> {
+/// A constant bias, one number per channel.
+fn bias_of(site: &FuseSite<'_>, bias: ValueId, linear: &Linear, beta: f64) -> Option<Vec<f64>> {
     let tensor = site.tensor(bias)?;
     let floats = Floats::of(tensor)?;
-    // Of a Gemm, it may be a row, a number, or a whole matrix or column, which no list of channels is.
+    // The bias of a Gemm may be a row, a number, a matrix or a column; the last two are not per channel.
     let is_row = tensor.dims.iter().rev().skip(1).all(|n| *n == 1);
     let list: Vec<f64> = match floats.len() {
         n if n == linear.channels && is_row => floats.iter().map(|b| b * beta).collect(),

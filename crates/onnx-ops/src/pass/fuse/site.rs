@@ -1,4 +1,4 @@
-//! What a rule sees of the nodes around it, and how it changes them.
+//! The body that fusion rules query and change.
 
 use crate::dims::Dim;
 use crate::infer::{Facts, Ints, Ty};
@@ -12,11 +12,11 @@ use std::collections::HashSet;
 /// Before this IR version, initializers are inputs.
 const INITIALIZERS_ALONE: i64 = 4;
 
-/// The nodes of a body while rules change them.
-pub(super) struct Site<'m> {
+/// The nodes of a body while rules are applied.
+pub(super) struct FuseSite<'m> {
     model: &'m mut Model,
     facts: &'m Facts,
-    /// As they were before the first change.
+    /// The uses before the first change.
     uses: &'m Uses,
     local: &'m HashSet<(String, Name)>,
     body: BodyId,
@@ -24,14 +24,14 @@ pub(super) struct Site<'m> {
     pub(super) version: i64,
     /// The tensors of values that are constant.
     tensors: SecondaryMap<ValueId, Option<TensorId>>,
-    /// Nodes that may be unread.
+    /// Nodes that may be unused.
     stale: Vec<NodeId>,
-    /// `Constant` nodes, each with the node that it is made for.
+    /// New `Constant` nodes, each with its reader.
     made: Vec<(NodeId, NodeId)>,
     fresh: u64,
 }
 
-impl<'m> Site<'m> {
+impl<'m> FuseSite<'m> {
     pub(super) fn new(
         model: &'m mut Model,
         facts: &'m Facts,
@@ -41,7 +41,7 @@ impl<'m> Site<'m> {
         version: i64,
     ) -> Self {
         let tensors = constants(model, body);
-        Site {
+        FuseSite {
             model,
             facts,
             uses,
@@ -55,9 +55,9 @@ impl<'m> Site<'m> {
         }
     }
 
-    /// Lists the nodes that were made; those that may be unread are returned.
+    /// Inserts the new nodes; returns the nodes that may be unused.
     pub(super) fn finish(self) -> Vec<NodeId> {
-        let Site { model, uses, body, stale, made, .. } = self;
+        let FuseSite { model, uses, body, stale, made, .. } = self;
         for (reader, node) in made {
             let graph = uses.graph_of(reader);
             let Some(nodes) = graph.map(|graph| &mut model.bodies[body].graphs[graph].nodes) else {
@@ -77,7 +77,7 @@ impl<'m> Site<'m> {
         &self.body().nodes[node]
     }
 
-    /// The name of an operator of ai.onnx, if the node applies one, says everything itself, and is not bound to devices.
+    /// The name of a node's operator, if it is one of ai.onnx, has no attribute references and no device annotations.
     pub(super) fn op(&self, node: NodeId) -> Option<&str> {
         let n = self.node(node);
         let op = n.op.filter(|op| !self.local.contains(&(String::new(), *op)))?;
@@ -102,7 +102,7 @@ impl<'m> Site<'m> {
         first.filter(|_| rest.iter().all(Option::is_none))
     }
 
-    /// The node whose only result a value is, in the same graph as its reader.
+    /// The node in the reader's graph whose only result is this value.
     pub(super) fn producer(&self, value: ValueId, reader: NodeId) -> Option<NodeId> {
         let ValueDef::Output(node, 0) = self.body().values[value].def else { return None };
         let is_here = self.uses.graph_of(node).is_some() && self.graph_of(node) == self.graph_of(reader);
@@ -113,7 +113,7 @@ impl<'m> Site<'m> {
         self.uses.graph_of(node)
     }
 
-    /// Whether a node alone reads a value, once, and nothing else names it.
+    /// Whether a node is the only reader of a value, and nothing else names it.
     pub(super) fn is_read_by(&self, value: ValueId, node: NodeId) -> bool {
         matches!(self.uses.of_value(value), [Use::Input(reader, _)] if *reader == node)
             && !self.is_named(value)
@@ -131,7 +131,7 @@ impl<'m> Site<'m> {
         self.uses.of_value(value).iter().all(fits) && !self.is_named(value)
     }
 
-    /// How many places read a value that was there before the sweep.
+    /// The number of readers of a value before the sweep.
     pub(super) fn reads(&self, value: ValueId) -> usize {
         self.uses.of_value(value).len()
     }
@@ -151,7 +151,7 @@ impl<'m> Site<'m> {
         }
     }
 
-    /// What is known of the elements of a small tensor.
+    /// The facts about the elements of a small tensor.
     pub(super) fn elems(&self, value: ValueId) -> Option<&crate::infer::Value> {
         self.facts.get(self.body, value).value.as_deref()
     }
@@ -160,7 +160,7 @@ impl<'m> Site<'m> {
         self.elems(value)?.ints()
     }
 
-    /// The tensor of a value that is the same in every run.
+    /// The tensor of a constant value.
     pub(super) fn tensor(&self, value: ValueId) -> Option<&Tensor> {
         self.tensors[value].map(|tensor| &self.body().tensors[tensor])
     }
@@ -169,7 +169,7 @@ impl<'m> Site<'m> {
         self.node(node).attrs.iter().find(|attr| self.model.text(attr.name) == name)?.value()
     }
 
-    /// An integer, or its default; `None` if the attribute is of another type.
+    /// An integer attribute or its default; `None` if the attribute has another type.
     pub(super) fn int_attr(&self, node: NodeId, name: &str, default: i64) -> Option<i64> {
         match self.attr(node, name) {
             None => Some(default),
@@ -201,7 +201,7 @@ impl<'m> Site<'m> {
         }
     }
 
-    /// Makes another operator of a node, which keeps its results.
+    /// Changes the operator of a node, which keeps its results.
     pub(super) fn become_op(&mut self, node: NodeId, op: &str, inputs: &[Option<ValueId>], attrs: Vec<Attr>) {
         let op = self.model.names.intern(op);
         let n = &mut self.model.bodies[self.body].nodes[node];
@@ -213,7 +213,7 @@ impl<'m> Site<'m> {
         n.attrs = attrs;
     }
 
-    /// Lets the fused node have the name and the documentation of the first one, which goes.
+    /// Moves name and documentation of the first node to the fused one.
     pub(super) fn take_name(&mut self, node: NodeId, first: NodeId) {
         let nodes = &mut self.model.bodies[self.body].nodes;
         if let Some(name) = nodes[first].name.take() {
@@ -221,14 +221,14 @@ impl<'m> Site<'m> {
         }
     }
 
-    /// Lets a node read another value.
+    /// Sets an input of a node.
     pub(super) fn set_input(&mut self, node: NodeId, i: usize, value: ValueId) {
         if let Some(input) = self.model.bodies[self.body].nodes[node].inputs.get_mut(i) {
             *input = Some(value);
         }
     }
 
-    /// The attributes of a node, but for some.
+    /// The attributes of a node, except some.
     pub(super) fn attrs_without(&self, node: NodeId, names: &[&str]) -> Vec<Attr> {
         let is_other = |attr: &&Attr| !names.contains(&self.model.text(attr.name));
         self.node(node).attrs.iter().filter(is_other).cloned().collect()
@@ -238,12 +238,12 @@ impl<'m> Site<'m> {
         Attr::new(self.model.names.intern(name), value)
     }
 
-    /// Notes that a node may be unread now.
+    /// Records that a node may be unused.
     pub(super) fn leave(&mut self, node: NodeId) {
         self.stale.push(node);
     }
 
-    /// A constant for a node to read, named after a value.
+    /// A new constant, named after a value.
     pub(super) fn constant(&mut self, reader: NodeId, like: Option<ValueId>, tensor: Tensor) -> ValueId {
         let stem = like.map_or("constant", |v| &self.model.names[self.body().values[v].name]).to_owned();
         let name = self.fresh_name(&stem);
@@ -274,7 +274,7 @@ impl<'m> Site<'m> {
         }
     }
 
-    /// A constant list of integers for a node to read.
+    /// A new constant list of integers.
     pub(super) fn int_list(&mut self, reader: NodeId, like: Option<ValueId>, list: Vec<i64>) -> ValueId {
         let mut tensor = Tensor { elem: Some(onnx_ir::ElemType::INT64), ..Tensor::default() };
         tensor.dims.push(i64::try_from(list.len()).unwrap_or(i64::MAX));
@@ -295,7 +295,7 @@ impl<'m> Site<'m> {
     }
 }
 
-/// The tensors of initializers that no caller replaces, and of `Constant` nodes.
+/// The tensors of initializers that callers cannot override, and of `Constant` nodes.
 fn constants(model: &Model, id: BodyId) -> SecondaryMap<ValueId, Option<TensorId>> {
     let body = &model.bodies[id];
     let is_old = model.header.ir_version.is_some_and(|version| version < INITIALIZERS_ALONE);

@@ -1,17 +1,17 @@
-//! One `Slice` in place of two that cut different axes.
+//! Merges two `Slice` nodes on different axes.
 //!
 //! ```text
 //! before:  a = Slice(x, zero, two, axis_0)     y = Slice(a, one, three, axis_1)
 //! after:   y = Slice(x, starts, ends, axes, steps)     # {0, 1}, {2, 3}, {0, 1}, {1, 1}
 //! ```
 
-use super::site::Site;
+use super::site::FuseSite;
 use onnx_ir::NodeId;
 
-/// Since this version, what is cut is an input.
+/// Since this version, the slice is given by inputs.
 const CUTS_ARE_INPUTS: i64 = 10;
 
-/// What a `Slice` cuts at one axis.
+/// The slice of one axis.
 struct Cut {
     start: i64,
     end: i64,
@@ -19,7 +19,7 @@ struct Cut {
     step: i64,
 }
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if site.version < CUTS_ARE_INPUTS || !site.is_op(node, "Slice") {
         return None;
     }
@@ -48,7 +48,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     Some(())
 }
 
-fn cuts(site: &Site<'_>, node: NodeId, rank: i64) -> Option<Vec<Cut>> {
+fn cuts(site: &FuseSite<'_>, node: NodeId, rank: i64) -> Option<Vec<Cut>> {
     let list = |i: usize| site.ints(site.input(node, i)?);
     let (starts, ends) = (list(1)?, list(2)?);
     let axes = match site.input(node, 3) {

@@ -1,15 +1,14 @@
-//! A constant target in place of one that is computed, where it says the same.
+//! Replaces the computed target of a `Reshape` by an equivalent constant.
 //!
 //! ```text
 //! before:  float[N,S,768] x     s = Concat(n, s, twelve, sixty_four)     y = Reshape(x, s)     # N, S, 12, 64
 //! after:   y = Reshape(x, t)                                             # int64[4] t = {0, 0, 12, 64}
 //! ```
 //!
-//! An extent that is a symbol is copied where the operand has the same at that axis (0), or follows from the others (-1). Both
-//! together would leave open what is meant if a copied extent is 0, so a target with both stays, unless all that is copied is
-//! above 0.
+//! A symbolic size is copied if the operand has the same at that axis (0), or inferred from the others (-1). Both together are
+//! ambiguous if a copied size is 0, so a target with both is kept, unless all copied sizes are positive.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::dims::Dim;
 use crate::infer::Elem;
 use onnx_ir::NodeId;
@@ -17,7 +16,7 @@ use onnx_ir::NodeId;
 /// Since this version, the shape is an input.
 const SHAPE_IS_INPUT: i64 = 5;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if site.version < SHAPE_IS_INPUT || !site.is_op(node, "Reshape") {
         return None;
     }

@@ -1,17 +1,17 @@
-//! One `Transpose` in place of two in a row.
+//! Merges consecutive `Transpose` nodes.
 //!
 //! ```text
 //! before:  a = Transpose <perm = [0, 2, 3, 1]> (x)     y = Transpose <perm = [0, 2, 1, 3]> (a)
 //! after:   y = Transpose <perm = [0, 3, 2, 1]> (x)
 //! ```
 //!
-//! If all that reads the first one is transposed again, every reader gets a permutation of its own. Two that undo each other become
-//! an `Identity`, which `remove-no-ops` removes.
+//! If all readers of the first one are `Transpose` nodes, each gets its combined permutation. Two inverse ones become an
+//! `Identity`, which `remove-no-ops` removes.
 
-use super::site::Site;
+use super::site::FuseSite;
 use onnx_ir::{AttrValue, NodeId};
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if !site.is_op(node, "Transpose") {
         return None;
     }
@@ -36,8 +36,8 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     Some(())
 }
 
-/// The permutation of a node, if it is one.
-fn permutation(site: &Site<'_>, node: NodeId) -> Option<Vec<usize>> {
+/// The permutation of a node, if it is valid.
+fn permutation(site: &FuseSite<'_>, node: NodeId) -> Option<Vec<usize>> {
     let perm: Vec<usize> = match site.attr(node, "perm") {
         Some(AttrValue::Ints(perm)) => {
             perm.to_vec().into_iter().map(|axis| usize::try_from(axis).ok()).collect::<Option<_>>()?

@@ -1,21 +1,21 @@
-//! Floats of weights: read as doubles, computed with, and rounded once.
+//! Arithmetic on float weights: in double precision, rounded once.
 
 use bytes::Bytes;
 use onnx_ir::float::{Format, format};
 use onnx_ir::{ElemType, Field, Payload, Tensor};
 
-/// The elements of a tensor that the model itself stores.
+/// The elements of a tensor that is stored in the model.
 pub(super) struct Floats<'t> {
     elem: ElemType,
     format: Format,
     bytes: &'t [u8],
-    /// Bytes of an element, and of the entry that it is stored in.
+    /// Bytes of an element, and of its entry.
     size: usize,
     entry: usize,
 }
 
 impl<'t> Floats<'t> {
-    /// The floats of a sound tensor; `None` of another type, or of one that is stored elsewhere.
+    /// The floats of a valid tensor; `None` for another type, or external data.
     pub(super) fn of(tensor: &'t Tensor) -> Option<Floats<'t>> {
         use ElemType as E;
         let elem = tensor.elem.filter(|e| matches!(*e, E::FLOAT | E::DOUBLE | E::FLOAT16 | E::BFLOAT16))?;
@@ -35,7 +35,7 @@ impl<'t> Floats<'t> {
         (is_sound && is_whole).then_some(Floats { elem, format: format(elem)?, bytes, size, entry })
     }
 
-    /// How many.
+    /// The number of elements.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.entry
     }
@@ -53,7 +53,8 @@ impl<'t> Floats<'t> {
         }
     }
 
-    /// The same tensor with each element, by its position, times a factor; `None` if one becomes infinite, or 0 though it was not.
+    /// The tensor with each element multiplied by a factor, which depends on its index; `None` if one becomes infinite, or 0
+    /// although it was not.
     pub(super) fn times(&self, factor: impl Fn(usize) -> f64, like: &Tensor) -> Option<Tensor> {
         let mut out: Vec<u8> = Vec::with_capacity(self.len() * self.size);
         for (i, x) in self.iter().enumerate() {
@@ -69,7 +70,7 @@ impl<'t> Floats<'t> {
     }
 }
 
-/// A list of numbers as a tensor of rank 1; `None` if one of them is infinite or none.
+/// A tensor of rank 1; `None` if a number is infinite or NaN.
 pub(super) fn vector(elem: ElemType, numbers: &[f64]) -> Option<Tensor> {
     let format = format(elem)?;
     let mut out = Vec::new();
@@ -87,7 +88,7 @@ fn tensor(elem: ElemType, dims: impl IntoIterator<Item = i64>, bytes: Vec<u8>) -
     tensor
 }
 
-/// Appends a number in the format of its type, and returns what is stored of it.
+/// Appends a number in the format of its type, and returns the rounded value.
 fn push(out: &mut Vec<u8>, elem: ElemType, format: Format, x: f64) -> f64 {
     match elem {
         ElemType::FLOAT => {

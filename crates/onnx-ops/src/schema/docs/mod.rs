@@ -1,14 +1,14 @@
-//! A sentence and a small model for each built-in operator, to show to people.
+//! A sentence and a small example model for each built-in operator.
 //!
-//! They are the files of `docs/` in this crate: a comment with the sentence, and below it a model that uses the newest
-//! version of the operator that is not deprecated.
+//! They are the files of `docs/` in this crate: a comment with the sentence, followed by a model that uses the newest version of
+//! the operator that is not deprecated.
 
 #[rustfmt::skip]
 mod list;
 
 use onnx_ir::normalize_domain;
 
-/// What an operator does, in a sentence.
+/// The description of an operator, in a sentence.
 pub fn summary(domain: &str, name: &str) -> Option<&'static str> {
     parts(domain, name).map(|(summary, _)| summary)
 }
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(summary("", "abs"), None);
     }
 
-    /// The example is sound, formatted, and has a node of the newest version that is not deprecated.
+    /// The example is valid, formatted, and has a node of the newest version that is not deprecated.
     fn uses_newest(registry: &Registry, domain: &str, name: &str) {
         let text = example(domain, name).unwrap();
         let checked = onnx_text::check(text, &VerifyOptions::default());

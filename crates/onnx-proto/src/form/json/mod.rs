@@ -1,7 +1,7 @@
-//! JSON in the form that protobuf defines, as Python's `google.protobuf.json_format` writes and reads it.
+//! JSON as protobuf defines it, compatible with Python's `google.protobuf.json_format`.
 //!
 //! Field names in camel case, 64-bit integers as strings, bytes in Base64, enums by name, NaN and infinities as strings.
-//! Fields that are set are written, empty ones too. What JSON cannot say is lost: unknown fields, and which NaN it was.
+//! Fields that are set are written, also empty ones. Unknown fields and NaN payloads are lost.
 
 mod read;
 mod write;

@@ -15,12 +15,11 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 
-/// The encoded message that a JSON document describes. Names may be in camel case or as in the .proto; `null` is a
-/// field that is not set.
+/// Encodes a JSON document as a message. Names may be in camel case or as in the .proto; `null` means an absent field.
 ///
 /// # Errors
 ///
-/// The document is not JSON, has a field that the message has not, or a value of the wrong type; with its place.
+/// The document is not JSON, has an unknown field, or a value of the wrong type; with its place.
 pub fn from_json(json: &[u8], kind: FileKind) -> Result<Vec<u8>, FormatError> {
     let text = utf8(json)?;
     let failed_at = Cell::new(None);
@@ -111,7 +110,7 @@ impl<'de> Visitor<'de> for MessageSeed<'_> {
     }
 }
 
-/// A JSON string, borrowed where it has no escapes.
+/// A JSON string, borrowed if it has no escapes.
 struct Text<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 ///
 /// # Errors
 ///
-/// The bytes are no message of this kind, or a string in them is not UTF-8.
+/// The bytes are not a message of this kind, or a string in them is not UTF-8.
 pub fn to_json(message: &[u8], kind: FileKind) -> Result<String, FormatError> {
     let message = in_order(message, kind)?;
     let mut writer = Writer { out: String::with_capacity(message.len()), indent: 0 };

@@ -1,6 +1,6 @@
-//! The text form that protobuf defines, as Python's `google.protobuf.text_format` writes and reads it.
+//! The protobuf text format, compatible with Python's `google.protobuf.text_format`.
 //!
-//! Fields that are set are written, empty ones too. What it cannot say is lost: unknown fields, and which NaN it was.
+//! Fields that are set are written, also empty ones. Unknown fields and NaN payloads are lost.
 
 mod read;
 mod write;

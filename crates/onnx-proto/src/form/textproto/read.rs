@@ -5,11 +5,11 @@ use crate::form::build::{MessageBuilder, Value};
 use crate::form::{FormatError, number, utf8};
 use crate::wire::{Field, Kind, MAX_DEPTH, Message, Repeat};
 
-/// The encoded message that a text describes.
+/// Encodes a text as a message.
 ///
 /// # Errors
 ///
-/// The text is malformed, has a field that the message has not, or a value of the wrong type; with its place.
+/// The text is malformed, has an unknown field, or a value of the wrong type; with its place.
 pub fn from_text(text: &[u8], kind: FileKind) -> Result<Vec<u8>, FormatError> {
     let mut parser = Parser { text: utf8(text)?, at: 0 };
     parser.message(kind.message(), None, 0)
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// The escape after a backslash.
     fn escape(&mut self, content: &mut Vec<u8>) -> Result<()> {
         let start = self.at.saturating_sub(1);
         let Some(byte) = self.peek() else { return self.fail(start, "unterminated string") };
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Up to so many digits.
+    /// At most `count` digits.
     fn digits(&mut self, radix: u32, count: usize) -> Option<u32> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let digits = rest.iter().take(count).map_while(|&byte| char::from(byte).to_digit(radix));

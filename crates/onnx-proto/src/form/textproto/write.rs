@@ -10,7 +10,7 @@ use crate::wire::{Cursor, Field, Kind, Message, Reason, Repeat, WireType};
 ///
 /// # Errors
 ///
-/// The bytes are no message of this kind.
+/// The bytes are not a message of this kind.
 pub fn to_text(message: &[u8], kind: FileKind) -> Result<String, FormatError> {
     let message = in_order(message, kind)?;
     let mut writer = Writer { out: String::with_capacity(message.len()), indent: 0 };
@@ -133,7 +133,7 @@ impl Writer {
         });
     }
 
-    /// The content of a string. Text stays readable where it is UTF-8; bytes are octal.
+    /// The content of a string. UTF-8 text stays readable; other bytes are octal escapes.
     fn string(&mut self, bytes: &[u8], is_text: bool) {
         let text = std::str::from_utf8(bytes).ok().filter(|_| is_text);
         match text {

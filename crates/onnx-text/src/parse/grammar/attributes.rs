@@ -124,7 +124,7 @@ pub(in crate::parse) fn word(inp: &mut Inp<'_, '_>, text: &str, want: Want) -> O
 pub(in crate::parse) fn attr_element(inp: &mut Inp<'_, '_>) -> Out<AttrElement> {
     let mut notes = notes(inp)?;
     let mut value = attr_value(inp)?;
-    // In front of a graph they are the graph's.
+    // Annotations before a graph belong to the graph.
     if let AttrValue::Graph(graph) = &mut value {
         graph.notes = std::mem::take(&mut notes);
     }
@@ -181,7 +181,7 @@ pub(in crate::parse) fn begins_parts(inp: &mut Inp<'_, '_>, ahead: usize) -> boo
     }
 }
 
-/// Whether a graph begins `ahead` tokens from here: `g =>` or `g (…) =>`. Looks no further than the end of the parentheses.
+/// Whether a graph starts `ahead` tokens from here: `g =>` or `g (…) =>`. Searches only up to the end of the parentheses.
 pub(in crate::parse) fn begins_graph(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
     let at = position(inp) + ahead;
     let tokens = inp.full_slice();

@@ -35,22 +35,22 @@ use chumsky::prelude::*;
 use onnx_ir::diag::Span;
 use smallvec::SmallVec;
 
-/// What the parser reads.
+/// The input of the parser.
 pub(super) type In<'t> = &'t [Token];
-/// How it fails.
+/// The error and state types of the parser.
 pub(super) type X<'t> = extra::Full<Failure, SimpleState<Context<'t>>, ()>;
-/// What the parser carries along.
+/// The state of the parser.
 pub(super) struct Context<'t> {
     /// The text of the tokens.
     pub(super) source: &'t str,
-    /// Mistakes that were mended.
+    /// Mistakes that were recovered from.
     pub(super) emitted: Vec<Failure>,
-    /// Values that hold what is being read. An optional has no brackets for the lexer to count.
+    /// The nesting of values. An optional has no brackets for the lexer to count.
     pub(super) depth: usize,
 }
 /// Its position in the input.
 pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X<'t>>;
-/// What a production gives.
+/// The result of a production.
 pub(super) type Out<O> = Result<O, Failure>;
 
 /// A parser of ours.
@@ -65,7 +65,7 @@ pub(super) fn production<'t, O>(f: impl Fn(&mut Inp<'t, '_>) -> Out<O> + Clone) 
 /// `model = notes header? graph function*`
 pub(in crate::parse) fn model(inp: &mut Inp<'_, '_>) -> Out<File> {
     let mut file = File::default();
-    // Notes in front belong to the header if there is one, to the graph otherwise.
+    // Annotations before it belong to the header if there is one, otherwise to the graph.
     let mut first = notes(inp)?;
     if peek(inp, 0) == Some(Kind::LAngle) {
         file.notes = std::mem::take(&mut first);
@@ -89,7 +89,7 @@ pub(in crate::parse) fn model(inp: &mut Inp<'_, '_>) -> Out<File> {
     Ok(file)
 }
 
-/// A graph or function. Where its signature is beyond repair, its body is still read, for what is wrong in it.
+/// A graph or function. If its signature cannot be parsed, its body is still parsed to report errors in it.
 pub(in crate::parse) fn item_or_body<O>(
     inp: &mut Inp<'_, '_>,
     item: fn(&mut Inp<'_, '_>) -> Out<O>,
@@ -107,7 +107,7 @@ pub(in crate::parse) fn item_or_body<O>(
     while !matches!(peek(inp, 0), None | Some(Kind::LBrace)) {
         inp.skip();
     }
-    // A failure here is one at the end of the file, and the one above has been told.
+    // A failure here is at the end of the file, and the earlier one has been reported.
     let _ = body(inp);
     None
 }

@@ -62,7 +62,7 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         attrs = node_attributes(inp)?;
     }
     let span = start.to(last_span(inp));
-    // Annotations on the same line belong to what they follow.
+    // Annotations on the same line belong to the item before them.
     if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
         let line = note_line(inp);
         notes.0.get_or_insert_default().lines.push(line);

@@ -20,7 +20,7 @@ pub(in crate::parse) fn notes(inp: &mut Inp<'_, '_>) -> Out<Notes> {
     }
 }
 
-/// One `#@` line. What is wrong in it ends with it.
+/// One `#@` line. Errors in it are limited to the line.
 pub(in crate::parse) fn note_line(inp: &mut Inp<'_, '_>) -> NoteLine {
     inp.skip();
     let start = last_span(inp);

@@ -4,7 +4,7 @@ use super::*;
 
 /// The word that begins a file.
 const SET: &str = "operator_set";
-/// The word that begins an operator, behind its header.
+/// The word that starts an operator, after its header.
 const OPERATOR: &str = "operator";
 /// The word before the type variables.
 const WHERE: &str = "where";
@@ -114,7 +114,7 @@ pub(in crate::parse) fn formal(inp: &mut Inp<'_, '_>) -> Out<Formal> {
     let notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let mut each = None;
-    // A type may have this name too; then a name or the end of the formal comes behind it.
+    // A type may have this name too; then a name or the end of the formal follows.
     if is_word(inp, 0, "each") && peek(inp, 1) == Some(Kind::Ident) && !ends_formal(peek(inp, 2)) {
         inp.skip();
         each = Some(last_span(inp));
@@ -211,8 +211,8 @@ fn begins_operator(inp: &mut Inp<'_, '_>) -> bool {
         && matches!(peek(inp, ahead + 1), Some(Kind::Ident | Kind::String | Kind::Bytes))
 }
 
-/// Where the header ends that begins `ahead` tokens from here. A header has a colon behind its first name, and so has a
-/// list of attributes; but of the two only a header begins an item.
+/// The end of a header that starts `ahead` tokens from here. Headers and attribute lists have a colon after the first name, but
+/// only a header starts an item.
 fn header_end(inp: &mut Inp<'_, '_>, ahead: usize) -> Option<usize> {
     let from = position(inp) + ahead;
     for (i, token) in inp.full_slice().get(from..)?.iter().enumerate() {
@@ -227,8 +227,7 @@ fn header_end(inp: &mut Inp<'_, '_>, ahead: usize) -> Option<usize> {
     None
 }
 
-/// Whether the angle that comes next begins an item, behind an operator that has ended: what is in it is followed by a
-/// name, not by `(` or `{`.
+/// Whether the next angle bracket starts an item, after an operator has ended: a name follows its contents, not `(` or `{`.
 fn begins_item(inp: &mut Inp<'_, '_>) -> bool {
     if peek(inp, 0) != Some(Kind::LAngle) {
         return false;
@@ -237,8 +236,8 @@ fn begins_item(inp: &mut Inp<'_, '_>) -> bool {
         .is_some_and(|end| matches!(peek(inp, end + 1), Some(Kind::Ident | Kind::String | Kind::Bytes)))
 }
 
-/// Skips a broken item, from a mistake at token `from` to what could begin the next one. The body of the broken one is
-/// still read, for what is wrong in it.
+/// Skips an invalid item, from the mistake at token `from` to a possible start of the next one. Its body is still parsed to
+/// report errors in it.
 fn skip_to_item(inp: &mut Inp<'_, '_>, from: usize) {
     while position(inp) < from && inp.peek().is_some() {
         inp.skip();
@@ -248,7 +247,7 @@ fn skip_to_item(inp: &mut Inp<'_, '_>, from: usize) {
         match kind {
             // Not the types of a variable.
             Kind::LBrace if starts_line || matches!(before, Some(Kind::RParen | Kind::RAngle)) => {
-                // A failure here is one at the end of the file, and the one before has been told.
+                // A failure here is at the end of the file, and the earlier one has been reported.
                 let _ = body(inp);
                 return;
             }

@@ -17,7 +17,7 @@ pub(in crate::parse) fn data(inp: &mut Inp<'_, '_>, ty: Option<&Type>) -> Out<Da
         }
         (Some(Kind::LBrace), Some(Kind::Colon)) => Ok(Data::Record(record(inp)?)),
         (Some(Kind::LBrace), Some(Kind::Equals)) => Ok(Data::Sparse(parts(inp)?)),
-        // `{{1, …}}`, as prints of binary models have it: what is right in double braces is one token.
+        // `{{1, …}}`, as in prints of binary models: valid double braces are one token.
         (Some(Kind::LBrace), _) if peek(inp, 1) == Some(Kind::LBrace) => {
             inp.skip();
             let at = position(inp);
@@ -70,7 +70,7 @@ pub(in crate::parse) fn data(inp: &mut Inp<'_, '_>, ty: Option<&Type>) -> Out<Da
                     inp,
                     Failure::between(at, last, Problem::NoBrackets("[\"location\": ", "]")).certain(false),
                 );
-                // An entry without a key says nothing.
+                // An entry without a key is ignored.
                 return Ok(Data::External(List { items: Vec::new(), span }));
             }
             emit(inp, Failure::between(at, last, Problem::NoBrackets("{", "}")));
@@ -109,7 +109,7 @@ pub(in crate::parse::grammar) fn is_literals(inp: &mut Inp<'_, '_>) -> bool {
 /// Elements in lists of lists: the tokens from one bracket to the other.
 struct Nest {
     end: usize,
-    /// The lengths of the lists, from the outermost to the innermost; `None` where they differ.
+    /// The lengths of the lists, from the outermost to the innermost; `None` if they differ.
     shape: Option<Vec<usize>>,
 }
 
@@ -123,7 +123,7 @@ fn nest(inp: &mut Inp<'_, '_>) -> Option<Nest> {
     if !opens(tokens.get(at)?.kind) || !is_list(tokens.get(at + 1)?.kind) {
         return None;
     }
-    // Of each list that is open, how many items it has; the shape of the lists that it had.
+    // For each open list, the number of its items; the shape of the closed lists.
     let mut open: Vec<(Kind, usize)> = Vec::new();
     let mut inner: Vec<Option<Vec<usize>>> = Vec::new();
     let mut agree = true;
@@ -199,7 +199,7 @@ fn nested(inp: &mut Inp<'_, '_>, nest: Nest, ty: Option<&Type>) -> Data {
         }
         Some(Type::Tensor { dims: None, .. } | Type::Call { .. } | Type::Unset(_)) | None => None,
     };
-    // Of lists as long as the axes there is one order.
+    // If the lists have the lengths of the axes, their order is certain.
     let is_certain = dims.is_some() && dims == nest.shape;
     emit(inp, Failure::between(at, nest.end - 1, Problem::NestedElements).certain(is_certain));
     let span = inp.full_slice()[at].span.to(last_span(inp));

@@ -69,7 +69,7 @@ fn unclosed_arg(inp: &mut Inp<'_, '_>) -> Out<Option<List<TypeArg>>> {
     Ok(Some(List { items: vec![arg], span: open.to(last_span(inp)) }))
 }
 
-/// `float{N,4} x`, `float<N> x`: a type whose dimensions stand in other brackets, if that is what begins here.
+/// `float{N,4} x`, `float<N> x`: a type with the wrong brackets around its dimensions, if the next tokens are one.
 pub(in crate::parse::grammar) fn misbracketed_type(inp: &mut Inp<'_, '_>) -> Out<Option<Type>> {
     let at = position(inp);
     let tokens = inp.full_slice();

@@ -51,7 +51,7 @@ pub(super) fn sequence(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     let head = value_head(inp)?;
     equals(inp);
     if peek(inp, 0) == Some(Kind::Ints) {
-        // Numbers alone are no tensors.
+        // Numbers alone are not tensors.
         return Err(Failure::expected(position(inp), Want::LBracket));
     }
     let items = inp.parse(list(Kind::LBracket, production(value)))?;

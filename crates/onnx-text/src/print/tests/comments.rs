@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Ends of the tokens behind which a line may end: not those inside annotations.
+/// Ends of tokens after which a line may end, outside annotations.
 fn gaps(source: &str) -> Vec<usize> {
     let mut in_note = false;
     let mut gaps = vec![];
@@ -19,7 +19,7 @@ fn gaps(source: &str) -> Vec<usize> {
     gaps
 }
 
-/// `source` with texts put in at ascending places.
+/// `source` with texts inserted at ascending places.
 fn with(source: &str, texts: &[(usize, &str)]) -> String {
     let mut out = String::new();
     let mut from = 0;

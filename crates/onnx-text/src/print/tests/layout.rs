@@ -197,7 +197,7 @@ fn annotations_stand_above_their_item() {
     );
 }
 
-/// A comment that says what a first line would say never becomes the first line.
+/// A comment like a first line never becomes the first line.
 #[test]
 fn a_comment_never_turns_annotations_on() {
     for source in ["\n#@ onnxtxt 1\n#@ no: annotation\n", " #@ onnxtxt 2\n", "\u{feff}\n#@ onnxtxt 1\n"] {

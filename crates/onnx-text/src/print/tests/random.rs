@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Makes tokens of choices; all zeros give the shortest text.
+/// Builds tokens from choices; all zeros yield the shortest text.
 struct Maker<'c> {
     choices: std::slice::Iter<'c, u8>,
     tokens: Vec<String>,

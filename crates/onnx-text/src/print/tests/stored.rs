@@ -27,7 +27,7 @@ fn printed(elem: ElemType, field: Field, bytes: &[u8], count: usize, elide_after
     let file = File { graph: Some(graph), ..File::default() };
     let text = format(&source, &file, &[], None, &FormatOptions::default());
     if elide_after.is_none() {
-        // What is printed is formatted already.
+        // Printed text is already formatted.
         assert_eq!(check(&text), text);
     }
     text
@@ -131,7 +131,7 @@ fn an_elided_tensor_says_so() {
     assert!(text(100).ends_with("98, 99, …\n    }\n>\n{}\n"), "{}", text(100));
 }
 
-/// Long tensors of every length around the ends of lines and blocks: as spelled, stored, and with what takes another path.
+/// Long tensors of every length around the ends of lines and blocks: as spelled, as stored, and by other paths.
 #[test]
 fn long_lists_are_filled_alike_whoever_holds_them() {
     for count in (30..80).chain([999, 1000, 1001, 5000, 20_000]) {

@@ -1,4 +1,4 @@
-//! Differences as a page of its own: no scripts, nothing from elsewhere, for light and dark screens.
+//! Differences as a self-contained HTML page: no scripts, no external resources, for light and dark screens.
 
 use super::sections::{Line, sections};
 use super::{Style, sign, stat};
@@ -43,7 +43,7 @@ pub fn html(diff: &ModelDiff, style: &Style) -> String {
     out + "</body></html>\n"
 }
 
-/// Text that is no markup.
+/// Escapes text for HTML.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

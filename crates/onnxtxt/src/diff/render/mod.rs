@@ -1,4 +1,4 @@
-//! Differences as something to read: for people at a terminal, for pull requests, for browsers, for programs.
+//! Renders differences: for terminals, pull requests, browsers and programs.
 //!
 //! All but [`json`] show the same `sections`: lines with a sign, nested by depth.
 
@@ -19,7 +19,7 @@ pub struct Style {
     pub color: bool,
     /// Numbers of differences only.
     pub stat: bool,
-    /// What the models are called, for a heading; `None` for none.
+    /// The names of the models in the heading; `None` for no heading.
     pub names: Option<[String; 2]>,
 }
 
@@ -32,7 +32,7 @@ fn sign(kind: Kind) -> char {
     }
 }
 
-/// For people at a terminal; empty without differences. Nothing that models say acts on the terminal.
+/// For terminals; empty without differences. Control characters of the models are escaped.
 pub fn human(diff: &ModelDiff, style: &Style) -> String {
     if diff.is_empty() {
         return String::new();
@@ -60,7 +60,7 @@ pub fn human(diff: &ModelDiff, style: &Style) -> String {
                     Kind::Changed => "33",
                 };
                 let indent = "  ".repeat(depth + 1);
-                // A text of several lines stays at its place.
+                // Continuation lines are indented.
                 let text = visible(text).replace('\n', &format!("\n{indent}  "));
                 _ = writeln!(out, "{indent}{}", paint(code, &format!("{} {text}", sign(*kind))));
             }
@@ -169,7 +169,7 @@ pub fn markdown(diff: &ModelDiff, style: &Style) -> String {
     out
 }
 
-/// A code span that no text can leave.
+/// A code span that no text can end.
 fn code(text: &str) -> String {
     let text = text.replace('\n', " ");
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

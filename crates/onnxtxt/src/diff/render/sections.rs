@@ -15,13 +15,13 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
-/// Nodes with nothing but other names that are shown: there are many where names are numbers.
+/// The most nodes with only renames that are shown: there are many if names are numbers.
 const RENAMED: usize = 20;
 
 /// The digits of a digest that are shown.
 const DIGITS: usize = 12;
 
-/// All sections that have something to say.
+/// All sections that are not empty.
 pub(super) fn sections(diff: &ModelDiff) -> Vec<Section> {
     let mut out = Vec::new();
     let mut interface = Vec::new();
@@ -156,7 +156,7 @@ fn weight(diff: &WeightDiff, depth: usize, out: &mut Vec<Line>) {
     out.extend(changes(&diff.properties, depth + 1));
 }
 
-/// Three digits.
+/// A number with three significant digits.
 fn number(x: f64) -> String {
     if x == 0.0 || (1e-3..1e6).contains(&x.abs()) || !x.is_finite() {
         let text = format!("{x:.4}");

@@ -1,11 +1,12 @@
-//! Stores weights in half the bytes.
+//! Casts weights to half precision.
 //!
 //! ```text
 //! before:  <float[2] w = {1, 2}> { y = Add(x, w) }
 //! after:   <float16[2] w_float16 = {1, 2}> { w = Cast <to = 1> (w_float16)  y = Add(x, w) }
 //! ```
 //!
-//! What the model computes stays in single precision: only the weights are rounded. Those that the narrow type cannot hold stay.
+//! The model still computes in single precision: only the weights are rounded. Weights that the narrow type cannot represent are
+//! kept.
 
 use super::{Edited, constants, weight_name};
 use bytes::Bytes;
@@ -14,22 +15,22 @@ use onnx_ir::float::format;
 use onnx_ir::pass::Report;
 use onnx_ir::{Attr, AttrValue, ElemType, Field, Model, Node, Payload, Tensor, Use, Uses, Value, ValueDef};
 
-/// Since this version, `Cast` takes a number.
+/// Since this version, `Cast` has an integer attribute.
 const CASTS_BY_NUMBER: i64 = 6;
-/// Since this version, `Cast` knows bfloat16.
+/// Since this version, `Cast` supports bfloat16.
 const KNOWS_BFLOAT16: i64 = 13;
 
-/// What weights become.
+/// Options of casting.
 pub struct Cast<'k> {
     /// [`ElemType::FLOAT16`] or [`ElemType::BFLOAT16`].
     pub to: ElemType,
-    /// Weights with fewer elements stay.
+    /// Weights with fewer elements are kept.
     pub at_least: u64,
-    /// Whether a weight of a name stays.
+    /// Whether to keep the weight of this name.
     pub keep: &'k dyn Fn(&str) -> bool,
 }
 
-/// Casts the float weights of the main graph. Those that stay are listed with the reason.
+/// Casts the float weights of the main graph. Those that are not cast are listed in `kept` with the reason.
 pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(String, String)>) -> Edited {
     let mut report = Report::default();
     let Some((id, all)) = constants(model) else { return Ok(report) };
@@ -103,13 +104,13 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
     Ok(report)
 }
 
-/// How the nodes of a body write the domain of ai.onnx.
+/// How the nodes of a body spell the domain of ai.onnx.
 fn first_domain(model: &Model, id: onnx_ir::BodyId) -> Option<onnx_ir::Name> {
     let is_ours = |node: &&Node| onnx_ir::normalize_domain(model.text(node.domain)).is_empty();
     model.bodies[id].nodes.values().find(is_ours).and_then(|node| node.domain)
 }
 
-/// The tensor in a narrower type; `None` if a finite number becomes infinite, or the tensor is broken.
+/// The tensor in a narrower type; `None` if a finite number becomes infinite, or the tensor is invalid.
 fn narrowed(tensor: &Tensor, to: ElemType) -> Option<Tensor> {
     let format = format(to)?;
     let [Payload::Entries { field: Field::Raw | Field::Float, bytes }] = &tensor.data[..] else {

@@ -13,7 +13,7 @@ use onnx_ir::{Cursor, GraphId, Model, Payload, Tensor, Use, Uses, ValueId};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Lets all that reads a weight read the first one that is equal, in the same graph.
+/// Redirects all readers of a weight to the first equal one in the same graph.
 pub fn share_weights(model: &mut Model) -> Edited {
     let mut report = Report::default();
     let Some((id, all)) = constants(model) else { return Ok(report) };

@@ -8,10 +8,13 @@
 //!     36 products with the transformed weights                 36 matrices: tiles × output channels
 //!     for each stretch of tiles of a line: transformed back, and what is computed from totals, stored
 //! ```
-//! It is chosen where weights are constants, by a count of products and of what moves. Results differ from plain sums by a few
-//! millionths of the largest one; weights that would lose more than 2e-5 of the sum of absolute products are refused when they are
-//! packed. Infinities and what is no number spread over a tile, so that [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off. An
-//! element does not depend on which tiles are computed together, and parts begin where tiles do: so results do not depend on the
+//! It is selected for constant weights, by a cost model of products and memory traffic. Results differ from plain sums by a few
+//! millionths of the largest one; weights that would lose more than 2e-5 of the sum of absolute products are refused when they
+//! are
+//! packed. Infinities and NaN spread over a tile; [`CompileOptions::exact`](crate::CompileOptions::exact) switches the algorithm
+//! off. An
+//! element does not depend on which tiles are computed together, and parts start at tile boundaries, so results do not depend on
+//! the
 //! number of threads.
 
 mod transform;
@@ -31,19 +34,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use transform::{Backward, Forward, IN, OUT, PRODUCTS};
 
-/// Numbers of a chunk of tiles before and behind the products.
+/// Numbers of a chunk of tiles, including inputs and results of the products.
 const CHUNK: usize = 1 << 19;
-/// Tiles of a line that are transformed back together, into the first caches.
+/// Tiles of a line that are transformed back together; they fit into the first-level cache.
 const STRETCH: usize = 8;
-/// As many products take as long as fetching a weight, and as moving and transforming a number of a tile.
+/// The cost of fetching a weight, and of moving and transforming a number of a tile, in products.
 const OF_WEIGHT: usize = 10;
 const OF_NUMBER: usize = 6;
-/// Rows that are so many numbers apart share the same few lines of the first cache.
+/// Rows at a multiple of this distance in numbers compete for the same few lines of the first-level cache.
 const ALIKE: usize = 256;
-/// Numbers of a line of the first cache.
+/// Numbers of a cache line.
 const LINE: usize = 16;
 
-/// A convolution that is computed by it, and its weights once they are packed.
+/// A convolution by this algorithm, and its weights once they are packed.
 #[derive(Clone, Debug, Default)]
 pub(in crate::loops) struct Winograd {
     pub(super) weights: Option<Arc<Known>>,
@@ -55,7 +58,7 @@ impl Winograd {
         contraction.winograd_taps().is_some()
     }
 
-    /// Whether it takes less time than the plain product.
+    /// Whether it is faster than the plain product.
     pub(super) fn is_worth_it(contraction: &Contraction) -> bool {
         let (extents, steps) = contraction.axes();
         let Some(image) = Image::of::<f32>(&contraction.a, &extents, &steps) else { return false };
@@ -74,13 +77,13 @@ impl Winograd {
     }
 }
 
-/// How many tiles are computed together.
+/// The number of tiles that are computed together.
 fn chunk(channels: usize, columns: usize) -> usize {
     (CHUNK / PRODUCTS / (channels + columns).max(1)).max(12)
 }
 
 impl Contraction {
-    /// The axes of the taps, down and along, and of the channels, if it is such a convolution.
+    /// The axes of the taps (vertical, horizontal) and of the channels, if it is such a convolution.
     pub(super) fn winograd_taps(&self) -> Option<[usize; 3]> {
         let (extents, steps) = self.axes();
         (self.is_float() && self.both.is_empty() && self.b.axes.len() == 1).then_some(())?;
@@ -89,7 +92,7 @@ impl Contraction {
         (steps.len() == 3 && weights::are_lanes(extents[channel])).then_some(taps)
     }
 
-    /// How many positions of the first axis a part has a whole multiple of.
+    /// The size of a part on the first axis must be a multiple of this.
     pub(in crate::loops) fn lines_of_tiles(&self) -> usize {
         let is_down = self.a.axes.len() == 2 && self.a.axes[0] == 0;
         if self.winograd.is_some() && is_down { OUT } else { 1 }
@@ -109,7 +112,7 @@ impl Contraction {
         let [height, width] = image.size();
         let band = (image.band::<f32>() / OUT * OUT).max(OUT);
         let room = image.len(band.min(height));
-        // A pixel of zeros behind the copy stands for all beside it.
+        // A pixel of zeros after the copy stands for all pixels outside.
         let mut copy = scratch::<f32>(room + channels)?;
         copy[room..].fill(0.0);
         let tiles_of = |lines: usize| lines.div_ceil(OUT) * width.div_ceil(OUT);
@@ -157,13 +160,13 @@ impl Contraction {
     }
 }
 
-/// Where pixels are in a copy.
+/// The offsets of pixels in a copy.
 struct Places {
-    /// How far apart lines and pixels are.
+    /// The distances between lines and between pixels.
     apart: [usize; 2],
     lines: usize,
     width: usize,
-    /// Where zeros are.
+    /// The offset of the zeros.
     outside: usize,
 }
 
@@ -171,7 +174,7 @@ impl Places {
     /// The pixels that the tile at a corner reads.
     fn of(&self, [down, along]: [usize; 2]) -> [[usize; IN]; IN] {
         let mut tile = [[self.outside; IN]; IN];
-        // The border is of one line and one pixel on each side, at most two in all.
+        // The padding is at most one line and one pixel on each side.
         let (lines, width) = (self.lines + 2, self.width + 2);
         for (i, line) in tile.iter_mut().enumerate().take(lines - down) {
             for (j, pixel) in line.iter_mut().enumerate().take(width - along) {
@@ -182,13 +185,13 @@ impl Places {
     }
 }
 
-/// Products of a chunk of tiles.
+/// The products of a chunk of tiles.
 struct Products<'p> {
     micro: Micro<f32>,
     weights: &'p Known,
     channels: usize,
     columns: usize,
-    /// How far apart tiles are among what is transformed, and among sums.
+    /// The distance between tiles in the transformed input, and in the sums.
     pitch: usize,
     stride: usize,
     most: usize,
@@ -220,7 +223,7 @@ impl<'p> Products<'p> {
         })
     }
 
-    /// Transforms tiles, and multiplies them with weights.
+    /// Transforms tiles and multiplies them with weights.
     fn multiply(&mut self, copy: &[f32], tiles: &[[[usize; IN]; IN]]) -> Result<(), Failure> {
         let Products { channels, pitch, most, .. } = *self;
         let (each, out) = (most * pitch, &mut self.transformed[..]);
@@ -236,7 +239,7 @@ impl<'p> Products<'p> {
         Ok(())
     }
 
-    /// One of the products, for some channels.
+    /// One of the 36 products, for some channels.
     fn one(&mut self, product: usize, tiles: usize, steps: &Range<usize>) {
         let Products { micro, weights, columns, pitch, stride, most, rows, packed, .. } = self;
         let (stride, wide) = (*stride, columns.next_multiple_of(micro.columns));
@@ -262,7 +265,7 @@ impl<'p> Products<'p> {
         }
     }
 
-    /// Transforms neighbouring tiles of a line back.
+    /// Transforms adjacent tiles of a line back.
     fn back(&mut self, first: usize, tiles: usize) -> Result<(), Failure> {
         let Products { stride: pitch, most, .. } = *self;
         let (sums, out) = (&self.sums[first * pitch..], &mut self.results[..]);

@@ -3,12 +3,12 @@
 //! ```text
 //! y = Aᵀ ((G g Gᵀ) · (Bᵀ d B)) A        d: 6×6 pixels of the input, g: 3×3 weights, y: 4×4 elements of the result
 //! ```
-//! Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), section 4.3. Channels lie in lanes, so that each
-//! transform is the same sums for 16 channels at a time.
+//! Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), section 4.3. Channels are lanes, so each transform
+//! applies the same sums to 16 channels at a time.
 
 use crate::loops::widest::Job;
 
-/// Rows and columns of a tile of the result, and of what is read for it.
+/// The rows and columns of a tile of the result, and of its input.
 pub(super) const OUT: usize = 4;
 pub(super) const IN: usize = 6;
 /// Products of a tile, for each pair of channels.
@@ -79,7 +79,7 @@ fn load(from: &[f32], at: usize) -> Option<Lanes> {
     from.get(at..)?.first_chunk::<WIDE>().copied()
 }
 
-/// `G g Gᵀ`, in double precision.
+/// `G g Gᵀ` in double precision.
 pub(super) fn of_weights(weights: [[f64; 3]; 3]) -> [[f64; IN]; IN] {
     let column = |[a, b, c]: [f64; 3]| {
         let (even, far) = (a + c, a / 24.0 + c / 6.0);
@@ -98,19 +98,19 @@ pub(super) fn of_weights(weights: [[f64; 3]; 3]) -> [[f64; IN]; IN] {
 
 /// Transforms tiles of the input.
 pub(super) struct Forward<'f> {
-    /// Pixels, the channels of each one behind the other.
+    /// Pixels with contiguous channels.
     pub(super) copy: &'f [f32],
-    /// Where the pixels of each tile are.
+    /// The offsets of the pixels of each tile.
     pub(super) tiles: &'f [[[usize; IN]; IN]],
     pub(super) channels: usize,
-    /// For each product the tiles, `pitch` apart; `each` apart for the products.
+    /// For each product the tiles, `pitch` apart; products are `each` apart.
     pub(super) out: &'f mut [f32],
     pub(super) pitch: usize,
     pub(super) each: usize,
 }
 
 impl Job for Forward<'_> {
-    /// Nothing if not all is there.
+    /// `None` if an offset is out of range.
     type Out = Option<()>;
 
     #[inline(always)]
@@ -140,20 +140,20 @@ impl Job for Forward<'_> {
     }
 }
 
-/// Transforms sums of products of neighbouring tiles to elements of the result.
+/// Transforms sums of products of adjacent tiles to elements of the result.
 pub(super) struct Backward<'b> {
-    /// For each product the tiles, `pitch` apart; `each` apart for the products.
+    /// For each product the tiles, `pitch` apart; products are `each` apart.
     pub(super) sums: &'b [f32],
     pub(super) pitch: usize,
     pub(super) each: usize,
-    /// How many tiles there are.
+    /// The number of tiles.
     pub(super) tiles: usize,
     /// Lines of elements, `pitch` apart.
     pub(super) out: &'b mut [f32],
 }
 
 impl Job for Backward<'_> {
-    /// Nothing if not all is there.
+    /// `None` if an offset is out of range.
     type Out = Option<()>;
 
     #[inline(always)]

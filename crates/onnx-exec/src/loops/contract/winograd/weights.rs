@@ -1,4 +1,4 @@
-//! Weights of Winograd's products, transformed and packed before the run, and what precision they leave.
+//! Transforms and packs the weights for Winograd's algorithm, and checks their precision.
 
 use super::super::known::Known;
 use super::super::{Contraction, blocks};
@@ -7,25 +7,25 @@ use crate::failure::Failure;
 use crate::loops::micro::{Factor, Micro};
 use crate::loops::widest::widest;
 
-/// Results may differ from those in double precision by so much of the sum of absolute products; else weights are refused.
+/// The error against double precision that is accepted, relative to the sum of absolute products; otherwise weights are refused.
 const TOLERANCE: f64 = 2e-5;
-/// Weights are refused that are so great that sums for the transforms may overflow.
+/// Larger weights are refused, because sums in the transforms may overflow.
 const GREATEST: f64 = 1e30;
-/// Output channels whose precision is tried.
+/// The number of output channels whose precision is tested.
 const TRIED: usize = 16;
 
-/// All weights as they are packed for a plain product: columns are output channels.
+/// All weights, packed for a plain product: columns are output channels.
 struct Plain<'p> {
     packed: &'p Known,
     micro: Micro<f32>,
     columns: usize,
-    /// How far apart steps are for rows and columns of weights, and for channels; how many channels there are.
+    /// The step distances of rows and columns of weights, and of channels; the number of channels.
     strides: [usize; 3],
     channels: usize,
 }
 
 impl Plain<'_> {
-    /// The weights of an output channel for a channel.
+    /// The weights of an output channel for an input channel.
     fn weights(&self, column: usize, channel: usize) -> [[f64; 3]; 3] {
         let micro = self.micro;
         let depth = 9 * self.channels;
@@ -43,7 +43,7 @@ impl Plain<'_> {
         [0, 1, 2].map(|k| [0, 1, 2].map(|l| at(k * down + l * along + channel * of_channel)))
     }
 
-    /// The transformed weights in tiles of columns, a matrix for each product; nothing if they would lose precision.
+    /// The transformed weights in tiles of columns, a matrix for each product; `None` if they lose precision.
     fn transformed(&self) -> Result<Option<Known>, Failure> {
         if !self.is_precise() {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Plain<'_> {
         Ok(is_small.then_some(known))
     }
 
-    /// Whether results of some output channels, for an input of even distribution, are near to those in double precision.
+    /// Whether the results of some output channels, for uniformly distributed input, are close to double precision.
     fn is_precise(&self) -> bool {
         let Plain { columns, channels, .. } = *self;
         let mut seed = 1u32;
@@ -113,7 +113,7 @@ impl Plain<'_> {
 }
 
 impl Contraction {
-    /// The weights of a convolution whose taps are those axes, as Winograd's products take them; nothing if they are refused.
+    /// The transformed weights of a convolution with taps on these axes; `None` if they are refused.
     pub(in crate::loops::contract) fn winograd_weights(
         &self,
         packed: &Known,
@@ -128,7 +128,7 @@ impl Contraction {
     }
 }
 
-/// Whether so many channels fill lanes.
+/// Whether this many channels fill whole vectors.
 pub(in crate::loops::contract) fn are_lanes(channels: usize) -> bool {
     channels > 0 && channels.is_multiple_of(WIDE)
 }

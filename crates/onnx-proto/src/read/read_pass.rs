@@ -1,49 +1,48 @@
-//! One go at the bytes of a file: the first one, which trusts them, or the careful one after a walk.
+//! A read pass over a file: first a fast one that trusts the bytes, then a validated one after a walk.
 //!
-//! Nearly all files are as a standard encoder writes them. So the first go reads at once, and looks at each field on the
-//! way as the [walk](crate::wire) would: messages that become structs are walked over just before. Where anything is
-//! unusual (a field that is not known, a list that is packed otherwise, bytes that are no message), what was read so far
-//! is worth nothing, and the careful go begins at the front.
+//! Nearly all files are encoded in the standard way. So the first pass decodes at once, and checks each field on the way like the
+//! [walk](crate::wire): messages that become structs are walked just before. If anything is unusual (an unknown field, a list in
+//! another encoding, invalid bytes), the result is discarded and the validated pass starts again.
 
 use super::Bytes;
-use super::late::{Late, decode_late};
+use super::deferred::{Deferred, decode_walked};
 use crate::wire::{self, MAX_DEPTH, Message};
 use onnx_ir::Diagnostic;
 
-/// Graphs inside one another that the first go reads; of more, the walk says whether they are too many.
+/// The deepest nesting of graphs in the fast pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;
-/// Messages around what is in a graph: the graph, the node that holds it, and the attribute.
+/// Messages per level: the graph, the node that contains it, and the attribute.
 const MESSAGES: usize = 3;
 
-/// What happens on the way.
-pub(super) struct Go {
-    /// What is wrong.
+/// The state of a pass.
+pub(super) struct ReadPass {
+    /// Findings.
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Whether the bytes have been walked over.
     is_walked: bool,
     /// Whether they have to be walked over.
     pub(super) is_unusual: bool,
-    /// Graphs around what is read now.
+    /// The current nesting of graphs.
     graphs: usize,
 }
 
-impl Go {
-    /// The go that trusts.
-    pub(super) fn first() -> Go {
-        Go { diagnostics: Vec::new(), is_walked: false, is_unusual: false, graphs: 0 }
+impl ReadPass {
+    /// The fast pass, which trusts the bytes.
+    pub(super) fn fast() -> ReadPass {
+        ReadPass { diagnostics: Vec::new(), is_walked: false, is_unusual: false, graphs: 0 }
     }
 
-    /// The go after a walk, which found this.
-    pub(super) fn careful(diagnostics: Vec<Diagnostic>) -> Go {
-        Go { diagnostics, is_walked: true, ..Go::first() }
+    /// The validated pass after a walk, which returned these diagnostics.
+    pub(super) fn validated(diagnostics: Vec<Diagnostic>) -> ReadPass {
+        ReadPass { diagnostics, is_walked: true, ..ReadPass::fast() }
     }
 
-    /// Records that there is something that a walk would tell.
+    /// Records that a walk would have a finding.
     pub(super) fn unusual(&mut self) {
         self.is_unusual = true;
     }
 
-    /// Whether there is no use in reading on.
+    /// Whether the pass has been abandoned.
     pub(super) fn is_over(&self) -> bool {
         self.is_unusual && !self.is_walked
     }
@@ -59,11 +58,11 @@ impl Go {
         self.graphs -= 1;
     }
 
-    /// Takes long lists out of a message, see [`Late`].
-    pub(super) fn split(&mut self, bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
-        Late::split(bytes, late).unwrap_or_else(|_| {
+    /// Separates long lists from a message, see [`Deferred`].
+    pub(super) fn split(&mut self, bytes: &Bytes, deferred: &[u32]) -> (Bytes, Deferred) {
+        Deferred::split(bytes, deferred).unwrap_or_else(|_| {
             self.unusual();
-            (Bytes::new(), Late::none())
+            (Bytes::new(), Deferred::none())
         })
     }
 
@@ -78,7 +77,7 @@ impl Go {
             self.unusual();
             return M::default();
         }
-        decode_late(bytes, &mut self.diagnostics)
+        decode_walked(bytes, &mut self.diagnostics)
     }
 }
 
@@ -120,10 +119,10 @@ mod tests {
     #[test]
     fn the_first_go_ends_where_something_is_unusual() {
         let is_unusual = |node: &[u8]| {
-            let (mut model, mut go) = (onnx_ir::Model::new(), Go::first());
+            let (mut model, mut pass) = (onnx_ir::Model::new(), ReadPass::fast());
             let bytes = field(7, &field(1, node));
-            super::super::read_model(&bytes.into(), &mut model, &mut go);
-            go.is_unusual
+            super::super::read_model(&bytes.into(), &mut model, &mut pass);
+            pass.is_unusual
         };
         let attr = |attr: &[u8]| field(5, attr);
         assert!(!is_unusual(

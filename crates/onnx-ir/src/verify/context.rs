@@ -1,4 +1,4 @@
-//! What all chapters share: the model with its bodies laid out, and the list of findings.
+//! The context of all checks: the model with the document order of its bodies, and the list of findings.
 
 use super::layout::Layout;
 use super::{Level, VerifyOptions};
@@ -9,7 +9,7 @@ use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
 use crate::releases::NEWEST_IR;
 
-/// What a body is for.
+/// The role of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Main,
@@ -34,8 +34,8 @@ pub(super) struct View<'m> {
     pub(super) layout: Layout,
 }
 
-/// The model, ready to be judged.
-pub(super) struct Scene<'m> {
+/// The model, prepared for checking.
+pub(super) struct VerifyContext<'m> {
     pub(super) model: &'m Model,
     pub(super) options: &'m VerifyOptions,
     /// In the order of the text: main graph, functions, training.
@@ -45,7 +45,7 @@ pub(super) struct Scene<'m> {
     ai_onnx: Option<Name>,
 }
 
-impl<'m> Scene<'m> {
+impl<'m> VerifyContext<'m> {
     pub(super) fn new(model: &'m Model, options: &'m VerifyOptions) -> Self {
         let functions = model.functions.iter().map(|(f, function)| (Role::Function(f), function.body));
         let training = model.training.iter().enumerate().flat_map(|(i, t)| {
@@ -62,7 +62,7 @@ impl<'m> Scene<'m> {
             })
             .collect();
         let ir_version = model.header.ir_version.filter(|&v| v >= 1).unwrap_or(NEWEST_IR);
-        Scene { model, options, bodies, ir_version, ai_onnx: model.names.find("ai.onnx") }
+        VerifyContext { model, options, bodies, ir_version, ai_onnx: model.names.find("ai.onnx") }
     }
 
     /// The text of a name.
@@ -113,7 +113,7 @@ impl Findings {
         self.list
     }
 
-    /// `did you mean …?` for a name, from `candidates`, of which there are at most `len`.
+    /// `did you mean …?` for a name, from at most `len` candidates.
     pub(super) fn suggest<'a>(
         &mut self,
         word: &str,
@@ -123,7 +123,7 @@ impl Findings {
         self.near(word, len, candidates).map(|c| format!("did you mean `{c}`?"))
     }
 
-    /// The one of `candidates`, of which there are at most `len`, that is likely to be meant.
+    /// The most similar of at most `len` candidates.
     pub(super) fn near<'a>(
         &mut self,
         word: &str,
@@ -133,15 +133,15 @@ impl Findings {
         self.suggestions.near(word, len, candidates)
     }
 
-    /// Whether there is time to look at this many things for a suggestion.
+    /// Whether the budget allows for this many comparisons for a suggestion.
     pub(super) fn affords(&mut self, len: usize) -> bool {
         self.suggestions.affords(len)
     }
 }
 
-/// Remembers, for names, a fact since the last [`clear`](Self::clear), which takes no time.
+/// Facts about names since the last [`clear`](Self::clear), which takes constant time.
 ///
-/// It grows with the names that are remembered: most chapters have few to remember, of models with many names.
+/// Its size depends on the names with facts: most checks store few, for models with many names.
 pub(super) struct Seen<T> {
     marks: Vec<(u32, T)>,
     epoch: u32,
@@ -161,7 +161,7 @@ impl<T: Copy + Default> Seen<T> {
         self.epoch += 1;
     }
 
-    /// What is known of a name.
+    /// The fact of a name.
     pub(super) fn get(&self, name: Name) -> Option<T> {
         self.marks.get(name.index()).filter(|m| m.0 == self.epoch).map(|m| m.1)
     }
@@ -184,7 +184,7 @@ impl<T: Copy + Default> Seen<T> {
     }
 }
 
-/// A position in a list as diagnostics hold it.
+/// An index in the form that diagnostics use.
 pub(super) fn index(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Kernels that pool regions of an image, which data says: RoiAlign, MaxRoiPool.
+//! Region-of-interest pooling: RoiAlign, MaxRoiPool.
 
 use super::{Call, Row};
 use crate::budget::spend;
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[("", "MaxRoiPool", max_roi_pool), ("", "RoiAlign", roi_align)];
 
-/// An image of several channels, in a batch of such.
+/// A batch of images with channels.
 struct Images {
     elements: List<f64>,
     batch: usize,
@@ -33,7 +33,7 @@ impl Images {
         &self.elements[(image * self.channels + channel) * size..][..size]
     }
 
-    /// An image by a number that data gives.
+    /// An image by an index from data.
     fn image(&self, number: i64) -> Result<usize, Failure> {
         match usize::try_from(number) {
             Ok(image) if image < self.batch => Ok(image),
@@ -42,7 +42,7 @@ impl Images {
     }
 }
 
-/// Two extents that an attribute gives.
+/// Two sizes from an attribute.
 fn extents(given: [i64; 2]) -> Result<[usize; 2], Failure> {
     match given.map(usize::try_from) {
         [Ok(h), Ok(w)] if h > 0 && w > 0 => Ok([h, w]),
@@ -50,17 +50,17 @@ fn extents(given: [i64; 2]) -> Result<[usize; 2], Failure> {
     }
 }
 
-/// More samples of an element along an axis than any image has use for.
+/// The most samples of an element along an axis.
 const MOST_SAMPLES: f64 = 65_536.0;
 
-/// The lines between which a sample lies along an axis, and how near it is to the second.
+/// The two lines around a sample along an axis, and its distance from the first.
 struct Sample {
     low: usize,
     high: usize,
     part: f64,
 }
 
-/// Rounds to single precision where the tensors have no more: whether a corner is half a pixel away depends on it.
+/// Rounds to single precision if the tensors have it: comparisons at half pixels depend on it.
 fn rounding(x: &Tensor) -> fn(f64) -> f64 {
     if x.elem() == ElemType::DOUBLE { |x| x } else { |x| f64::from(x as f32) }
 }
@@ -68,11 +68,11 @@ fn rounding(x: &Tensor) -> fn(f64) -> f64 {
 /// One axis of a region.
 struct Side {
     start: f64,
-    /// The extent of one element of the result.
+    /// The size of one element of the result.
     step: f64,
-    /// How many samples an element has.
+    /// Samples per element.
     samples: usize,
-    /// The extent of the image.
+    /// The size of the image.
     extent: usize,
 }
 
@@ -86,18 +86,18 @@ impl Side {
         ratio: i64,
         single: fn(f64) -> f64,
     ) -> Result<Side, Failure> {
-        // Regions that are none are of one element, where pixels have no middle.
+        // Empty regions have one element, if pixels are points.
         let length = if is_exact { single(end - start) } else { single(end - start).max(1.0) };
         let step = single(length / count as f64);
         let samples = if ratio > 0 { ratio as f64 } else { step.ceil() };
         if samples.is_nan() || samples > MOST_SAMPLES {
             fail!("a region from {start} to {end} is too large");
         }
-        // A negative extent has no samples.
+        // A negative size has no samples.
         Ok(Side { start, step, samples: samples as usize, extent })
     }
 
-    /// The samples of an element, `None` where they are outside of the image.
+    /// The samples of an element; `None` if they are outside the image.
     fn samples(&self, element: usize) -> impl Iterator<Item = Option<Sample>> + '_ {
         (0..self.samples).map(move |i| {
             let begin = self.start + element as f64 * self.step;
@@ -116,7 +116,7 @@ impl Side {
     }
 }
 
-/// The mean or the maximum of samples between pixels.
+/// The mean or maximum of bilinear samples.
 fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (x, rois, numbers) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?.ints()?);
     let images = Images::of(x)?;
@@ -173,7 +173,7 @@ struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    /// Its four pixels, each as much as it counts.
+    /// Its four pixels, multiplied by their weights.
     fn weighted(&self, row: &Sample, column: &Sample) -> [f64; 4] {
         let at = |i: usize, j: usize| self.pixels[i * self.width + j];
         [
@@ -195,7 +195,7 @@ impl Plane<'_> {
         sum / count
     }
 
-    /// The largest of the weighted pixels, as the reference has it; samples outside are 0.
+    /// The greatest of the weighted pixels, as in the reference; samples outside are 0.
     fn most(&self, rows: &Side, columns: &Side, i: usize, j: usize) -> f64 {
         let mut most: Option<f64> = None;
         for row in rows.samples(i) {
@@ -213,7 +213,7 @@ impl Plane<'_> {
     }
 }
 
-/// The largest pixel of each part of a region, whose corners are rounded to pixels.
+/// The greatest pixel of each part of a region, whose corners are rounded to pixels.
 fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (x, rois) = (call.tensor(0)?, call.tensor(1)?);
     let images = Images::of(x)?;
@@ -247,7 +247,7 @@ fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
 }
 
-/// The pixels of part `i` of `count` of a region, within the image.
+/// The pixels of part `i` of `count` of a region, clipped to the image.
 fn part(start: f64, end: f64, i: usize, count: usize, extent: usize) -> Range<usize> {
     let size = (end - start + 1.0).max(1.0) / count as f64;
     let pixel = |at: f64| (at.max(0.0) as usize).min(extent);

@@ -1,4 +1,4 @@
-//! NonMaxSuppression: of boxes that overlap, the one with the best score.
+//! The NonMaxSuppression kernel.
 
 use super::{Call, Row};
 use crate::budget::spend;
@@ -9,7 +9,7 @@ use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("", "NonMaxSuppression", non_max_suppression)];
 
-/// Least and largest x, least and largest y.
+/// Least and greatest x, least and greatest y.
 #[derive(Clone, Copy)]
 struct Corners {
     x: [f32; 2],
@@ -17,13 +17,13 @@ struct Corners {
 }
 
 impl Corners {
-    /// Any two opposite corners, y before x.
+    /// From two opposite corners, y before x.
     fn of_corners(b: &[f32; 4]) -> Corners {
         let ordered = |a: f32, b: f32| if a >= b { [b, a] } else { [a, b] };
         Corners { x: ordered(b[1], b[3]), y: ordered(b[0], b[2]) }
     }
 
-    /// The middle, width and height.
+    /// From center, width and height.
     fn of_center(b: &[f32; 4]) -> Corners {
         let (w, h) = (b[2] / 2.0, b[3] / 2.0);
         Corners { x: [b[0] - w, b[0] + w], y: [b[1] - h, b[1] + h] }
@@ -33,12 +33,12 @@ impl Corners {
         (self.x[1] - self.x[0]) * (self.y[1] - self.y[0])
     }
 
-    /// Whether what two boxes share is more than this part of what they cover together.
+    /// Whether the intersection over union of two boxes exceeds a threshold.
     fn overlaps(self, other: Corners, threshold: f32) -> bool {
         let shared = |a: [f32; 2], b: [f32; 2]| a[1].min(b[1]) - a[0].max(b[0]);
         let (w, h) = (shared(self.x, other.x), shared(self.y, other.y));
         let both = w * h;
-        // What is no number is nothing.
+        // Comparisons with NaN are false.
         if !(w > 0.0 && h > 0.0 && both > 0.0) {
             return false;
         }
@@ -48,7 +48,7 @@ impl Corners {
     }
 }
 
-/// One number that may be left out.
+/// An optional scalar.
 fn number(call: &Call<'_>, input: usize) -> Result<Option<f32>, Failure> {
     Ok(match call.optional_tensor(input)? {
         Some(tensor) => tensor.slice::<f32>()?.first().copied(),
@@ -86,9 +86,9 @@ fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         spend(count)?;
         candidates.clear();
         candidates.extend((0..count).filter(|&i| least_score.is_none_or(|least| scores[i] > least)))?;
-        // The best first; what is no number is worst.
+        // Best scores first; NaN is the worst.
         let order = |x: f32| if x.is_nan() { f32::NEG_INFINITY } else { x };
-        // By place where they are equal, as a stable sort would have it, which needs memory of its own.
+        // Ties by index, like a stable sort, which would allocate.
         candidates.sort_unstable_by(|&a, &b| order(scores[b]).total_cmp(&order(scores[a])).then(a.cmp(&b)));
         kept.clear();
         for &candidate in &candidates {

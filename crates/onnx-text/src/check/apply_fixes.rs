@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// Which fixes are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fixes {
-    /// Those that are certain to keep what the author meant.
+    /// Fixes that certainly keep the intended meaning.
     Safe,
-    /// Those that are only likely to be right, too.
+    /// Also fixes that are only likely to be right.
     Unsafe,
 }
 
@@ -23,25 +23,29 @@ impl Fixes {
 /// Fixing can bring up findings with fixes of their own; more rounds than this are a circle.
 const MAX_ROUNDS: usize = 20;
 
-/// A text that was mended.
+/// A text with fixes applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mended {
+pub struct Fixed {
     /// The text.
     pub text: String,
-    /// How many findings were fixed.
+    /// The number of findings that were fixed.
     pub fixed: usize,
 }
 
-/// Applies fixes until there are none. `judge` finds what is wrong with a text, and says whether all of it could be
-/// read; a round after which less of it can be read is taken back.
-pub fn mend(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> (Vec<Diagnostic>, bool)) -> Mended {
-    let mut mended = Mended { text: source.to_owned(), fixed: 0 };
+/// Applies fixes until there are none. `judge` returns the findings of a text, and whether all of it could be read; a round after
+/// which less can be read is undone.
+pub fn apply_fixes(
+    source: &str,
+    fixes: Fixes,
+    mut judge: impl FnMut(&str) -> (Vec<Diagnostic>, bool),
+) -> Fixed {
+    let mut result = Fixed { text: source.to_owned(), fixed: 0 };
     let (mut found, mut is_whole) = judge(source);
     for _ in 0..MAX_ROUNDS {
         let mut wanted: Vec<&[Edit]> =
             found.iter().filter_map(|d| fixes.of(d)).map(|fix| &fix.edits[..]).collect();
         wanted.sort_by_key(|edits| edits.first().map(|edit| edit.span));
-        let (text, fixed) = apply(&mended.text, wanted);
+        let (text, fixed) = apply(&result.text, wanted);
         if fixed == 0 {
             break;
         }
@@ -49,10 +53,10 @@ pub fn mend(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> (Vec<Diag
         if is_whole && !is_whole_now {
             break;
         }
-        mended = Mended { text, fixed: mended.fixed + fixed };
+        result = Fixed { text, fixed: result.fixed + fixed };
         (found, is_whole) = (later, is_whole_now);
     }
-    mended
+    result
 }
 
 /// The text with every list of edits that touches none before it, and how many those are.
@@ -99,8 +103,8 @@ mod tests {
 
     fn once(text: &str, fixes: Fixes, found: &[Diagnostic]) -> (String, usize) {
         let mut rounds = vec![found.to_vec()];
-        let mended = mend(text, fixes, |_| (rounds.pop().unwrap_or_default(), true));
-        (mended.text, mended.fixed)
+        let result = apply_fixes(text, fixes, |_| (rounds.pop().unwrap_or_default(), true));
+        (result.text, result.fixed)
     }
 
     #[test]
@@ -126,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_fix_that_breaks_the_text_is_taken_back() {
-        let mended = mend("ab", Fixes::Safe, |text| (vec![fix(0, 1, "(", true)], text == "ab"));
-        assert_eq!(mended, Mended { text: "ab".to_owned(), fixed: 0 });
+        let result = apply_fixes("ab", Fixes::Safe, |text| (vec![fix(0, 1, "(", true)], text == "ab"));
+        assert_eq!(result, Fixed { text: "ab".to_owned(), fixed: 0 });
     }
 }

@@ -1,7 +1,7 @@
-//! Keeps the long lists of a message encoded, to be read one element at a time.
+//! Keeps the long lists of a message encoded, to decode one element at a time.
 //!
-//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are read one by one, each
-//! after the one before it has gone into the IR.
+//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are decoded one by one, each
+//! converted to the IR before the next.
 
 use super::fields::merged;
 use super::{Bytes, code};
@@ -14,28 +14,28 @@ use std::ops::Range;
 const USUAL: usize = 64;
 
 /// Fields of a message that are still encoded.
-pub(super) struct Late {
+pub(super) struct Deferred {
     /// The message.
     pub(super) bytes: Bytes,
     /// Number and value, in the order of the bytes.
     fields: Vec<(u32, Range<usize>)>,
 }
 
-impl Late {
-    /// Nothing is late.
-    pub(super) fn none() -> Late {
-        Late { bytes: Bytes::new(), fields: Vec::new() }
+impl Deferred {
+    /// Nothing is deferred.
+    pub(super) fn none() -> Deferred {
+        Deferred { bytes: Bytes::new(), fields: Vec::new() }
     }
 
-    /// Takes the fields of these numbers out of a message; what remains of it is decoded as usual.
-    pub(super) fn split(bytes: &Bytes, late: &[u32]) -> Result<(Bytes, Late), Reason> {
+    /// Separates the fields with these numbers from a message; the rest is decoded as usual.
+    pub(super) fn split(bytes: &Bytes, deferred: &[u32]) -> Result<(Bytes, Deferred), Reason> {
         let mut rest = Vec::new();
         let mut fields = Vec::with_capacity(USUAL);
         let mut cursor = Cursor::new(bytes, 0);
         while !cursor.is_at_end() {
             let start = cursor.at;
             let key = cursor.key()?;
-            if key.wire == WireType::Bytes && late.contains(&key.number) {
+            if key.wire == WireType::Bytes && deferred.contains(&key.number) {
                 let (length, _) = cursor.length()?;
                 let value = cursor.at;
                 cursor.skip(length)?;
@@ -45,7 +45,7 @@ impl Late {
                 rest.extend_from_slice(bytes.get(start..cursor.at).unwrap_or_default());
             }
         }
-        Ok((rest.into(), Late { bytes: bytes.clone(), fields }))
+        Ok((rest.into(), Deferred { bytes: bytes.clone(), fields }))
     }
 
     /// The encoded values of a field, slices of [`bytes`](Self::bytes).
@@ -66,7 +66,10 @@ impl Late {
 }
 
 /// Decodes a message whose encoding has been walked over.
-pub(super) fn decode_late<M: prost::Message + Default>(bytes: Bytes, diagnostics: &mut Vec<Diagnostic>) -> M {
+pub(super) fn decode_walked<M: prost::Message + Default>(
+    bytes: Bytes,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> M {
     M::decode(bytes).unwrap_or_else(|error| {
         let message = format!("a part of the model cannot be decoded: {error}");
         diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
