@@ -17,6 +17,7 @@
 //! | [`raise_ir_version()`] | brings a model to a later version of the format |
 //! | [`rename()`] | gives values, nodes and graphs other names |
 //! | [`sanitise()`], [`name_nodes`] | makes names what the specification wants them to be |
+//! | [`join_training()`] | makes one graph of the main graph and a training algorithm |
 //! | [`topological_sort()`] | puts nodes behind those that they need |
 
 mod calls;
@@ -31,6 +32,7 @@ mod rename;
 mod report;
 mod sanitise;
 mod topological_sort;
+mod training;
 mod transplant;
 
 pub use common_subexpressions::{Initializers, common_subexpressions};
@@ -45,6 +47,7 @@ pub use report::{Change, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
 pub(crate) use topological_sort::Order;
 pub use topological_sort::{node_orders, topological_sort};
+pub use training::{JoinedStep, join_training};
 pub use transplant::{Source, Style, Target, Transplant};
 
 use crate::diag::Diagnostic;
