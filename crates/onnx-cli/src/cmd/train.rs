@@ -239,7 +239,7 @@ fn train(
         }
     }
     let report = if mode == Mode::Init {
-        record::Report::default()
+        record::Report { is_initial: true, ..record::Report::default() }
     } else {
         work.now("reading the data");
         let data = match Data::open(&args.inputs, &trainer, args.cast, session)? {

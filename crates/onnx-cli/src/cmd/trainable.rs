@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OPTIMIZER", value_parser = optimizer)]
     optimizer: Optimizer,
     /// The output that the loss compares with the label; default: the first one of floats
-    #[arg(long = "output-name", value_name = "OUTPUT")]
-    output: Option<String>,
+    #[arg(long, value_name = "OUTPUT")]
+    output_name: Option<String>,
     /// The name of the input with the right answers
     #[arg(long, value_name = "NAME", default_value = "label")]
     label: String,
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let options = Trainable {
             loss: args.loss,
             optimizer: args.optimizer,
-            output: args.output.clone(),
+            output: args.output_name.clone(),
             label: args.label.clone(),
             initial: match args.init {
                 Scheme::Kaiming => Some(Initial::Kaiming),

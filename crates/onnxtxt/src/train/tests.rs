@@ -28,7 +28,8 @@ fn variables(trainer: &Trainer<'_>, names: [&str; 2]) -> [f32; 2] {
 
 #[test]
 fn bindings_are_applied_at_once_and_trainings_one_after_the_other() {
-    let swap = "training_info: {algorithm: s () => (float a1, float b1) { a1 = Identity(b) b1 = Identity(a) },
+    let swap =
+        "training_info: {algorithm: s () => (float a1, float b1) { a1 = Identity(b) b1 = Identity(a) },
         update_binding: [\"a\": \"a1\", \"b\": \"b1\"]}";
     let loaded = model(swap, "float a = {1}, float b = {2}");
     let mut one = trainer(&loaded, 0);
@@ -38,7 +39,8 @@ fn bindings_are_applied_at_once_and_trainings_one_after_the_other() {
     assert_eq!(outputs, [("y".to_owned(), number(5.0))]);
     assert_eq!(one.infer(&[("x", number(3.0))]).unwrap(), [("y".to_owned(), number(7.0))]);
 
-    let two = "training_info: {algorithm: s () => (float a1) { a1 = Add(a, b) }, update_binding: [\"a\": \"a1\"]},
+    let two =
+        "training_info: {algorithm: s () => (float a1) { a1 = Add(a, b) }, update_binding: [\"a\": \"a1\"]},
         training_info: {algorithm: t () => (float b1) { b1 = Add(a, b) }, update_binding: [\"b\": \"b1\"]}";
     let loaded = model(two, "float a = {1}, float b = {2}");
     let mut two = trainer(&loaded, 0);
@@ -89,7 +91,11 @@ fn mistakes_are_findings() {
     let other = State { step: 1, variables: vec![("b".to_owned(), Tensor::scalar(1.0f32).unwrap())] };
     assert_eq!(good.load_state(&other).unwrap_err().len(), 2);
     let other = State { step: 1, variables: vec![("a".to_owned(), Tensor::scalar(1.0f64).unwrap())] };
-    assert!(good.load_state(&other).unwrap_err()[0].message.contains("`a` is float, but the saved state has double"));
+    assert!(
+        good.load_state(&other).unwrap_err()[0]
+            .message
+            .contains("`a` is float, but the saved state has double")
+    );
     for text in [
         "domain: \"none\"",
         "training_info: {algorithm: s () => (float a1) { a1 = Neg(a) }, update_binding: [\"ghost\": \"a1\"]}",

@@ -111,7 +111,7 @@ fn example(input: &str, count: usize, declared: Option<&[Option<usize>]>) -> any
 
 fn number(cell: &str, elem: ElemType, input: &str, row: usize) -> anyhow::Result<f64> {
     let line = row + 2;
-    let number = match (cell, elem) {
+    let number: f64 = match (cell, elem) {
         ("true" | "True", ElemType::BOOL) => 1.0,
         ("false" | "False", ElemType::BOOL) => 0.0,
         _ => cell

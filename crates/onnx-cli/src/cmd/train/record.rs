@@ -112,6 +112,8 @@ pub(super) struct Report {
     pub(super) last: Numbers,
     pub(super) eval: Option<Numbers>,
     pub(super) is_stopped_early: bool,
+    /// Whether only the initial state was computed.
+    pub(super) is_initial: bool,
     pub(super) took: Duration,
 }
 
@@ -125,8 +127,9 @@ impl Report {
             }
             return Ok(());
         }
-        if self.steps == 0 {
-            session.note("train: the initial state is set");
+        if self.is_initial || self.steps == 0 {
+            let done = if self.is_initial { "the initial state is set" } else { "no step was made" };
+            session.note(&format!("train: {done}"));
             return Ok(());
         }
         let mut text = format!(

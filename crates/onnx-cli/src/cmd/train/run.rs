@@ -160,7 +160,9 @@ impl Run<'_, '_> {
 
     /// `step 45 (epoch 1): loss 0.3125`
     fn line(&self, step: u64) -> String {
-        let mut text = format!("step {step} (epoch {})", self.report.epochs);
+        // The epoch that the step belongs to, counted from 1.
+        let position = self.batches.position();
+        let mut text = format!("step {step} (epoch {})", position.epoch + u64::from(position.row > 0));
         if !self.report.last.is_empty() {
             text += &format!(": {}", shown(&self.report.last));
         }
