@@ -341,7 +341,7 @@ fn the_example_learns_digits() {
     };
     let (first, last) = (train("1"), train("30"));
     let loss = |done: &serde_json::Value| done["eval"]["loss"].as_f64().unwrap();
-    assert!(loss(&first) > 1.5 && loss(&last) < 0.9, "{first} {last}");
+    assert!(loss(&first) > 1.5 && loss(&last) < 0.7 * loss(&first), "{first} {last}");
     let digit = format!("image={}", example("digit.npy"));
     folder.run(&["run", "30.onnx", "-i", &digit]).expect(0);
 }
