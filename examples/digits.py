@@ -74,6 +74,10 @@ with tempfile.TemporaryDirectory() as folder:
     onnx.save(model, binary)
     convert = ["cargo", "run", "--release", "-p", "onnx-cli", "--", "convert", "--force", binary, "-o", here / "digits.onnxtxt"]
     subprocess.run(convert, cwd=here, check=True)
+# The data for `onnxtxt train examples/train-digits.onnxtxt`.
+for name, rows in (("train", train), ("test", test)):
+    data = {"image": images[rows].reshape(-1, 8, 8).astype(np.float32), "label": labels[rows].astype(np.int64)}
+    np.savez_compressed(here / f"digits-{name}.npz", **data)
 # A picture that it has not seen: a 4.
 np.save(here / "digit.npy", images[test[2]].reshape(1, 8, 8).astype(np.float32))
 print(f"accuracy on {len(test)} images that it has not seen: {accuracy:.3f}")

@@ -104,6 +104,8 @@ pub(crate) enum Command {
     Strip(cmd::strip::Args),
     Stats(cmd::stats::Args),
     Weights(cmd::weights::Args),
+    Train(cmd::train::Args),
+    Trainable(cmd::trainable::Args),
     Run(cmd::run::Args),
     Bench(cmd::bench::Args),
     Lower(cmd::lower::Args),

@@ -65,6 +65,16 @@ impl OutArgs {
 }
 
 impl OutFile {
+    /// The file that is named, or `-`.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
+    /// Whether the command line says where to write.
+    pub(crate) fn is_given(&self) -> bool {
+        self.output.is_some() || self.in_place
+    }
+
     /// Where and how to write the model of `input`, in the format `to` if given.
     pub(crate) fn delivery(&self, input: &Path, to: Option<Form>) -> anyhow::Result<Delivery> {
         let target = match &self.output {

@@ -80,6 +80,8 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Strip(args) => cmd::strip::run(args, session),
         Command::Stats(args) => cmd::stats::run(args, session),
         Command::Weights(args) => cmd::weights::run(args, session),
+        Command::Train(args) => cmd::train::run(args, session),
+        Command::Trainable(args) => cmd::trainable::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
         Command::Lower(args) => cmd::lower::run(args, session),

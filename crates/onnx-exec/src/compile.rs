@@ -112,6 +112,8 @@ pub fn compile<'r>(
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let mut model = model.clone();
     let places = number(&mut model);
+    // Only the main graph is run.
+    model.training.clear();
     // Before inlining, which renames the values that `Gradient` refers to.
     let mut found = expand_gradient(&mut model, registry).diagnostics;
     found.extend(pass::inline(&mut model, registry, Inline::default()).diagnostics);

@@ -28,6 +28,7 @@
 //! | [`Loaded::render`] | a finding with the lines that it is about, also of a binary model |
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
 //! | [`Loaded::compile`] | an [`Executable`] |
+//! | [`train`] | trainings run and made: state, steps, initialization |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
 //! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
@@ -79,6 +80,8 @@ mod places;
 mod save;
 mod source;
 mod text;
+#[cfg(feature = "train")]
+pub mod train;
 
 pub use error::Error;
 pub use loaded::Loaded;

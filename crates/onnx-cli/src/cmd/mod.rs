@@ -35,6 +35,8 @@ pub(crate) mod simplify;
 pub(crate) mod stats;
 pub(crate) mod strip;
 pub(crate) mod test;
+pub(crate) mod train;
+pub(crate) mod trainable;
 mod types;
 pub(crate) mod verify;
 pub(crate) mod weights;

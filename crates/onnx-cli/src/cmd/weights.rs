@@ -3,8 +3,9 @@
 mod list;
 mod transfer;
 
+pub(crate) use transfer::{is_weights, write_weights};
+
 use crate::edit::{EditArgs, edit, edit_to};
-use crate::feed::safe::is_safetensors;
 use crate::output::Target;
 use crate::select::Selection;
 use crate::session::{Session, Status};
@@ -140,17 +141,12 @@ fn cast(args: &CastArgs, session: &mut Session) -> anyhow::Result<Status> {
 }
 
 /// Refuses a file whose name says no form of weights.
-fn ensure_form(target: &Target) -> anyhow::Result<bool> {
+fn ensure_form(target: &Target) -> anyhow::Result<()> {
     let Target::File(path) = target else {
         anyhow::bail!("weights are not written to stdout: use -o FILE.npz or -o FILE.safetensors")
     };
-    let is_safe = is_safetensors(path);
-    anyhow::ensure!(
-        is_safe || crate::feed::npy::is_archive(path),
-        "{} does not end in .npz or .safetensors",
-        path.display()
-    );
-    Ok(is_safe)
+    anyhow::ensure!(is_weights(path), "{} does not end in .npz or .safetensors", path.display());
+    Ok(())
 }
 
 /// Where weights are written to.

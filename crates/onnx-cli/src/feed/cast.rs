@@ -5,7 +5,7 @@ use onnx_ir::ElemType;
 use onnx_ops::schema::Registry;
 
 /// The value with elements of another type; `None` if `Cast` does not support it.
-pub(super) fn cast(value: &Value, to: ElemType) -> Option<Value> {
+pub(crate) fn cast(value: &Value, to: ElemType) -> Option<Value> {
     let Value::Tensor(tensor) = value else { return None };
     let (from, into) = (tensor.elem().name()?, to.name()?);
     let text = format!(

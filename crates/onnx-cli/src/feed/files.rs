@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path, model: &Model, ty: Option<TypeId>) -> anyhow::Re
 }
 
 /// Reads the value of a file, and the name in the file.
-pub(super) fn named(
+pub(crate) fn named(
     path: &Path,
     model: &Model,
     ty: Option<TypeId>,
@@ -50,7 +50,7 @@ pub(super) fn named(
 }
 
 /// The element type of a declared tensor.
-pub(super) fn elem(model: &Model, ty: Option<TypeId>) -> Option<ElemType> {
+pub(crate) fn elem(model: &Model, ty: Option<TypeId>) -> Option<ElemType> {
     match &model.types[ty?].kind {
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => tensor.elem,
         TypeKind::Unset

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 /// The sizes of symbolic dimensions: those of the command line, which must agree, and those of inputs, which need not: exporters
 /// use the same symbol for different sizes.
 #[derive(Default)]
-pub(super) struct Extents {
+pub(crate) struct Extents {
     /// The sizes from the command line.
     told: Dims,
     /// The same, and the first size that an input has for a symbol.
@@ -20,7 +20,7 @@ pub(super) struct Extents {
 
 impl Extents {
     /// Adds an argument with the size of a symbol or an expression. Returns `false` if it contradicts earlier ones.
-    pub(super) fn set(&mut self, text: &str, extent: usize, argument: String) -> bool {
+    pub(crate) fn set(&mut self, text: &str, extent: usize, argument: String) -> bool {
         let agrees = equate(&mut self.told, text, extent);
         equate(&mut self.all, text, extent);
         self.said.push((text.to_owned(), argument));
@@ -28,12 +28,12 @@ impl Extents {
     }
 
     /// The size of a dimension, if it follows from what is known.
-    pub(super) fn get(&mut self, text: &str) -> Option<usize> {
+    pub(crate) fn get(&mut self, text: &str) -> Option<usize> {
         known(&mut self.all, text)
     }
 
     /// The arguments that determine the size of a dimension: directly, or through symbols that they share.
-    pub(super) fn source(&self, text: &str) -> String {
+    pub(crate) fn source(&self, text: &str) -> String {
         if let Some((_, argument)) = self.said.iter().find(|(said, _)| said == text) {
             return argument.clone();
         }
@@ -60,13 +60,13 @@ impl Extents {
     }
 
     /// The symbols of a dimension whose sizes are unknown.
-    pub(super) fn unknown_symbols(&mut self, text: &str) -> Vec<String> {
+    pub(crate) fn unknown_symbols(&mut self, text: &str) -> Vec<String> {
         let symbols = symbols_of(text);
         symbols.into_iter().filter(|symbol| self.get(symbol).is_none()).collect()
     }
 
     /// Reports a value that does not match the type of its input. Records sizes of symbols that occur for the first time.
-    pub(super) fn check(
+    pub(crate) fn check(
         &mut self,
         model: &Model,
         name: &str,
@@ -160,7 +160,7 @@ fn known(dims: &mut Dims, text: &str) -> Option<usize> {
 }
 
 /// The symbols in a dimension, which may be a symbol itself.
-pub(super) fn symbols_of(text: &str) -> Vec<String> {
+pub(crate) fn symbols_of(text: &str) -> Vec<String> {
     let mut dims = Dims::new();
     let dim = dims.parse(text);
     let symbols = RefCell::new(Vec::new());
@@ -176,7 +176,7 @@ pub(super) fn symbols_of(text: &str) -> Vec<String> {
 }
 
 /// The declared element type of a tensor.
-pub(super) fn elem(model: &Model, ty: TypeId) -> Option<ElemType> {
+pub(crate) fn elem(model: &Model, ty: TypeId) -> Option<ElemType> {
     match &model.types[ty].kind {
         TypeKind::Tensor(tensor) => tensor.elem,
         _ => None,

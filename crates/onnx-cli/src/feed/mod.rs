@@ -2,9 +2,9 @@
 
 #[cfg(test)]
 mod any_bytes;
-mod cast;
+pub(crate) mod cast;
 pub(crate) mod files;
-mod fits;
+pub(crate) mod fits;
 pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;

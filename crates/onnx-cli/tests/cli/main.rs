@@ -31,6 +31,7 @@ mod sessions;
 mod sidecars;
 mod signals;
 mod streams;
+mod train;
 mod visible;
 mod whole_files;
 mod why;

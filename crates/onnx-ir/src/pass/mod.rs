@@ -16,6 +16,7 @@
 //! | [`upgrade_ir_version()`] | converts a model to a later IR version |
 //! | [`rename()`] | renames values, nodes and graphs |
 //! | [`sanitise()`], [`name_nodes`] | makes names conform to the specification |
+//! | [`join_training()`] | joins the main graph and a training algorithm in one graph |
 //! | [`topological_sort()`] | sorts nodes topologically |
 
 mod calls;
@@ -30,6 +31,7 @@ mod rename;
 mod report;
 mod sanitise;
 mod topological_sort;
+mod training;
 mod transplant;
 
 pub use common_subexpressions::{Initializers, common_subexpressions};
@@ -44,6 +46,7 @@ pub use report::{Change, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
 pub(crate) use topological_sort::Order;
 pub use topological_sort::{node_orders, topological_sort};
+pub use training::{JoinedStep, join_training};
 pub use transplant::{Source, Style, Target, Transplant};
 
 use crate::diag::Diagnostic;

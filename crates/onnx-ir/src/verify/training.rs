@@ -8,12 +8,22 @@ use crate::diag::{Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::model::TrainingInfo;
 use crate::names::Name;
-use crate::show::{tensor_text, type_text};
-use crate::tensor::{Entry, Tensor};
-use crate::types::DimValue;
+use crate::show::{tensor_type, type_text};
+use crate::tensor::Entry;
+use crate::types::{DimValue, ElemType};
 
 /// A map from names to their entities in one body.
 type Table<'m, T> = SecondaryMap<Name, Option<&'m T>>;
+
+/// The type of an initializer; that of a sparse one is of the dense tensor that it stands for.
+#[derive(Clone, Copy)]
+struct Stored<'m> {
+    elem: Option<ElemType>,
+    dims: &'m [i64],
+}
+
+/// Initializers by name.
+type States<'m> = SecondaryMap<Name, Option<Stored<'m>>>;
 
 pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     if cx.model.training.is_empty() {
@@ -26,7 +36,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
         let initialization = view(Role::Initialization(index(i)));
         let algorithm = view(Role::Algorithm(index(i)));
         initialization_graph(cx, found, training, initialization, index(i));
-        let mut states = Table::default();
+        let mut states = States::default();
         let mut names = SecondaryMap::default();
         for view in cx.main().into_iter().chain(algorithm) {
             initializers(view, &mut states);
@@ -72,15 +82,17 @@ fn initialization_graph(
 }
 
 /// The initializers of a body's outermost graph.
-fn initializers<'m>(view: &View<'m>, table: &mut Table<'m, Tensor>) {
+fn initializers<'m>(view: &View<'m>, table: &mut States<'m>) {
     let (body, Some(root)) = (view.body, view.body.root()) else { return };
     let graph = &body.graphs[root];
     for init in &graph.initializers {
-        table[body.values[init.value].name] = Some(&body.tensors[init.tensor]);
+        let tensor = &body.tensors[init.tensor];
+        table[body.values[init.value].name] = Some(Stored { elem: tensor.elem, dims: &tensor.dims });
     }
     for init in &graph.sparse_initializers {
         if let Some(values) = init.tensor.values {
-            table[body.values[init.value].name] = Some(&body.tensors[values]);
+            let elem = body.tensors[values].elem;
+            table[body.values[init.value].name] = Some(Stored { elem, dims: &init.tensor.dims });
         }
     }
 }
@@ -99,7 +111,7 @@ struct Bindings<'s, 'm> {
     cx: &'s VerifyContext<'m>,
     found: &'s mut Findings,
     i: u32,
-    states: &'s Table<'m, Tensor>,
+    states: &'s States<'m>,
 }
 
 impl<'m> Bindings<'_, 'm> {
@@ -139,13 +151,13 @@ impl<'m> Bindings<'_, 'm> {
     }
 
     /// Checks that the value has the type of the initializer, as far as it is declared.
-    fn types(&mut self, state: &str, tensor: &Tensor, port: &Port) {
+    fn types(&mut self, state: &str, tensor: Stored<'_>, port: &Port) {
         let model = self.cx.model;
         let Some(ty) = port.ty else { return };
         let fits = tensor_of(&model.types[ty]).is_some_and(|t| {
             let same_shape = t.shape.as_ref().is_none_or(|shape| {
                 shape.len() == tensor.dims.len()
-                    && shape.iter().zip(&tensor.dims).all(|(d, &n)| match d.value {
+                    && shape.iter().zip(tensor.dims).all(|(d, &n)| match d.value {
                         DimValue::Value(m) => m == n,
                         DimValue::Unknown | DimValue::Param(_) => true,
                     })
@@ -157,7 +169,7 @@ impl<'m> Bindings<'_, 'm> {
                 "training assigns `{}` of type `{}` to `{state}` of type `{}`",
                 model.text(port.name),
                 type_text(model, ty),
-                tensor_text(&model.names, tensor),
+                tensor_type(&model.names, tensor.elem, Some(tensor.dims.iter().map(|&d| DimValue::Value(d)))),
             );
             self.push(&code::TRAINING_BINDING_TYPE, message);
         }
@@ -169,7 +181,6 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::model::Model;
-    use crate::types::ElemType;
 
     /// A main graph with the state `w` of two floats, and a step that makes `w2`, with these update bindings.
     fn updates(bindings: &[(&str, &str)]) -> Model {

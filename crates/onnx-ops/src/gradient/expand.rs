@@ -4,7 +4,7 @@ use super::reverse::{Refusal, Reverse, between, fresh};
 use crate::pass::remove_no_ops;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
-use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Initializers, Report, Source, Style, Target, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 
@@ -14,15 +14,29 @@ const DOMAIN: &str = "ai.onnx.preview.training";
 /// Replaces every `Gradient` node by nodes that compute the gradients, and simplifies the result: folds constants, shares common
 /// subexpressions and removes dead nodes. A node that cannot be replaced is kept, and the report explains why.
 ///
-/// Calls of functions of the model are inlined if they are between `xs` and `y`.
+/// In the algorithm of a training, `xs`, `zs` and `y` are names of the main graph joined with the algorithm; what computes the
+/// gradients belongs to the algorithm. Calls of functions of the model are inlined where they lie between `xs` and `y`.
 pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
     let mut report = Report::default();
-    let mut failed: HashSet<(BodyId, Option<ValueId>)> = HashSet::default();
-    let mut count = 0;
-    if next(model, &failed).is_none() {
+    if !has_gradient(model) {
         return report;
     }
     pass::topological_sort(model);
+    let mut count = expand_all(model, registry, &mut report.diagnostics);
+    for training in 0..model.training.len() {
+        count += expand_training(model, registry, training, &mut report.diagnostics);
+    }
+    report.note(count, "gradient", "expanded");
+    if count > 0 {
+        simplify(model, registry);
+    }
+    report
+}
+
+/// Expands the gradients of functions and of the main graph, and returns their number.
+fn expand_all(model: &mut Model, registry: &Registry, found: &mut Vec<Diagnostic>) -> usize {
+    let mut failed: HashSet<(BodyId, Option<ValueId>)> = HashSet::default();
+    let mut count = 0;
     while let Some((body, graph, node)) = next(model, &failed) {
         let mut trial = model.clone();
         match expand(&mut trial, registry, (body, graph, node)) {
@@ -32,15 +46,60 @@ pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
             }
             Err(refusal) => {
                 failed.insert((body, key(&model.bodies[body], node)));
-                report.diagnostics.push(diagnostic(model, body, node, &refusal));
+                found.push(diagnostic(model, body, node, &refusal));
             }
         }
     }
-    report.note(count, "gradient", "expanded");
+    count
+}
+
+/// Expands the gradients of the algorithm of a training.
+fn expand_training(
+    model: &mut Model,
+    registry: &Registry,
+    training: usize,
+    found: &mut Vec<Diagnostic>,
+) -> usize {
+    let before: &Model = model;
+    let algorithm = before.training[training].algorithm;
+    let is_wanted = algorithm.is_some_and(|body| gradients(before, body).next().is_some());
+    let Some(mut joined) = is_wanted.then(|| pass::join_training(before, training)).flatten() else {
+        return 0;
+    };
+    // Gradients of functions and of the main graph that are left could not be expanded, which has been reported.
+    let in_main = before.main.into_iter().flat_map(|body| gradients(before, body));
+    let main: HashSet<NodeId> = in_main.map(|(_, node)| node).collect();
+    let mut own = Vec::new();
+    let count = expand_all(&mut joined.model, registry, &mut own);
+    own.retain(|finding| {
+        let node = match finding.primary.place {
+            Place::Entity(entity) => entity.node(),
+            Place::Source(_) | Place::Nowhere => None,
+        };
+        node.is_some_and(|(body, node)| body == joined.body && !main.contains(&node))
+    });
+    joined.relocate(&mut own);
+    found.extend(own);
     if count > 0 {
-        simplify(model, registry);
+        joined.split_into(model);
     }
-    report
+    count
+}
+
+/// The nodes `Gradient` of a body, with their graphs.
+fn gradients(model: &Model, body: BodyId) -> impl Iterator<Item = (GraphId, NodeId)> {
+    let b = &model.bodies[body];
+    let listed = b.graphs.iter().flat_map(|(graph, g)| g.nodes.iter().map(move |&node| (graph, node)));
+    listed.filter(move |&(_, node)| {
+        let n = &b.nodes[node];
+        model.text(n.op) == "Gradient" && model.text(n.domain) == DOMAIN
+    })
+}
+
+fn has_gradient(model: &Model) -> bool {
+    let functions = model.functions.values().map(|function| function.body);
+    let mut bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
+    bodies.any(|body| gradients(model, body).next().is_some())
 }
 
 /// Removes repeated, dead and constant computations.
@@ -60,20 +119,12 @@ fn key(body: &Body, node: NodeId) -> Option<ValueId> {
 /// The first `Gradient` node that has not failed: functions come before their callers, graphs before nested ones.
 fn next(model: &Model, failed: &HashSet<(BodyId, Option<ValueId>)>) -> Option<(BodyId, GraphId, NodeId)> {
     let functions = model.functions.values().map(|function| function.body);
-    let bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
-    for id in bodies {
-        let body = &model.bodies[id];
-        for (graph, g) in body.graphs.iter() {
-            for &node in &g.nodes {
-                let n = &body.nodes[node];
-                let is_gradient = model.text(n.op) == "Gradient" && model.text(n.domain) == DOMAIN;
-                if is_gradient && !failed.contains(&(id, key(body, node))) {
-                    return Some((id, graph, node));
-                }
-            }
-        }
-    }
-    None
+    let mut bodies = functions.chain(model.main);
+    bodies.find_map(|id| {
+        let mut nodes = gradients(model, id);
+        let (graph, node) = nodes.find(|&(_, node)| !failed.contains(&(id, key(&model.bodies[id], node))))?;
+        Some((id, graph, node))
+    })
 }
 
 fn diagnostic(model: &Model, body: BodyId, node: NodeId, refusal: &Refusal) -> Diagnostic {

@@ -157,6 +157,8 @@ pub(super) struct Engine<'m> {
     pub(super) fresh: usize,
     /// Number of reports, kept or not.
     pub(super) reports: usize,
+    /// Initializers that a training assigns: what they store now says nothing about later.
+    states: Rc<HashSet<Name>>,
 }
 
 impl<'m> Engine<'m> {
@@ -165,6 +167,8 @@ impl<'m> Engine<'m> {
             let domain = normalize_domain(model.text(f.domain)).to_owned();
             ((domain, f.name.unwrap_or(Name::empty()), f.overload.unwrap_or(Name::empty())), id)
         });
+        let trainings = model.training.iter();
+        let states = trainings.flat_map(|t| t.update_bindings.iter().chain(&t.initialization_bindings));
         Engine {
             model,
             registry,
@@ -203,6 +207,7 @@ impl<'m> Engine<'m> {
             runs: 0,
             fresh: 0,
             reports: 0,
+            states: Rc::new(states.filter_map(|entry| entry.key).collect()),
         }
     }
 
@@ -334,6 +339,9 @@ impl<'m> Engine<'m> {
             true => g.inputs.iter().take(passed).filter_map(|port| port.value).collect(),
             false => HashSet::default(),
         };
+        let is_root = self.frame.function.is_none() && body.root() == Some(graph);
+        let states = Rc::clone(&self.states);
+        let is_state = |value: ValueId| is_root && states.contains(&body.values[value].name);
         let is_replaced = |value: ValueId| {
             let is_default = matches!(body.values[value].def, ValueDef::Input(_));
             is_default && (!is_constant || passed.contains(&value))
@@ -341,7 +349,7 @@ impl<'m> Engine<'m> {
         for init in g.initializers.iter().filter(|init| !is_replaced(init.value)) {
             let tensor = &body.tensors[init.tensor];
             let ty = super::node::type_of_tensor(tensor);
-            let value = Value::of_tensor(tensor).map(Arc::new);
+            let value = if is_state(init.value) { None } else { Value::of_tensor(tensor).map(Arc::new) };
             self.define(init.value, Fact { ty, value, source: Source::Stored });
         }
         for init in g.sparse_initializers.iter().filter(|init| !is_replaced(init.value)) {

@@ -41,7 +41,7 @@ pub(super) struct ImportArgs {
 
 pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result<Status> {
     let target = Target::new(&args.out.output);
-    let is_safe = ensure_form(&target)?;
+    ensure_form(&target)?;
     let ready = match Ready::open(&args.file, &args.opset, session)? {
         Ok(ready) => ready,
         Err(status) => return Ok(status),
@@ -63,14 +63,23 @@ pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result
         arrays.push((name.to_owned(), tensor));
     }
     let Target::File(path) = &target else { return Ok(Status::Clean) };
-    if is_safe {
-        let content = safe::write_all(&arrays)?;
-        output::to_file(path, |out| out.write_all(&content))?;
-    } else {
-        output::to_file(path, |out| npy::write_all(&arrays, out))?;
-    }
+    write_weights(path, &arrays)?;
     session.note(&format!("weights export: {} in {}", count(arrays.len(), "weight"), path.display()));
     Ok(Status::Clean)
+}
+
+/// Whether the name of a file is that of a form of weights.
+pub(crate) fn is_weights(path: &Path) -> bool {
+    safe::is_safetensors(path) || npy::is_archive(path)
+}
+
+/// Writes weights in the form that the name of the file says.
+pub(crate) fn write_weights(path: &Path, arrays: &[(String, Tensor)]) -> anyhow::Result<()> {
+    if safe::is_safetensors(path) {
+        let content = safe::write_all(arrays)?;
+        return output::to_file(path, |out| out.write_all(&content));
+    }
+    output::to_file(path, |out| npy::write_all(arrays, out))
 }
 
 pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result<Status> {

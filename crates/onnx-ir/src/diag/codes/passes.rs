@@ -89,4 +89,10 @@ super::codes! { PASSES, Spec:
     /// numbers, or works on strings), or the pass may need to know more of the node: its element type, the rank of an operand.
     /// The node stays. `docs/gradient.md` lists what each operator has.
     Error GRADIENT_UNDEFINED = "E1515", "gradient-undefined";
+
+    /// A model cannot be made trainable as was asked for.
+    ///
+    /// It has a training already, no output is a tensor of floats that the loss can be computed from, no weight is left to be trained,
+    /// or its operator set is too old. Nothing was changed.
+    Error TRAINABLE = "E1520", "trainable";
 }

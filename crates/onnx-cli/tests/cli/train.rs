@@ -1,0 +1,347 @@
+//! `train` and `trainable`: losses fall, states are whole, and interrupted trainings end like others.
+
+use crate::{Done, Folder};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// `y = 2 a - b` is learned by a linear model; a comment stays.
+const LINEAR: &str = "<
+   ir_version: 10,
+   opset_import: [\"\": 21, \"ai.onnx.preview.training\": 1],
+   training_info: {
+      initialization: initial () => (float[2,1] w0, int64 n0) {
+         w0 = RandomUniform <shape = [2, 1], low = -1.0, high = 1.0> ()
+         n0 = Constant <value_int = 0> ()
+      },
+      algorithm: step (float[N,1] target) => (float loss, float[2,1] w1, float[2,1] v1, int64 n1)
+      <float rate = {0.05}, float[2,1] v = {0, 0}, int64 n = {0}>
+      {
+         d = Sub(y, target)
+         s = Mul(d, d)
+         loss = ReduceMean <keepdims = 0> (s)
+         by_w = ai.onnx.preview.training.Gradient <xs = [\"w\"], y = \"loss\"> (w)
+         w1, v1 = ai.onnx.preview.training.Momentum <alpha = 0.5, beta = 1.0, mode = \"standard\", norm_coefficient = 0.0> (rate, n, w, by_w, v)
+         one = Constant <value_int = 1> ()
+         n1 = Add(n, one)
+      },
+      initialization_binding: [\"w\": \"w0\", \"n\": \"n0\"],
+      update_binding: [\"w\": \"w1\", \"v\": \"v1\", \"n\": \"n1\"]
+   }
+>
+g (float[N,2] x) => (float[N,1] y)
+# The weights.
+<float[2,1] w = {0, 0}>
+{
+   y = MatMul(x, w) # a product
+}
+";
+
+/// A table with the examples of `LINEAR`.
+fn table(rows: usize) -> String {
+    let mut text = "x.0,x.1,target\n".to_owned();
+    for i in 0..rows {
+        let (a, b) = ((i * 7 % 11) as f64 / 5.0 - 1.0, (i * 5 % 13) as f64 / 6.0 - 1.0);
+        text += &format!("{a},{b},{}\n", 2.0 * a - b);
+    }
+    text
+}
+
+fn folder() -> Folder {
+    Folder::new(&[("m.onnxtxt", LINEAR.as_bytes()), ("d.csv", table(40).as_bytes())])
+}
+
+/// The result of `train --format json`.
+fn result(done: &Done) -> serde_json::Value {
+    serde_json::from_str(done.text()).unwrap_or_else(|error| panic!("{error}: {}", done.said()))
+}
+
+fn example(name: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    root.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_linear_model_is_learned_and_its_text_keeps_comments() {
+    let folder = folder();
+    let arguments = [
+        "train",
+        "m.onnxtxt",
+        "-i",
+        "d.csv",
+        "--epochs",
+        "40",
+        "--batch",
+        "8",
+        "-o",
+        "t.onnxtxt",
+        "--format",
+        "json",
+    ];
+    let done = result(&folder.run(&arguments).expect(0));
+    assert_eq!((&done["steps"], &done["epochs"]), (&200.into(), &40.into()));
+    assert!(done["last"]["loss"].as_f64().unwrap() < 1e-4, "{done}");
+    let text = String::from_utf8(folder.read("t.onnxtxt")).unwrap();
+    assert!(text.contains("# a product") && text.contains("# The weights."), "{text}");
+    assert!(text.contains("n = {200}"), "{text}");
+    folder.run(&["check", "t.onnxtxt"]).expect(0);
+    // The trained model goes on where it ended.
+    let again = ["train", "t.onnxtxt", "-i", "d.csv", "-o", "u.onnx", "--format", "json"];
+    assert!(result(&folder.run(&again).expect(0))["last"]["loss"].as_f64().unwrap() < 1e-4);
+    for file in ["w.npz", "w.safetensors"] {
+        folder.run(&["train", "m.onnxtxt", "-i", "d.csv", "-o", file]).expect(0);
+        folder.run(&["weights", "import", "m.onnxtxt", file, "-o", &format!("{file}.onnx")]).expect(0);
+    }
+}
+
+#[test]
+fn progress_is_on_stderr_and_evaluations_are_reported() {
+    let folder = folder();
+    let arguments = ["train", "m.onnxtxt", "-i", "d.csv", "--eval", "d.csv", "--epochs", "3", "-o", "t.onnx"];
+    let done = folder.run(&arguments).expect(0);
+    assert!(done.stdout.is_empty());
+    assert!(
+        done.stderr.contains("step 3 (epoch 3): loss") && done.stderr.contains("eval loss"),
+        "{}",
+        done.stderr
+    );
+    let arguments = [
+        "train",
+        "m.onnxtxt",
+        "-i",
+        "d.csv",
+        "--epochs",
+        "500",
+        "--early-stop",
+        "2",
+        "--log",
+        "loss",
+        "-o",
+        "e.onnx",
+        "--format",
+        "json",
+    ];
+    let done = result(&folder.run(&arguments).expect(0));
+    assert!(done["stopped_early"] == true && done["epochs"].as_u64().unwrap() < 500, "{done}");
+}
+
+#[test]
+fn initial_weights_depend_on_the_seed_alone() {
+    let folder = folder();
+    for (seed, file) in [("1", "a.onnx"), ("1", "b.onnx"), ("2", "c.onnx")] {
+        folder.run(&["train", "--init", "m.onnxtxt", "--seed", seed, "-o", file]).expect(0);
+    }
+    assert!(folder.read("a.onnx") == folder.read("b.onnx") && folder.read("a.onnx") != folder.read("c.onnx"));
+    folder.run(&["train", "--step", "a.onnx", "-i", "d.csv", "-o", "s.onnx"]).expect(0);
+    folder.run(&["train", "a.onnx", "-i", "d.csv", "--steps", "1", "-o", "t.onnx"]).expect(0);
+    assert!(folder.read("s.onnx") == folder.read("t.onnx"));
+}
+
+#[test]
+fn an_interrupted_training_ends_like_one_that_was_not() {
+    let folder = folder();
+    let common = [
+        "train",
+        "m.onnxtxt",
+        "-i",
+        "d.csv",
+        "--batch",
+        "7",
+        "--shuffle",
+        "--seed",
+        "5",
+        "--save",
+        "every=4",
+    ];
+    let run = |more: &[&str]| folder.run(&[&common[..], more].concat());
+    run(&["--steps", "30", "-o", "whole.onnx"]).expect(0);
+    run(&["--steps", "13", "-o", "part.onnx"]).expect(0);
+    run(&["--steps", "30", "--resume", "part.state.npz", "-o", "rest.onnx"]).expect(0);
+    assert!(folder.read("whole.onnx") == folder.read("rest.onnx"));
+    assert!(folder.read("whole.state.npz") == folder.read("rest.state.npz"));
+    let other =
+        ["train", "m.onnxtxt", "-i", "d.csv", "--seed", "6", "--resume", "part.state.npz", "-o", "x.onnx"];
+    assert!(folder.run(&other).expect(2).stderr.contains("was saved with --seed 5"));
+    let other = ["train", "m.onnxtxt", "-i", "d.csv", "--resume", "part.state.npz", "-o", "x.onnx"];
+    assert!(folder.run(&other).expect(2).stderr.contains("with --shuffle"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_saved_state_is_whole_whenever_the_program_is_killed() {
+    let folder = folder();
+    let common =
+        ["train", "m.onnxtxt", "-i", "d.csv", "--batch", "1", "--save", "every=1", "--state", "s.npz"];
+    for wait in [0, 5, 20] {
+        let arguments = [&common[..], &["--epochs", "100000", "-o", "never.onnx"]].concat();
+        let mut child =
+            folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let start = Instant::now();
+        while !folder.path("s.npz").exists() && child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(60));
+        }
+        std::thread::sleep(Duration::from_millis(wait));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        folder
+            .run(&["train", "m.onnxtxt", "-i", "d.csv", "--resume", "s.npz", "--epochs", "0", "-o", "t.onnx"])
+            .expect(0);
+        std::fs::remove_file(folder.path("s.npz")).unwrap();
+        std::fs::remove_file(folder.path("t.onnx")).unwrap();
+    }
+    assert!(!folder.path("never.onnx").exists());
+}
+
+#[test]
+fn data_that_does_not_fit_is_refused() {
+    let folder = folder();
+    folder.write("half.csv", b"x.0,x.1\n1,2\n");
+    folder.write("wide.csv", b"x.0,x.1,x.2,target\n1,2,3,4\n");
+    folder.write("sound.onnxtxt", crate::SOUND.as_bytes());
+    let train = |file: &str, data: &str, more: &[&str]| {
+        let arguments = ["train", file, "-i", data, "-o", "out.onnx"];
+        folder.run(&[&arguments[..], more].concat())
+    };
+    assert!(train("m.onnxtxt", "half.csv", &[]).expect(1).said().contains("no array for input `target`"));
+    assert!(train("m.onnxtxt", "wide.csv", &[]).expect(2).said().contains("3 columns"));
+    assert!(train("sound.onnxtxt", "d.csv", &[]).expect(1).said().contains("no training algorithm"));
+    assert!(train("m.onnxtxt", "d.csv", &["--log", "los"]).expect(2).said().contains("did you mean `loss`"));
+    train("m.onnxtxt", "d.csv", &["--batch", "0"]).expect(2);
+    train("m.onnxtxt", "nowhere.npz", &[]).expect(2);
+    folder.run(&["train", "m.onnxtxt", "-i", "d.csv"]).expect(2);
+    folder.write("fast.onnxtxt", LINEAR.replace("rate = {0.05}", "rate = {1e20}").as_bytes());
+    let diverged = train("fast.onnxtxt", "d.csv", &["--steps", "50"]).expect(1);
+    assert!(
+        diverged.said().contains("E1603") && diverged.said().contains("lower the learning rate"),
+        "{}",
+        diverged.said()
+    );
+    assert!(!folder.path("out.onnx").exists());
+}
+
+const NETWORK: &str = "<ir_version: 10, opset_import: [\"\": 21]>
+g (float[N,2] x) => (float[N,3] p)
+<float[2,8] w1 = {0.1, -0.2, 0.3, -0.4, 0.5, -0.6, 0.7, -0.8, 0.8, 0.7, -0.6, 0.5, 0.4, -0.3, 0.2, 0.1}, float[8] b1 = {0, 0, 0, 0, 0, 0, 0, 0},
+ float[8,3] w2 = {0.1, 0.2, -0.3, 0.4, -0.5, 0.6, 0.7, -0.8, 0.1, 0.2, 0.3, -0.4, 0.5, 0.6, 0.7, -0.1, 0.2, 0.3, 0.4, -0.5, 0.6, 0.7, 0.8, -0.9}>
+{
+   h = Gemm(x, w1, b1)
+   r = Relu(h) # active
+   s = MatMul(r, w2)
+   p = Softmax(s)
+}
+";
+
+#[test]
+fn an_inference_model_becomes_trainable_with_every_optimizer() {
+    let folder = Folder::new(&[("m.onnxtxt", NETWORK.as_bytes())]);
+    let mut text = "x.0,x.1,label\n".to_owned();
+    for i in 0..60usize {
+        let (a, b) = ((i * 7 % 11) as f64 / 5.0 - 1.0, (i * 5 % 13) as f64 / 6.0 - 1.0);
+        text += &format!(
+            "{a},{b},{}\n",
+            if a > 0.2 {
+                0
+            } else if b > 0.0 {
+                1
+            } else {
+                2
+            }
+        );
+    }
+    folder.write("d.csv", text.as_bytes());
+    for optimizer in ["sgd,lr=0.5", "momentum,lr=0.1,nesterov", "adagrad,lr=0.2", "adam,lr=0.05"] {
+        let arguments = [
+            "trainable",
+            "m.onnxtxt",
+            "--loss",
+            "SoftmaxCrossEntropyLoss",
+            "--optimizer",
+            optimizer,
+            "-o",
+            "t.onnxtxt",
+        ];
+        let done = folder.run(&arguments).expect(0);
+        assert!(done.stderr.contains("3 weights trained"), "{}", done.stderr);
+        let made = String::from_utf8(folder.read("t.onnxtxt")).unwrap();
+        assert!(made.contains("# active"), "{made}");
+        folder.run(&["check", "t.onnxtxt"]).expect(0);
+        let train = |steps: &str, out: &str| {
+            let arguments =
+                ["train", "t.onnxtxt", "--init", "--seed", "3", "-i", "d.csv", "--steps", steps, "-o", out];
+            result(&folder.run(&[&arguments[..], &["--format", "json"]].concat()).expect(0))
+        };
+        let (first, last) = (train("1", "f.onnx"), train("150", "u.onnx"));
+        let loss = |done: &serde_json::Value| done["last"]["loss"].as_f64().unwrap();
+        assert!(loss(&last) < 0.6 * loss(&first), "{optimizer}: {first} {last}");
+        assert!(last["last"]["accuracy"].as_f64().unwrap() > 0.8, "{last}");
+        // What it computes depends on the weights alone.
+        folder.run(&["train", "t.onnxtxt", "-i", "d.csv", "--steps", "0", "-o", "same.onnx"]).expect(0);
+        folder.run(&["compare", "m.onnxtxt", "same.onnx", "-D", "N=3"]).expect(0);
+        for file in ["t.onnxtxt", "u.onnx", "f.onnx", "same.onnx"] {
+            std::fs::remove_file(folder.path(file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn weights_can_be_frozen_and_losses_must_fit() {
+    let folder = Folder::new(&[("m.onnxtxt", NETWORK.as_bytes())]);
+    let make = |more: &[&str]| {
+        let arguments = ["trainable", "m.onnxtxt", "--optimizer", "sgd", "-o", "t.onnxtxt", "--loss"];
+        folder.run(&[&arguments[..], more].concat())
+    };
+    let done = make(&["MeanSquaredError", "--freeze", "/w*/"]).expect(0);
+    assert!(done.stderr.contains("1 weight trained"), "{}", done.stderr);
+    for loss in
+        ["MeanAbsoluteError", "BinaryCrossEntropy", "NegativeLogLikelihoodLoss", "softmaxcrossentropyloss"]
+    {
+        make(&[loss, "--init", "xavier"]).expect(0);
+        folder.run(&["check", "t.onnxtxt"]).expect(0);
+    }
+    let refused = make(&["MeanSquaredError", "--freeze", "/?*/"]).expect(1);
+    assert!(
+        refused.said().contains("E1520") && refused.said().contains("no weight is left"),
+        "{}",
+        refused.said()
+    );
+    assert!(make(&["MeanSquaredError", "--output-name", "q"]).expect(1).said().contains("no output `q`"));
+    let arguments =
+        ["trainable", "t.onnxtxt", "--optimizer", "sgd", "--loss", "MeanSquaredError", "-o", "again.onnx"];
+    assert!(folder.run(&arguments).expect(1).said().contains("has a training already"));
+    let arguments =
+        ["trainable", "m.onnxtxt", "--optimizer", "adamw", "--loss", "MeanSquaredError", "-o", "again.onnx"];
+    folder.run(&arguments).expect(2);
+}
+
+#[test]
+fn the_example_learns_digits() {
+    let folder = Folder::new(&[]);
+    let (model, data, test) =
+        (example("train-digits.onnxtxt"), example("digits-train.npz"), example("digits-test.npz"));
+    let train = |steps: &str| {
+        let arguments = [
+            "train",
+            &model,
+            "--init",
+            "-i",
+            &data,
+            "--eval",
+            &test,
+            "--batch",
+            "50",
+            "--shuffle",
+            "--steps",
+            steps,
+            "-o",
+            &format!("{steps}.onnx"),
+            "--format",
+            "json",
+        ];
+        result(&folder.run(&arguments).expect(0))
+    };
+    let (first, last) = (train("1"), train("30"));
+    let loss = |done: &serde_json::Value| done["eval"]["loss"].as_f64().unwrap();
+    assert!(loss(&first) > 1.5 && loss(&last) < 0.7 * loss(&first), "{first} {last}");
+    let digit = format!("image={}", example("digit.npy"));
+    folder.run(&["run", "30.onnx", "-i", &digit]).expect(0);
+}

@@ -1,0 +1,146 @@
+//! The state of a training: what initializers hold between steps.
+
+use onnx_exec::{Failure, Tensor};
+use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
+use onnx_ir::{self as ir, BodyId, Field, Initializer, Model, Name, Payload, TensorId, ValueDef, ValueId};
+
+/// The state of a training, to be saved and loaded again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// The number of steps that have been made.
+    pub step: u64,
+    /// The variables by name, those of the main graph first.
+    pub variables: Vec<(String, Tensor)>,
+}
+
+/// An initializer that a binding names.
+#[derive(Clone, Debug)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    /// The body that has the initializer.
+    pub(super) body: BodyId,
+    /// What the model stores.
+    pub(super) stored: Tensor,
+    pub(super) value: Tensor,
+}
+
+/// The initializer of the root graph of a body with this name, as it is run.
+pub(super) fn stored(model: &Model, body: BodyId, name: Name) -> Option<Result<Tensor, Failure>> {
+    let b = &model.bodies[body];
+    let graph = &b.graphs[b.root()?];
+    let dense = graph.initializers.iter().find(|init| b.values[init.value].name == name);
+    if let Some(init) = dense {
+        return Some(Tensor::stored(&b.tensors[init.tensor]));
+    }
+    let sparse = graph.sparse_initializers.iter().find(|init| b.values[init.value].name == name)?;
+    let part = |tensor: Option<TensorId>| tensor.map(|tensor| b.tensors[tensor].clone());
+    let data = ir::SparseData {
+        values: part(sparse.tensor.values),
+        indices: part(sparse.tensor.indices),
+        dims: sparse.tensor.dims.clone(),
+    };
+    let value = onnx_exec::Value::stored(ir::DataRef::SparseTensor(&data));
+    Some(value.and_then(|value| value.tensor().cloned()))
+}
+
+/// Puts a tensor in place of what the initializer of a body holds. A sparse one becomes dense.
+pub(super) fn store(model: &mut Model, variable: &Variable) -> Result<(), Failure> {
+    let Some(name) = model.names.find(&variable.name) else { return Ok(()) };
+    let mut new = variable.value.to_stored()?;
+    new.name = Some(name);
+    let body = &mut model.bodies[variable.body];
+    let Some(root) = body.root() else { return Ok(()) };
+    let is_it = |body: &ir::Body, value: ValueId| body.values[value].name == name;
+    let dense = body.graphs[root].initializers.iter().find(|init| is_it(body, init.value));
+    if let Some(&Initializer { tensor, .. }) = dense {
+        let old = &mut body.tensors[tensor];
+        let field = old.data.first().map(Payload::field);
+        old.data = new.data.into_iter().map(|payload| in_field(payload, field, new.elem)).collect();
+        if let Some(extra) = old.extra.as_deref_mut() {
+            (extra.location, extra.segment) = (None, None);
+            extra.external.clear();
+        }
+        return Ok(());
+    }
+    let sparse = &body.graphs[root].sparse_initializers;
+    let Some(at) = sparse.iter().position(|init| is_it(body, init.value)) else { return Ok(()) };
+    let value = body.graphs[root].sparse_initializers.remove(at).value;
+    let field = new.elem.and_then(ir::ElemType::field);
+    new.data = new.data.into_iter().map(|payload| in_field(payload, field, new.elem)).collect();
+    let tensor = body.tensors.push(new);
+    body.graphs[root].initializers.push(Initializer { value, tensor });
+    if !matches!(body.values[value].def, ValueDef::Input(_)) {
+        body.values[value].def = ValueDef::Initializer(root);
+    }
+    Ok(())
+}
+
+/// The same elements in the field that held those of before, where the bytes of an entry are those of an element.
+fn in_field(payload: Payload, field: Option<Field>, elem: Option<ir::ElemType>) -> Payload {
+    match (payload, field) {
+        (Payload::Entries { bytes, .. }, Some(field))
+            if field != Field::String
+                && elem.and_then(ir::ElemType::field) == Some(field)
+                && elem
+                    .and_then(ir::ElemType::bits)
+                    .is_some_and(|bits| bits as usize == field.entry_size() * 8) =>
+        {
+            Payload::Entries { field, bytes }
+        }
+        (payload, _) => payload,
+    }
+}
+
+/// Replaces the values of variables by those of a state, or says what does not fit.
+pub(super) fn load(variables: &mut [Variable], state: &State) -> Result<(), Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    let mut wrong = |message: String, help: Option<String>| {
+        let mut diagnostic = Diagnostic::new(&code::WEIGHTS, Place::Nowhere, message);
+        diagnostic.help = help;
+        found.push(diagnostic);
+    };
+    for (name, _) in &state.variables {
+        if !variables.iter().any(|variable| variable.name == *name) {
+            let known = variables.iter().map(|variable| variable.name.as_str());
+            let help = did_you_mean(name, known).map(|like| format!("did you mean `{like}`?"));
+            wrong(format!("the training of the model has no state `{name}`"), help);
+        }
+    }
+    for variable in variables.iter() {
+        let Some((name, tensor)) = state.variables.iter().find(|(name, _)| *name == variable.name) else {
+            wrong(format!("the saved state has no `{}`", variable.name), None);
+            continue;
+        };
+        if !is_alike(&variable.value, tensor) {
+            wrong(
+                format!(
+                    "`{name}` is {}, but the saved state has {}",
+                    type_of(&variable.value),
+                    type_of(tensor)
+                ),
+                None,
+            );
+        }
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    for variable in variables {
+        if let Some((_, tensor)) = state.variables.iter().find(|(name, _)| *name == variable.name) {
+            variable.value = tensor.clone();
+        }
+    }
+    Ok(())
+}
+
+/// Whether two tensors have one type and shape.
+pub(super) fn is_alike(a: &Tensor, b: &Tensor) -> bool {
+    (a.elem(), a.dims()) == (b.elem(), b.dims())
+}
+
+/// `float[2,3]`
+pub(super) fn type_of(tensor: &Tensor) -> String {
+    let elem = tensor.elem().name().unwrap_or("?");
+    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+    if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(",")) }
+}
