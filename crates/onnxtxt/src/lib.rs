@@ -29,6 +29,7 @@
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
 //! | [`Loaded::compile`] | an [`Executable`] |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
+//! | [`draw`](mod@draw) | drawings as SVG, HTML, DOT and Mermaid |
 //! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
 //! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
@@ -62,6 +63,10 @@
 
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "run")]
+mod distribution;
+#[cfg(feature = "draw")]
+pub mod draw;
 #[cfg(feature = "edit")]
 pub mod edit;
 mod error;
@@ -80,6 +85,8 @@ mod save;
 mod source;
 mod text;
 
+#[cfg(feature = "run")]
+pub use distribution::Distribution;
 pub use error::Error;
 pub use loaded::Loaded;
 #[cfg(feature = "run")]
