@@ -134,7 +134,7 @@ fn data(page: &str) -> serde_json::Value {
 
 #[test]
 fn every_format_can_be_read() {
-    for (text, boxes, edges) in [(SOUND, 4, 3), (HOSTILE, 5, 4), (NESTED, 13, 15)] {
+    for (text, boxes, edges) in [(SOUND, 4, 3), (HOSTILE, 5, 4), (NESTED, 11, 11)] {
         let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
         for out in ["m.svg", "m.html", "m.dot", "m.mmd"] {
             let done = folder.run(&["draw", "m.onnxtxt", "-o", out]).expect(0);
@@ -174,7 +174,7 @@ fn a_page_needs_nothing_else() {
     let mul = data["items"].as_array().unwrap().iter().find(|item| item["t"] == "Mul").unwrap();
     assert_eq!(mul["x"], "t = Mul(x, w)");
     assert_eq!((&mul["w"][0]["name"], &mul["w"][0]["mean"]), (&"w".into(), &1.5.into()));
-    assert_eq!(mul["l"][0][1], "float[2] {1, 2}");
+    assert_eq!(mul["l"][0][1], "float[2]");
 }
 
 #[test]

@@ -5,12 +5,11 @@
 
 use super::details;
 use super::family::Family;
-use super::scene::{GroupId, Item, ItemId, Kind, Line, Mark, Reason, Scene, Value, ValueIndex, Wire};
+use super::scene::{GroupId, Item, ItemId, Kind, Line, Mark, Reason, Scene, ValueIndex};
 use super::{Options, text};
 use crate::distribution::Distribution;
-use onnx_exec::Tensor;
 use onnx_ir::{
-    AttrValue, BodyId, FunctionId, GraphId, Model, NodeId, SecondaryMap, TensorId, TypeId, ValueDef, ValueId,
+    AttrValue, BodyId, FunctionId, GraphId, Model, NodeId, SecondaryMap, TensorId, TypeId, ValueId,
     normalize_domain,
 };
 use onnx_ops::infer::{Facts, InferOptions, Ty, infer};
@@ -26,9 +25,7 @@ const MAX_CALLS: usize = 24;
 const MAX_NESTING: usize = 120;
 /// Calls are boxes without contents once there are so many boxes.
 const MAX_ITEMS: usize = 20_000;
-/// Weights with more elements have no statistics: they take seconds.
-const MAX_COUNTED: u64 = 1 << 24;
-/// Elements of constants that are shown in boxes.
+/// Elements of constants that are shown in boxes, of those that are no floats.
 const SHOWN: u64 = 4;
 
 /// Where a value comes from.
@@ -60,12 +57,12 @@ pub(super) struct Builder<'m> {
     declared: HashMap<BodyId, SecondaryMap<ValueId, Option<TypeId>>>,
     pub(super) scene: Scene,
     /// The body of each scope.
-    scopes: Vec<BodyId>,
+    pub(super) scopes: Vec<BodyId>,
     pub(super) sources: HashMap<Key, Source>,
     pub(super) uses: Vec<Use>,
-    indices: HashMap<Key, ValueIndex>,
-    outside: HashMap<Key, ItemId>,
-    counted: HashMap<(BodyId, TensorId), Option<Distribution>>,
+    pub(super) indices: HashMap<Key, ValueIndex>,
+    pub(super) outside: HashMap<Key, ItemId>,
+    pub(super) counted: HashMap<(BodyId, TensorId), Option<Distribution>>,
     /// The boxes of the nodes of the main graph.
     pub(super) items: HashMap<NodeId, ItemId>,
     /// Weights that differ, and how.
@@ -198,7 +195,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn pill(&mut self, group: GroupId, kind: Kind, name: &str, ty: String) -> ItemId {
+    pub(super) fn pill(&mut self, group: GroupId, kind: Kind, name: &str, ty: String) -> ItemId {
         let mut item = Item::new(group, kind, name);
         item.name = name.to_owned();
         if !ty.is_empty() {
@@ -329,7 +326,10 @@ impl<'m> Builder<'m> {
 
     /// The elements of a small tensor, after its type.
     fn elements(&self, tensor: &onnx_ir::Tensor) -> String {
-        if tensor.element_count().is_none_or(|n| n > SHOWN) || tensor.is_external() {
+        // Shapes and axes say more than weights.
+        let is_float = tensor.elem.is_none_or(|elem| elem.name().is_none_or(|name| name.contains("float")));
+        let most = if is_float { 1 } else { SHOWN };
+        if tensor.element_count().is_none_or(|n| n > most) || tensor.is_external() {
             return String::new();
         }
         let printed = onnx_text::print_tensor(tensor, &self.model.names, &details::options());
@@ -366,108 +366,6 @@ impl<'m> Builder<'m> {
         let model = self.model;
         let declared = self.declared.entry(body).or_insert_with(|| model.bodies[body].declared_types());
         declared[value].map(|ty| onnx_text::print_type(model, ty, &details::options())).unwrap_or_default()
-    }
-
-    pub(super) fn name(&self, key: Key) -> &'m str {
-        &self.model.names[self.model.bodies[self.scopes[key.0]].values[key.1].name]
-    }
-
-    /// The value that another one stands for.
-    pub(super) fn origin(&self, mut key: Key) -> Key {
-        // A function that returns its inputs crosswise to itself would go on for ever.
-        for _ in 0..1000 {
-            match self.sources.get(&key) {
-                Some(Source::Alias(next)) => key = *next,
-                Some(Source::Item(_) | Source::Weight(..) | Source::Constant(_)) | None => break,
-            }
-        }
-        key
-    }
-
-    /// The index of a value among those that wires carry.
-    pub(super) fn value(&mut self, key: Key) -> ValueIndex {
-        if let Some(&index) = self.indices.get(&key) {
-            return index;
-        }
-        let value = Value { name: self.name(key).to_owned(), ty: self.type_text(key.0, key.1) };
-        self.scene.values.push(value);
-        self.indices.insert(key, self.scene.values.len() - 1);
-        self.scene.values.len() - 1
-    }
-
-    /// Makes wires and lines of all uses.
-    pub(super) fn resolve(&mut self) {
-        for Use { key, to, parameter, mark } in std::mem::take(&mut self.uses) {
-            let origin = self.origin(key);
-            let name = self.name(origin).to_owned();
-            let label = if parameter.is_empty() { name.clone() } else { parameter };
-            let line = |text: String| Line { label: label.clone(), text, link: None };
-            match self.sources.get(&origin).cloned() {
-                Some(Source::Item(from)) => {
-                    let value = self.value(origin);
-                    self.scene.wires.push(Wire { from, to, value, mark });
-                }
-                Some(Source::Weight(tensor, text)) => {
-                    let numbers = self.numbers(self.scopes[origin.0], tensor);
-                    let change = self.changed_weights.get(&name).filter(|_| origin.0 == 0).cloned();
-                    let item = &mut self.scene.items[to];
-                    item.lines.push(line(text));
-                    item.detail.also.push(name.clone());
-                    item.detail.weights.extend(numbers.map(|numbers| (name.clone(), numbers)));
-                    if let Some(change) = change {
-                        item.detail.changes.push(format!("{name}: {change}"));
-                        item.mark = if item.mark == Mark::None { Mark::Changed } else { item.mark };
-                    }
-                }
-                Some(Source::Constant(text)) => {
-                    let item = &mut self.scene.items[to];
-                    item.lines.push(line(text));
-                    item.detail.also.push(name);
-                }
-                Some(Source::Alias(_)) => {}
-                None => self.elsewhere(origin, to, mark, line(String::new())),
-            }
-        }
-    }
-
-    /// A use of a value that nothing in the drawing computes.
-    fn elsewhere(&mut self, key: Key, to: ItemId, mark: Mark, line: Line) {
-        let body = &self.model.bodies[self.scopes[key.0]];
-        let kind = match body.values[key.1].def {
-            ValueDef::Unbound(_) => None,
-            ValueDef::Input(_) => Some(Kind::Input),
-            ValueDef::Initializer(_) | ValueDef::Output(..) => Some(Kind::Outside),
-        };
-        let (Some(kind), 0) = (kind, key.0) else {
-            // An undefined name, or an optional input of a function that the call omits.
-            let text = if kind.is_none() { "undefined" } else { "not given" }.to_owned();
-            self.scene.items[to].lines.push(Line { text, ..line });
-            return;
-        };
-        let from = match self.outside.get(&key) {
-            Some(&item) => item,
-            None => {
-                let ty = self.type_text(key.0, key.1);
-                let item = self.pill(0, kind, self.name(key), ty);
-                self.outside.insert(key, item);
-                item
-            }
-        };
-        let value = self.value(key);
-        self.scene.wires.push(Wire { from, to, value, mark });
-    }
-
-    fn numbers(&mut self, body: BodyId, id: TensorId) -> Option<Distribution> {
-        if !self.statistics {
-            return None;
-        }
-        let tensor = &self.model.bodies[body].tensors[id];
-        let counted = self.counted.entry((body, id)).or_insert_with(|| {
-            let is_countable = tensor.element_count().is_some_and(|n| n <= MAX_COUNTED);
-            let stored = is_countable.then(|| Tensor::stored(tensor).ok()).flatten()?;
-            Distribution::of(&stored)
-        });
-        counted.clone()
     }
 
     /// The body of a scope.

@@ -1,12 +1,12 @@
 //! The differences between two models in one drawing: new, gone, and different boxes and wires.
 
 use super::build::{Builder, Source};
-use super::scene::{Item, ItemId, Kind, Line, Mark, Scene, Wire};
+use super::scene::{Item, ItemId, Kind, Line, Mark, Scene, Value, Wire};
 use super::{Drawing, Options};
 use crate::diff::{Change, ModelDiff, NodeDiff};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_ops::schema::Registry;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Draws the main graph of `new`, with what only `old` has; `found` are the differences between them.
 pub fn draw_diff(
@@ -147,7 +147,7 @@ impl Union {
         let Some(main) = old.main else { return };
         let body = &old.bodies[main];
         let all = nodes_of(old);
-        let gone: Vec<NodeId> = found
+        let gone: HashSet<NodeId> = found
             .graph
             .nodes
             .iter()
@@ -181,12 +181,13 @@ impl Union {
                 }
             }
         }
-        for &node in &gone {
+        let order = || all.iter().filter(|node| gone.contains(node));
+        for &node in order() {
             if let Some(item) = before.node(0, node, 0, None) {
                 before.scene.items[item].mark = Mark::Removed;
             }
         }
-        for &node in &gone {
+        for &node in order() {
             let item = before.items.get(&node).copied();
             for value in body.nodes[node].outputs.iter().flatten() {
                 if let Some(item) = item {
@@ -197,6 +198,21 @@ impl Union {
         before.uses.iter_mut().for_each(|used| used.mark = Mark::Removed);
         before.resolve();
         builder.scene = before.scene;
+        // Those that read their results, in the old model.
+        let mut add = |name: &str, to: Option<ItemId>| {
+            let (Some(&from), Some(to)) = (self.items.get(name), to) else { return };
+            builder.scene.values.push(Value { name: name.to_owned(), ty: String::new() });
+            let value = builder.scene.values.len() - 1;
+            builder.scene.wires.push(Wire { from, to, value, mark: Mark::Removed });
+        };
+        for &node in all.iter().filter(|node| !gone.contains(node)) {
+            let node = &body.nodes[node];
+            let result = node.outputs.iter().flatten().next().map(|&value| name_of(value));
+            let source = result.and_then(|name| news.get(self.names.get(name).map_or(name, String::as_str)));
+            let to =
+                source.and_then(|source| if let Source::Item(item) = source { Some(*item) } else { None });
+            node.inputs.iter().flatten().for_each(|&value| add(name_of(value), to));
+        }
     }
 
     /// Operands that are other values.
@@ -217,13 +233,13 @@ impl Union {
                 }
                 let Some(name) = &change.old else { continue };
                 let new = self.names.get(name).unwrap_or(name);
-                let from = self.items.get(name).copied().or_else(|| match sources.get(new.as_str()) {
-                    Some(Source::Item(from)) => Some(*from),
+                // What is gone has its wires already.
+                let from = match sources.get(new.as_str()) {
+                    Some(Source::Item(from)) if !self.items.contains_key(name) => Some(*from),
                     _ => None,
-                });
+                };
                 if let Some(from) = from {
-                    let value = super::scene::Value { name: name.clone(), ty: String::new() };
-                    builder.scene.values.push(value);
+                    builder.scene.values.push(Value { name: name.clone(), ty: String::new() });
                     let value = builder.scene.values.len() - 1;
                     builder.scene.wires.push(Wire { from, to: item, value, mark: Mark::Removed });
                 }

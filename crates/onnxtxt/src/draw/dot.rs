@@ -1,7 +1,7 @@
 //! A drawing as DOT, for the programs of Graphviz.
 
+use super::boxes;
 use super::scene::{GroupId, ItemId, Kind, Mark, Scene};
-use super::stack;
 use onnx_text::visible;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ pub(super) fn dot(scene: &Scene) -> String {
         if from == to || !seen.insert((from, to, wire.value, wire.mark)) {
             continue;
         }
-        let label = stack::label(scene, wire.value);
+        let label = boxes::label(scene, wire.value);
         let color = mark_color(wire.mark).map(|color| format!(", color=\"{color}\"")).unwrap_or_default();
         _ = writeln!(out, "  n{from} -> n{to} [label={}{color}];", quoted(&label));
     }
@@ -47,17 +47,17 @@ fn group(scene: &Scene, id: GroupId, depth: usize, out: &mut String) {
             _ = writeln!(
                 out,
                 "{indent}  label={}; style=rounded; color=\"#c4ccd6\";",
-                quoted(&stack::title(item))
+                quoted(&boxes::title(item))
             );
             group(scene, inner, depth + 1, out);
             _ = writeln!(out, "{indent}}}");
             continue;
         }
-        let mut label = stack::title(item);
+        let mut label = boxes::title(item);
         if let Some(inner) = item.group() {
-            label += &format!("\n{}", stack::subtitle(scene, inner));
+            label += &format!("\n{}", boxes::subtitle(scene, inner));
         }
-        for (name, text) in stack::lines(item) {
+        for (name, text) in boxes::lines(item) {
             label += &format!("\n{}", [name, text].join(" ").trim());
         }
         let fill = match item.kind {

@@ -4,9 +4,10 @@
 //! /layer1/layer1.0/conv1/Conv   /layer1/layer1.0/relu/Relu   /layer1/layer1.1/conv1/Conv   ⟶   layer1 { layer1.0 { … } layer1.1 { … } }
 //! ```
 
+use super::links::Link;
 use super::scene::{Item, ItemId, Kind, Line, Reason, Scene, Wire};
 use super::{cycles, links, repeats};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Fewer boxes are no group.
 const LEAST: usize = 3;
@@ -18,6 +19,10 @@ const ROUNDS: usize = 200;
 const MANY: usize = 5;
 /// How many boxes are between what is far away.
 const FAR: usize = 40;
+
+/// A layout has time for so many crossings of wires and ranks, and for so many wires.
+const MAX_CROSSED: usize = 2_500;
+const MAX_LINKS: usize = 1_200;
 
 /// Makes the groups of a scene.
 pub(super) fn arrange(scene: &mut Scene) {
@@ -32,6 +37,7 @@ pub(super) fn arrange(scene: &mut Scene) {
     for group in 0..scene.groups.len() {
         repeats::sections(scene, group);
     }
+    cut_costly_wires(scene);
 }
 
 /// What many boxes read, such as a mask, is a line in those that are far away.
@@ -45,14 +51,71 @@ fn cut_long_wires(scene: &mut Scene) {
         let Wire { from, to, value, .. } = wire;
         if uses[&value] < MANY || to.abs_diff(from) < FAR {
             scene.wires.push(wire);
-            continue;
-        }
-        let text = format!("← {}", scene.values[value].name);
-        let line = Line { label: String::new(), text, link: Some(from) };
-        if !scene.items[to].lines.iter().any(|other| other.link == line.link && other.text == line.text) {
-            scene.items[to].lines.push(line);
+        } else {
+            cut(scene, wire);
         }
     }
+}
+
+/// Makes a line of a wire.
+fn cut(scene: &mut Scene, wire: Wire) {
+    let text = format!("← {}", scene.values[wire.value].name);
+    let line = Line { label: String::new(), text, link: Some(wire.from) };
+    let lines = &mut scene.items[wire.to].lines;
+    if !lines.iter().any(|other| other.link == line.link && other.text == line.text) {
+        lines.push(line);
+    }
+}
+
+/// Where wires cross more ranks than a layout has time for, the longest ones are lines as well.
+fn cut_costly_wires(scene: &mut Scene) {
+    let links = links::of_all(scene);
+    let mut cuts: HashSet<(usize, Link)> = HashSet::new();
+    for (group, links) in links.iter().enumerate() {
+        let spans = spans(&scene.groups[group].members, links);
+        let (mut crossed, mut left) = (spans.iter().sum::<usize>(), links.len());
+        let mut order: Vec<usize> = (0..links.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(spans[at]));
+        for at in order {
+            if crossed <= MAX_CROSSED && left <= MAX_LINKS {
+                break;
+            }
+            cuts.insert((group, links[at]));
+            (crossed, left) = (crossed - spans[at], left - 1);
+        }
+    }
+    if cuts.is_empty() {
+        return;
+    }
+    for wire in std::mem::take(&mut scene.wires) {
+        let mut is_cut = false;
+        links::path(scene, &wire, |group, link| is_cut |= cuts.contains(&(group, link)));
+        if is_cut {
+            cut(scene, wire);
+        } else {
+            scene.wires.push(wire);
+        }
+    }
+}
+
+/// How many ranks each link crosses, about.
+fn spans(members: &[ItemId], links: &[Link]) -> Vec<usize> {
+    let index: HashMap<ItemId, usize> = members.iter().enumerate().map(|(at, &item)| (item, at)).collect();
+    let place = |item: Option<ItemId>| item.and_then(|item| index.get(&item).copied());
+    let mut into: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
+    for link in links {
+        if let (Some(from), Some(to)) = (place(link.from), place(link.to)) {
+            into[to].push(from);
+        }
+    }
+    let mut ranks = vec![0_usize; members.len()];
+    for at in 0..members.len() {
+        ranks[at] =
+            into[at].iter().filter(|&&from| from < at).map(|&from| ranks[from] + 1).max().unwrap_or(0);
+    }
+    let deepest = ranks.iter().max().map_or(0, |deepest| deepest + 1);
+    let rank = |item: Option<ItemId>, outside: usize| place(item).map_or(outside, |at| ranks[at]);
+    links.iter().map(|link| rank(link.from, 0).abs_diff(rank(link.to, deepest))).collect()
 }
 
 /// A folder of names.
@@ -207,7 +270,7 @@ pub(super) fn gather(
     let list = &mut scene.groups[group].members;
     let at =
         members.first().and_then(|first| list.iter().position(|item| item == first)).unwrap_or(list.len());
-    let gathered: std::collections::HashSet<ItemId> = members.iter().copied().collect();
+    let gathered: HashSet<ItemId> = members.iter().copied().collect();
     list.insert(at, item);
     list.retain(|member| !gathered.contains(member));
     for &member in members {

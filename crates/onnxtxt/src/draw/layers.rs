@@ -93,6 +93,9 @@ impl Shape {
 
     /// What is in each rank.
     fn ranks(&self, sizes: &[[f64; 2]]) -> Vec<Vec<Slot>> {
+        if sizes.len() > MAX_BOXES {
+            return self.rows();
+        }
         let options = GraphOptions { directed: true, multigraph: true, compound: false };
         let mut graph: Graph<NodeLabel, EdgeLabel> = Graph::with_options(options);
         for (at, [width, height]) in sizes.iter().enumerate() {
@@ -163,6 +166,48 @@ impl Shape {
             rank.sort_by(|a, b| a.x.total_cmp(&b.x));
         }
         ranks
+    }
+}
+
+/// The library lays out at most so many boxes. Groups are smaller, unless a graph has more inputs and outputs.
+const MAX_BOXES: usize = 400;
+/// Boxes in a row of what the library does not lay out.
+const ROW: usize = 24;
+
+impl Shape {
+    /// A layout without the library, which would take minutes: rows of boxes, each below all that it reads.
+    fn rows(&self) -> Vec<Vec<Slot>> {
+        let mut into: Vec<Vec<usize>> = vec![Vec::new(); self.boxes.len()];
+        for (from, to) in &self.links {
+            if let (Some(from), Some(to)) = (from, to) {
+                into[*to].push(*from);
+            }
+        }
+        let mut ranks = vec![0_usize; self.boxes.len()];
+        for at in 0..ranks.len() {
+            // Outputs come last in a drawing, and what they read before them.
+            ranks[at] =
+                into[at].iter().filter(|&&from| from < at).map(|&from| ranks[from] + 1).max().unwrap_or(0);
+        }
+        let deepest = ranks.iter().max().map_or(0, |deepest| deepest + 1);
+        let mut rows: Vec<Vec<Slot>> = Vec::new();
+        for rank in 0..deepest {
+            let boxes: Vec<usize> = (0..ranks.len()).filter(|&at| ranks[at] == rank).collect();
+            for row in boxes.chunks(ROW) {
+                let mut x = 0.0;
+                let slots = row.iter().map(|&at| {
+                    #[allow(clippy::cast_precision_loss, reason = "sizes of boxes on a page")]
+                    let width = self.boxes[at].0 as f64 / 10.0;
+                    let middle = x + width / 2.0;
+                    x += width + BOX_GAP;
+                    Slot { what: What::Item(at), x: middle }
+                });
+                let mut slots: Vec<Slot> = slots.collect();
+                slots.iter_mut().for_each(|slot| slot.x -= x / 2.0);
+                rows.push(slots);
+            }
+        }
+        rows
     }
 }
 

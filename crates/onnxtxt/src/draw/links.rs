@@ -1,6 +1,6 @@
 //! Wires as groups see them: from one member to another, from outside to a member, from a member to outside.
 
-use super::scene::{ItemId, Mark, Scene, ValueIndex};
+use super::scene::{ItemId, Mark, Scene, ValueIndex, Wire};
 use std::collections::HashSet;
 
 /// The part of a wire within a group, without the part within its members.
@@ -24,32 +24,37 @@ pub(super) fn of_all(scene: &Scene) -> Vec<Vec<Link>> {
         }
     };
     for wire in &scene.wires {
-        let (value, mark) = (wire.value, wire.mark);
-        let mut ups: Vec<(usize, ItemId)> = members_towards(scene, wire.from);
-        let mut downs: Vec<(usize, ItemId)> = members_towards(scene, wire.to);
-        // A box that leads to what is in it, or the other way round, has no link.
-        let is_inside =
-            ups.iter().any(|(_, item)| *item == wire.to) || downs.iter().any(|(_, item)| *item == wire.from);
-        if wire.from == wire.to || is_inside {
-            continue;
-        }
-        // The common groups are at the ends of both lists.
-        while let (Some((a, _)), Some((b, _))) = (before_last(&ups), before_last(&downs))
-            && a == b
-        {
-            ups.pop();
-            downs.pop();
-        }
-        let (Some((top, from)), Some((_, to))) = (ups.pop(), downs.pop()) else { continue };
-        add(top, Link { from: Some(from), to: Some(to), value, mark });
-        for (group, item) in ups {
-            add(group, Link { from: Some(item), to: None, value, mark });
-        }
-        for (group, item) in downs {
-            add(group, Link { from: None, to: Some(item), value, mark });
-        }
+        path(scene, wire, |group, link| add(group, link));
     }
     links
+}
+
+/// The links of a wire, in each group that it passes.
+pub(super) fn path(scene: &Scene, wire: &Wire, mut add: impl FnMut(usize, Link)) {
+    let (value, mark) = (wire.value, wire.mark);
+    let mut ups: Vec<(usize, ItemId)> = members_towards(scene, wire.from);
+    let mut downs: Vec<(usize, ItemId)> = members_towards(scene, wire.to);
+    // A box that leads to what is in it, or the other way round, has no link.
+    let is_inside =
+        ups.iter().any(|(_, item)| *item == wire.to) || downs.iter().any(|(_, item)| *item == wire.from);
+    if wire.from == wire.to || is_inside {
+        return;
+    }
+    // The common groups are at the ends of both lists.
+    while let (Some((a, _)), Some((b, _))) = (before_last(&ups), before_last(&downs))
+        && a == b
+    {
+        ups.pop();
+        downs.pop();
+    }
+    let (Some((top, from)), Some((_, to))) = (ups.pop(), downs.pop()) else { return };
+    add(top, Link { from: Some(from), to: Some(to), value, mark });
+    for (group, item) in ups {
+        add(group, Link { from: Some(item), to: None, value, mark });
+    }
+    for (group, item) in downs {
+        add(group, Link { from: None, to: Some(item), value, mark });
+    }
 }
 
 fn before_last<T>(list: &[T]) -> Option<&T> {

@@ -1,9 +1,9 @@
 //! A drawing as a Mermaid flowchart, for Markdown.
 
+use super::boxes;
 use super::dot::node;
 use super::family::Family;
 use super::scene::{GroupId, Kind, Mark, Scene};
-use super::stack;
 use onnx_text::visible;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub(super) fn mermaid(scene: &Scene) -> String {
         if from == to || !seen.insert((from, to, wire.value, wire.mark)) {
             continue;
         }
-        let label = stack::label(scene, wire.value);
+        let label = boxes::label(scene, wire.value);
         let arrow = if wire.mark == Mark::Removed { "-.->" } else { "-->" };
         let label = if label.is_empty() { String::new() } else { format!("|{}|", quoted(&label)) };
         _ = writeln!(out, "  n{from} {arrow}{label} n{to}");
@@ -71,16 +71,16 @@ fn group(scene: &Scene, id: GroupId, depth: usize, out: &mut String) {
     for &member in &scene.groups[id].members {
         let item = &scene.items[member];
         if let Some(inner) = item.group().filter(|&inner| scene.groups[inner].is_open) {
-            _ = writeln!(out, "{indent}subgraph g{inner} [{}]", quoted(&stack::title(item)));
+            _ = writeln!(out, "{indent}subgraph g{inner} [{}]", quoted(&boxes::title(item)));
             group(scene, inner, depth + 1, out);
             _ = writeln!(out, "{indent}end");
             continue;
         }
-        let mut label = stack::title(item);
+        let mut label = boxes::title(item);
         if let Some(inner) = item.group() {
-            label += &format!("\n{}", stack::subtitle(scene, inner));
+            label += &format!("\n{}", boxes::subtitle(scene, inner));
         }
-        for (name, text) in stack::lines(item) {
+        for (name, text) in boxes::lines(item) {
             label += &format!("\n{}", [name, text].join(" ").trim());
         }
         let label = quoted(&label);

@@ -18,6 +18,7 @@
 //!
 //! Everything that a model says is escaped for the format that it is written to: names are hostile.
 
+mod boxes;
 mod build;
 mod changes;
 mod cycles;
@@ -31,6 +32,8 @@ mod mermaid;
 mod page;
 mod part;
 mod repeats;
+mod resolve;
+mod route;
 mod scene;
 mod stack;
 mod svg;

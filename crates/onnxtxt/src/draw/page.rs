@@ -3,6 +3,7 @@
 //! The page has the layers of each group and all texts as JSON; `page/layout.js` makes coordinates of them, as `stack` does, and
 //! `page/page.js` draws what is in the window.
 
+use super::boxes;
 use super::layers::{Layers, What};
 use super::scene::{Item, Kind, Operand, Reason, Scene};
 use super::stack;
@@ -48,15 +49,15 @@ fn data(scene: &Scene, layers: &[Layers]) -> String {
         .values
         .iter()
         .enumerate()
-        .map(|(at, value)| json!([shown(&value.name), shown(&value.ty), shown(&stack::label(scene, at))]))
+        .map(|(at, value)| json!([shown(&value.name), shown(&value.ty), shown(&boxes::label(scene, at))]))
         .collect();
     let all = json!({
         "title": shown(&scene.title), "diff": scene.is_diff,
         "items": items, "groups": groups, "values": values,
         "sizes": {
-            "pad": stack::PAD, "head": stack::HEAD, "line": stack::LINE, "boxGap": stack::BOX_GAP, "wireGap": stack::WIRE_GAP,
+            "pad": stack::PAD, "head": boxes::HEAD, "line": boxes::LINE, "boxGap": stack::BOX_GAP, "wireGap": stack::WIRE_GAP,
             "rankGap": stack::RANK_GAP, "bendGap": stack::BEND_GAP, "maxBends": stack::MAX_BENDS, "portGap": stack::PORT_GAP,
-            "maxLabels": stack::MAX_LABELS, "title": stack::TITLE, "small": stack::SMALL, "label": stack::LABEL,
+            "maxLabels": stack::MAX_LABELS, "run": stack::RUN, "lift": stack::LIFT, "entryGap": stack::ENTRY_GAP, "title": boxes::TITLE, "small": boxes::SMALL, "label": boxes::LABEL,
         },
     });
     all.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
@@ -79,25 +80,25 @@ fn kind(kind: Kind) -> &'static str {
 
 fn item(scene: &Scene, id: usize) -> Json {
     let item: &Item = &scene.items[id];
-    let lines: Vec<Json> = stack::lines(item)
+    let lines: Vec<Json> = boxes::lines(item)
         .into_iter()
         .enumerate()
         .map(|(at, (label, text))| {
-            let link = item.lines.get(at).and_then(|line| line.link).filter(|_| at < stack::MAX_LINES);
+            let link = item.lines.get(at).and_then(|line| line.link).filter(|_| at < boxes::MAX_LINES);
             json!([shown(&label), shown(&text), link])
         })
         .collect();
-    let [w, h] = stack::closed_size(scene, id);
+    let [w, h] = boxes::closed_size(scene, id);
     let mut object = json!({
-        "k": kind(item.kind), "p": item.parent, "t": shown(&stack::title(item)), "f": item.family.name(),
+        "k": kind(item.kind), "p": item.parent, "t": shown(&boxes::title(item)), "f": item.family.name(),
         "l": lines, "s": [round(w), round(h)],
     });
     let mut set = |key: &str, value: Json| object[key] = value;
     if let Some(group) = item.group() {
         set("g", json!(group));
-        set("u", json!(stack::subtitle(scene, group)));
+        set("u", json!(boxes::subtitle(scene, group)));
         set("c", json!(scene.node_count(group)));
-        set("hw", json!(round(super::text::sans(&stack::title(item), stack::TITLE) + 60.0)));
+        set("hw", json!(round(super::text::sans(&boxes::title(item), boxes::TITLE) + 60.0)));
     }
     if item.mark.class() != "" {
         set("m", json!(item.mark.class()));
@@ -105,7 +106,7 @@ fn item(scene: &Scene, id: usize) -> Json {
     if !item.name.is_empty() {
         set("n", json!(shown(&item.name)));
     }
-    if item.title != stack::title(item) {
+    if item.title != boxes::title(item) {
         set("tt", json!(shown(&item.title)));
     }
     let detail = &item.detail;

@@ -20,8 +20,10 @@ const PERIODS: std::ops::RangeInclusive<usize> = 3..=160;
 const BACK: usize = 64;
 /// A layout of more boxes takes seconds.
 const MAX_MEMBERS: usize = 240;
+/// Sections of a group, if they are not too large.
+const SECTIONS: usize = 60;
 /// The least number of boxes of a section.
-const SECTION: usize = 100;
+const SECTION: usize = 40;
 
 /// A stretch of the order in which blocks of a length follow each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,21 +74,34 @@ pub(super) fn sections(scene: &mut Scene, group: usize) {
     let members = nodes_of(scene, group);
     let links = links::of_all(scene).swap_remove(group);
     let crossings = crossings(&members, &links);
+    let target = (members.len() / SECTIONS).clamp(SECTION, MAX_MEMBERS * 3 / 4);
     let mut cuts = vec![0];
     let mut at = 0;
-    while members.len() - at > MAX_MEMBERS {
-        let window = at + SECTION..=at + MAX_MEMBERS;
+    while members.len() - at > target + target / 3 {
+        // The place that the fewest values cross, near the wanted one.
+        let window = at + target * 3 / 4..=at + target + target / 3;
         let best =
-            window.min_by_key(|&cut| (crossings[cut], std::cmp::Reverse(cut))).unwrap_or(at + MAX_MEMBERS);
+            window.min_by_key(|&cut| (crossings[cut], cut.abs_diff(at + target))).unwrap_or(at + target);
         cuts.push(best);
         at = best;
     }
     cuts.push(members.len());
     let count = cuts.len() - 1;
     for (index, ends) in cuts.windows(2).enumerate() {
-        let title = format!("part {} of {count}", index + 1);
-        gather(scene, group, &members[ends[0]..ends[1]], title, Reason::Section);
+        let part = &members[ends[0]..ends[1]];
+        let title = match (part.first(), part.last()) {
+            (Some(first), Some(last)) if is_named(scene, *first) && is_named(scene, *last) => {
+                format!("{} … {}", scene.items[*first].title, scene.items[*last].title)
+            }
+            _ => format!("part {} of {count}", index + 1),
+        };
+        gather(scene, group, part, title, Reason::Section);
     }
+}
+
+/// Whether a box is a group with a name that says something.
+fn is_named(scene: &Scene, item: ItemId) -> bool {
+    scene.items[item].group().is_some_and(|group| scene.groups[group].reason == Reason::Names)
 }
 
 /// The nodes and groups among the members of a group, in their order.

@@ -1,43 +1,34 @@
 //! Coordinates: ranks below each other, boxes beside each other, wires around boxes.
 //!
-//! The page does the same whenever a group is opened or closed: `page/layout.js` is this file again, and they have to agree.
-//!
-//! A wire leaves a box downwards to the end of its rank, bends between ranks only, and crosses a rank at a place of its own. So no
-//! wire crosses a box, however high the boxes beside it are.
+//! The page does the same whenever a group is opened or closed: `page/layout.js` is this file and `route` again, and they have to agree.
 
+use super::boxes::{HEAD, LABEL, TITLE, closed_size, label, title};
 use super::layers::{Layers, What};
 use super::links::Link;
+use super::route::{Way, ports, route};
 use super::scene::{GroupId, Item, ItemId, Kind, Mark, Reason, Scene, ValueIndex};
 use super::text;
 use std::collections::HashMap;
 
 /// Space around what is in a group.
 pub(super) const PAD: f64 = 18.0;
-/// The height of the head of a group, and of a box.
-pub(super) const HEAD: f64 = 27.0;
-/// The height of a line.
-pub(super) const LINE: f64 = 15.0;
 /// Space between boxes, and between a wire and what is beside it.
 pub(super) const BOX_GAP: f64 = 26.0;
 pub(super) const WIRE_GAP: f64 = 12.0;
 /// Space between ranks, and more for each wire that bends there.
-pub(super) const RANK_GAP: f64 = 46.0;
+pub(super) const RANK_GAP: f64 = 52.0;
 pub(super) const BEND_GAP: f64 = 1.5;
 pub(super) const MAX_BENDS: f64 = 40.0;
 /// Space between wires that enter or leave a box.
 pub(super) const PORT_GAP: f64 = 22.0;
+/// How far a wire is straight below a box, beside the type of its value.
+pub(super) const RUN: f64 = 20.0;
+/// How much higher a closed group is than its front.
+pub(super) const LIFT: f64 = 5.0;
+/// More space above where several wires enter a group, and below where they leave it.
+pub(super) const ENTRY_GAP: f64 = 14.0;
 /// Wires from a box whose types are shown.
 pub(super) const MAX_LABELS: usize = 3;
-/// Fonts.
-pub(super) const TITLE: f64 = 13.0;
-pub(super) const SMALL: f64 = 11.0;
-pub(super) const LABEL: f64 = 10.0;
-/// Lines of a box, and characters of a line.
-pub(super) const MAX_LINES: usize = 8;
-const MAX_CHARS: usize = 34;
-const MAX_TITLE: usize = 30;
-/// Characters of a type beside a wire.
-const MAX_LABEL: usize = 30;
 
 /// A group with coordinates, from its upper left corner.
 #[derive(Clone, Debug, Default)]
@@ -49,8 +40,8 @@ pub(super) struct Placed {
     pub(super) paths: Vec<Path>,
     pub(super) labels: Vec<Label>,
     /// Where values enter and leave.
-    entries: HashMap<ValueIndex, f64>,
-    exits: HashMap<ValueIndex, f64>,
+    pub(super) entries: HashMap<ValueIndex, f64>,
+    pub(super) exits: HashMap<ValueIndex, f64>,
 }
 
 /// The way of a wire in a group.
@@ -70,69 +61,6 @@ pub(super) struct Label {
     pub(super) mark: Mark,
 }
 
-/// The title of a box as it is drawn.
-pub(super) fn title(item: &Item) -> String {
-    text::cut(&item.title, MAX_TITLE)
-}
-
-/// The lines of a box as they are drawn: label and text.
-pub(super) fn lines(item: &Item) -> Vec<(String, String)> {
-    let mut lines: Vec<(String, String)> = Vec::new();
-    let is_all = item.lines.len() <= MAX_LINES;
-    for line in item.lines.iter().take(if is_all { MAX_LINES } else { MAX_LINES - 1 }) {
-        let label = text::cut(&line.label, MAX_CHARS / 2);
-        let room = MAX_CHARS - label.chars().count().min(MAX_CHARS / 2);
-        lines.push((
-            label,
-            if line.link.is_some() { text::cut(&line.text, room) } else { text::cut_end(&line.text, room) },
-        ));
-    }
-    if !is_all {
-        lines.push((String::new(), format!("… {} more", item.lines.len() + 1 - MAX_LINES)));
-    }
-    lines.extend(
-        item.detail.changes.iter().take(3).map(|change| (String::new(), text::cut(change, MAX_CHARS + 8))),
-    );
-    lines
-}
-
-/// The line below the title of a closed group.
-pub(super) fn subtitle(scene: &Scene, group: GroupId) -> String {
-    match scene.node_count(group) {
-        1 => "1 node".to_owned(),
-        count => format!("{count} nodes"),
-    }
-}
-
-/// The type of a value as it is drawn beside a wire.
-pub(super) fn label(scene: &Scene, value: ValueIndex) -> String {
-    text::cut_end(&scene.values[value].ty, MAX_LABEL)
-}
-
-/// The size of a box that is closed.
-pub(super) fn closed_size(scene: &Scene, id: ItemId) -> [f64; 2] {
-    let item = &scene.items[id];
-    let title_width = text::sans(&title(item), TITLE) + 24.0;
-    if let Some(group) = item.group() {
-        return [title_width.max(text::sans(&subtitle(scene, group), SMALL) + 24.0).max(130.0) + 20.0, 46.0];
-    }
-    let lines = lines(item);
-    let line_width = |(label, line): &(String, String)| {
-        text::mono(label, SMALL) + text::mono(line, SMALL) + if label.is_empty() { 24.0 } else { 31.0 }
-    };
-    let width = lines.iter().map(line_width).fold(title_width, f64::max);
-    #[allow(clippy::cast_precision_loss, reason = "a few lines")]
-    let below = lines.len() as f64 * LINE;
-    match item.kind {
-        Kind::Node | Kind::Group(_) => {
-            [width.max(96.0), HEAD + if lines.is_empty() { 0.0 } else { below + 7.0 }]
-        }
-        Kind::Input | Kind::Output | Kind::Outside => {
-            [width.max(64.0) + 10.0, HEAD + if lines.is_empty() { 0.0 } else { below + 2.0 }]
-        }
-    }
-}
-
 /// The size of a box: of an open group, that of what is in it.
 pub(super) fn size(scene: &Scene, placed: &[Option<Placed>], id: ItemId) -> [f64; 2] {
     match open(scene, placed, id) {
@@ -142,7 +70,7 @@ pub(super) fn size(scene: &Scene, placed: &[Option<Placed>], id: ItemId) -> [f64
 }
 
 /// What is in a box that is an open group.
-fn open<'p>(scene: &Scene, placed: &'p [Option<Placed>], id: ItemId) -> Option<&'p Placed> {
+pub(super) fn open<'p>(scene: &Scene, placed: &'p [Option<Placed>], id: ItemId) -> Option<&'p Placed> {
     let group = scene.items[id].group().filter(|&group| scene.groups[group].is_open)?;
     placed[group].as_ref()
 }
@@ -158,7 +86,10 @@ fn is_labelled(item: &Item) -> bool {
 /// Gives a group coordinates, once all groups in it have theirs.
 pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], group: GroupId) -> Placed {
     let is_root = scene.groups[group].reason == Reason::Root;
-    let top = if is_root { PAD } else { HEAD + PAD };
+    let head = if is_root { 0.0 } else { HEAD };
+    let is_entered = layers.links.iter().filter(|link| link.from.is_none()).count() > 1;
+    let is_left = layers.links.iter().any(|link| link.to.is_none());
+    let top = head + PAD + if is_entered { ENTRY_GAP } else { 0.0 };
     // The labels of a box are no wider than the box.
     let mut leaving: HashMap<ItemId, Vec<ValueIndex>> = HashMap::new();
     for link in &layers.links {
@@ -197,9 +128,9 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     if layers.ranks.is_empty() {
         (left, right) = (0.0, 0.0);
     }
-    let head =
+    let title_width =
         scene.groups[group].item.map_or(0.0, |item| text::sans(&title(&scene.items[item]), TITLE) + 60.0);
-    let spare = (head - (right - left) - 2.0 * PAD).max(0.0) / 2.0;
+    let spare = (title_width - (right - left) - 2.0 * PAD).max(0.0) / 2.0;
     let shift = PAD + spare - left;
     let mut out = Placed { width: right - left + 2.0 * (PAD + spare), ..Placed::default() };
     // Ranks from top to bottom.
@@ -229,6 +160,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
         y += height + RANK_GAP;
     }
     out.height = if ranks.is_empty() { top + PAD } else { y - RANK_GAP + PAD };
+    out.height += if is_left { ENTRY_GAP } else { 0.0 };
     let boxes: HashMap<ItemId, [f64; 4]> = out.boxes.iter().copied().collect();
     let ports = ports(scene, layers, placed, &boxes, &centers, &crossings);
     for (at, link) in layers.links.iter().enumerate() {
@@ -236,7 +168,16 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
         let end = |item: Option<ItemId>, x: f64| item.map(|item| (item, centers[&item].0, x));
         let from = end(link.from, ports[at][0]);
         let to = end(link.to, ports[at][1]);
-        let points = route(from, to, ports[at], crossings, &ranks, &boxes, out.height);
+        let is_shown = |item| leaving.get(&item).is_some_and(|values| values.len() <= MAX_LABELS);
+        let is_closed =
+            |item: ItemId| scene.items[item].group().is_some() && open(scene, placed, item).is_none();
+        let way = Way {
+            run: if link.from.is_some_and(is_shown) { RUN } else { 0.0 },
+            lift: if link.to.is_some_and(is_closed) { LIFT } else { 0.0 },
+            head,
+            height: out.height,
+        };
+        let points = route(from, to, ports[at], crossings, &ranks, &boxes, &way);
         if from.is_none() {
             out.entries.entry(link.value).or_insert(points.first().map_or(0.0, |point| point[0]));
         }
@@ -250,10 +191,10 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     }
     // What enters or leaves has one place on the border.
     for path in &mut out.paths {
-        if let (None, Some(&x), Some(first)) =
-            (path.link.from, out.entries.get(&path.link.value), path.points.first_mut())
+        if let (None, Some(&x), [first, second, ..]) =
+            (path.link.from, out.entries.get(&path.link.value), &mut path.points[..])
         {
-            first[0] = x;
+            (first[0], second[0]) = (x, x);
         }
         if let (None, Some(&x), Some(last)) =
             (path.link.to, out.exits.get(&path.link.value), path.points.last_mut())
@@ -334,163 +275,4 @@ fn bends(layers: &Layers, xs: &[Vec<f64>]) -> Vec<f64> {
         }
     }
     bends
-}
-
-/// Where each link leaves and where it ends, horizontally.
-fn ports(
-    scene: &Scene,
-    layers: &Layers,
-    placed: &[Option<Placed>],
-    boxes: &HashMap<ItemId, [f64; 4]>,
-    centers: &HashMap<ItemId, (usize, f64)>,
-    crossings: &[Vec<(usize, f64)>],
-) -> Vec<[f64; 2]> {
-    let mut ports = vec![[f64::NAN; 2]; layers.links.len()];
-    // Neighbours decide the order of ports on a box.
-    let is_down = |link: &Link| match (link.from, link.to) {
-        (Some(from), Some(to)) => centers[&from].0 < centers[&to].0,
-        (None, _) | (_, None) => true,
-    };
-    let beside = |at: usize, is_start: bool| {
-        let link = &layers.links[at];
-        let list = &crossings[at];
-        let near = if is_start == is_down(link) { list.first() } else { list.last() };
-        let other = if is_start { link.to } else { link.from };
-        let own = if is_start { link.from } else { link.to };
-        near.map(|near| near.1)
-            .or(other.map(|item| centers[&item].1))
-            .or(own.map(|item| centers[&item].1))
-            .unwrap_or(0.0)
-    };
-    for (side, is_start) in [(0, true), (1, false)] {
-        let mut at_box: HashMap<ItemId, Vec<(f64, usize)>> = HashMap::new();
-        let mut order = Vec::new();
-        for (at, link) in layers.links.iter().enumerate() {
-            let Some(item) = (if is_start { link.from } else { link.to }) else { continue };
-            let inside = open(scene, placed, item);
-            let fixed = inside.and_then(|inside| {
-                if is_start { inside.exits.get(&link.value) } else { inside.entries.get(&link.value) }
-            });
-            match fixed {
-                Some(x) => ports[at][side] = boxes[&item][0] + x,
-                None => {
-                    let list = at_box.entry(item).or_insert_with(|| {
-                        order.push(item);
-                        Vec::new()
-                    });
-                    list.push((beside(at, is_start), at));
-                }
-            }
-        }
-        for item in order {
-            let mut list = at_box.remove(&item).unwrap_or_default();
-            list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            // A value leaves a box at one place.
-            let mut places: Vec<ValueIndex> = Vec::new();
-            let mut index = Vec::with_capacity(list.len());
-            for (count, (_, at)) in list.iter().enumerate() {
-                let value = layers.links[*at].value;
-                index.push(match places.iter().position(|&other| is_start && other == value) {
-                    Some(place) => place,
-                    None => {
-                        let _ = count;
-                        places.push(value);
-                        places.len() - 1
-                    }
-                });
-            }
-            let [left, _, width, _] = boxes[&item];
-            #[allow(clippy::cast_precision_loss, reason = "a few wires")]
-            let count = places.len() as f64;
-            let is_labelled = is_start && places.len() <= MAX_LABELS && places.len() > 1;
-            let gap = if is_labelled { width / count } else { PORT_GAP.min((width - 12.0) / count) };
-            for ((_, at), place) in list.iter().zip(index) {
-                #[allow(clippy::cast_precision_loss, reason = "a few wires")]
-                let place = place as f64;
-                ports[*at][side] = left + width / 2.0 + (place - (count - 1.0) / 2.0) * gap;
-            }
-        }
-    }
-    // At the border, a wire is straight below or above its next place.
-    for (at, ends) in ports.iter_mut().enumerate() {
-        let list = &crossings[at];
-        if ends[0].is_nan() {
-            ends[0] = list.first().map_or(ends[1], |next| next.1);
-        }
-        if ends[1].is_nan() {
-            ends[1] = list.last().map_or(ends[0], |next| next.1);
-        }
-        for end in ends.iter_mut().filter(|end| end.is_nan()) {
-            *end = PAD;
-        }
-    }
-    ports
-}
-
-/// The points of a wire: between two points it is straight if they are below each other, and bends if they are not.
-fn route(
-    from: Option<(ItemId, usize, f64)>,
-    to: Option<(ItemId, usize, f64)>,
-    ports: [f64; 2],
-    crossings: &[(usize, f64)],
-    ranks: &[[f64; 2]],
-    boxes: &HashMap<ItemId, [f64; 4]>,
-    height: f64,
-) -> Vec<[f64; 2]> {
-    let is_down = match (from, to) {
-        (Some((_, a, _)), Some((_, b, _))) => a < b,
-        (None, _) | (_, None) => true,
-    };
-    let mut points = Vec::with_capacity(crossings.len() * 2 + 4);
-    let (out, into) = if is_down { (1, 0) } else { (0, 1) };
-    match from {
-        Some((item, rank, x)) => {
-            let [_, y, _, h] = boxes[&item];
-            points.push([x, if is_down { y + h } else { y }]);
-            points.push([x, ranks[rank][out]]);
-        }
-        None => points.push([ports[0], 0.0]),
-    }
-    let mut cross = |(rank, x): (usize, f64)| {
-        points.push([x, ranks[rank][into]]);
-        points.push([x, ranks[rank][out]]);
-    };
-    if is_down {
-        crossings.iter().copied().for_each(&mut cross);
-    } else {
-        crossings.iter().rev().copied().for_each(&mut cross);
-    }
-    match to {
-        Some((item, rank, x)) => {
-            let [_, y, _, h] = boxes[&item];
-            points.push([x, ranks[rank][into]]);
-            points.push([x, if is_down { y } else { y + h }]);
-        }
-        None => points.push([ports[1], height]),
-    }
-    points
-}
-
-/// Points as the data of an SVG path, from an origin.
-pub(super) fn path_data(points: &[[f64; 2]], [left, top]: [f64; 2]) -> String {
-    let n = text::number;
-    let mut out = String::new();
-    let mut last: Option<[f64; 2]> = None;
-    for &[x, y] in points {
-        let (x, y) = (x + left, y + top);
-        match last {
-            None => out += &format!("M{} {}", n(x), n(y)),
-            Some([was, before]) if (was - x).abs() < 0.05 => {
-                if (before - y).abs() >= 0.05 {
-                    out += &format!("V{}", n(y));
-                }
-            }
-            Some([was, before]) => {
-                let middle = f64::midpoint(before, y);
-                out += &format!("C{} {} {} {} {} {}", n(was), n(middle), n(x), n(middle), n(x), n(y));
-            }
-        }
-        last = Some([x, y]);
-    }
-    out
 }

@@ -1,8 +1,10 @@
 //! A drawing as SVG: one picture without scripts, for light and dark backgrounds.
 
+use super::boxes::{self, HEAD, LINE};
 use super::layers::Layers;
+use super::route::path_data;
 use super::scene::{GroupId, ItemId, Kind, Scene};
-use super::stack::{self, HEAD, LINE, Placed, path_data};
+use super::stack::{self, Placed};
 use super::text::{self, escaped, number as n};
 use super::theme;
 use std::fmt::Write as _;
@@ -64,7 +66,7 @@ impl Picture<'_> {
         }
         for label in &inside.labels {
             let (x, y) = (n(label.at[0] + origin[0]), n(label.at[1] + origin[1]));
-            let text = escaped(&stack::label(self.scene, label.value));
+            let text = escaped(&boxes::label(self.scene, label.value));
             _ = writeln!(
                 self.out,
                 "<text class=\"y {}\" x=\"{x}\" y=\"{y}\">{text}</text>",
@@ -95,7 +97,7 @@ impl Picture<'_> {
     }
 
     fn frame_head(&mut self, id: ItemId, group: GroupId, [x, y, w, _]: [f64; 4]) {
-        let title = escaped(&stack::title(&self.scene.items[id]));
+        let title = escaped(&boxes::title(&self.scene.items[id]));
         let (left, top, wide) = (n(x + 1.0), n(y + 1.0), n(w - 2.0));
         _ = writeln!(
             self.out,
@@ -130,7 +132,7 @@ impl Picture<'_> {
             Kind::Group(_) => "n k",
         };
         let (mark, family) = (item.mark.class(), item.family.name());
-        let title = escaped(&stack::title(item));
+        let title = escaped(&boxes::title(item));
         let middle = n(x + w / 2.0);
         _ = write!(
             self.out,
@@ -154,13 +156,13 @@ impl Picture<'_> {
                 "<text class=\"t\" x=\"{middle}\" y=\"{}\">{title}</text><text class=\"s\" x=\"{middle}\" y=\"{}\">{}</text></g>",
                 n(y + 20.0),
                 n(y + 36.0),
-                escaped(&stack::subtitle(self.scene, group))
+                escaped(&boxes::subtitle(self.scene, group))
             );
             return;
         }
         let is_pill = item.kind != Kind::Node;
         rect(&mut self.out, 0.0, if is_pill { (h / 2.0).min(15.0) } else { 6.0 });
-        let lines = stack::lines(item);
+        let lines = boxes::lines(item);
         if !is_pill && !lines.is_empty() {
             _ = write!(
                 self.out,
@@ -183,18 +185,16 @@ impl Picture<'_> {
                     escaped(&line)
                 );
             } else {
-                let shift = if label.is_empty() { 0.0 } else { text::mono(&label, stack::SMALL) + 7.0 };
-                _ = write!(
-                    self.out,
-                    "<text x=\"{}\" y=\"{}\">{}</text>",
-                    n(x + 11.0),
-                    n(top),
-                    escaped(&label)
-                );
+                let mut left = x + 11.0;
+                if !label.is_empty() {
+                    let label = (n(left), n(top), escaped(&label), text::mono(&label, boxes::SMALL));
+                    _ = write!(self.out, "<text x=\"{}\" y=\"{}\">{}</text>", label.0, label.1, label.2);
+                    left += label.3 + 7.0;
+                }
                 _ = write!(
                     self.out,
                     "<text class=\"v\" x=\"{}\" y=\"{}\">{}</text>",
-                    n(x + 11.0 + shift),
+                    n(left),
                     n(top),
                     escaped(&line)
                 );

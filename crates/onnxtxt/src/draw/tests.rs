@@ -19,7 +19,7 @@ fn drawn(text: &str) -> Drawing {
 /// The titles of boxes, with their lines.
 fn boxes(drawing: &Drawing) -> Vec<String> {
     let lines = |item: &scene::Item| {
-        stack::lines(item).iter().map(|(label, text)| format!(" | {label} {text}")).collect::<String>()
+        boxes::lines(item).iter().map(|(label, text)| format!(" | {label} {text}")).collect::<String>()
     };
     drawing.scene.items.iter().map(|item| item.title.clone() + &lines(item)).collect()
 }
@@ -77,7 +77,8 @@ fn names_and_repetitions_are_groups() {
         }
     }
     let named = drawn(&(text.clone() + "}"));
-    let titles: Vec<&str> = named.scene.items.iter().filter(|i| i.group().is_some()).map(|i| &*i.title).collect();
+    let titles: Vec<&str> =
+        named.scene.items.iter().filter(|i| i.group().is_some()).map(|i| &*i.title).collect();
     assert_eq!(titles, ["layer.0", "layer.1", "layer.2", "layer.3", "layer.4", "layer.5"]);
 
     let mut text = String::from("g (float[N] x) => (float[N] t9c) {\n");
@@ -89,7 +90,8 @@ fn names_and_repetitions_are_groups() {
         }
     }
     let plain = drawn(&(text + "}"));
-    let groups: Vec<&str> = plain.scene.items.iter().filter(|i| i.group().is_some()).map(|i| &*i.title).collect();
+    let groups: Vec<&str> =
+        plain.scene.items.iter().filter(|i| i.group().is_some()).map(|i| &*i.title).collect();
     // The first block reads an input, so the pattern begins after its first node.
     assert_eq!((groups.len(), groups[0]), (9, "block 1 of 9"));
 }
@@ -101,7 +103,10 @@ fn groups_that_values_leave_and_enter_again_are_dissolved() {
             [\"/a/p\"] p = Abs(x) [\"/b/q\"] q = Neg(p) [\"/a/r\"] r = Exp(q) [\"/a/s\"] s = Sin(r)
             [\"/b/t\"] t = Cos(s) [\"/b/u\"] u = Tan(t) y = Sqrt(u) }",
     );
-    assert_eq!(drawing.scene.items.iter().filter(|item| item.group().is_some() && item.parent == 0).count(), 2);
+    assert_eq!(
+        drawing.scene.items.iter().filter(|item| item.group().is_some() && item.parent == 0).count(),
+        2
+    );
     let links = links::of_all(&drawing.scene);
     assert!(cycles::cycles(&drawing.scene.groups[0].members, &links[0]).is_empty());
 }
@@ -147,7 +152,8 @@ fn boxes_do_not_overlap_and_wires_cross_none() {
                 assert!(x + w <= *x2 || x2 + w2 <= *x || y + h <= *y2 || y2 + h2 <= *y);
             }
             for path in &inside.paths {
-                let strictly = |[px, py]: &[f64; 2]| px > x && *px < x + w && *py > y + 0.1 && *py < y + h - 0.1;
+                let strictly =
+                    |[px, py]: &[f64; 2]| px > x && *px < x + w && *py > y + 0.1 && *py < y + h - 0.1;
                 assert!(!path.points.iter().any(|point| strictly(point)), "{:?}", path.points);
             }
         }
@@ -156,7 +162,8 @@ fn boxes_do_not_overlap_and_wires_cross_none() {
 
 #[test]
 fn a_drawing_is_the_same_each_time() {
-    let text = "g (float[N] x) => (float[N] y) { a = Abs(x) b = Neg(x) c = Add(a, b) d = Mul(a, c) y = Sub(d, b) }";
+    let text =
+        "g (float[N] x) => (float[N] y) { a = Abs(x) b = Neg(x) c = Add(a, b) d = Mul(a, c) y = Sub(d, b) }";
     let (first, second) = (drawn(text), drawn(text));
     assert_eq!(first.svg(), second.svg());
     assert_eq!(first.html(), second.html());
@@ -164,17 +171,23 @@ fn a_drawing_is_the_same_each_time() {
 
 #[test]
 fn differences_are_marked() {
-    let old = model("g (float[N] x) => (float[N] y) <float[1] w = {1}> { t = Mul(x, w) h = Exp(t) y = LeakyRelu <alpha = 0.1> (h) }");
-    let new = model("g (float[N] x) => (float[N] y) <float[1] w = {2}> { t = Mul(x, w) k = Abs(t) y = LeakyRelu <alpha = 0.2> (k) }");
+    let old = model(
+        "g (float[N] x) => (float[N] y) <float[1] w = {1}> { t = Mul(x, w) h = Exp(t) y = LeakyRelu <alpha = 0.1> (h) }",
+    );
+    let new = model(
+        "g (float[N] x) => (float[N] y) <float[1] w = {2}> { t = Mul(x, w) k = Abs(t) y = LeakyRelu <alpha = 0.2> (k) }",
+    );
     let found = diff::diff(&old, &new, &diff::Options::default());
     let registries = [registry_of(&old), registry_of(&new)];
     let drawing = draw_diff([&old, &new], registries, &found, &Options::default());
-    let mark = |title: &str| drawing.scene.items.iter().find(|item| item.title == title).map(|item| item.mark);
+    let mark =
+        |title: &str| drawing.scene.items.iter().find(|item| item.title == title).map(|item| item.mark);
     assert_eq!(
         ["x", "Mul", "Abs", "Exp", "LeakyRelu"].map(mark),
         [Mark::None, Mark::Changed, Mark::Added, Mark::Removed, Mark::Changed].map(Some)
     );
-    let wires: Vec<(String, Mark)> = wires(&drawing).into_iter().zip(drawing.scene.wires.iter().map(|w| w.mark)).collect();
+    let wires: Vec<(String, Mark)> =
+        wires(&drawing).into_iter().zip(drawing.scene.wires.iter().map(|w| w.mark)).collect();
     for wire in [
         ("Mul → Abs", Mark::Added),
         ("Mul → Exp", Mark::Removed),

@@ -80,12 +80,13 @@ fn colors(scope: &str, palette: &Palette, is_dark: usize) -> String {
          {scope} .v,{scope} .s,{scope} .c,{scope} .y{{fill:{faint}}}\n{scope} .y{{stroke:{back}}}\n\
          {scope} .w{{stroke:{wire}}}\n{scope} .h{{fill:{wire}}}\n{scope} .b{{fill:{inside}}}\n\
          {scope} .fr{{fill:{frame};stroke:{frame_line}}}\n{scope} .fh{{fill:{frame_head}}}\n\
-         {scope} .io .o{{fill:{pill};stroke:{pill_line}}}\n{scope} .fr+.y,{scope} .in .y{{stroke:{frame}}}\n"
+         {scope} .in .y,{scope} .y.d{{stroke:{frame}}}\n"
     );
     for family in Family::ALL {
         let [fill, line] = family.colors()[is_dark];
         _ = writeln!(out, "{scope} .f-{} .o{{fill:{fill};stroke:{line}}}", family.name());
     }
+    _ = writeln!(out, "{scope} .io .o{{fill:{pill};stroke:{pill_line}}}");
     for (mark, [fill, line]) in [Mark::Added, Mark::Removed, Mark::Changed].into_iter().zip(marks) {
         let class = mark.class();
         _ = writeln!(

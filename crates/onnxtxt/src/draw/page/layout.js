@@ -27,7 +27,8 @@ function positions(rank, width) {
 /** Gives a group coordinates, once those in it have theirs. `inside(item)` is what is in an open group. */
 function place(group, inside) {
   const K = model.sizes, { ranks, links } = group;
-  const isRoot = group.r === "root", top = isRoot ? K.pad : K.head + K.pad;
+  const isRoot = group.r === "root", headHeight = isRoot ? 0 : K.head;
+  const top = headHeight + K.pad + (links.filter(link => link[0] < 0).length > 1 ? K.entryGap : 0);
   const leaving = new Map();
   for (const [from, , value] of links) {
     if (from < 0 || inside(from) || !"ng".includes(model.items[from].k)) continue;
@@ -83,7 +84,7 @@ function place(group, inside) {
     rows.push([y, y + height]);
     y += height + K.rankGap;
   });
-  out.height = ranks.length ? y - K.rankGap + K.pad : top + K.pad;
+  out.height = (ranks.length ? y - K.rankGap + K.pad : top + K.pad) + (links.some(link => link[1] < 0) ? K.entryGap : 0);
   const isDown = ([from, to]) => from < 0 || to < 0 || centers.get(from)[0] < centers.get(to)[0];
   const ports = links.map(() => [NaN, NaN]);
   for (const side of [0, 1]) {
@@ -120,13 +121,16 @@ function place(group, inside) {
     const [from, to, value] = link, down = isDown(link), points = [], leave = down ? 1 : 0, enter = down ? 0 : 1;
     if (from >= 0) {
       const [, y, , h] = out.boxes.get(from);
-      points.push([ports[at][0], down ? y + h : y], [ports[at][0], rows[centers.get(from)[0]][leave]]);
-    } else points.push([ports[at][0], 0]);
+      const run = (leaving.get(from) || []).length, row = rows[centers.get(from)[0]];
+      points.push([ports[at][0], down ? y + h : y]);
+      points.push([ports[at][0], down ? Math.max(row[1], y + h + (run && run <= K.maxLabels ? K.run : 0)) : row[0]]);
+    } else points.push([ports[at][0], 0], [ports[at][0], headHeight]);
     const list = down ? crossings[at] : crossings[at].slice().reverse();
     for (const [r, x] of list) points.push([x, rows[r][enter]], [x, rows[r][leave]]);
     if (to >= 0) {
-      const [, y, , h] = out.boxes.get(to);
-      points.push([ports[at][1], rows[centers.get(to)[0]][enter]], [ports[at][1], down ? y : y + h]);
+      const [, y, , h] = out.boxes.get(to), lift = model.items[to].k === "g" && !inside(to) ? K.lift : 0;
+      const end = down ? y - lift : y + h, before = rows[centers.get(to)[0]][enter];
+      points.push([ports[at][1], down ? Math.min(before, end) : Math.max(before, end)], [ports[at][1], end]);
     } else points.push([ports[at][1], out.height]);
     if (from < 0 && !out.entries.has(value)) out.entries.set(value, points[0][0]);
     if (to < 0 && !out.exits.has(value)) out.exits.set(value, points[points.length - 1][0]);
@@ -135,7 +139,7 @@ function place(group, inside) {
   });
   const shown = new Set();
   for (const { link: [from, to, value, mark], points } of out.paths) {
-    if (from < 0) points[0][0] = out.entries.get(value);
+    if (from < 0) points[0][0] = points[1][0] = out.entries.get(value);
     if (to < 0) points[points.length - 1][0] = out.exits.get(value);
     const few = from >= 0 && (leaving.get(from) || []).length, key = from + ":" + value;
     if (few && few <= K.maxLabels && model.values[value][2] && !shown.has(key)) {

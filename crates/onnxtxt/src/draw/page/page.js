@@ -38,7 +38,7 @@ function layOut() {
       const ys = path.points.map(point => point[1]);
       flat.paths.push({ ...path, ox: x, oy: y, box: [x0 + x, Math.min(...ys) + y, x1 + x, Math.max(...ys) + y] });
     }
-    for (const label of own.labels) flat.labels.push({ ...label, x: label.x + x, y: label.y + y });
+    for (const label of own.labels) flat.labels.push({ ...label, x: label.x + x, y: label.y + y, inside: g > 0 });
   };
   put(0, 0, 0, 0);
   flat.frames.sort((a, b) => a.depth - b.depth);
@@ -68,7 +68,8 @@ function boxMarkup({ item, x, y, w, h }) {
     if (pill) out += `<text class="s v" x="${middle}" y="${top}">${escapeText(text)}</text>`;
     else {
       const shift = label ? label.length * K.small * 0.605 + 7 : 0;
-      out += `<text x="${x + 11}" y="${top}">${escapeText(label)}</text><text class="v${link === null ? "" : " lk"}" x="${x + 11 + shift}" y="${top}">${escapeText(text)}</text>`;
+      if (label) out += `<text x="${x + 11}" y="${top}">${escapeText(label)}</text>`;
+      out += `<text class="v${link === null ? "" : " lk"}" x="${x + 11 + shift}" y="${top}">${escapeText(text)}</text>`;
     }
     top += K.line;
   }
@@ -113,7 +114,7 @@ function draw() {
     out += frames.map(frameHeadMarkup).join("") + boxes.map(boxMarkup).join("");
     for (const label of flat.labels) {
       if (isIn(label.x - 100, label.y - 12, label.x + 100, label.y)) {
-        out += `<text class="y ${label.mark || ""}" x="${label.x}" y="${label.y}">${escapeText(model.values[label.value][2])}</text>`;
+        out += `<text class="y ${label.inside ? "d " : ""}${label.mark || ""}" x="${label.x}" y="${label.y}">${escapeText(model.values[label.value][2])}</text>`;
       }
     }
   } else {
@@ -145,7 +146,7 @@ function zoom(factor, cx, cy) {
 /** Shows everything, or the top if everything would be too small. */
 function fit(least) {
   const w = drawing.clientWidth, h = drawing.clientHeight;
-  view.scale = Math.max(least, Math.min(1.4, w / flat.width, h / flat.height));
+  view.scale = Math.max(least, Math.min(1.1, w / flat.width, h / flat.height));
   view.x = (w - flat.width * view.scale) / 2;
   view.y = Math.max(0, (h - flat.height * view.scale) / 2);
   redraw();
