@@ -6,7 +6,7 @@ use crate::output::{self, Target};
 use crate::progress::Work;
 use crate::reads;
 use crate::select::Selection;
-use crate::session::{Session, Status, count};
+use crate::session::{Session, Status, grouped};
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
 use onnx_ir::{Model, NodeId, ValueDef, ValueId};
@@ -128,17 +128,20 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
     }
     work.now("drawing");
-    let options = Options { title: input.name.clone(), nodes, collapse: args.collapse, statistics };
+    let title =
+        input.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let title = title.unwrap_or_else(|| input.name.clone());
+    let options = Options { title, nodes, collapse: args.collapse, statistics };
     let drawing = draw(&loaded.model, operators.of(&loaded.model), &options);
     let text = form.text(&drawing);
     drop(work);
     output::put(&target, input.path.as_deref(), text.as_bytes())?;
     if let Target::File(_) = &target {
-        session.note(&format!(
-            "{} written to {}",
-            count(drawing.len(), "box").replace("boxs", "boxes"),
-            target.name()
-        ));
+        let boxes = match drawing.len() {
+            1 => "1 box".to_owned(),
+            boxes => format!("{} boxes", grouped(boxes as u64)),
+        };
+        session.note(&format!("{boxes} written to {}", target.name()));
     }
     Ok(Status::Clean)
 }

@@ -48,5 +48,10 @@ pub(super) fn of(builder: &mut Builder<'_>, scope: usize, body: BodyId, id: Node
         attributes.push((name, text::cut_end(&value, 400)));
     }
     let printed = onnx_text::print_node(model, body, id, &options());
-    Detail { attributes, inputs, outputs, text: text::cut_end(&printed, LONGEST), ..Detail::default() }
+    // A part of a text needs no first line.
+    let printed = match printed.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#@ onnxtxt") => rest,
+        _ => &printed,
+    };
+    Detail { attributes, inputs, outputs, text: text::cut_end(printed, LONGEST), ..Detail::default() }
 }

@@ -227,8 +227,8 @@ fn dissolve_cycles(scene: &mut Scene) {
     for _ in 0..ROUNDS {
         let links = links::of_all(scene);
         let mut victims = Vec::new();
-        for group in 0..scene.groups.len() {
-            for cycle in cycles::cycles(&scene.groups[group].members, &links[group]) {
+        for (group, links) in scene.groups.iter().zip(&links) {
+            for cycle in cycles::cycles(&group.members, links) {
                 let groups =
                     cycle.iter().filter_map(|&item| scene.items[item].group().map(|inner| (item, inner)));
                 let named = groups.filter(|(_, inner)| scene.groups[*inner].reason == Reason::Names);

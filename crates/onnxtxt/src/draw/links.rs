@@ -24,7 +24,7 @@ pub(super) fn of_all(scene: &Scene) -> Vec<Vec<Link>> {
         }
     };
     for wire in &scene.wires {
-        path(scene, wire, |group, link| add(group, link));
+        path(scene, wire, &mut add);
     }
     links
 }

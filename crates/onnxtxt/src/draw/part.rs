@@ -43,10 +43,10 @@ pub fn around(model: &Model, nodes: &[NodeId], depth: usize) -> Vec<NodeId> {
             continue;
         }
         for &next in neighbours.get(&node).into_iter().flatten() {
-            if !near.contains_key(&next) {
-                near.insert(next, distance + 1);
+            near.entry(next).or_insert_with(|| {
                 queue.push_back(next);
-            }
+                distance + 1
+            });
         }
     }
     all.iter().copied().filter(|node| near.contains_key(node)).collect()

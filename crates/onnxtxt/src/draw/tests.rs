@@ -154,7 +154,7 @@ fn boxes_do_not_overlap_and_wires_cross_none() {
             for path in &inside.paths {
                 let strictly =
                     |[px, py]: &[f64; 2]| px > x && *px < x + w && *py > y + 0.1 && *py < y + h - 0.1;
-                assert!(!path.points.iter().any(|point| strictly(point)), "{:?}", path.points);
+                assert!(!path.points.iter().any(strictly), "{:?}", path.points);
             }
         }
     }
