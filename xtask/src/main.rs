@@ -1,6 +1,7 @@
 //! Project automation: `cargo xtask --help`.
 
 mod bench;
+mod browser;
 mod checkers;
 mod codegen;
 mod corpus;
@@ -19,6 +20,8 @@ use std::process::ExitCode;
 enum Task {
     /// Measure speed and memory beside the Python package
     Bench(bench::Args),
+    /// Look at pages of `onnxtxt draw` in a headless browser
+    Browser(browser::Args),
     /// Generate the code that proto/, the onnx package and the examples of operators determine
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
@@ -40,6 +43,7 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
+        Task::Browser(args) => browser::run(&args),
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),

@@ -12,7 +12,7 @@ mod binaries;
 
 use crate::corpus;
 use crate::venv::{self, Env};
-use crate::{dirs, fuzz, process};
+use crate::{browser, dirs, fuzz, process};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
@@ -56,6 +56,7 @@ const STEPS: &[Step] = &[
     ("features", features),
     ("corpus", corpus),
     ("tests", tests),
+    ("browser", browser),
     ("fuzzing", fuzzing),
 ];
 
@@ -260,6 +261,20 @@ fn tests(context: &mut Context) -> Result<Outcome> {
         env.push(("ONNXTXT_CORPUS", dirs::corpus().into_os_string()));
     }
     binaries::run(&env)?;
+    Ok(Outcome::Passed)
+}
+
+/// Pages of drawings in a browser.
+fn browser(context: &mut Context) -> Result<Outcome> {
+    if !context.everything {
+        return Ok(Outcome::LeftOut(
+            "pages of drawings are looked at with --all, or `cargo xtask browser`".to_owned(),
+        ));
+    }
+    if browser::find().is_none() {
+        return Ok(Outcome::LeftOut("no Chromium, which looks at pages of drawings".to_owned()));
+    }
+    browser::run(&browser::Args {})?;
     Ok(Outcome::Passed)
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Args {}
 pub(crate) enum Env {
     /// The `onnx` package and ONNX Runtime
     Reference,
+    /// What drives a browser
+    Browser,
     /// Classical-ML exporters on top
     Sklearn,
     /// Runtimes to be timed beside
@@ -29,6 +31,7 @@ impl Env {
     fn folder(self) -> &'static str {
         match self {
             Self::Reference => "target/venv",
+            Self::Browser => "target/venv-browser",
             Self::Sklearn => "target/venv-sklearn",
             Self::Peers => "target/venv-peers",
             Self::Torch => "target/venv-torch",
@@ -39,6 +42,7 @@ impl Env {
     fn requirements(self) -> &'static [(&'static str, &'static [&'static str])] {
         match self {
             Self::Reference => &[("reference.txt", &[])],
+            Self::Browser => &[("browser.txt", &[])],
             Self::Sklearn => &[("sklearn.txt", &[])],
             Self::Peers => &[("peers.txt", &[])],
             Self::Torch => &[("torch-nodeps.txt", &["--no-deps"]), ("torch.txt", &[])],

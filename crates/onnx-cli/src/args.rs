@@ -103,6 +103,7 @@ pub(crate) enum Command {
     Simplify(cmd::simplify::Args),
     Strip(cmd::strip::Args),
     Stats(cmd::stats::Args),
+    Draw(cmd::draw::Args),
     Weights(cmd::weights::Args),
     Train(cmd::train::Args),
     Trainable(cmd::trainable::Args),

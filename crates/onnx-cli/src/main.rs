@@ -10,7 +10,6 @@ mod close;
 mod cmd;
 mod columns;
 mod deliver;
-mod distribution;
 mod document;
 mod edit;
 mod feed;
@@ -79,6 +78,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Simplify(args) => cmd::simplify::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
         Command::Stats(args) => cmd::stats::run(args, session),
+        Command::Draw(args) => cmd::draw::run(args, session),
         Command::Weights(args) => cmd::weights::run(args, session),
         Command::Train(args) => cmd::train::run(args, session),
         Command::Trainable(args) => cmd::trainable::run(args, session),

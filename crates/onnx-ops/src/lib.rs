@@ -16,3 +16,5 @@ mod passes;
 mod rules;
 pub mod schema;
 pub mod targets;
+
+pub use rules::family;

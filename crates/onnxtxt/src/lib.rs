@@ -30,6 +30,7 @@
 //! | [`Loaded::compile`] | an [`Executable`] |
 //! | [`train`] | trainings run and made: state, steps, initialization |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
+//! | [`draw`](mod@draw) | drawings as SVG, HTML, DOT and Mermaid |
 //! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
 //! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
@@ -63,6 +64,10 @@
 
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "run")]
+mod distribution;
+#[cfg(feature = "draw")]
+pub mod draw;
 #[cfg(feature = "edit")]
 pub mod edit;
 mod error;
@@ -83,6 +88,8 @@ mod text;
 #[cfg(feature = "train")]
 pub mod train;
 
+#[cfg(feature = "run")]
+pub use distribution::Distribution;
 pub use error::Error;
 pub use loaded::Loaded;
 #[cfg(feature = "run")]

@@ -7,6 +7,7 @@ use super::source::File;
 const HOMES: &[(&str, &str)] = &[
     ("logos", "crates/onnx-text/src/lex"),
     ("chumsky", "crates/onnx-text/src/parse"),
+    ("dagre", "crates/onnxtxt/src/draw"),
     ("ariadne", "crates/onnx-text/src/render"),
     ("pretty", "crates/onnx-text/src/print"),
     ("prost", "crates/onnx-proto/src"),

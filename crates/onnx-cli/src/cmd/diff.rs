@@ -3,14 +3,17 @@
 use crate::args::Format;
 use crate::input::{Input, Loaded};
 use crate::locate;
-use crate::output;
+use crate::output::{self, Target};
 use crate::progress::Work;
 use crate::reads;
 use crate::session::{Session, Status};
 use anyhow::ensure;
+use onnx_ir::Model;
+use onnx_ops::opset::registry_of;
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnxtxt::diff::{Options, diff, render};
+use onnxtxt::diff::{ModelDiff, Options, diff, render};
+use onnxtxt::draw;
 use std::path::{Path, PathBuf};
 
 /// Show the differences between two models, by names and structure
@@ -26,6 +29,7 @@ Examples:
   onnxtxt diff --interface old.onnx new.onnx             inputs, outputs, operator sets
   onnxtxt diff --format markdown old.onnx new.onnx       for a comment on a pull request
   onnxtxt diff --format html old.onnx new.onnx > diff.html
+  onnxtxt diff --draw diff.svg old.onnx new.onnx         one drawing of both; .html is a page, .dot and .mmd are text
 
 Exit status: 0 equal · 1 different, or a model cannot be decoded · 2 wrong usage, or a file cannot be read.")]
 pub(crate) struct Args {
@@ -41,6 +45,9 @@ pub(crate) struct Args {
     /// Compare only what users of the model see: inputs, outputs, operator sets, header
     #[arg(long)]
     interface: bool,
+    /// Also draw both models as one: added green, removed red, changed amber; the format follows from the name
+    #[arg(long, value_name = "OUT", conflicts_with = "interface")]
+    draw: Option<PathBuf>,
     /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
@@ -64,6 +71,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let [(a, old), (b, new)] = &models[..] else { return Ok(Status::Findings) };
     let found = diff(old, new, &Options { interface: args.interface });
     drop(work);
+    if let Some(out) = &args.draw {
+        drawing(out, [old, new], [a, b], &found)?;
+    }
     let style =
         render::Style { color: session.colors_data(), stat: args.stat, names: Some([a.clone(), b.clone()]) };
     let text = match session.format() {
@@ -83,6 +93,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     output::to_people(&text)?;
     Ok(Status::of(found.is_empty()))
+}
+
+/// Draws two models as one.
+fn drawing(out: &Path, models: [&Model; 2], [a, b]: [&String; 2], found: &ModelDiff) -> anyhow::Result<()> {
+    let (target, form) = super::draw::target(Some(out), None)?;
+    ensure!(target != Target::Stdout, "`--draw` writes a file: stdout has the differences");
+    let options = draw::Options { title: format!("{a} → {b}"), ..draw::Options::default() };
+    let drawing = draw::draw_diff(models, models.map(registry_of), found, &options);
+    output::put(&target, None, form.text(&drawing).as_bytes())
 }
 
 /// Reads a model without its external data.

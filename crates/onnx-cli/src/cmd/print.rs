@@ -20,7 +20,7 @@ use std::path::PathBuf;
 Examples:
   onnxtxt print model.onnx | less
   onnxtxt print --elide 4 --no-metadata model.onnx    an overview: such a text cannot be read back
-  onnxtxt print --types model.onnx                    the declared types behind the nodes
+  onnxtxt print --types model.onnx                    the inferred types behind the nodes
   onnxtxt print --profile reference model.onnx        only what the reference implementation reads
   onnxtxt print --profile review model.onnx           digests of weights, types inline: what git shows")]
 pub(crate) struct Args {
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Omit metadata_props and the documentation of nodes and values
     #[arg(long)]
     no_metadata: bool,
-    /// Print the declared types of results as comments after each node
+    /// Print the inferred types of results as comments after each node
     #[arg(long)]
     types: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     // What could be read is printed in any case: it may be all that is left of the file.
     if loaded.model.main.is_some() && !text.is_lost() {
         if args.types {
-            let typed = super::types::behind_nodes(&text.to_text());
+            let typed = super::types::inferred(&text.to_text(), &loaded.model, &options);
             output::to_stdout(|out| out.write_all(typed.as_bytes()))?;
         } else {
             output::to_stdout(|out| text.write(out))?;

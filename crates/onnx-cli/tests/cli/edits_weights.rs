@@ -62,6 +62,11 @@ fn costs_are_counted_with_symbols() {
         folder.run(&["stats", "m.onnx", "-D", "N=10", "--format", "json"]).expect(0).text().to_owned();
     let json: serde_json::Value = serde_json::from_str(&shown).unwrap();
     assert!(json.to_string().contains("40"), "{json}");
+    let parameters = |node: &serde_json::Value| node["parameters"].as_u64() > Some(0);
+    assert!(
+        json["nodes"].as_array().unwrap().iter().any(parameters) && json["activation_bytes"].is_u64(),
+        "{json}"
+    );
     let shown = folder.run(&["stats", "m.onnx", "--weights"]).expect(0).text().to_owned();
     assert!(shown.contains("-0.5"), "{shown}");
 }

@@ -7,6 +7,7 @@ mod comments;
 mod compare;
 mod corpus;
 mod diff;
+mod draw;
 mod edits_concat;
 mod edits_extract;
 mod edits_rename;

@@ -67,39 +67,57 @@ const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
     Row { domain: "", name, since, rule }
 }
 
-const FAMILIES: &[&[Row]] = &[
-    attention::ROWS,
-    cast::ROWS,
-    control::ROWS,
-    conv::ROWS,
-    einsum::ROWS,
-    elementwise::ROWS,
-    gather::ROWS,
-    loss::ROWS,
-    matmul::ROWS,
-    ml::ROWS,
-    norm::ROWS,
-    optional::ROWS,
-    parts::ROWS,
-    pool::ROWS,
-    quantize::ROWS,
-    random::ROWS,
-    recurrent::ROWS,
-    reduce::ROWS,
-    reshape::ROWS,
-    resize::ROWS,
-    scan::ROWS,
-    scatter::ROWS,
-    select::ROWS,
-    sequence::ROWS,
-    shape::ROWS,
-    signal::ROWS,
-    slice::ROWS,
-    spread::ROWS,
-    text::ROWS,
-    training::ROWS,
-    view::ROWS,
+/// The families of ai.onnx, under the names of their files.
+const FAMILIES: &[(&str, &[Row])] = &[
+    ("attention", attention::ROWS),
+    ("cast", cast::ROWS),
+    ("control", control::ROWS),
+    ("conv", conv::ROWS),
+    ("einsum", einsum::ROWS),
+    ("elementwise", elementwise::ROWS),
+    ("gather", gather::ROWS),
+    ("loss", loss::ROWS),
+    ("matmul", matmul::ROWS),
+    ("ml", ml::ROWS),
+    ("norm", norm::ROWS),
+    ("optional", optional::ROWS),
+    ("parts", parts::ROWS),
+    ("pool", pool::ROWS),
+    ("quantize", quantize::ROWS),
+    ("random", random::ROWS),
+    ("recurrent", recurrent::ROWS),
+    ("reduce", reduce::ROWS),
+    ("reshape", reshape::ROWS),
+    ("resize", resize::ROWS),
+    ("scan", scan::ROWS),
+    ("scatter", scatter::ROWS),
+    ("select", select::ROWS),
+    ("sequence", sequence::ROWS),
+    ("shape", shape::ROWS),
+    ("signal", signal::ROWS),
+    ("slice", slice::ROWS),
+    ("spread", spread::ROWS),
+    ("text", text::ROWS),
+    ("training", training::ROWS),
+    ("view", view::ROWS),
 ];
+
+/// The family of rules that an operator of ai.onnx belongs to, such as `conv`, and the number of operands that it must have.
+///
+/// ```
+/// assert_eq!(onnx_ops::family("", "Conv"), Some(("conv", 2)));
+/// assert_eq!(onnx_ops::family("com.acme", "Conv"), None);
+/// ```
+pub fn family(domain: &str, op: &str) -> Option<(&'static str, usize)> {
+    if !normalize_domain(domain).is_empty() {
+        return None;
+    }
+    let has_it = |rows: &[Row]| rows.iter().any(|row| row.name == op);
+    let (name, _) = FAMILIES.iter().find(|(_, rows)| has_it(rows))?;
+    let registry = Registry::builtin();
+    let newest = registry.versions("", op).last()?;
+    Some((name, registry.get(*newest).input_range().0))
+}
 
 /// The rules of all schemas.
 pub(crate) struct Rules {
@@ -119,7 +137,7 @@ impl Rules {
     fn new() -> Rules {
         let registry = Registry::builtin();
         let mut rules: HashMap<SchemaId, (u32, Rule)> = HashMap::default();
-        for row in FAMILIES.iter().copied().flatten() {
+        for row in FAMILIES.iter().flat_map(|(_, rows)| *rows) {
             for &id in registry.versions(row.domain, row.name) {
                 let is_later = rules.get(&id).is_none_or(|(since, _)| *since <= row.since);
                 if registry.get(id).since >= row.since && is_later {

@@ -3,11 +3,12 @@
 use super::By;
 use crate::columns::Columns;
 use crate::session::{bytes, count, grouped};
-use onnx_ir::{Model, NodeId};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_ops::cost::{Cost, Costs};
 use onnx_ops::dims::{Dim, Dims};
 use onnx_ops::infer::{Ty, dim_text, elem_text};
 use serde_json::{Value as Json, json};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// The size of symbols for sorting.
@@ -20,21 +21,27 @@ pub(super) struct Table<'m> {
     by: By,
     parameters: u64,
     parameter_bytes: u64,
+    /// The elements of each initializer of the main graph.
+    weights: HashMap<ValueId, u64>,
 }
 
 impl<'m> Table<'m> {
     pub(super) fn new(model: &'m Model, costs: Costs, by: By) -> Table<'m> {
         let (mut parameters, mut parameter_bytes) = (0u64, 0u64);
-        for body in model.bodies.values() {
+        let mut weights = HashMap::new();
+        for (id, body) in model.bodies.iter() {
             for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
                 let tensor = &body.tensors[init.tensor];
                 let elements = tensor.element_count().unwrap_or(0);
                 parameters = parameters.saturating_add(elements);
+                if id == costs.body {
+                    weights.insert(init.value, elements);
+                }
                 let size = tensor.elem.and_then(|elem| elem.raw_size(elements)).unwrap_or(0);
                 parameter_bytes = parameter_bytes.saturating_add(size);
             }
         }
-        Table { model, costs, by, parameters, parameter_bytes }
+        Table { model, costs, by, parameters, parameter_bytes, weights }
     }
 
     fn dims(&self) -> &Dims {
@@ -84,6 +91,15 @@ impl<'m> Table<'m> {
         self.model.text(self.model.bodies[self.costs.body].nodes[node].op)
     }
 
+    /// The elements of the initializers that a node reads.
+    fn parameters(&self, node: NodeId) -> u64 {
+        let mut read: Vec<ValueId> =
+            self.model.bodies[self.costs.body].nodes[node].inputs.iter().flatten().copied().collect();
+        read.sort_unstable();
+        read.dedup();
+        read.iter().filter_map(|value| self.weights.get(value)).fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
     /// The type of the first result.
     fn result(&self, node: NodeId) -> String {
         let body = &self.model.bodies[self.costs.body];
@@ -131,6 +147,7 @@ impl<'m> Table<'m> {
         row("FLOPs", self.shown(total.flops));
         let at = self.costs.peak_at.map(|node| format!(", at `{}`", self.name(node))).unwrap_or_default();
         row("peak", format!("{} of inputs and results{at}", self.shown_bytes(self.costs.peak)));
+        row("activations", format!("{} of all results", self.shown_bytes(total.written)));
         let each = self.intensity(total).map(|x| format!(", {x:.1} FLOPs per byte")).unwrap_or_default();
         row("traffic", format!("{} read and written{each}", self.shown_bytes(moved)));
         let unknown = self.unknown();
@@ -140,8 +157,18 @@ impl<'m> Table<'m> {
             row("left out", if unknown.len() > 1 { text + " and others" } else { text });
         }
         let order = self.order();
-        let mut table =
-            Columns::new(["<op", "<node", "<result", "MACs", "FLOPs", "share", "bytes", "FLOPs/byte"]);
+        let mut table = Columns::new([
+            "<op",
+            "<node",
+            "<result",
+            "params",
+            "MACs",
+            "FLOPs",
+            "share",
+            "written",
+            "bytes",
+            "FLOPs/byte",
+        ]);
         for i in order.iter().take(most) {
             let (node, cost) = self.costs.nodes[*i];
             let moved = self.moved(cost);
@@ -155,9 +182,11 @@ impl<'m> Table<'m> {
                 self.op(node).to_owned(),
                 self.name(node),
                 self.result(node),
+                grouped(self.parameters(node)),
                 self.shown(cost.macs),
                 self.shown(cost.flops),
                 share,
+                self.shown(cost.written),
                 self.shown(moved),
                 intensity,
             ]);
@@ -190,6 +219,7 @@ impl<'m> Table<'m> {
             let intensity = self.intensity(cost);
             nodes.push(json!({
                 "name": self.name(node), "op": self.op(node), "result": self.result(node),
+                "parameters": self.parameters(node),
                 "macs": self.number(cost.macs), "flops": self.number(cost.flops),
                 "read_bytes": self.number(cost.read), "written_bytes": self.number(cost.written),
                 "intensity": intensity,
@@ -201,6 +231,7 @@ impl<'m> Table<'m> {
             "parameters": self.parameters, "parameter_bytes": self.parameter_bytes,
             "macs": self.number(total.macs), "flops": self.number(total.flops),
             "read_bytes": self.number(total.read), "written_bytes": self.number(total.written),
+            "activation_bytes": self.number(total.written),
             "peak_activation_bytes": self.number(self.costs.peak),
             "peak_at": self.costs.peak_at.map(|node| self.name(node)),
             "intensity": intensity, "unknown": unknown, "nodes": nodes,

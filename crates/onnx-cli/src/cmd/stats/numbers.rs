@@ -2,12 +2,12 @@
 
 use super::Args;
 use crate::columns::Columns;
-use crate::distribution::Distribution;
 use crate::feed::tensor_type;
 use crate::ready::Ready;
 use crate::session::{Session, grouped};
 use onnx_exec::{RunOptions, Tensor, Value};
 use onnx_ir::{Diagnostic, Model};
+use onnxtxt::Distribution;
 use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::fmt::Write as _;

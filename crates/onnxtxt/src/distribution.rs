@@ -8,24 +8,30 @@ const BINS: usize = 10;
 
 /// The numbers of a tensor, or of the tensors of a sequence.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Distribution {
-    pub(crate) count: usize,
-    pub(crate) nan: usize,
-    pub(crate) infinite: usize,
-    pub(crate) zeros: usize,
-    /// Of the finite numbers.
-    pub(crate) min: Option<f64>,
-    pub(crate) max: Option<f64>,
-    pub(crate) mean: Option<f64>,
+pub struct Distribution {
+    /// How many numbers there are.
+    pub count: usize,
+    /// How many are not a number.
+    pub nan: usize,
+    /// How many are infinite.
+    pub infinite: usize,
+    /// How many are zero.
+    pub zeros: usize,
+    /// The least of the finite numbers.
+    pub min: Option<f64>,
+    /// The greatest of the finite numbers.
+    pub max: Option<f64>,
+    /// The mean of the finite numbers.
+    pub mean: Option<f64>,
     /// The standard deviation.
-    pub(crate) deviation: Option<f64>,
+    pub deviation: Option<f64>,
     /// How many finite numbers are in each of ten parts of equal width between the least and the greatest.
-    pub(crate) histogram: Vec<usize>,
+    pub histogram: Vec<usize>,
 }
 
 impl Distribution {
     /// Of the numbers of a tensor; `None` of strings and complex numbers.
-    pub(crate) fn of(tensor: &Tensor) -> Option<Distribution> {
+    pub fn of(tensor: &Tensor) -> Option<Distribution> {
         if tensor.is_strings() {
             return None;
         }
@@ -41,7 +47,7 @@ impl Distribution {
     }
 
     /// Of a value that is a tensor.
-    pub(crate) fn of_value(value: &Value) -> Option<Distribution> {
+    pub fn of_value(value: &Value) -> Option<Distribution> {
         value.tensor().ok().and_then(Distribution::of)
     }
 
@@ -83,7 +89,8 @@ impl Distribution {
         found
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// As an object.
+    pub fn json(&self) -> serde_json::Value {
         json!({
             "count": self.count, "nan": self.nan, "infinite": self.infinite, "zeros": self.zeros, "min": self.min,
             "max": self.max, "mean": self.mean, "std": self.deviation, "histogram": self.histogram,
@@ -91,7 +98,8 @@ impl Distribution {
     }
 
     /// The cells of a row of a table below [`Distribution::HEADS`].
-    pub(crate) fn cells(&self) -> Vec<String> {
+    /// The cells below [`HEADS`](Self::HEADS).
+    pub fn cells(&self) -> Vec<String> {
         let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.4}"));
         let zero = |n: usize| if n == 0 { String::new() } else { n.to_string() };
         let part = |n: usize| {
@@ -104,8 +112,8 @@ impl Distribution {
         cells
     }
 
-    pub(crate) const HEADS: [&'static str; 8] =
-        ["min", "max", "mean", "std", "zeros", "NaN", "inf", "histogram"];
+    /// The heads of a table.
+    pub const HEADS: [&'static str; 8] = ["min", "max", "mean", "std", "zeros", "NaN", "inf", "histogram"];
 
     /// The histogram as ten characters of different heights.
     fn bars(&self) -> String {

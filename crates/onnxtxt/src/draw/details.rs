@@ -1,0 +1,57 @@
+//! What a panel shows of a node: attributes, operands, results, and its text.
+
+use super::build::Builder;
+use super::scene::{Detail, Operand};
+use super::text;
+use onnx_ir::{AttrValue, BodyId, NodeId, ValueId};
+use onnx_text::{Profile, RaiseOptions};
+
+/// Elements of tensors and lists that are shown.
+const SHOWN: usize = 8;
+/// Longer texts are cut: a node may hold a whole graph.
+const LONGEST: usize = 4000;
+
+/// How parts of a model are printed.
+pub(super) fn options() -> RaiseOptions {
+    RaiseOptions {
+        profile: Profile::Extended,
+        elide: Some(SHOWN),
+        metadata: false,
+        visible: true,
+        ..RaiseOptions::default()
+    }
+}
+
+/// The details of a node.
+pub(super) fn of(builder: &mut Builder<'_>, scope: usize, body: BodyId, id: NodeId) -> Detail {
+    let model = builder.model;
+    let node = &model.bodies[body].nodes[id];
+    let parameters = builder.parameters(body, id);
+    let mut operand = |parameter: &str, value: Option<ValueId>| {
+        let name = value.map_or("", |v| &model.names[model.bodies[body].values[v].name]).to_owned();
+        let ty = value.map(|v| builder.type_text(scope, v)).unwrap_or_default();
+        Operand { parameter: parameter.to_owned(), name, ty }
+    };
+    let inputs = node.inputs.iter().enumerate();
+    let inputs = inputs.map(|(at, &v)| operand(parameters.get(at).map_or("", String::as_str), v)).collect();
+    let outputs = node.outputs.iter().map(|&v| operand("", v)).collect();
+    let mut attributes = Vec::with_capacity(node.attrs.len());
+    for attr in &node.attrs {
+        let name = model.text(attr.name).to_owned();
+        let value = match attr.values.first() {
+            Some(AttrValue::Graph(_) | AttrValue::Graphs(_)) => "a graph".to_owned(),
+            _ => {
+                let printed = onnx_text::print_attribute(model, body, attr, &options());
+                printed.split_once(" = ").map_or(printed.as_str(), |(_, value)| value).to_owned()
+            }
+        };
+        attributes.push((name, text::cut_end(&value, 400)));
+    }
+    let printed = onnx_text::print_node(model, body, id, &options());
+    // A part of a text needs no first line.
+    let printed = match printed.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#@ onnxtxt") => rest,
+        _ => &printed,
+    };
+    Detail { attributes, inputs, outputs, text: text::cut_end(printed, LONGEST), ..Detail::default() }
+}
