@@ -101,6 +101,7 @@ pub(crate) enum Command {
     SetOpset(cmd::set_opset::Args),
     SetMetadata(cmd::set_metadata::Args),
     Simplify(cmd::simplify::Args),
+    Reduce(cmd::reduce::Args),
     Strip(cmd::strip::Args),
     Stats(cmd::stats::Args),
     Weights(cmd::weights::Args),

@@ -30,6 +30,7 @@ mod results;
 mod select;
 mod session;
 mod spread;
+mod trial;
 mod value;
 
 use args::{Cli, Command, Format};
@@ -77,6 +78,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::SetOpset(args) => cmd::set_opset::run(args, session),
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
+        Command::Reduce(args) => cmd::reduce::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
         Command::Stats(args) => cmd::stats::run(args, session),
         Command::Weights(args) => cmd::weights::run(args, session),

@@ -1,4 +1,4 @@
-//! Edits of models: cut out a part, join, rename, change shapes and weights, strip.
+//! Edits of models: cut out a part and put one in, join, rename, change shapes and weights, strip.
 //!
 //! Each edit takes a model, changes it and reports what it did. Where an edit cannot be done, it returns the reasons and
 //! leaves the model in an unspecified state: work on a copy, as the program does. None of them reads or writes files, and all of

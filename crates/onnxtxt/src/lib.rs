@@ -29,6 +29,7 @@
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
 //! | [`Loaded::compile`] | an [`Executable`] |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
+//! | [`reduce`](mod@reduce) | the smallest model for which something still fails |
 //! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
 //! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
@@ -75,6 +76,8 @@ mod meaning;
 #[cfg(feature = "diff")]
 pub mod merge;
 mod places;
+#[cfg(feature = "edit")]
+pub mod reduce;
 #[cfg(feature = "save")]
 mod save;
 mod source;

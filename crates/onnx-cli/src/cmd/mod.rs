@@ -24,6 +24,7 @@ pub(crate) mod outline;
 mod pair;
 pub(crate) mod pass;
 pub(crate) mod print;
+pub(crate) mod reduce;
 pub(crate) mod rename;
 mod review;
 pub(crate) mod run;

@@ -9,6 +9,7 @@ mod corpus;
 mod diff;
 mod edits_concat;
 mod edits_extract;
+mod edits_reduce;
 mod edits_rename;
 mod edits_shapes;
 mod edits_weights;
@@ -121,7 +122,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn of(output: Output) -> Done {
+    pub(crate) fn of(output: Output) -> Done {
         let stderr = String::from_utf8(output.stderr).expect("what people read is UTF-8");
         Done { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
     }
