@@ -102,6 +102,7 @@ pub(crate) enum Command {
     SetMetadata(cmd::set_metadata::Args),
     Simplify(cmd::simplify::Args),
     Reduce(cmd::reduce::Args),
+    Repro(cmd::repro::Args),
     Strip(cmd::strip::Args),
     Stats(cmd::stats::Args),
     Weights(cmd::weights::Args),

@@ -79,6 +79,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
         Command::Reduce(args) => cmd::reduce::run(args, session),
+        Command::Repro(args) => cmd::repro::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
         Command::Stats(args) => cmd::stats::run(args, session),
         Command::Weights(args) => cmd::weights::run(args, session),

@@ -4,6 +4,8 @@
 //! leaves the model in an unspecified state: work on a copy, as the program does. None of them reads or writes files, and all of
 //! them keep what they do not touch, so that a text keeps its comments and a binary model the bytes of its weights.
 
+#[cfg(feature = "run")]
+mod anonymize;
 mod concat;
 mod extract;
 mod metadata;
@@ -13,6 +15,8 @@ mod strip;
 mod types;
 mod weights;
 
+#[cfg(feature = "run")]
+pub use anonymize::{Anonymize, anonymize, randomized};
 pub use concat::{Concat, concat};
 pub use extract::{extract, extract_nodes};
 pub use metadata::{Metadata, set_metadata};

@@ -26,6 +26,7 @@ pub(crate) mod pass;
 pub(crate) mod print;
 pub(crate) mod reduce;
 pub(crate) mod rename;
+pub(crate) mod repro;
 mod review;
 pub(crate) mod run;
 pub(crate) mod semver;

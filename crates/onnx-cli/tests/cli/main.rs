@@ -25,6 +25,7 @@ mod opset;
 mod passes;
 mod readme;
 mod report;
+mod repro;
 mod run;
 mod schedules;
 mod semver;
