@@ -94,6 +94,7 @@ pub(crate) enum Command {
     Inline(cmd::inline::Args),
     Outline(cmd::outline::Args),
     Pass(cmd::pass::Args),
+    Edit(cmd::edit::Args),
     Extract(cmd::extract::Args),
     Concat(cmd::concat::Args),
     Rename(cmd::rename::Args),

@@ -71,6 +71,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Inline(args) => cmd::inline::run(args, session),
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
+        Command::Edit(args) => cmd::edit::run(args, session),
         Command::Extract(args) => cmd::extract::run(args, session),
         Command::Concat(args) => cmd::concat::run(args, session),
         Command::Rename(args) => cmd::rename::run(args, session),

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod concat;
 pub(crate) mod convert;
 pub(crate) mod diff;
+pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod fmt;

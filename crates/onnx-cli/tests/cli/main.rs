@@ -8,6 +8,7 @@ mod compare;
 mod corpus;
 mod diff;
 mod edits_concat;
+mod edits_editor;
 mod edits_extract;
 mod edits_reduce;
 mod edits_rename;
