@@ -96,6 +96,8 @@ pub(crate) enum Command {
     Pass(cmd::pass::Args),
     Edit(cmd::edit::Args),
     Extract(cmd::extract::Args),
+    Replace(cmd::replace::Args),
+    Insert(cmd::insert::Args),
     Concat(cmd::concat::Args),
     Rename(cmd::rename::Args),
     SetShape(cmd::set_shape::Args),

@@ -73,6 +73,8 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Pass(args) => cmd::pass::run(args, session),
         Command::Edit(args) => cmd::edit::run(args, session),
         Command::Extract(args) => cmd::extract::run(args, session),
+        Command::Replace(args) => cmd::replace::run(args, session),
+        Command::Insert(args) => cmd::insert::run(args, session),
         Command::Concat(args) => cmd::concat::run(args, session),
         Command::Rename(args) => cmd::rename::run(args, session),
         Command::SetShape(args) => cmd::set_shape::run(args, session),

@@ -10,6 +10,7 @@ mod diff;
 mod edits_concat;
 mod edits_editor;
 mod edits_extract;
+mod edits_parts;
 mod edits_reduce;
 mod edits_rename;
 mod edits_shapes;
