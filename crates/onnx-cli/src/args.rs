@@ -104,6 +104,7 @@ pub(crate) enum Command {
     SetOpset(cmd::set_opset::Args),
     SetMetadata(cmd::set_metadata::Args),
     Simplify(cmd::simplify::Args),
+    Quantize(cmd::quantize::Args),
     Reduce(cmd::reduce::Args),
     Repro(cmd::repro::Args),
     Strip(cmd::strip::Args),

@@ -81,6 +81,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::SetOpset(args) => cmd::set_opset::run(args, session),
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
+        Command::Quantize(args) => cmd::quantize::run(args, session),
         Command::Reduce(args) => cmd::reduce::run(args, session),
         Command::Repro(args) => cmd::repro::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),

@@ -26,6 +26,7 @@ pub(crate) mod outline;
 mod pair;
 pub(crate) mod pass;
 pub(crate) mod print;
+pub(crate) mod quantize;
 pub(crate) mod reduce;
 pub(crate) mod rename;
 pub(crate) mod replace;

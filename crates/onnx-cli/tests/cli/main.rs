@@ -11,6 +11,7 @@ mod edits_concat;
 mod edits_editor;
 mod edits_extract;
 mod edits_parts;
+mod edits_quantize;
 mod edits_reduce;
 mod edits_rename;
 mod edits_shapes;
