@@ -25,9 +25,8 @@ fn weights_are_listed_and_come_back_from_other_tools() {
     for file in ["w.npz", "w.safetensors"] {
         folder.run(&["weights", "export", "m.onnx", "-o", file]).expect(0);
         folder.run(&["weights", "import", "m.onnx", file, "-o", "again.onnx"]).expect(0);
-        assert!(
-            folder.run(&["compare", "m.onnx", "again.onnx", "-D", "N=3"]).expect(0).text().contains("same")
-        );
+        // Weights that are the same stay as they are stored.
+        assert!(folder.read("again.onnx") == folder.read("m.onnx"));
         std::fs::remove_file(folder.path("again.onnx")).unwrap();
     }
     let other =
@@ -44,7 +43,9 @@ fn weights_move_and_become_narrow() {
     folder.run(&["weights", "external", "m.onnx", "-o", "out.onnx"]).expect(0);
     folder.run(&["weights", "internal", "out.onnx", "-o", "in.onnx"]).expect(0);
     folder.run(&["compare", "m.onnx", "in.onnx", "-D", "N=3"]).expect(0);
-    folder.run(&["weights", "cast", "m.onnx", "--to", "float16", "-o", "half.onnx"]).expect(0);
+    folder
+        .run(&["weights", "cast", "m.onnx", "--to", "float16", "--at-least", "1", "-o", "half.onnx"])
+        .expect(0);
     let listed = folder.run(&["weights", "list", "half.onnx"]).expect(0).text().to_owned();
     assert!(listed.contains("float16"), "{listed}");
     folder.run(&["compare", "m.onnx", "half.onnx", "-D", "N=3", "--rtol", "0.01"]).expect(0);
@@ -67,7 +68,7 @@ fn costs_are_counted_with_symbols() {
 #[test]
 fn fusions_keep_results_and_comments() {
     let folder = folder();
-    let done = folder.run(&["simplify", "m.onnxtxt", "--verify", "-o", "s.onnxtxt"]).expect(0);
+    let done = folder.run(&["simplify", "m.onnxtxt", "--verify", "-D", "N=3", "-o", "s.onnxtxt"]).expect(0);
     let text = String::from_utf8(folder.read("s.onnxtxt")).unwrap();
     assert!(
         text.contains("Gemm") && !text.contains("Identity") && !text.contains("Add"),
