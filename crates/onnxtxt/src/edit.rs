@@ -27,7 +27,9 @@ pub use rename::{Rename, Rule, rename};
 pub use replace::{PartMap, insert, nodes_between, replace};
 pub use set_shape::{SetShape, set_shape};
 pub use strip::{Strip, strip};
-pub use weights::{Cast, Weight, cast_weights, set_weights, share_weights, weight_name, weights};
+pub use weights::{
+    Cast, Weight, cast_weights, forget_known_weights, set_weights, share_weights, weight_name, weights,
+};
 
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;

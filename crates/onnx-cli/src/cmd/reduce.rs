@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail};
 use onnx_ir::Model;
 use onnx_proto::external::is_stored_outside;
 use onnxtxt::reduce::{Oracle, Reduced, Size, reduce};
-use onnxtxt::{SaveOptions, Saved};
+use onnxtxt::{SaveOptions, Saved, Weights};
 use regex::Regex;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -265,8 +265,13 @@ impl Oracle for Search<'_> {
         if !self.is_written {
             return Ok(());
         }
-        let options =
-            SaveOptions { form: Some(self.delivery.to), reads: reads::all(), ..SaveOptions::default() };
+        // A file of weights beside it would stay when a smaller model does not need it.
+        let options = SaveOptions {
+            form: Some(self.delivery.to),
+            weights: Some(Weights::Inline),
+            reads: reads::all(),
+            ..SaveOptions::default()
+        };
         let saved = self.loaded.became(model.clone()).save_with(path, &options);
         saved.map(|_: Saved| ()).map_err(|error| Stop::Error(error.into()))
     }

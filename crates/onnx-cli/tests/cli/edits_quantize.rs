@@ -103,13 +103,13 @@ fn what_cannot_be_quantized_is_refused() {
     assert_eq!(folder.names(), ["m.onnxtxt", "old.onnxtxt"]);
 }
 
-/// Real models, each with a size for its symbols, and the least cosine similarity of its outputs.
-const MODELS: &[(&str, &[&str])] = &[
-    ("yunet_2023", &[]),
-    ("blazeface_front", &[]),
-    ("ppocr_cls_v2", &[]),
-    ("strike_verdict_cnn", &[]),
-    ("silero_vad_ifless", &[]),
+/// Real models, each with how it is quantized, and the sizes of its inputs.
+const MODELS: &[(&str, &[&str], &[&str])] = &[
+    ("yunet_2023", &["--weights", "int8"], &[]),
+    ("blazeface_front", &["--weights", "int8"], &[]),
+    ("mnist_extdata", &["--weights", "int8", "--per-channel"], &[]),
+    ("strike_verdict_cnn", &["--calibrate"], &["-D", "batch=2"]),
+    ("g2p_id_bert", &["--dynamic"], &["--shape", "input_1=1,32"]),
 ];
 
 #[test]
@@ -120,15 +120,19 @@ fn real_models_are_quantized_and_run_in_onnx_runtime() {
         return;
     };
     let mut done = 0;
-    for (name, dims) in MODELS {
+    for (name, how, dims) in MODELS {
         let folder = Folder::new(&[]);
         let Ok(entries) = std::fs::read_dir(models.join(name)) else { continue };
         let file = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .find(|path| path.extension().is_some_and(|e| e == "onnx"));
         let Some(file) = file.and_then(|file| file.to_str().map(str::to_owned)) else { continue };
-        let made =
-            folder.run(&[&["quantize", &file, "-o", "q.onnx", "--weights", "int8"][..], dims].concat());
+        let mut how = how.to_vec();
+        if how == ["--calibrate"] {
+            folder.run(&[&["repro", &file, "-o", "inputs"][..], dims].concat()).expect(0);
+            how.push("inputs/inputs.npz");
+        }
+        let made = folder.run(&[&["quantize", &file, "-o", "q.onnx"][..], &how, dims].concat());
         assert_eq!(made.code, 0, "{name}: {}", made.stderr);
         assert!(made.stderr.contains("quantized"), "{name}: {}", made.stderr);
         verify(&folder, "q.onnx", &[&["--random"][..], dims].concat());

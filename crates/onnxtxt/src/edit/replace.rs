@@ -20,8 +20,8 @@ use onnx_ir::pass::{
     Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, topological_sort,
 };
 use onnx_ir::{
-    Body, BodyId, FunctionId, GraphId, Model, Name, Node, NodeId, OpsetImport, Port, PrimaryMap, Value,
-    ValueDef, ValueId, normalize_domain,
+    Body, BodyId, FunctionId, GraphId, Model, Name, Node, NodeId, OpsetImport, Origin, Port, PrimaryMap,
+    Value, ValueDef, ValueId, normalize_domain,
 };
 use onnx_ops::convert::convert_opset;
 use onnx_ops::opset::registry_of;
@@ -421,10 +421,12 @@ fn graft(
     let source = &part.bodies[from_id];
     let from = &source.graphs[from_root];
     let identity = model.names.intern("Identity");
+    // Origins of the other model mean places in another text.
+    let style = Style { origin: Some(Origin::NONE), ..Style::default() };
     let Model { names, types, bodies, .. } = &mut *model;
     let body = &mut bodies[id];
     let target = Target { names, types, body };
-    let mut copy = Transplant::new(Source::other(part, source), target, root, Style::default());
+    let mut copy = Transplant::new(Source::other(part, source), target, root, style);
     let mut bound: HashSet<ValueId> = HashSet::new();
     for port in &from.inputs {
         if let (Some(value), Some(&operand)) = (port.value, operands.get(part.text(port.name))) {
@@ -505,7 +507,13 @@ mod tests {
         let nodes = nodes_between(&model, &[value(from)], &[value(to)]);
         let map = map.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         match replace(&mut model, &nodes, &read(part), &map) {
-            Ok(_) => Ok(shown(&model)),
+            Ok(_) => {
+                // Comments of the model are not those of the part.
+                let of_part = model.walk_main().find(|node| ["Sigmoid", "Neg"].contains(&node.op()));
+                let body = model.main_body().unwrap();
+                assert!(of_part.is_none_or(|node| body.origins[node.id()] == Origin::NONE));
+                Ok(shown(&model))
+            }
             Err(found) => Err(found[0].message.clone()),
         }
     }

@@ -91,6 +91,20 @@ pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited 
     Ok(report)
 }
 
+/// Takes out of `new` what the weights of a model are already. Unlike the model to edit, this one has all its weights in it, so that those
+/// of the other can stay in their files.
+pub fn forget_known_weights(whole: &Model, new: &mut BTreeMap<String, Tensor>) {
+    let Some(body) = whole.main_body() else { return };
+    for weight in weights(whole) {
+        let name = weight_name(whole, weight);
+        let old = &body.tensors[weight.tensor];
+        if new.get(name).is_some_and(|new| old.elem == new.elem && old.dims == new.dims && is_same(old, new))
+        {
+            new.remove(name);
+        }
+    }
+}
+
 /// Whether a stored tensor has the elements of another one, whatever fields hold them.
 fn is_same(old: &Tensor, new: &Tensor) -> bool {
     if old.is_external() || old.extra().segment.is_some() {

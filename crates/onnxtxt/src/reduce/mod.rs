@@ -230,8 +230,18 @@ impl<O: Oracle> Reducer<'_, O> {
             dead_code(&mut candidate, registry);
         }
         compact(&mut candidate);
+        if Size::of(&candidate) >= self.size {
+            return Ok(false);
+        }
+        if self.is_checked && has_errors(&candidate) {
+            // What is declared may not hold any more.
+            sizes::declare(&mut candidate);
+            if has_errors(&candidate) {
+                return Ok(false);
+            }
+        }
         let size = Size::of(&candidate);
-        if size >= self.size || self.is_checked && has_errors(&candidate) || !self.oracle.fails(&candidate)? {
+        if size >= self.size || !self.oracle.fails(&candidate)? {
             return Ok(false);
         }
         self.oracle.found(&candidate, &size)?;

@@ -25,6 +25,8 @@ const PLACES: [Places; 4] = [
 ];
 /// Tensors of more integers hold no shape.
 const MAX_SHAPE: u64 = 16;
+/// Larger tensors are not cut: the positions of their elements take memory.
+const MAX_CUT: usize = 1 << 24;
 
 #[derive(Clone, Copy)]
 struct Places {
@@ -88,7 +90,7 @@ pub(super) fn smaller(model: &Model, at: usize) -> Option<Model> {
             {
                 match value {
                     AttrValue::Int(n) if *n == old => *n = new,
-                    AttrValue::Ints(list) if list.iter().any(|n| *n == old) => {
+                    AttrValue::Ints(list) if list.contains(&old) => {
                         let list: Vec<i64> = list.iter().map(|&n| if n == old { new } else { n }).collect();
                         *value = AttrValue::Ints(list.into());
                     }
@@ -115,7 +117,7 @@ fn shrink(tensor: &mut Tensor, old: i64, new: i64) -> Option<()> {
     if !tensor.dims.contains(&old) {
         return Some(());
     }
-    let count = usize::try_from(tensor.element_count()?).ok()?;
+    let count = usize::try_from(tensor.element_count()?).ok().filter(|count| *count <= MAX_CUT)?;
     let before: Vec<usize> = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?;
     let cut = |d: i64| if d == old { new } else { d };
     let after: Vec<usize> =
@@ -164,8 +166,8 @@ fn renumber(tensor: &mut Tensor, old: i64, new: i64) {
     }
 }
 
-/// Declares what follows from the types of inputs.
-fn declare(model: &mut Model) {
+/// Declares what follows from the types of inputs, and only of outputs.
+pub(super) fn declare(model: &mut Model) {
     let Some((id, root)) = main_graph(model) else { return };
     let graphs: Vec<_> =
         model.bodies.iter().flat_map(|(id, b)| b.graphs.ids().map(move |g| (id, g))).collect();
