@@ -11,15 +11,15 @@
 //! about the same mean, spread and range. Small tensors of integers stay, because they are axes and shapes; so do tensors of up to
 //! four floats, which are constants of formulas such as an epsilon.
 
+mod weights;
+
+pub use weights::randomized;
+
 use super::rename::{is_formula, is_symbol, words};
 use super::{Edited, types};
 use bytes::Bytes;
-use onnx_exec::{Random, Tensor};
-use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::pass::{self, Named, Report};
-use onnx_ir::{
-    Attr, AttrValue, Dim, DimValue, ElemType, Entry, Model, Name, Node, Payload, Type, normalize_domain,
-};
+use onnx_ir::{Attr, AttrValue, Dim, DimValue, Entry, Model, Name, Node, Payload, Type, normalize_domain};
 use onnx_ops::schema::Registry;
 use std::collections::{BTreeMap, HashSet};
 
@@ -31,11 +31,6 @@ pub struct Anonymize {
     /// Seed of random weights.
     pub seed: u64,
 }
-
-/// Floats that are constants of formulas rather than weights.
-const FEW_FLOATS: usize = 4;
-/// Integers that are axes or shapes rather than weights.
-const FEW_INTEGERS: usize = 64;
 
 /// Replaces names, texts and weights. Weights must be in the model.
 pub fn anonymize(model: &mut Model, registry: &Registry, options: Anonymize) -> Edited {
@@ -73,7 +68,7 @@ pub fn anonymize(model: &mut Model, registry: &Registry, options: Anonymize) -> 
     let replaced = texts.known.values().map(BTreeMap::len).sum();
     report.note(replaced, "text", "replaced");
     if !options.keep_weights {
-        let count = weights(model, options.seed)?;
+        let count = weights::randomize(model, options.seed)?;
         report.note(count, "tensor", "made random");
     }
     Ok(report)
@@ -384,140 +379,5 @@ fn strings(model: &mut Model, texts: &mut Texts) {
     }
 }
 
-/// Makes weights random, and says how many.
-fn weights(model: &mut Model, seed: u64) -> Result<usize, Vec<Diagnostic>> {
-    let mut random = Random::new(seed);
-    let mut count = 0;
-    for body in model.bodies.values_mut() {
-        for stored in body.tensors.values_mut().filter(|tensor| !tensor.is_external()) {
-            // What cannot be read is not a tensor of numbers, or is an error that the report may be about.
-            let Ok(tensor) = Tensor::stored(stored) else { continue };
-            let is_few = match tensor.elem() {
-                ElemType::INT64 | ElemType::INT32 | ElemType::UINT64 | ElemType::UINT32 | ElemType::BOOL => {
-                    tensor.len() <= FEW_INTEGERS
-                }
-                _ => tensor.len() <= FEW_FLOATS,
-            };
-            if is_few || tensor.is_strings() {
-                continue;
-            }
-            let failed = |error: onnx_exec::Failure| {
-                vec![Diagnostic::new(
-                    &code::WEIGHTS,
-                    Place::Nowhere,
-                    format!("cannot make weights random: {error}"),
-                )]
-            };
-            let new = randomized(&tensor, &mut random).and_then(|new| new.to_stored()).map_err(failed)?;
-            stored.data = new.data;
-            count += 1;
-        }
-    }
-    Ok(count)
-}
-
-/// A tensor of random numbers with about the same mean, spread and range, or of as many strings.
-///
-/// # Errors
-/// There is not enough memory.
-pub fn randomized(tensor: &Tensor, random: &mut Random) -> Result<Tensor, onnx_exec::Failure> {
-    if let Ok(strings) = tensor.string_slice() {
-        let texts = (0..strings.len()).map(|i| format!("text_{i}")).collect();
-        return Tensor::of_strings(tensor.dims(), texts);
-    }
-    let Ok(numbers) = tensor.floats() else { return Ok(tensor.clone()) };
-    let finite = || numbers.iter().copied().filter(|x| x.is_finite());
-    let count = finite().count().max(1) as f64;
-    let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
-    if low >= high {
-        return Ok(tensor.clone());
-    }
-    let mean = finite().sum::<f64>() / count;
-    let spread = (finite().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let is_float =
-        matches!(tensor.elem(), ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16);
-    let next = || match is_float {
-        true => (rough(mean) + rough(spread) * random.normal()).clamp(low, high),
-        false => (low + (high - low + 1.0) * random.uniform()).floor().clamp(low, high),
-    };
-    Tensor::from_floats(tensor.elem(), tensor.dims(), std::iter::repeat_with(next).take(numbers.len()))
-}
-
-/// A number of two significant digits.
-fn rough(x: f64) -> f64 {
-    if x == 0.0 || !x.is_finite() {
-        return 0.0;
-    }
-    let unit = 10f64.powf(x.abs().log10().floor() - 1.0);
-    (x / unit).round() * unit
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use onnx_ops::opset::registry_of;
-
-    const TEXT: &str = r#"<ir_version: 10, opset_import: ["": 21, "com.acme": 1, "com.secret": 3], producer_name: "acme", doc_string: "for ads">
-acme_ranker (float[users,64] clicks, float["2*users"] extra) => (float[users,1] ctr, string[1] label)
-<float[64,1] ctr_w = {0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25,
- 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25,
- 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25,
- 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25}, int64[2] shape = {-1, 1}> {
-    [ad_score] s = MatMul(clicks, ctr_w)
-    r = com.acme.ranker <slope_x = 0.5> (s)
-    q = com.secret.Magic <password = "hunter2", n = 3> (r)
-    ctr = Reshape <allowzero = 0> (q, shape)
-    label = Constant <value_strings = ["click"]> ()
-}
-<domain: "com.acme", opset_import: ["": 21]> ranker <slope_x> (a) => (b) { b = LeakyRelu <alpha: float = @slope_x> (a) }
-"#;
-
-    fn anonymous(options: Anonymize) -> String {
-        let mut model = onnx_text::read_model(TEXT).model;
-        let registry = registry_of(&model.clone());
-        anonymize(&mut model, registry, options).unwrap();
-        crate::Text::new(&model, &onnx_text::RaiseOptions::default()).to_text()
-    }
-
-    #[test]
-    fn nothing_of_the_owner_is_left_and_the_structure_stays() {
-        let text = anonymous(Anonymize { keep_weights: false, seed: 0 });
-        for word in [
-            "acme", "ads", "click", "ctr", "user", "secret", "Magic", "hunter", "password", "slope", "rank",
-            "extra",
-        ] {
-            assert!(!text.contains(word), "{word}: {text}");
-        }
-        for part in [
-            "graph_0 (float[dim_0,64] input_0, float",
-            "2*dim_0",
-            "float[dim_0,1] output_0,",
-            "{-1, 1}",
-            "[node_0]",
-            "domain_0.function_0 <attribute_0 = 0.5>",
-            "@attribute_0",
-            "domain_1.Operator_0",
-            "Reshape <allowzero = 0>",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-        assert!(!text.contains("0.5, 0.25"), "{text}");
-        assert_eq!(text, anonymous(Anonymize { keep_weights: false, seed: 0 }));
-    }
-
-    #[test]
-    fn weights_may_stay() {
-        assert!(anonymous(Anonymize { keep_weights: true, seed: 0 }).contains("0.5, 0.25, 0.5"));
-    }
-
-    #[test]
-    fn random_numbers_are_in_the_range() {
-        let numbers: Vec<f32> = (0..1000).map(|i| (i % 10) as f32 * 0.1 + 1.0).collect();
-        let tensor = Tensor::of(&[1000], &numbers).unwrap();
-        let new = randomized(&tensor, &mut Random::new(1)).unwrap();
-        let list = new.floats().unwrap();
-        assert!(list.iter().all(|x| (1.0..=1.91).contains(x)));
-        assert!((list.iter().sum::<f64>() / 1000.0 - 1.45).abs() < 0.1);
-        assert_eq!((rough(-1749.0), rough(0.0)), (-1700.0, 0.0));
-    }
-}
+mod tests;

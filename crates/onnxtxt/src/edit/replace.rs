@@ -12,20 +12,14 @@
 //! already get a number. Operator sets of the part are brought to the versions of the model. Functions of the part must be
 //! those of the model; others are put in place of their calls. What only the replaced nodes used goes with them.
 
+mod prepare;
+
 use super::{Edited, listed, main_graph};
-use crate::Text;
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::edit::drop_declarations;
-use onnx_ir::pass::{
-    Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, topological_sort,
-};
-use onnx_ir::{
-    Body, BodyId, FunctionId, GraphId, Model, Name, Node, NodeId, OpsetImport, Origin, Port, PrimaryMap,
-    Value, ValueDef, ValueId, normalize_domain,
-};
-use onnx_ops::convert::convert_opset;
-use onnx_ops::opset::registry_of;
-use onnx_text::RaiseOptions;
+use onnx_ir::pass::{Report, Source, Style, Target, Transplant, compact, topological_sort};
+use onnx_ir::{Body, BodyId, GraphId, Model, Node, NodeId, Origin, Port, Value, ValueDef, ValueId};
+use prepare::{apart, prepared};
 use std::collections::{BTreeMap, HashSet};
 
 /// Names of inputs and outputs of a part with the values of the model that they are, where names differ.
@@ -304,110 +298,6 @@ fn paired(
     pairs
 }
 
-/// A copy of a part with the operator sets and functions of the model.
-fn prepared(model: &mut Model, part: &Model) -> Result<Model, Vec<Diagnostic>> {
-    let mut part = part.clone();
-    if main_graph(&part).is_none() {
-        return Err(vec![refused("the part has no graph".to_owned())]);
-    }
-    let imports: Vec<(String, Option<i64>)> = (part.header.opset_imports.iter())
-        .map(|import| (normalize_domain(part.text(import.domain)).to_owned(), import.version))
-        .collect();
-    for (domain, version) in imports {
-        let known =
-            model.header.opset_imports.iter().find(|i| normalize_domain(model.text(i.domain)) == domain);
-        match (known.map(|import| import.version), version) {
-            (None, _) => {
-                let domain = Some(model.names.intern(&domain));
-                model.header.opset_imports.push(OpsetImport { domain, version });
-            }
-            (Some(Some(wanted)), Some(is)) if wanted != is => {
-                let registry = registry_of(&part.clone());
-                if !convert_opset(&mut part, registry, &domain, wanted).is_done {
-                    let shown = if domain.is_empty() { "ai.onnx" } else { &domain };
-                    let message =
-                        format!("the part has version {is} of {shown}, the model has version {wanted}");
-                    return Err(vec![refused(message).help("bring both to one version: onnxtxt set-opset")]);
-                }
-                compact(&mut part);
-            }
-            (Some(_), _) => {}
-        }
-    }
-    functions(model, &mut part)?;
-    Ok(part)
-}
-
-/// Puts functions of the part in place of their calls, but for those that the model has.
-fn functions(model: &Model, part: &mut Model) -> Result<(), Vec<Diagnostic>> {
-    let key = |model: &Model, f: FunctionId| {
-        let function = &model.functions[f];
-        let text = |name| model.text(name).to_owned();
-        (
-            normalize_domain(model.text(function.domain)).to_owned(),
-            text(function.name),
-            text(function.overload),
-        )
-    };
-    let mut shared = HashSet::new();
-    for f in part.functions.ids().collect::<Vec<_>>() {
-        let Some(own) = model.functions.ids().find(|own| key(model, *own) == key(part, f)) else { continue };
-        if function_text(model, own) != function_text(part, f) {
-            let message = format!("the function `{}` of the part is not that of the model", key(part, f).1);
-            return Err(vec![
-                refused(message).help("put it in place of its calls first: onnxtxt inline PART"),
-            ]);
-        }
-        shared.insert(f);
-    }
-    let select = |_: &Model, f: FunctionId| !shared.contains(&f);
-    let registry = registry_of(&part.clone());
-    let report = inline(part, registry, Inline { select: &select, ..Inline::default() });
-    let errors: Vec<Diagnostic> = report.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// The text of a model with this function only.
-fn function_text(model: &Model, f: FunctionId) -> String {
-    let mut alone = model.clone();
-    let mut functions = PrimaryMap::new();
-    functions.push(model.functions[f].clone());
-    alone.functions = functions;
-    (alone.main, alone.header) = (None, onnx_ir::Header::default());
-    alone.training.clear();
-    compact(&mut alone);
-    Text::new(&alone, &RaiseOptions::default()).to_text()
-}
-
-/// Gives names of the part that the model has, for other values than those that go, a number.
-fn apart(model: &Model, part: &mut Model, gone: &HashSet<ValueId>) -> Result<(), Vec<Diagnostic>> {
-    let mut taken: HashSet<String> = HashSet::new();
-    for (id, body) in model.bodies.iter() {
-        let stays = |value: &ValueId| model.main != Some(id) || !gone.contains(value);
-        let values = body.values.iter().filter(|(value, _)| stays(value)).map(|(_, value)| value.name);
-        let others = body.nodes.values().filter_map(|node| node.name);
-        let graphs = body.graphs.values().filter_map(|graph| graph.name);
-        taken.extend(values.chain(others).chain(graphs).map(|name: Name| model.names[name].to_owned()));
-    }
-    let own: HashSet<String> = part
-        .bodies
-        .values()
-        .flat_map(|body| body.values.values())
-        .map(|v| part.names[v.name].to_owned())
-        .collect();
-    let report = rename(part, &mut |named, name| {
-        let is_shown = matches!(named, Named::Input | Named::Output);
-        if is_shown || !taken.contains(name) {
-            return None;
-        }
-        let mut free = (1u64..).map(|i| format!("{name}_{i}"));
-        let new = free.find(|new| !taken.contains(new) && !own.contains(new))?;
-        taken.insert(new.clone());
-        Some(new)
-    });
-    if report.diagnostics.is_empty() { Ok(()) } else { Err(report.diagnostics) }
-}
-
 /// Copies the nodes and initializers of a part, and says how many nodes there are.
 fn graft(
     model: &mut Model,
@@ -482,102 +372,4 @@ fn finish(model: &mut Model, id: BodyId) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::edit::main_value;
-
-    const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n";
-    const MODEL: &str = "g (float[N] x) => (float[N] y) <float[1] w = {2}, float[1] v = {3}> {
-        a = Abs(x) t = Mul(a, w) b = Exp(t) c = Mul(b, v) y = Relu(c) }";
-
-    fn read(graph: &str) -> Model {
-        onnx_text::read_model(&format!("{HEAD}{graph}")).model
-    }
-
-    fn shown(model: &Model) -> String {
-        let found = onnx_ops::check::check(model, registry_of(model), &onnx_ir::VerifyOptions::default());
-        assert!(found.iter().all(|d| !d.is_error()), "{found:?}");
-        let text = Text::new(model, &RaiseOptions::default()).to_text();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    fn replaced(part: &str, from: &str, to: &str, map: &[(&str, &str)]) -> Result<String, String> {
-        let mut model = read(MODEL);
-        let value = |name| main_value(&model, name).unwrap();
-        let nodes = nodes_between(&model, &[value(from)], &[value(to)]);
-        let map = map.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-        match replace(&mut model, &nodes, &read(part), &map) {
-            Ok(_) => {
-                // Comments of the model are not those of the part.
-                let of_part = model.walk_main().find(|node| ["Sigmoid", "Neg"].contains(&node.op()));
-                let body = model.main_body().unwrap();
-                assert!(of_part.is_none_or(|node| body.origins[node.id()] == Origin::NONE));
-                Ok(shown(&model))
-            }
-            Err(found) => Err(found[0].message.clone()),
-        }
-    }
-
-    #[test]
-    fn a_part_takes_the_place_of_nodes() {
-        let text = replaced(
-            "p (float[N] a) => (float[N] b) <float[1] w = {5}, float[1] v = {7}> { t = Mul(a, w) s = Mul(t, v) b = Sigmoid(s) }",
-            "a",
-            "b",
-            &[],
-        )
-        .unwrap();
-        assert!(text.contains("w = {5}") && text.contains("v = {3}") && text.contains("v_1 = {7}"), "{text}");
-        assert!(
-            text.contains(
-                "a = Abs(x) t = Mul(a, w) s = Mul(t, v_1) b = Sigmoid(s) c = Mul(b, v) y = Relu(c)"
-            ),
-            "{text}"
-        );
-        assert!(!text.contains("Exp"), "{text}");
-        let map = [("in", "a"), ("out", "b")];
-        let text = replaced("p (float[N] in) => (float[N] out) { out = Neg(in) }", "a", "b", &map).unwrap();
-        assert!(text.contains("a = Abs(x) b = Neg(a) c") && !text.contains("w ="), "{text}");
-        let text = replaced("p (float[N] x) => (float[N] y) { y = Neg(x) }", "x", "y", &[]).unwrap();
-        assert!(text.ends_with("{ y = Neg(x) }"), "{text}");
-        // An output that is an input.
-        let text = replaced("p (float[N] in) => (float[N] in) { }", "a", "b", &[("in", "a")]);
-        assert_eq!(text.unwrap_err(), "the selected nodes compute no value `a`");
-    }
-
-    #[test]
-    fn an_interface_that_does_not_match_is_refused() {
-        let refused = |part: &str| replaced(part, "a", "b", &[]).unwrap_err();
-        assert_eq!(
-            refused("p (float[N] q) => (float[N] b) { b = Neg(q) }"),
-            "outside of the selected nodes, there is no value `q`"
-        );
-        assert_eq!(
-            refused("p (float[N] a) => (float[N] q) { q = Neg(a) }"),
-            "the selected nodes compute no value `q`"
-        );
-        assert_eq!(
-            refused("p (float[N] a) => (float[N] t) { t = Neg(a) }"),
-            "the part has no output `b`, which is read outside of the selected nodes"
-        );
-    }
-
-    #[test]
-    fn a_part_is_put_on_a_value() {
-        let inserted = |at: &str, part: &str| {
-            let mut model = read(MODEL);
-            let value = main_value(&model, at).unwrap();
-            insert(&mut model, value, &read(part), &PartMap::new()).unwrap();
-            shown(&model)
-        };
-        let part = "p (float[N] in) => (float[N] out) <float[1] w = {9}> { out = Mul(in, w) }";
-        let text = inserted("t", part);
-        assert!(text.contains("t = Mul(a, w) out = Mul(t, w_1) b = Exp(out)"), "{text}");
-        let text = inserted("y", part);
-        assert!(text.contains("y_1 = Relu(c) y = Mul(y_1, w_1) }"), "{text}");
-        let text = inserted("x", part);
-        assert!(text.contains("out = Mul(x, w_1) a = Abs(out)"), "{text}");
-        let text = inserted("w", "p (float[1] w) => (float[1] r) { r = Neg(w) }");
-        assert!(text.contains("r = Neg(w)") && text.contains("t = Mul(a, r)"), "{text}");
-    }
-}
+mod tests;
