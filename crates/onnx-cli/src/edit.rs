@@ -59,7 +59,7 @@ pub(crate) fn edit_to(
     name: &str,
     run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
 ) -> anyhow::Result<Status> {
-    let delivery = Delivery { weights, ..out.out.delivery(file, None)? };
+    let delivery = Delivery { weights, ..out.delivery(file)? };
     let work = Work::begin(session, format!("reading {}", file.display()));
     let Some((input, loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     work.now(name.to_owned());
@@ -87,18 +87,43 @@ pub(crate) fn edit_to(
         return Ok(Status::Findings);
     }
     session.note(&format!("{name}: {report}"));
-    if out.dry_run {
-        drop(work);
-        output::to_people(&changes(&input, &loaded, &became))?;
-        return Ok(Status::Clean);
+    out.put(&delivery, &input, &loaded, &mut became, session, work)
+}
+
+impl EditOut {
+    /// Where and how the model of `input` is written.
+    pub(crate) fn delivery(&self, input: &Path) -> anyhow::Result<Delivery> {
+        self.out.delivery(input, None)
     }
-    let written = deliver(&delivery, &input, &mut became, session, &work)?;
-    drop(work);
-    Ok(written)
+
+    /// Whether nothing is written.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// Writes what a model has become, or shows the changes.
+    pub(crate) fn put(
+        &self,
+        delivery: &Delivery,
+        input: &Input,
+        loaded: &Loaded,
+        became: &mut Loaded,
+        session: &mut Session,
+        work: Work,
+    ) -> anyhow::Result<Status> {
+        if self.dry_run {
+            drop(work);
+            output::to_people(&changes(input, loaded, became))?;
+            return Ok(Status::Clean);
+        }
+        let written = deliver(delivery, input, became, session, &work)?;
+        drop(work);
+        Ok(written)
+    }
 }
 
 /// Errors of a model that another one does not have.
-fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
+pub(crate) fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
     let errors = |model: &Model| {
         let options = VerifyOptions { level: Level::Types, payloads: false };
         let mut found = onnx_ops::check::check(model, registry_of(model), &options);
@@ -120,7 +145,7 @@ fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
 }
 
 /// The diff of the text of a model.
-fn changes(input: &Input, old: &Loaded, new: &Loaded) -> String {
+pub(crate) fn changes(input: &Input, old: &Loaded, new: &Loaded) -> String {
     let elide = (input.form != Form::Text).then_some(SHOWN);
     let options = RaiseOptions { elide, visible: true, ..RaiseOptions::default() };
     let before = match input.form {

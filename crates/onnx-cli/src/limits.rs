@@ -61,7 +61,7 @@ fn usual(stored: usize) -> usize {
 }
 
 /// The bytes of all tensors of a model.
-fn stored(model: &Model) -> usize {
+pub(crate) fn stored(model: &Model) -> usize {
     let tensors = model.bodies.values().flat_map(|body| body.tensors.values());
     let bytes = tensors.flat_map(|tensor| &tensor.data).map(|data| match data {
         Payload::Entries { bytes, .. } => bytes.len(),

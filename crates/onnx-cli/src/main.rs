@@ -29,6 +29,7 @@ mod results;
 mod select;
 mod session;
 mod spread;
+mod trial;
 mod value;
 
 use args::{Cli, Command, Format};
@@ -69,13 +70,19 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Inline(args) => cmd::inline::run(args, session),
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
+        Command::Edit(args) => cmd::edit::run(args, session),
         Command::Extract(args) => cmd::extract::run(args, session),
+        Command::Replace(args) => cmd::replace::run(args, session),
+        Command::Insert(args) => cmd::insert::run(args, session),
         Command::Concat(args) => cmd::concat::run(args, session),
         Command::Rename(args) => cmd::rename::run(args, session),
         Command::SetShape(args) => cmd::set_shape::run(args, session),
         Command::SetOpset(args) => cmd::set_opset::run(args, session),
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
+        Command::Quantize(args) => cmd::quantize::run(args, session),
+        Command::Reduce(args) => cmd::reduce::run(args, session),
+        Command::Repro(args) => cmd::repro::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
         Command::Stats(args) => cmd::stats::run(args, session),
         Command::Draw(args) => cmd::draw::run(args, session),

@@ -1,25 +1,35 @@
-//! Edits of models: extract a part, concatenate, rename, change shapes and weights, strip.
+//! Edits of models: extract and replace a part, concatenate, rename, change shapes and weights, quantize, strip.
 //!
 //! Each edit changes a model and reports what it did. If an edit is not possible, it returns the reasons and leaves the model in
 //! an unspecified state: work on a copy, as the program does. Edits do no I/O and keep what they do not change, so a text keeps
 //! its comments and a binary model the bytes of its weights.
 
+#[cfg(feature = "run")]
+mod anonymize;
 mod concat;
 mod extract;
 mod metadata;
+mod quantize;
 mod rename;
+mod replace;
 mod set_shape;
 mod strip;
 mod types;
 mod weights;
 
+#[cfg(feature = "run")]
+pub use anonymize::{Anonymize, anonymize, randomized};
 pub use concat::{Concat, concat};
 pub use extract::{extract, extract_nodes};
 pub use metadata::{Metadata, set_metadata};
+pub use quantize::{Quantize, Scheme, quantize};
 pub use rename::{Rename, Rule, rename};
+pub use replace::{PartMap, insert, nodes_between, replace};
 pub use set_shape::{SetShape, set_shape};
 pub use strip::{Strip, strip};
-pub use weights::{Cast, Weight, cast_weights, set_weights, share_weights, weight_name, weights};
+pub use weights::{
+    Cast, Weight, cast_weights, forget_known_weights, set_weights, share_weights, weight_name, weights,
+};
 
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;

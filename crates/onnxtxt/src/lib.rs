@@ -31,6 +31,7 @@
 //! | [`train`] | trainings run and made: state, steps, initialization |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
 //! | [`draw`](mod@draw) | drawings as SVG, HTML, DOT and Mermaid |
+//! | [`reduce`](mod@reduce) | the smallest model for which something still fails |
 //! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
 //! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
@@ -81,6 +82,8 @@ mod meaning;
 #[cfg(feature = "diff")]
 pub mod merge;
 mod places;
+#[cfg(feature = "edit")]
+pub mod reduce;
 #[cfg(feature = "save")]
 mod save;
 mod source;

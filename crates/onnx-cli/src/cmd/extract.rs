@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     })
 }
 
-fn values(model: &Model, selections: &[Selection]) -> anyhow::Result<Vec<ValueId>> {
+pub(super) fn values(model: &Model, selections: &[Selection]) -> anyhow::Result<Vec<ValueId>> {
     let mut all = Vec::new();
     for selection in selections {
         all.extend(selection.values(model)?);

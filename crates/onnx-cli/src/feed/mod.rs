@@ -74,6 +74,11 @@ impl FeedArgs {
         FeedArgs { random: true, ..self.clone() }
     }
 
+    /// The same with these files as the only inputs.
+    pub(crate) fn of_files(&self, files: &[String]) -> FeedArgs {
+        FeedArgs { inputs: files.to_vec(), ..self.clone() }
+    }
+
     /// The inputs for a model.
     pub(crate) fn values(
         &self,

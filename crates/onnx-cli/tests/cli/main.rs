@@ -9,7 +9,11 @@ mod corpus;
 mod diff;
 mod draw;
 mod edits_concat;
+mod edits_editor;
 mod edits_extract;
+mod edits_parts;
+mod edits_quantize;
+mod edits_reduce;
 mod edits_rename;
 mod edits_shapes;
 mod edits_weights;
@@ -25,6 +29,7 @@ mod opset;
 mod passes;
 mod readme;
 mod report;
+mod repro;
 mod run;
 mod schedules;
 mod semver;
@@ -123,7 +128,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn of(output: Output) -> Done {
+    pub(crate) fn of(output: Output) -> Done {
         let stderr = String::from_utf8(output.stderr).expect("what people read is UTF-8");
         Done { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
     }

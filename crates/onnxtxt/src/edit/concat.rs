@@ -16,7 +16,7 @@ use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::pass::{
     Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, upgrade_ir_version,
 };
-use onnx_ir::{Body, Model, OpsetImport, Port, ValueDef, ValueId, normalize_domain};
+use onnx_ir::{Body, Model, OpsetImport, Origin, Port, ValueDef, ValueId, normalize_domain};
 use onnx_ops::convert::convert_opset;
 use onnx_ops::opset::registry_of;
 use std::collections::{HashMap, HashSet};
@@ -270,10 +270,12 @@ fn join(
             bound.insert(to, value);
         }
     }
+    // Origins of the other model mean places in another text.
+    let style = Style { origin: Some(Origin::NONE), ..Style::default() };
     let Model { names, types, bodies, .. } = &mut *first;
     let body = &mut bodies[id];
     let target = Target { names, types, body };
-    let mut copy = Transplant::new(Source::other(second, source), target, root, Style::default());
+    let mut copy = Transplant::new(Source::other(second, source), target, root, style);
     bound.iter().for_each(|(input, value)| copy.bind(*input, Some(*value)));
     let is_free = |port: &&Port| port.value.is_none_or(|value| !bound.contains_key(&value));
     let mut new_inputs: Vec<Port> = Vec::new();

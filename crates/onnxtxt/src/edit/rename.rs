@@ -273,16 +273,16 @@ fn symbols_of(text: &str) -> Vec<String> {
     }
 }
 
-fn is_formula(text: &str) -> bool {
+pub(super) fn is_formula(text: &str) -> bool {
     text.contains(['+', '*', '/', '(']) || text.contains(" - ")
 }
 
-fn is_symbol(part: &str) -> bool {
+pub(super) fn is_symbol(part: &str) -> bool {
     part.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 /// Splits a text into words and separators.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -11,7 +11,7 @@ pub use share::share_weights;
 use super::{Edited, listed};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use onnx_ir::pass::Report;
-use onnx_ir::{BodyId, GraphId, Model, Tensor, TensorId, ValueId};
+use onnx_ir::{BodyId, Field, GraphId, Model, Payload, Tensor, TensorId, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A weight and its location.
@@ -45,7 +45,8 @@ pub fn weight_name(model: &Model, weight: Weight) -> &str {
     model.main.map_or("", |id| &model.names[model.bodies[id].values[weight.value].name])
 }
 
-/// Replaces the elements of weights by name. Type and shape must be those of the weight; other weights stay unchanged.
+/// Replaces the elements of weights by name. Type and shape must be those of the weight; other weights stay unchanged, and so do those
+/// that have these elements already.
 pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited {
     let Some(id) = model.main else { return Ok(Report::default()) };
     let (mut found, mut count) = (Vec::new(), 0);
@@ -61,7 +62,10 @@ pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited 
             found.push(Diagnostic::new(&code::WEIGHTS, weight.entity, message));
             continue;
         }
-        old.data = tensor.data.clone();
+        if is_same(old, tensor) {
+            continue;
+        }
+        old.data = in_field_of(old, tensor).into_iter().collect();
         if let Some(extra) = old.extra.as_deref_mut() {
             (extra.location, extra.segment) = (None, None);
             extra.external.clear();
@@ -87,6 +91,44 @@ pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited 
     Ok(report)
 }
 
+/// Takes out of `new` what the weights of a model are already. Unlike the model to edit, this one has all its weights in it, so that those
+/// of the other can stay in their files.
+pub fn forget_known_weights(whole: &Model, new: &mut BTreeMap<String, Tensor>) {
+    let Some(body) = whole.main_body() else { return };
+    for weight in weights(whole) {
+        let name = weight_name(whole, weight);
+        let old = &body.tensors[weight.tensor];
+        if new.get(name).is_some_and(|new| old.elem == new.elem && old.dims == new.dims && is_same(old, new))
+        {
+            new.remove(name);
+        }
+    }
+}
+
+/// Whether a stored tensor has the elements of another one, whatever fields hold them.
+fn is_same(old: &Tensor, new: &Tensor) -> bool {
+    if old.is_external() || old.extra().segment.is_some() {
+        return false;
+    }
+    match (old.bits(), new.bits()) {
+        (Ok(a), Ok(b)) => old.data == new.data || a.eq(b),
+        (Err(_), _) | (_, Err(_)) => old.data == new.data,
+    }
+}
+
+/// The elements of a tensor in the field that stored the old ones, where its entries have the size of elements.
+fn in_field_of(old: &Tensor, new: &Tensor) -> Vec<Payload> {
+    let bits = new.elem.and_then(onnx_ir::ElemType::bits).unwrap_or(0) as usize;
+    match (&old.data[..], &new.data[..]) {
+        ([Payload::Entries { field, .. }], [Payload::Entries { field: Field::Raw, bytes }])
+            if field.entry_size() * 8 == bits =>
+        {
+            vec![Payload::Entries { field: *field, bytes: bytes.clone() }]
+        }
+        _ => new.data.to_vec(),
+    }
+}
+
 /// `float[2,3]`
 fn type_text(tensor: &Tensor) -> String {
     let elem = tensor.elem.and_then(onnx_ir::ElemType::name).unwrap_or("?");
@@ -106,7 +148,7 @@ fn constants(model: &Model) -> Option<(BodyId, Vec<Weight>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::{ElemType, Payload};
+    use onnx_ir::ElemType;
 
     const TEXT: &str = "<ir_version: 10, opset_import: [\"\": 21]>
 g (float[2] x) => (float[2] y, float[2] z)
@@ -138,6 +180,25 @@ g (float[2] x) => (float[2] y, float[2] z)
             let new = BTreeMap::from([(name.to_owned(), tensor(list))]);
             assert_eq!(set_weights(&mut read(), &new).unwrap_err().len(), 1);
         }
+    }
+
+    #[test]
+    fn weights_that_are_the_same_stay_in_their_field() {
+        let mut model = read();
+        let before = model.bodies[model.main.unwrap()].tensors.clone();
+        let raw = |list: &[f32]| {
+            let bytes: Vec<u8> = list.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let mut raw = tensor(list);
+            raw.data.clear();
+            raw.data.push(Payload::Entries { field: Field::Raw, bytes: bytes.into() });
+            BTreeMap::from([("a".to_owned(), raw)])
+        };
+        assert!(!set_weights(&mut model, &raw(&[1.0, 2.0])).unwrap().is_changed());
+        assert_eq!(model.bodies[model.main.unwrap()].tensors, before);
+        assert!(set_weights(&mut model, &raw(&[1.0, 3.0])).unwrap().is_changed());
+        let fields: Vec<Field> =
+            model.bodies[model.main.unwrap()].tensors.values().map(|t| t.data[0].field()).collect();
+        assert_eq!(fields, [before.values().next().unwrap().data[0].field(); 3]);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::session::{Session, Status, count};
 use anyhow::{Context as _, bail};
 use onnx_exec::Tensor;
 use onnx_ir::{ElemType, Model, ValueId};
-use onnxtxt::edit::{set_weights, weight_name, weights};
+use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnxtxt::edit::{forget_known_weights, set_weights, weight_name, weights};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -92,6 +93,17 @@ pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result
         for (name, tensor) in arrays {
             let stored = tensor.to_stored().with_context(|| format!("weight `{name}`"))?;
             new.insert(name, stored);
+        }
+        if is_stored_outside(model) && args.edit.file != Path::new("-") {
+            let mut whole = model.clone();
+            let mut folder = Folder::of(&args.edit.file);
+            let found = internalize(&mut whole, Which::All, &mut |model, tensor, entity| {
+                folder.load(model, tensor, entity, false)
+            });
+            // Otherwise, all weights are replaced.
+            if found.is_empty() {
+                forget_known_weights(&whole, &mut new);
+            }
         }
         Ok(set_weights(model, &new))
     })

@@ -1,0 +1,176 @@
+//! `onnxtxt edit`: opens a model as text in an editor, checks the result and writes it back.
+
+mod kept;
+
+use super::fmt::diff;
+use crate::deliver::{Delivery, deliver};
+use crate::edit::new_errors;
+use crate::input::{Form, Input, Loaded};
+use crate::locate;
+use crate::output::{self, Target};
+use crate::profile::ProfileArg;
+use crate::progress::Work;
+use crate::session::{Session, Status, to_stderr};
+use anyhow::{Context as _, bail, ensure};
+use kept::Kept;
+use onnx_ir::{Diagnostic, Model};
+use onnx_proto::FileKind;
+use onnx_text::RaiseOptions;
+use onnxtxt::{File, Text, Weights};
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Edit a model as text in $VISUAL or $EDITOR
+///
+/// Opens the text of the model, of whatever format it is, and writes the model back in its format when the editor is closed. Weights of
+/// a binary model stay where they are: the text has a reference `["location": "kept-N"]` in place of more than 32 elements. A text is
+/// written as the editor leaves it.
+///
+/// The file stays as it is if the text is unchanged, or if it has errors that the model did not have: then the editor can be
+/// opened again, or the edited text is kept in a file that is named.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt edit model.onnx
+  EDITOR='code --wait' onnxtxt edit model.onnx --print-diff
+  onnxtxt edit model.onnx -o changed.onnx
+  EDITOR=\"sed -i s/Relu/LeakyRelu/\" onnxtxt edit model.onnx --dry-run")]
+pub(crate) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where to write; the format follows from the name; default: FILE
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Write nothing; show the changes as a diff of the text
+    #[arg(long)]
+    dry_run: bool,
+    /// Show the changes as a diff of the text, and write them
+    #[arg(long)]
+    print_diff: bool,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    ensure!(args.file != Path::new("-"), "stdin cannot be edited: name a file");
+    let input = Input::open(&args.file)?;
+    ensure!(input.kind == FileKind::Model && input.value().is_none(), "{} is not a model", input.name);
+    let target = Target::new(args.output.as_ref().unwrap_or(&args.file));
+    let named = if let Target::File(path) = &target { Form::of_name(path) } else { Some(Form::Text) };
+    let to = if args.output.is_some() { named.unwrap_or(input.form) } else { input.form };
+    let old = input.load();
+    // A text with errors can be edited, too.
+    if old.is_partial() && (input.form != Form::Text || input.no_text().is_some()) {
+        locate::report(session, &old, &old.diagnostics);
+        return Ok(Status::Findings);
+    }
+    let modified = std::fs::metadata(&args.file).and_then(|metadata| metadata.modified()).ok();
+    let (kept, shown) = match input.form {
+        Form::Text => (Kept::default(), input.text().to_owned()),
+        Form::Binary | Form::Json | Form::Textproto => {
+            let (kept, model) = Kept::of(&old.model);
+            let text = Text::new(&model, &RaiseOptions::default());
+            locate::report(session, &old, text.losses());
+            (kept, text.to_text())
+        }
+    };
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let path = folder.path().join(format!("{stem}.onnxtxt"));
+    std::fs::write(&path, &shown).context("cannot write a temporary file")?;
+    let (text, mut new) = loop {
+        open_editor(&path)?;
+        let text = std::fs::read_to_string(&path).context("cannot read the edited text")?;
+        if text == shown {
+            session.note("edit: nothing changed");
+            return Ok(Status::Clean);
+        }
+        let (new, found) = read(&input, &text, &old.model, &kept);
+        if !found.iter().any(Diagnostic::is_error) {
+            locate::report(session, &new, &found);
+            break (text, new);
+        }
+        locate::report(session, &new, &found);
+        if !asks_again()? {
+            return Ok(refused(session, &input, folder, &path));
+        }
+    };
+    if args.dry_run || args.print_diff {
+        output::to_people(&diff(&shown, &text, &input.name))?;
+    }
+    if args.dry_run {
+        return Ok(Status::Clean);
+    }
+    let now = std::fs::metadata(&args.file).and_then(|metadata| metadata.modified()).ok();
+    if args.output.is_none() && now != modified {
+        let text = folder.keep().join(path.file_name().unwrap_or_default());
+        bail!("{} was changed meanwhile: the edited text is in {}", input.name, text.display());
+    }
+    if input.form == Form::Text && to == Form::Text {
+        output::put(&target, Some(&args.file), text.as_bytes())?;
+    } else {
+        let work = Work::begin(session, format!("writing {}", target.name()));
+        let profile = ProfileArg::Onnx;
+        let weights = Some(Weights::Keep).filter(|_| to != Form::Text);
+        let delivery = Delivery { target: target.clone(), to, weights, profile, verify_checksums: false };
+        if deliver(&delivery, &input, &mut new, session, &work)? != Status::Clean {
+            return Ok(Status::Findings);
+        }
+    }
+    session.note(&format!("edit: {} written", target.name()));
+    Ok(Status::Clean)
+}
+
+/// The model of the edited text with the weights that it had, and what is wrong with it that was right before.
+fn read(input: &Input, text: &str, old: &Model, kept: &Kept) -> (Loaded, Vec<Diagnostic>) {
+    let mut file = File::new(format!("{} (edited)", input.name), input.path.clone(), text.to_owned().into());
+    file.form = Form::Text;
+    let mut new = file.load();
+    let mut found = std::mem::take(&mut new.diagnostics);
+    if found.iter().any(Diagnostic::is_error) {
+        return (new, found);
+    }
+    found.extend(kept.put_back(&mut new.model));
+    found.extend(new_errors(old, &new.model));
+    (new, found)
+}
+
+/// Lets the user edit a file.
+fn open_editor(path: &Path) -> anyhow::Result<()> {
+    let given = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
+    let usual = if cfg!(windows) { "notepad" } else { "vi" };
+    let editor = given("VISUAL").or_else(|| given("EDITOR")).unwrap_or_else(|| usual.to_owned());
+    let mut command = if cfg!(unix) {
+        // The variable may have arguments and quotes.
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(path);
+        command
+    } else {
+        let mut words = editor.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or(usual));
+        command.args(words).arg(path);
+        command
+    };
+    let status = command.status().with_context(|| format!("cannot run the editor `{editor}`"))?;
+    ensure!(status.success(), "the editor `{editor}` failed ({status}): nothing is changed");
+    Ok(())
+}
+
+/// Whether the user wants to go on with a text that has errors.
+fn asks_again() -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    to_stderr("Edit again? [Y/n] ")?;
+    let mut answer = String::new();
+    let length = io::stdin().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(length > 0 && !answer.trim().to_ascii_lowercase().starts_with('n'))
+}
+
+/// Leaves the model as it is, and the work of the user in a file.
+fn refused(session: &Session, input: &Input, folder: TempDir, path: &Path) -> Status {
+    let text = folder.keep().join(path.file_name().unwrap_or_default());
+    session.note(&format!("edit: {} stays as it is; the edited text is in {}", input.name, text.display()));
+    Status::Findings
+}

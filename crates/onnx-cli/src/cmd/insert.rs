@@ -1,0 +1,42 @@
+//! `onnxtxt insert`: puts a part between a value and its readers.
+
+use super::replace::PartArgs;
+use crate::edit::{EditOut, edit};
+use crate::select::Selection;
+use crate::session::{Session, Status};
+use anyhow::bail;
+use onnxtxt::edit;
+use std::path::PathBuf;
+
+/// Put a part between a value of the main graph and everything that reads it
+///
+/// The part is a model with one output, and one input for the value; other inputs belong to values of the model by name, or as --map says.
+/// Outputs of the model keep their names. Nothing is written if the result has errors that the model does not have.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt insert model.onnx --at image --with normalize.onnxtxt -o new.onnx
+  onnxtxt insert model.onnx --at op:Softmax --with scale.onnxtxt --map in=probs -o new.onnx
+  onnxtxt insert model.onnxtxt --at t --with part.onnxtxt --dry-run")]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    part: PartArgs,
+    /// The value: its name, or the node that computes it (#17, op:Conv)
+    #[arg(long, value_name = "VALUE")]
+    at: Selection,
+    #[command(flatten)]
+    out: EditOut,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let map = args.part.map()?;
+    let Some(part) = args.part.open(session)? else { return Ok(Status::Findings) };
+    edit(&args.file, &args.out, session, "insert", |model| {
+        let values = args.at.values(model)?;
+        let [value] = values[..] else { bail!("`{}` matches {} values, not one", args.at, values.len()) };
+        Ok(edit::insert(model, value, &part, &map))
+    })
+}

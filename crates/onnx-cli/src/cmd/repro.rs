@@ -1,0 +1,242 @@
+//! `onnxtxt repro`: a model with inputs and a command, for a report that others can reproduce.
+
+mod readme;
+
+use crate::edit::new_errors;
+use crate::feed::FeedArgs;
+use crate::limits::{LimitArgs, stored};
+use crate::locate;
+use crate::operators::OpsetArgs;
+use crate::output::{self, Target};
+use crate::progress::Work;
+use crate::reads;
+use crate::ready::Ready;
+use crate::results::{self, Results};
+use crate::session::{Session, Status, count};
+use crate::trial::{End, Trial};
+use anyhow::{Context as _, bail, ensure};
+use onnx_exec::{Random, Value};
+use onnx_ir::Model;
+use onnxtxt::edit::{Anonymize, anonymize, main_graph, randomized};
+use onnxtxt::{Error, Loaded, SaveOptions, Saved, Weights};
+use readme::Readme;
+use std::io::{self, Cursor, Write as _};
+use std::path::{Path, PathBuf};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+/// Bundle a model with inputs and a command, for a report that others can reproduce
+///
+/// OUT gets the model with all its weights, the inputs (those of -i, or random ones) and a README with versions and the command.
+///
+/// With --anonymize, names of values, nodes, functions, symbols and unknown operators, documentation, metadata and strings become
+/// numbered words, and weights become random numbers of about the same range; operators, types, sizes and attributes with
+/// numbers stay. So do integers of shapes and axes, and tensors of up to four floats. With a command, the README tells whether
+/// the result is still the same; `onnxtxt reduce` makes the model small first.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "onnxtxt repro [OPTIONS] FILE -o OUT [-- COMMAND... {}]",
+    after_help = "\
+Examples:
+  onnxtxt repro model.onnx --anonymize -o report.zip -- python run.py {}
+  onnxtxt repro model.onnx --anonymize -D N=1 -o report/
+  onnxtxt repro small.onnx -i x=x.npy -o report.zip                 as it is, with this input"
+)]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// A .zip file, or a folder that does not exist yet
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Replace names, texts and numbers
+    #[arg(long)]
+    anonymize: bool,
+    /// Do not replace weights
+    #[arg(long, requires = "anonymize")]
+    keep_weights: bool,
+    #[command(flatten)]
+    feed: FeedArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
+    /// The command that shows the problem, with {} in place of the model
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Larger models have their weights in a file beside them: the wire format cannot hold more than 2 GiB.
+const MAX_INLINE: usize = 1 << 30;
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let trial = if args.command.is_empty() { None } else { Some(Trial::new(&args.command)?) };
+    let is_archive = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    ensure!(is_archive || !args.output.exists(), "{} exists: choose another name", args.output.display());
+    let work = Work::begin(session, format!("reading {}", args.file.display()));
+    let ready = match Ready::open(&args.file, &args.opset, session)? {
+        Ok(ready) => ready,
+        Err(status) => return Ok(status),
+    };
+    let Some(mut inputs) = inputs(args, &ready, session)? else { return Ok(Status::Findings) };
+    let form = ready.input.form;
+    let mut loaded = match args.anonymize {
+        false => ready.loaded.clone(),
+        true => {
+            work.now("replacing names and weights");
+            let mut model = ready.loaded.model.clone();
+            let options = Anonymize { keep_weights: args.keep_weights, seed: args.feed.seed };
+            match anonymize(&mut model, ready.registry(), options) {
+                Ok(report) => session.note(&format!("repro: {report}")),
+                Err(found) => return Ok(ready.report(session, &found)),
+            }
+            let new = new_errors(&ready.loaded.model, &model);
+            if !new.is_empty() {
+                let loaded = Loaded::from(model);
+                locate::report(session, &loaded, &new);
+                session.note("repro: nothing written, because the anonymous model has errors that the model does not have");
+                return Ok(Status::Findings);
+            }
+            rename_inputs(&mut inputs, [&ready.loaded.model, &model], args)?;
+            Loaded::from(model)
+        }
+    };
+    let parent =
+        args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = match is_archive {
+        true => tempfile::tempdir(),
+        false => tempfile::Builder::new().prefix(".onnxtxt-").tempdir_in(parent),
+    };
+    let folder = folder.with_context(|| format!("cannot make a folder in {}", parent.display()))?;
+    work.now("writing the model");
+    let name = format!("model.{}", form.ending());
+    let path = folder.path().join(&name);
+    let weights = (stored(&loaded.model) > MAX_INLINE).then_some(Weights::Sidecar);
+    let options = SaveOptions { form: Some(form), weights, reads: reads::all(), ..SaveOptions::default() };
+    match loaded.save_with(&path, &options) {
+        Ok(Saved { is_written: true, .. }) => {}
+        Ok(Saved { losses: found, .. }) | Err(Error::Model(found)) => {
+            locate::report(session, &loaded, &found);
+            return Ok(Status::Findings);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if !inputs.is_empty() {
+        results::to_archive(&folder.path().join("inputs.npz"), &inputs, true)?;
+    }
+    let ends = match &trial {
+        None => None,
+        Some(trial) => {
+            work.now("running the command");
+            Some(ends(trial, &ready, &path)?)
+        }
+    };
+    if let Some([original, now]) = ends.filter(|[original, now]| original != now) {
+        session.note(&format!(
+            "repro: the command {now} for the model in {}, but it {original} for {}",
+            args.output.display(),
+            ready.input.name
+        ));
+    }
+    let command = match &trial {
+        Some(trial) => trial.line(&name),
+        None if inputs.is_empty() => format!("onnxtxt check {name}"),
+        None => format!("onnxtxt run {name} -i inputs.npz"),
+    };
+    let readme = Readme { name: &name, model: &loaded.model, inputs: &inputs, command: &command, ends, args };
+    std::fs::write(folder.path().join("README.md"), readme.text())?;
+    if is_archive {
+        let content = archive(folder.path())?;
+        output::put(&Target::new(&args.output), None, &content)?;
+    } else {
+        std::fs::rename(folder.keep(), &args.output)
+            .with_context(|| format!("cannot write {}", args.output.display()))?;
+    }
+    drop(work);
+    session.note(&format!(
+        "repro: model, {} and README in {}",
+        count(inputs.len(), "input"),
+        args.output.display()
+    ));
+    Ok(Status::Clean)
+}
+
+/// The inputs that the report has: none if the model cannot be run, and `None` if those of the command line are wrong.
+fn inputs(args: &Args, ready: &Ready, session: &mut Session) -> anyhow::Result<Option<Results>> {
+    let is_given = args.feed.is_given();
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+        Ok(executable) => executable,
+        Err(found) if is_given => {
+            ready.report(session, &found);
+            return Ok(None);
+        }
+        Err(_) => {
+            session.note("repro: no inputs, because the model cannot be run");
+            return Ok(Some(Results::new()));
+        }
+    };
+    let values = match options.within(|| args.feed.or_random().values(ready, &executable, session)) {
+        Ok(Ok(values)) => values,
+        Ok(Err(found)) => {
+            ready.report(session, &found);
+            return Ok(None);
+        }
+        Err(error) if is_given => return Err(error),
+        Err(error) => {
+            session.note(&format!("repro: no inputs: {error:#}"));
+            return Ok(Some(Results::new()));
+        }
+    };
+    let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
+    Ok(Some(names.zip(values).filter_map(|(name, value)| Some((name, value?))).collect()))
+}
+
+/// Gives inputs the names of the anonymous model; those of the command line become random numbers.
+fn rename_inputs(inputs: &mut Results, models: [&Model; 2], args: &Args) -> anyhow::Result<()> {
+    let names = |model: &Model| -> Vec<String> {
+        let ports = main_graph(model).map(|(id, graph)| &model.bodies[id].graphs[graph].inputs);
+        ports.into_iter().flatten().map(|port| model.text(port.name).to_owned()).collect()
+    };
+    let [old, new] = models.map(names);
+    let mut random = Random::new(args.feed.seed);
+    for (name, value) in inputs.iter_mut() {
+        let at = old.iter().position(|known| known == name);
+        let Some(new) = at.and_then(|at| new.get(at)) else { bail!("input `{name}` is not in the model") };
+        new.clone_into(name);
+        if let (Value::Tensor(tensor), true) = (&*value, args.feed.is_given()) {
+            *value = randomized(tensor, &mut random)?.into();
+        }
+    }
+    Ok(())
+}
+
+/// How the command ends for the original and for the model of the report.
+fn ends(trial: &Trial<'_>, ready: &Ready, path: &Path) -> anyhow::Result<[End; 2]> {
+    let original = match &ready.input.path {
+        Some(original) => trial.run(original, None)?,
+        None => {
+            let folder = tempfile::tempdir()?;
+            let copy = folder.path().join(path.file_name().unwrap_or_default());
+            std::fs::write(&copy, &ready.input.bytes)?;
+            trial.run(&copy, None)?
+        }
+    };
+    Ok([original.end, trial.run(path, None)?.end])
+}
+
+/// The files of a folder as an archive.
+fn archive(folder: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    files.sort();
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let content = std::fs::read(&file)?;
+        // No date: the same report is the same file.
+        archive.start_file(name, SimpleFileOptions::default().large_file(content.len() >= 1 << 31))?;
+        archive.write_all(&content)?;
+    }
+    Ok(archive.finish()?.into_inner())
+}

@@ -1,0 +1,77 @@
+//! The README of a report.
+
+use super::Args;
+use crate::feed::tensor_type;
+use crate::results::Results;
+use crate::session::count;
+use crate::trial::End;
+use onnx_exec::Value;
+use onnx_ir::{Model, normalize_domain};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What the README tells.
+pub(super) struct Readme<'r> {
+    pub(super) name: &'r str,
+    pub(super) model: &'r Model,
+    pub(super) inputs: &'r Results,
+    pub(super) command: &'r str,
+    /// How the command ends for the original and for this model.
+    pub(super) ends: Option<[End; 2]>,
+    pub(super) args: &'r Args,
+}
+
+impl Readme<'_> {
+    pub(super) fn text(&self) -> String {
+        let mut text = "# A model that shows a problem\n\n".to_owned();
+        let mut line = |line: String| _ = writeln!(text, "{line}");
+        line("Run:\n".to_owned());
+        line(format!("    {}\n", self.command));
+        match self.ends {
+            Some([original, now]) if original == now => {
+                line(format!("The command {now}, as for the original model.\n"));
+            }
+            Some([original, now]) => {
+                line(format!("The command {now}; for the original model it {original}.\n"));
+            }
+            None => {}
+        }
+        line("| | |\n| --- | --- |".to_owned());
+        line(format!("| model | {} |", self.name));
+        if self.args.anonymize {
+            let weights =
+                if self.args.keep_weights { "; weights are the original ones" } else { " and weights" };
+            line(format!("| anonymous | names, documentation, metadata, strings{weights} |"));
+        }
+        line(format!("| onnxtxt | {} |", env!("CARGO_PKG_VERSION")));
+        line(format!("| system | {} {} |", std::env::consts::OS, std::env::consts::ARCH));
+        if let Some(version) = self.model.header.ir_version {
+            line(format!("| IR version | {version} |"));
+        }
+        let opsets = self.model.header.opset_imports.iter().map(|import| {
+            let domain = normalize_domain(self.model.text(import.domain));
+            let domain = if domain.is_empty() { "ai.onnx" } else { domain };
+            format!("{domain} {}", import.version.map_or("?".to_owned(), |version| version.to_string()))
+        });
+        line(format!("| operator sets | {} |", opsets.collect::<Vec<_>>().join(", ")));
+        line(format!("| operators | {} |", self.operators()));
+        for (name, value) in self.inputs {
+            let ty = match value {
+                Value::Tensor(tensor) => tensor_type(tensor.elem(), tensor.dims()),
+                other => other.kind().to_owned(),
+            };
+            line(format!("| input | `{name}`: {ty}, in inputs.npz |"));
+        }
+        text
+    }
+
+    /// `12 nodes: 4 Conv, 3 Relu`
+    fn operators(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let nodes = self.model.bodies.values().flat_map(|body| body.nodes.values());
+        nodes.for_each(|node| *counts.entry(self.model.text(node.op)).or_default() += 1);
+        let total = counts.values().sum();
+        let list: Vec<String> = counts.iter().map(|(op, number)| format!("{number} {op}")).collect();
+        format!("{}: {}", count(total, "node"), list.join(", "))
+    }
+}
