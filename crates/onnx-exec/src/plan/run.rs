@@ -177,7 +177,7 @@ impl Plan {
         let results: Vec<_> = results.map(|slot| (slot.elem, slot.dims.clone())).collect();
         let name = run.executable.model.text(run.executable.body().nodes[node].name);
         let (op, nodes, work) = (&*kernel.label(run.executable), &kernel.nodes[..], self.work(kernel));
-        run.tell(&crate::run::Step { op, name, nodes, results: &results, start, took, work });
+        run.tell(&crate::run::TimedStep { op, name, nodes, results: &results, start, took, work });
     }
 }
 
