@@ -1,5 +1,6 @@
 //! Runs a nest.
 
+use super::epilogue::Numbers;
 use super::interpret::{numbers, run, run_into};
 use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
@@ -146,7 +147,7 @@ struct Loops {
     /// Sums of products of bytes, before they become integers.
     sums: Vec<f32>,
     /// Room for numbers of columns.
-    numbers: [Vec<f32>; 2],
+    numbers: Numbers,
 }
 
 /// Whole numbers in single floats as integers.
@@ -213,7 +214,7 @@ impl Loops {
         let body = Registers::new(nest.run_body().counts, of_body);
         let then = Registers::new(counts, lanes);
         let (laid, sums) = (Laid::default(), Vec::new());
-        let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Default::default() };
+        let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Numbers::default() };
         numbers(nest.run_body(), &mut loops.body);
         if let Some(then) = nest.run_then() {
             numbers(then, &mut loops.then);
@@ -298,7 +299,7 @@ impl Loops {
         if let Some(epilogue) = &nest.epilogue {
             let size = [n / strip.lanes(), strip.lanes()];
             let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
-            return epilogue.store(operands, at, from, to, size, &mut self.numbers);
+            return epilogue.store(operands, at, from, to, size, None, &mut self.numbers);
         }
         let (split, each) = (nest.dims.len(), out.len() / n.max(1));
         let mut at: SmallVec<[usize; 8]> = SmallVec::from_slice(at);

@@ -1,6 +1,7 @@
 //! Factors that are made of constants, packed once for all runs and for all plans in which they are the same.
 
 use super::kind::Kind;
+use super::order::{Order, Ordered};
 use super::winograd::Winograd;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
 use crate::failure::Failure;
@@ -20,6 +21,8 @@ pub(in crate::loops) struct Known {
     words: List<f32>,
     /// Of bytes, the sums over all steps.
     sums: Vec<i32>,
+    /// How the groups of columns lie, if that is not as they were packed.
+    order: Order,
     /// Rows or columns that there are, and how many of these are a block.
     pub(in crate::loops) count: usize,
     pub(in crate::loops) block: usize,
@@ -78,7 +81,7 @@ impl Known {
     ) -> Result<Known, Failure> {
         let each = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
         let words = filled(each.saturating_mul(matrices), 0.0)?;
-        Ok(Known { words, sums: Vec::new(), count, block, matrices })
+        Ok(Known { words, sums: Vec::new(), order: Order::default(), count, block, matrices })
     }
 
     /// The matrix for a position of the axes of both.
@@ -104,6 +107,18 @@ impl Known {
     pub(super) fn sums(&self, batch: usize) -> &[i32] {
         let each = self.sums.len() / self.matrices;
         &self.sums[batch.min(self.matrices - 1) * each..][..each]
+    }
+
+    /// The order of the groups of tiles, which have so many each and begin at a number of those of a matrix.
+    pub(super) fn order<T: Kind>(
+        &self,
+        batch: usize,
+        number: usize,
+        tile: usize,
+        of_tile: usize,
+    ) -> Option<Ordered<'_>> {
+        let each = self.len::<T>() * batch.min(self.matrices - 1);
+        self.order.tiles((each + number) / (tile * T::GROUP), of_tile)
     }
 
     /// Whether positions from one on, so many, begin and end where blocks do.
@@ -211,7 +226,7 @@ impl Contraction {
         let mut known = Known::room::<T>(matrices, columns, width, micro.columns, depth)?;
         let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
         let mut at = vec![0; extents.len()];
-        let mut sums = Vec::new();
+        let (mut sums, mut order) = (Vec::new(), Order::default());
         for batch in 0..matrices {
             place(&mut at, &self.both, &extents, batch);
             for columns in blocks(columns, known.block) {
@@ -220,10 +235,14 @@ impl Contraction {
                 pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
                 if self.b.bytes.is_some() {
                     sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
+                    // To follow an order takes as long as a few rows do.
+                    if self.a.count(&self.dims) > micro.rows {
+                        order.put(micro, packed, count);
+                    }
                 }
             }
         }
-        known.sums = sums;
+        (known.sums, known.order) = (sums, order);
         Ok(known)
     }
 
