@@ -298,8 +298,8 @@ impl Loops {
         let n = strip.n();
         if let Some(epilogue) = &nest.epilogue {
             let size = [n / strip.lanes(), strip.lanes()];
-            let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
-            return epilogue.store(operands, at, from, to, size, None, &mut self.numbers);
+            let (from, to) = ((&self.sums[..n], size[1], None), (out, size[1], 0));
+            return epilogue.store(operands, at, from, to, size, &mut self.numbers);
         }
         let (split, each) = (nest.dims.len(), out.len() / n.max(1));
         let mut at: SmallVec<[usize; 8]> = SmallVec::from_slice(at);

@@ -154,9 +154,9 @@ impl<'f, T: Kind> Finish<'f, T> {
                 let first = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
                 let totals = &totals[(row - rows.start) * self.stride + run.from..];
                 let size = [together, run.columns.len()];
-                let (from, to) = ((totals, self.stride), (&mut *result, of_out, first));
                 let less = less.and_then(|less| less.get(run.from..));
-                epilogue.store(operands, at, from, to, size, less, &mut self.numbers)?;
+                let (from, to) = ((totals, self.stride, less), (&mut *result, of_out, first));
+                epilogue.store(operands, at, from, to, size, &mut self.numbers)?;
             }
         }
         Ok(())

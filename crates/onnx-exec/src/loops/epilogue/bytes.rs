@@ -38,7 +38,8 @@ impl<A: Total> Bytes<'_, A> {
         let last = rows - 1;
         totals.get(last.checked_mul(of_totals)?..)?.get(..columns)?;
         self.out.get(last.checked_mul(of_out)?..)?.get(..columns)?;
-        (bias.get(..columns)?, less.get(..columns)?);
+        bias.get(..columns)?;
+        less.get(..columns)?;
         if let Some(sum) = self.sum {
             sum.get(..columns)?;
         }

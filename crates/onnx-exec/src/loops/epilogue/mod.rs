@@ -152,10 +152,9 @@ impl Epilogue {
         &self,
         operands: &Operands<'_>,
         at: &[usize],
-        (totals, of_totals): (&[A], usize),
+        (totals, of_totals, less): (&[A], usize, Option<&[i32]>),
         (out, of_out, first): (&mut [u8], usize, usize),
         [rows, columns]: [usize; 2],
-        less: Option<&[i32]>,
         scratch: &mut Numbers,
     ) -> Result<(), Failure> {
         let Numbers { scale: for_scale, bias: for_bias, nothing } = scratch;

@@ -4,6 +4,10 @@
     unsafe_code,
     reason = "instructions that not every processor has, and loads and stores through pointers, of places that were looked at before"
 )]
+#![allow(
+    clippy::manual_map,
+    reason = "a closure is compiled for every processor, without these instructions"
+)]
 
 use super::{Bytes, Rows, Total};
 use std::arch::is_x86_feature_detected as has;
