@@ -17,6 +17,15 @@ pub(crate) trait Job {
 
     /// Does it; `FUSED` where a product can be added to a number in one step. To be inlined always, as all that it calls.
     fn run<const FUSED: bool>(self) -> Self::Out;
+
+    /// Does it in registers of 512 bits, of which there are twice as many.
+    #[inline(always)]
+    fn run_wide(self) -> Self::Out
+    where
+        Self: Sized,
+    {
+        self.run::<true>()
+    }
 }
 
 /// How wide registers are.
@@ -50,6 +59,14 @@ fn width() -> Width {
         }
         Width::Least
     })
+}
+
+/// Whether registers have 512 bits.
+pub(super) fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return width() == Width::Avx512;
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 /// Does something in the widest registers.
@@ -89,5 +106,5 @@ fn avx2<J: Job>(job: J) -> J::Out {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512bw,avx512dq")]
 fn avx512<J: Job>(job: J) -> J::Out {
-    job.run::<true>()
+    job.run_wide()
 }

@@ -4,21 +4,24 @@ use super::kind::Kind;
 use super::order::{Order, Ordered};
 use super::winograd::Winograd;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
+use crate::budget::Charge;
 use crate::failure::Failure;
-use crate::list::{List, filled};
 use crate::loops::Nest;
 use crate::loops::micro::Micro;
 use crate::loops::program::Program;
 use crate::loops::scratch::words_of;
 use crate::loops::view::{Operands, View};
+use crate::recycle::Block;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// A factor, packed.
 #[derive(Debug)]
 pub(in crate::loops) struct Known {
-    /// Whatever numbers they are, for they lie as these do.
-    words: List<f32>,
+    /// Words of 32 bits, whatever numbers they are: at a multiple of a cache line, in huge pages where they are many. A product with
+    /// few rows takes as long as it takes to read them.
+    words: Block,
+    _charge: Charge,
     /// Of bytes, the sums over all steps.
     sums: Vec<i32>,
     /// How the groups of columns lie, if that is not as they were packed.
@@ -80,24 +83,30 @@ impl Known {
         depth: usize,
     ) -> Result<Known, Failure> {
         let each = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
-        let words = filled(each.saturating_mul(matrices), 0.0)?;
-        Ok(Known { words, sums: Vec::new(), order: Order::default(), count, block, matrices })
+        let bytes = each.saturating_mul(matrices).saturating_mul(size_of::<f32>());
+        let charge = Charge::of(bytes)?;
+        let words = Block::zeroed(bytes)?;
+        let (sums, order) = (Vec::new(), Order::default());
+        Ok(Known { words, _charge: charge, sums, order, count, block, matrices })
     }
 
     /// The matrix for a position of the axes of both.
     pub(super) fn numbers<T: Kind>(&self, batch: usize) -> &[T] {
-        let each = self.words.len() / self.matrices;
-        bytemuck::cast_slice(&self.words[batch.min(self.matrices - 1) * each..][..each])
+        let words: &[f32] = bytemuck::cast_slice(self.words.bytes());
+        let each = words.len() / self.matrices;
+        bytemuck::cast_slice(&words[batch.min(self.matrices - 1) * each..][..each])
     }
 
     fn numbers_mut<T: Kind>(&mut self, batch: usize) -> &mut [T] {
-        let each = self.words.len() / self.matrices;
-        bytemuck::cast_slice_mut(&mut self.words[batch * each..][..each])
+        let matrices = self.matrices;
+        let words = self.all_mut();
+        let each = words.len() / matrices;
+        bytemuck::cast_slice_mut(&mut words[batch * each..][..each])
     }
 
     /// All matrices, one behind the other.
     pub(super) fn all_mut(&mut self) -> &mut [f32] {
-        &mut self.words
+        bytemuck::cast_slice_mut(self.words.bytes_mut())
     }
 
     pub(super) fn len<T: Kind>(&self) -> usize {
