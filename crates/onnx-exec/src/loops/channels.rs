@@ -7,6 +7,11 @@
 //! Which steps are in bounds depends only on the pixel; adjacent pixels with the same steps are computed four at a time, with
 //! accumulators in registers from the first step to the last. Elements narrower than `float` are widened line by line.
 
+#![allow(
+    unsafe_code,
+    reason = "loads through pointers, of places that were looked at before: to look at each again takes longer than to compute with it"
+)]
+
 use super::program::Bound;
 use super::strip::Strip;
 use super::taps::{Elements, Source, Step, Taps};
@@ -240,7 +245,7 @@ impl Line<'_> {
         reach: &[Reach],
         out: &mut [f32],
     ) -> Option<()> {
-        let mut steps: SmallVec<[(i64, usize); 16]> = SmallVec::new();
+        let mut steps = Reads::default();
         let (mut pixel, count) = (0, out.len() / self.lanes.max(1));
         while pixel < count {
             steps.clear();
@@ -251,7 +256,7 @@ impl Line<'_> {
                         Some(factors) => factors.place(reach.step, self.taps.steps.get(reach.step)?)?,
                         None => 0,
                     };
-                    steps.push((reach.place, factors));
+                    steps.push(reach.place, factors);
                     end = end.min(reach.pixels.end);
                 } else if reach.pixels.start > pixel {
                     end = end.min(reach.pixels.start);
@@ -277,12 +282,19 @@ impl Line<'_> {
         &self,
         x: &[f32],
         before: i64,
-        steps: &[(i64, usize)],
+        steps: &Reads,
         out: &mut [f32],
     ) -> Option<()> {
         let Some(last) = self.lanes.checked_sub(WIDE) else {
             return self.few::<C, FUSED>(x, before, steps, out);
         };
+        // All that is read: no register begins behind the last lanes of the last pixel.
+        let behind = (N - 1) * self.of_pixel + self.lanes;
+        let numbers = self.factors.map_or(&[][..], |weights| weights.numbers);
+        let [least, most] = steps.places.map(|place| usize::try_from(place + before));
+        (least.is_ok() && most.ok()?.checked_add(behind)? <= x.len()).then_some(())?;
+        let of_factors = steps.most_factor.checked_add(self.lanes)?;
+        (self.factors.is_none() || of_factors <= numbers.len()).then_some(())?;
         let mut lane = 0;
         while lane < self.lanes {
             // The last vectors end with the last lane and overlap the ones before.
@@ -293,9 +305,14 @@ impl Line<'_> {
                 let at = [0, 1, 2, 3].map(|register| (lane + register * WIDE).min(last));
                 (at, at)
             };
-            let totals = match N {
-                PIXELS => self.totals::<C, FUSED, true>(x, before, steps, places, factors)?,
-                _ => self.totals::<C, FUSED, false>(x, before, steps, places, factors)?,
+            let numbers = self.factors.map(|_| numbers.as_ptr());
+            // SAFETY: all steps lie between the least and the most place, from which on there are `behind` numbers; no place ends
+            // behind them, and no factor behind the `lanes` from the most one on.
+            let totals = unsafe {
+                match N {
+                    PIXELS => totals::<C, FUSED, true>((x.as_ptr(), numbers), before, steps, places, factors),
+                    _ => totals::<C, FUSED, false>((x.as_ptr(), numbers), before, steps, places, factors),
+                }
             };
             for (n, (totals, at)) in totals.iter().zip(factors).enumerate() {
                 let pixel = if N == PIXELS { n } else { 0 };
@@ -306,57 +323,17 @@ impl Line<'_> {
         Some(())
     }
 
-    /// The totals of four vectors, each with its offsets in the operand and in the factors, which may all be equal.
-    // Separate variables, because the compiler does not keep arrays of vectors in registers.
-    #[inline(always)]
-    fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
-        &self,
-        x: &[f32],
-        before: i64,
-        steps: &[(i64, usize)],
-        places: [usize; PIXELS],
-        factors: [usize; PIXELS],
-    ) -> Option<[Stretch; PIXELS]> {
-        let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; WIDE]; PIXELS];
-        for (place, of) in steps {
-            let first = usize::try_from(place + before).ok()?;
-            let x = x.get(first..)?;
-            let f = self.weights(of + factors[0])?;
-            let [g, h, i] = match SAME {
-                true => [f; 3],
-                false => [
-                    self.weights(of + factors[1])?,
-                    self.weights(of + factors[2])?,
-                    self.weights(of + factors[3])?,
-                ],
-            };
-            a = combined::<C, FUSED>(a, stretch(x, places[0])?, f);
-            b = combined::<C, FUSED>(b, stretch(x, places[1])?, g);
-            c = combined::<C, FUSED>(c, stretch(x, places[2])?, h);
-            d = combined::<C, FUSED>(d, stretch(x, places[3])?, i);
-        }
-        Some([a, b, c, d])
-    }
-
-    #[inline(always)]
-    fn weights(&self, at: usize) -> Option<Stretch> {
-        match self.factors {
-            Some(weights) => stretch(weights.numbers, at),
-            None => Some([1.0; WIDE]),
-        }
-    }
-
-    /// The same for fewer lanes than a vector has.
+    /// The same of fewer lanes than a register has.
     #[inline(always)]
     fn few<C: Combining, const FUSED: bool>(
         &self,
         x: &[f32],
         before: i64,
-        steps: &[(i64, usize)],
+        steps: &Reads,
         out: &mut [f32],
     ) -> Option<()> {
         out.fill(C::NEUTRAL);
-        for (place, factors) in steps {
+        for (place, factors) in &steps.all {
             let first = usize::try_from(place + before).ok()?;
             let factors = match self.factors {
                 Some(weights) => weights.numbers.get(*factors..factors + self.lanes)?,
@@ -373,9 +350,78 @@ impl Line<'_> {
     }
 }
 
+/// What the steps of some pixels read for the first pixel of a line: a place of the operand, and the first factor.
+struct Reads {
+    all: SmallVec<[(i64, usize); 16]>,
+    /// The least and the most place, and the most of the factors.
+    places: [i64; 2],
+    most_factor: usize,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Reads { all: SmallVec::new(), places: [i64::MAX, i64::MIN], most_factor: 0 }
+    }
+}
+
+impl Reads {
+    fn clear(&mut self) {
+        *self = Reads::default();
+    }
+
+    fn push(&mut self, place: i64, factor: usize) {
+        let [least, most] = self.places;
+        self.places = [least.min(place), most.max(place)];
+        self.most_factor = self.most_factor.max(factor);
+        self.all.push((place, factor));
+    }
+}
+
+/// The totals of four registers, of which each reads from a place on and has factors from another on: the same, or not.
+///
+/// # Safety
+/// For each step there are the numbers of a register from each of the places on, `before` further, and likewise of the factors.
+// Names rather than an array of registers: then they become some.
 #[inline(always)]
-fn stretch(from: &[f32], at: usize) -> Option<Stretch> {
-    from.get(at..)?.first_chunk::<WIDE>().copied()
+unsafe fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
+    (x, numbers): (*const f32, Option<*const f32>),
+    before: i64,
+    steps: &Reads,
+    places: [usize; PIXELS],
+    factors: [usize; PIXELS],
+) -> [Stretch; PIXELS] {
+    let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; WIDE]; PIXELS];
+    for (place, of) in &steps.all {
+        let x = x.wrapping_offset((place + before) as isize);
+        // SAFETY: these numbers and factors are there. No closures: what is in one is compiled for every processor.
+        unsafe {
+            let [f, g, h, i] = match numbers {
+                None => [[1.0; WIDE]; PIXELS],
+                Some(numbers) if SAME => [load(numbers, of + factors[0]); PIXELS],
+                Some(numbers) => [
+                    load(numbers, of + factors[0]),
+                    load(numbers, of + factors[1]),
+                    load(numbers, of + factors[2]),
+                    load(numbers, of + factors[3]),
+                ],
+            };
+            a = combined::<C, FUSED>(a, load(x, places[0]), f);
+            b = combined::<C, FUSED>(b, load(x, places[1]), g);
+            c = combined::<C, FUSED>(c, load(x, places[2]), h);
+            d = combined::<C, FUSED>(d, load(x, places[3]), i);
+        }
+    }
+    [a, b, c, d]
+}
+
+/// The numbers of a register.
+///
+/// # Safety
+/// They are there.
+#[inline(always)]
+unsafe fn load(from: *const f32, at: usize) -> Stretch {
+    // SAFETY: the numbers are there.
+    unsafe { from.wrapping_add(at).cast::<Stretch>().read_unaligned() }
 }
 
 #[inline(always)]

@@ -137,7 +137,7 @@ impl Matrix {
                 for (tile, b) in block.chunks_exact(each).enumerate() {
                     let left = tile * micro.columns;
                     let wide = micro.columns.min(columns - left);
-                    let b = Columns { numbers: b, steps: in_columns };
+                    let b = Columns { numbers: b, steps: in_columns, narrow: 0 };
                     if wide == micro.columns {
                         let c = &mut out[left..];
                         micro.run(Tile { a, b, c, stride: columns, size: [count, wide], is_first: false });

@@ -25,7 +25,7 @@ fn tiles<T: Factor>(rounds: usize) -> u64 {
     let steps = |all: usize| (0..GROUPS).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
     let (of_a, of_b) = (steps(micro.rows), steps(micro.columns));
     let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
-    let b = Columns { numbers: &b, steps: Steps::of(&of_b) };
+    let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow: 0 };
     for _ in 0..rounds {
         let (stride, size) = (micro.columns, [micro.rows, micro.columns]);
         micro.run(Tile { a, b, c: black_box(&mut c), stride, size, is_first: true });

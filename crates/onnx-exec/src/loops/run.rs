@@ -1,5 +1,6 @@
 //! Runs a nest.
 
+use super::epilogue::Numbers;
 use super::interpret::{numbers, run, run_into};
 use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
@@ -145,8 +146,8 @@ struct Loops {
     laid: Laid,
     /// Sums of products of bytes, before their conversion to integers.
     sums: Vec<f32>,
-    /// Buffers for numbers per column.
-    numbers: [Vec<f32>; 2],
+    /// Room for numbers of columns.
+    numbers: Numbers,
 }
 
 /// Converts integers in single floats to integer lanes.
@@ -213,7 +214,7 @@ impl Loops {
         let body = Registers::new(nest.run_body().counts, of_body);
         let then = Registers::new(counts, lanes);
         let (laid, sums) = (Laid::default(), Vec::new());
-        let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Default::default() };
+        let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Numbers::default() };
         numbers(nest.run_body(), &mut loops.body);
         if let Some(then) = nest.run_then() {
             numbers(then, &mut loops.then);
@@ -297,7 +298,7 @@ impl Loops {
         let n = strip.n();
         if let Some(epilogue) = &nest.epilogue {
             let size = [n / strip.lanes(), strip.lanes()];
-            let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
+            let (from, to) = ((&self.sums[..n], size[1], None), (out, size[1], 0));
             return epilogue.store(operands, at, from, to, size, &mut self.numbers);
         }
         let (split, each) = (nest.dims.len(), out.len() / n.max(1));

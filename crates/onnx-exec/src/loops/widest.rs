@@ -17,6 +17,15 @@ pub(crate) trait Job {
 
     /// Computes the result; `FUSED` with fused multiply-add. This and all callees must be inlined always.
     fn run<const FUSED: bool>(self) -> Self::Out;
+
+    /// Does it in registers of 512 bits, of which there are twice as many.
+    #[inline(always)]
+    fn run_wide(self) -> Self::Out
+    where
+        Self: Sized,
+    {
+        self.run::<true>()
+    }
 }
 
 /// The vector width.
@@ -52,7 +61,15 @@ fn width() -> Width {
     })
 }
 
-/// Runs a job with the widest vectors.
+/// Whether registers have 512 bits.
+pub(super) fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return width() == Width::Avx512;
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
+/// Does something in the widest registers.
 #[inline]
 pub(crate) fn widest<J: Job>(job: J) -> J::Out {
     match width() {
@@ -89,5 +106,5 @@ fn avx2<J: Job>(job: J) -> J::Out {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512bw,avx512dq")]
 fn avx512<J: Job>(job: J) -> J::Out {
-    job.run::<true>()
+    job.run_wide()
 }

@@ -167,10 +167,12 @@ impl<'c, T: Kind> Columns<'c, T> {
     ) -> Result<(), Failure> {
         let depth = self.count.next_multiple_of(T::GROUP);
         let wide = columns.len().next_multiple_of(self.micro.columns);
+        let mut order = None;
         let (numbers, sums) = match self.way {
             Way::Known(known, left) => {
                 let first = left + columns.start;
                 let sums = known.sums(self.batch).get(first..).unwrap_or(&[]);
+                order = Some((known, first * depth));
                 (&known.numbers(self.batch)[first * depth..][..wide * depth], Some(sums))
             }
             Way::Packed | Way::Lying(_) | Way::Copied(_) => {
@@ -185,8 +187,12 @@ impl<'c, T: Kind> Columns<'c, T> {
         }
         let read = |steps: &Range<usize>| {
             let n = steps.len().next_multiple_of(T::GROUP);
+            let (tile, groups) = (self.micro.columns, n / T::GROUP);
             let numbers = &numbers[steps.start * wide..][..n * wide];
-            Read::packed(numbers, self.micro.columns, &self.packed_steps[..n / T::GROUP])
+            let order = order.and_then(|(known, first)| {
+                known.order::<T>(self.batch, first + steps.start * wide, tile, groups)
+            });
+            Read::packed(numbers, tile, &self.packed_steps[..groups], order)
         };
         let n = columns.len();
         product.block((operands, at), (&[Run { columns, from: 0 }], n), rows, &read, out)
@@ -227,6 +233,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     numbers: &numbers[first..],
                     tile,
                     steps: Steps::of(&self.steps[steps.clone()]),
+                    order: None,
                 };
                 let run = Run { columns: before + first..before + first + n, from: 0 };
                 product.block((operands, at), (&[run], n), rows, &read, out)?;
@@ -260,6 +267,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     numbers: &numbers[block.start..],
                     tile: self.micro.columns,
                     steps: Steps::of(&self.steps[steps.clone()]),
+                    order: None,
                 };
                 product.block((operands, at), (&runs, block.len()), rows, &read, out)?;
             }

@@ -4,7 +4,7 @@ use super::kind::Kind;
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
-use crate::loops::epilogue::Shape;
+use crate::loops::epilogue::{Numbers, Shape};
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
@@ -31,9 +31,9 @@ pub(super) struct Finish<'f, T: Kind> {
     has_rows: bool,
     /// Contiguous accumulators.
     row: Vec<T::Total>,
-    /// Buffers for numbers per column.
-    numbers: [Vec<f32>; 2],
-    /// The distance between rows in the result, if it is constant.
+    /// Room for numbers of columns.
+    numbers: Numbers,
+    /// How far apart rows are in the result, if equally far.
     row_stride: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
         let Contraction { dims, a, b, .. } = contraction;
         let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes }.row_stride();
-        let (row, numbers) = (Vec::new(), Default::default());
+        let (row, numbers) = (Vec::new(), Numbers::default());
         Finish {
             contraction,
             extents,
@@ -80,14 +80,20 @@ impl<'f, T: Kind> Finish<'f, T> {
         }
     }
 
-    /// Stores a block of rows and columns; the runs of columns are contiguous.
+    /// Whether integers that are the same for all rows may be taken away from totals when they are stored.
+    pub(super) fn takes_less(&self) -> bool {
+        self.contraction.epilogue.is_some()
+    }
+
+    /// The totals of a block of rows and of columns, each run of which begins where the one before ends; for each total of a row, there
+    /// may be an integer that is taken away.
     pub(super) fn store(
         &mut self,
         operands: &Operands<'_>,
         at: &mut [usize],
         rows: Range<usize>,
         runs: &[Run],
-        totals: &[T::Total],
+        (totals, less): (&[T::Total], Option<&[i32]>),
         result: &mut [u8],
     ) -> Result<(), Failure> {
         let (dims, b) = (&self.contraction.dims, &self.contraction.b);
@@ -95,7 +101,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         let (Some(first), Some(end)) = (runs.first(), runs.last()) else { return Ok(()) };
         let columns = first.columns.start..end.columns.end;
         if self.contraction.epilogue.is_some() {
-            return self.store_at_once(operands, at, rows, runs, totals, result);
+            return self.store_at_once(operands, at, rows, runs, (totals, less), result);
         }
         let is_whole = columns == (0..b.count(self.extents));
         // Short rows are processed together.
@@ -131,7 +137,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         at: &mut [usize],
         rows: Range<usize>,
         runs: &[Run],
-        totals: &[T::Total],
+        (totals, less): (&[T::Total], Option<&[i32]>),
         result: &mut [u8],
     ) -> Result<(), Failure> {
         let Contraction { a, b, epilogue, .. } = self.contraction;
@@ -148,7 +154,8 @@ impl<'f, T: Kind> Finish<'f, T> {
                 let first = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
                 let totals = &totals[(row - rows.start) * self.stride + run.from..];
                 let size = [together, run.columns.len()];
-                let (from, to) = ((totals, self.stride), (&mut *result, of_out, first));
+                let less = less.and_then(|less| less.get(run.from..));
+                let (from, to) = ((totals, self.stride, less), (&mut *result, of_out, first));
                 epilogue.store(operands, at, from, to, size, &mut self.numbers)?;
             }
         }

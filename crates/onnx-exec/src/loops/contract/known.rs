@@ -1,26 +1,32 @@
 //! Prepacked constant factors, shared by all runs and by all plans that use the same factor.
 
 use super::kind::Kind;
+use super::order::{Order, Ordered};
 use super::winograd::Winograd;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
+use crate::budget::Charge;
 use crate::failure::Failure;
-use crate::list::{List, filled};
 use crate::loops::Nest;
 use crate::loops::micro::Micro;
 use crate::loops::program::Program;
 use crate::loops::scratch::words_of;
 use crate::loops::view::{Operands, View};
+use crate::recycle::Block;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// A prepacked factor.
 #[derive(Debug)]
 pub(in crate::loops) struct Known {
-    /// The packed numbers, bytes too, stored as `f32` for alignment.
-    words: List<f32>,
-    /// For bytes, the sums over all steps.
+    /// Words of 32 bits, whatever numbers they are: at a multiple of a cache line, in huge pages where they are many. A product with
+    /// few rows takes as long as it takes to read them.
+    words: Block,
+    _charge: Charge,
+    /// Of bytes, the sums over all steps.
     sums: Vec<i32>,
-    /// The number of rows or columns, and of those in a block.
+    /// How the groups of columns lie, if that is not as they were packed.
+    order: Order,
+    /// Rows or columns that there are, and how many of these are a block.
     pub(in crate::loops) count: usize,
     pub(in crate::loops) block: usize,
     /// The number of matrices: one for each position of the batch axes, or one for all.
@@ -77,24 +83,30 @@ impl Known {
         depth: usize,
     ) -> Result<Known, Failure> {
         let each = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
-        let words = filled(each.saturating_mul(matrices), 0.0)?;
-        Ok(Known { words, sums: Vec::new(), count, block, matrices })
+        let bytes = each.saturating_mul(matrices).saturating_mul(size_of::<f32>());
+        let charge = Charge::of(bytes)?;
+        let words = Block::zeroed(bytes)?;
+        let (sums, order) = (Vec::new(), Order::default());
+        Ok(Known { words, _charge: charge, sums, order, count, block, matrices })
     }
 
     /// The matrix for a position of the batch axes.
     pub(super) fn numbers<T: Kind>(&self, batch: usize) -> &[T] {
-        let each = self.words.len() / self.matrices;
-        bytemuck::cast_slice(&self.words[batch.min(self.matrices - 1) * each..][..each])
+        let words: &[f32] = bytemuck::cast_slice(self.words.bytes());
+        let each = words.len() / self.matrices;
+        bytemuck::cast_slice(&words[batch.min(self.matrices - 1) * each..][..each])
     }
 
     fn numbers_mut<T: Kind>(&mut self, batch: usize) -> &mut [T] {
-        let each = self.words.len() / self.matrices;
-        bytemuck::cast_slice_mut(&mut self.words[batch * each..][..each])
+        let matrices = self.matrices;
+        let words = self.all_mut();
+        let each = words.len() / matrices;
+        bytemuck::cast_slice_mut(&mut words[batch * each..][..each])
     }
 
     /// All matrices.
     pub(super) fn all_mut(&mut self) -> &mut [f32] {
-        &mut self.words
+        bytemuck::cast_slice_mut(self.words.bytes_mut())
     }
 
     pub(super) fn len<T: Kind>(&self) -> usize {
@@ -106,7 +118,19 @@ impl Known {
         &self.sums[batch.min(self.matrices - 1) * each..][..each]
     }
 
-    /// Whether `count` positions from `first` on start and end at block boundaries.
+    /// The order of the groups of tiles, which have so many each and begin at a number of those of a matrix.
+    pub(super) fn order<T: Kind>(
+        &self,
+        batch: usize,
+        number: usize,
+        tile: usize,
+        of_tile: usize,
+    ) -> Option<Ordered<'_>> {
+        let each = self.len::<T>() * batch.min(self.matrices - 1);
+        self.order.tiles((each + number) / (tile * T::GROUP), of_tile)
+    }
+
+    /// Whether positions from one on, so many, begin and end where blocks do.
     pub(super) fn has_blocks_of(&self, first: usize, count: usize) -> bool {
         let is_end = |at: usize| at.is_multiple_of(self.block) || at == self.count;
         first.is_multiple_of(self.block) && is_end(first + count)
@@ -211,7 +235,7 @@ impl Contraction {
         let mut known = Known::room::<T>(matrices, columns, width, micro.columns, depth)?;
         let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
         let mut at = vec![0; extents.len()];
-        let mut sums = Vec::new();
+        let (mut sums, mut order) = (Vec::new(), Order::default());
         for batch in 0..matrices {
             place(&mut at, &self.both, &extents, batch);
             for columns in blocks(columns, known.block) {
@@ -220,10 +244,14 @@ impl Contraction {
                 pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
                 if self.b.bytes.is_some() {
                     sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
+                    // To follow an order takes as long as a few rows do.
+                    if self.a.count(&self.dims) > micro.rows {
+                        order.put(micro, packed, count);
+                    }
                 }
             }
         }
-        known.sums = sums;
+        (known.sums, known.order) = (sums, order);
         Ok(known)
     }
 

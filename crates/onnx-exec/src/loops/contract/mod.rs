@@ -28,6 +28,7 @@ mod image;
 mod kind;
 mod known;
 mod multiply;
+mod order;
 mod pack;
 mod patch;
 mod read;

@@ -54,6 +54,7 @@ impl Contraction {
             group,
             stride,
             totals: scratch(group * stride)?,
+            ordered: Vec::new(),
             finish: Finish::new(self, &extents, stride),
             zeros: Zeros::of(self, &extents),
         };
@@ -85,6 +86,8 @@ pub(super) struct Product<'p, T: Kind> {
     /// The distance between rows of accumulators.
     stride: usize,
     totals: Scratch<T::Total>,
+    /// Room for steps in the order of a tile of columns.
+    ordered: Vec<usize>,
     finish: Finish<'p, T>,
     pub(super) zeros: Option<Zeros<'p>>,
 }
@@ -118,11 +121,18 @@ impl<T: Kind> Product<'_, T> {
                     tiles.iter().map(|tile| a.read(tile, &steps)).collect();
                 self.tiles((tiles, &read), &b(&steps), columns, steps.start == 0);
             }
-            if let Some(zeros) = &self.zeros {
-                let totals = bytemuck::cast_slice_mut(&mut self.totals[..]);
-                zeros.put_right(rows.clone(), columns, self.stride, totals);
-            }
-            self.finish.store(operands, at, rows, runs, &self.totals, out)?;
+            let less = match &self.zeros {
+                Some(zeros) => {
+                    let less = zeros.of_columns().filter(|_| self.finish.takes_less());
+                    if less.is_none() {
+                        let totals = bytemuck::cast_slice_mut(&mut self.totals[..]);
+                        zeros.put_right(rows.clone(), columns, self.stride, totals);
+                    }
+                    less
+                }
+                None => None,
+            };
+            self.finish.store(operands, at, rows, runs, (&self.totals, less), out)?;
         }
         Ok(())
     }
@@ -135,14 +145,20 @@ impl<T: Kind> Product<'_, T> {
         columns: usize,
         is_first: bool,
     ) {
-        let Product { micro, stride, totals, .. } = self;
-        let Some(first) = tiles.first().map(|tile| tile.first) else { return };
+        let Product { micro, stride, totals, ordered, .. } = self;
+        let (Some(first), Some(of_first)) = (tiles.first().map(|tile| tile.first), rows.first()) else {
+            return;
+        };
         for left in (0..columns).step_by(micro.columns) {
+            let order = b.order.and_then(|order| order.of(left / micro.columns));
+            // All tiles of rows have the same steps.
+            let steps = order.map(|order| of_first.steps.in_order(order, ordered));
             let b = b.columns(left / micro.columns);
             for (tile, a) in tiles.iter().zip(rows) {
+                let a = Rows { steps: steps.unwrap_or(a.steps), ..*a };
                 let size = [tile.count, micro.columns.min(columns - left)];
                 let c = &mut totals[(tile.first - first) * *stride + left..];
-                micro.run(Tile { a: *a, b, c, stride: *stride, size, is_first });
+                micro.run(Tile { a, b, c, stride: *stride, size, is_first });
             }
         }
     }

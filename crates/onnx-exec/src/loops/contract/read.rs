@@ -9,6 +9,7 @@
 //! ```
 
 use super::kind::Kind;
+use super::order::Ordered;
 use super::{Flip, Side};
 use crate::loops::micro::{Columns, Steps};
 use crate::loops::program::{Instr, Program};
@@ -21,16 +22,24 @@ pub(super) struct Read<'r, T> {
     /// The distance between tiles.
     pub(super) tile: usize,
     pub(super) steps: Steps<'r>,
+    /// The order of the groups, if they were put in one.
+    pub(super) order: Option<Ordered<'r>>,
 }
 
 impl<'r, T: Kind> Read<'r, T> {
-    /// Packed columns in tiles of `tile` columns; `steps` are the offsets of the steps in a tile.
-    pub(super) fn packed(numbers: &'r [T], tile: usize, steps: &'r [usize]) -> Self {
-        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps) }
+    /// Those that are packed, in tiles of so many columns; of a tile, the steps begin there.
+    pub(super) fn packed(
+        numbers: &'r [T],
+        tile: usize,
+        steps: &'r [usize],
+        order: Option<Ordered<'r>>,
+    ) -> Self {
+        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps), order }
     }
 
     pub(super) fn columns(&self, tile: usize) -> Columns<'r, T> {
-        Columns { numbers: &self.numbers[tile * self.tile..], steps: self.steps }
+        let narrow = self.order.map_or(0, |order| order.narrow(tile));
+        Columns { numbers: &self.numbers[tile * self.tile..], steps: self.steps, narrow }
     }
 }
 

@@ -9,7 +9,7 @@
 use super::kind::Kind;
 use super::read::packed_steps;
 use super::rows::RowSource;
-use super::{Contraction, Side, blocks, place};
+use super::{Contraction, Side, blocks, depends, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
@@ -24,13 +24,22 @@ use std::ops::Range;
 pub(super) struct Zeros<'z> {
     a: Offsets<'z>,
     b: Offsets<'z>,
+    /// That of rows, if it is the same for all.
+    of_rows: Option<i32>,
+    /// What they add to the totals of each column, if that is the same in all rows.
+    of_columns: Option<Vec<i32>>,
 }
 
 impl<'z> Zeros<'z> {
     /// The zero points of a contraction of bytes.
     pub(super) fn of(contraction: &'z Contraction, extents: &'z [usize]) -> Option<Self> {
         let Contraction { a, b, .. } = contraction;
-        Some(Zeros { a: Offsets::of(a, extents)?, b: Offsets::of(b, extents)? })
+        Some(Zeros {
+            a: Offsets::of(a, extents)?,
+            b: Offsets::of(b, extents)?,
+            of_rows: None,
+            of_columns: None,
+        })
     }
 
     /// Computes the zero points of all rows.
@@ -40,7 +49,10 @@ impl<'z> Zeros<'z> {
         at: &mut [usize],
         rows: usize,
     ) -> Result<(), Failure> {
-        self.a.find(operands, at, 0..rows)
+        self.a.find(operands, at, 0..rows)?;
+        let first = self.a.zeros.first().copied();
+        self.of_rows = first.filter(|first| self.a.zeros.iter().all(|zero| zero == first));
+        Ok(())
     }
 
     /// Computes the zero points of a block of columns.
@@ -89,6 +101,15 @@ impl<'z> Zeros<'z> {
             // Both are modulo 2^32.
             *sum = sum.wrapping_sub(zero.wrapping_mul(count as i32));
         }
+        let has_columns = self.b.zeros.iter().any(|zero| *zero != 0);
+        let of_rows = self.of_rows.filter(|_| !has_columns);
+        let of_column = |zero: i32| self.b.sums.iter().map(|sum| sum.wrapping_mul(zero)).collect();
+        self.of_columns = of_rows.map(of_column);
+    }
+
+    /// What zero points add to the totals of each column of the block, if that is the same in all rows.
+    pub(super) fn of_columns(&self) -> Option<&[i32]> {
+        self.of_columns.as_deref()
     }
 
     /// Subtracts the contribution of zero points from the accumulators of a block.
@@ -142,6 +163,13 @@ impl<'o> Offsets<'o> {
             return Ok(());
         };
         let Some(result) = zero.result else { fail!("a program has no result") };
+        let depends = depends(zero, extents.len());
+        if !side.axes.iter().any(|axis| depends[*axis]) {
+            place(at, &side.axes, extents, own.start);
+            run(zero, regs, operands, Strip::line(zero.along, 1), at, None)?;
+            zeros.resize(own.len(), regs.int[result.at][0] as i32 + *shift);
+            return Ok(());
+        }
         let extent = side.axes.last().map_or(1, |&axis| extents[axis]).max(1);
         let mut i = own.start;
         while i < own.end {
@@ -185,7 +213,8 @@ fn sum_tile<'a, T: Kind + 'a>(
     let none = vec![0; T::STEPS / T::GROUP];
     let mut totals = vec![T::NO_TOTAL; micro.rows * micro.columns];
     for steps in blocks(count, T::STEPS) {
-        let b = Columns { numbers: &ones, steps: Steps::of(&none[..steps.len().div_ceil(T::GROUP)]) };
+        let steps_of_ones = Steps::of(&none[..steps.len().div_ceil(T::GROUP)]);
+        let b = Columns { numbers: &ones, steps: steps_of_ones, narrow: 0 };
         let (a, c, size) = (read(&steps), &mut totals[..], [sums.len(), 1]);
         micro.run(Tile { a, b, c, stride: micro.columns, size, is_first: steps.start == 0 });
     }
@@ -206,7 +235,7 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
         for (sums, b) in sums.chunks_exact_mut(micro.columns).zip(packed) {
             let groups = n / T::GROUP;
             let a = Rows { numbers: &ones, apart: 0, steps: Steps::of(&none[..groups]) };
-            let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]) };
+            let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]), narrow: 0 };
             let (stride, size) = (micro.columns, [1, micro.columns]);
             micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0 });
         }

@@ -9,6 +9,7 @@
 //! each part is optional. Accumulators are single floats, or 32-bit integers, for which the last form may use
 //! double precision. A function of the quantized byte and constants becomes a table of 256 bytes, filled by its program once.
 
+mod bytes;
 mod recognize;
 
 use super::interpret::{numbers, run};
@@ -21,6 +22,7 @@ use super::widest::{Job, widest};
 use super::{Class, Linear, math};
 use crate::failure::{Failure, fail};
 use crate::tensor::strides;
+use bytes::Bytes;
 use onnx_ir::ElemType;
 use std::sync::{Arc, OnceLock};
 
@@ -95,6 +97,14 @@ impl Tail {
     }
 }
 
+/// Room for numbers of columns.
+#[derive(Default)]
+pub(super) struct Numbers {
+    scale: Vec<f32>,
+    bias: Vec<f32>,
+    nothing: Vec<i32>,
+}
+
 /// A number for each column.
 #[derive(Clone, Debug)]
 enum Term {
@@ -136,23 +146,26 @@ impl Epilogue {
         terms.chain(others).for_each(|place| place.base += place.by[axis] * position as i64);
     }
 
-    /// Computes rows from accumulators that are `of_totals` apart into results that are `of_out` apart, from the first of each
-    /// on.
-    /// `at` is the position of the first column.
+    /// Computes some rows from totals that are `of_totals` apart; results are `of_out` apart, of which the first is given. The
+    /// function of the first column, at a position, is for the first total. Integers may be taken away from those of each column.
     pub(super) fn store<A: Total>(
         &self,
         operands: &Operands<'_>,
         at: &[usize],
-        (totals, of_totals): (&[A], usize),
+        (totals, of_totals, less): (&[A], usize, Option<&[i32]>),
         (out, of_out, first): (&mut [u8], usize, usize),
         [rows, columns]: [usize; 2],
-        scratch: &mut [Vec<f32>; 2],
+        scratch: &mut Numbers,
     ) -> Result<(), Failure> {
-        let [for_scale, for_bias] = scratch;
+        let Numbers { scale: for_scale, bias: for_bias, nothing } = scratch;
+        if nothing.len() < columns {
+            nothing.resize(columns, 0);
+        }
+        let less = less.unwrap_or(nothing);
         let scale = self.scale.numbers(operands, at, columns, for_scale)?;
         let bias = self.bias.numbers(operands, at, columns, for_bias)?;
         let Epilogue { least, most, is_double, .. } = *self;
-        let it = Rows { totals, of_totals, of_out, rows, scale, bias, least, most };
+        let it = Rows { totals, of_totals, of_out, rows, scale, bias, less, least, most };
         let is_done = match self.zero {
             Some(zero) => {
                 let sum = match &self.sum {
@@ -164,11 +177,7 @@ impl Epilogue {
                 else {
                     fail!("a table of bytes cannot be computed")
                 };
-                let out = &mut out[first..];
-                match is_double {
-                    true => widest(Bytes::<A, true> { it, out, sum, zero, table }),
-                    false => widest(Bytes::<A, false> { it, out, sum, zero, table }),
-                }
+                Bytes { it, out: &mut out[first..], sum, zero, is_double, table }.run()
             }
             None => {
                 let other = match &self.other {
@@ -233,7 +242,13 @@ impl Term {
 
 /// An accumulator of a reduction.
 pub(super) trait Total: Copy {
-    /// Converts to a single float.
+    /// Whether it is an integer of 32 bits.
+    const IS_WHOLE: bool;
+
+    /// An integer less another; floats stay what they are.
+    fn less(self, by: i32) -> Self;
+
+    /// As a single float.
     fn single(self) -> f32;
 
     /// Adds a 32-bit integer and converts to a double.
@@ -241,6 +256,13 @@ pub(super) trait Total: Copy {
 }
 
 impl Total for f32 {
+    const IS_WHOLE: bool = false;
+
+    #[inline(always)]
+    fn less(self, _: i32) -> f32 {
+        self
+    }
+
     #[inline(always)]
     fn single(self) -> f32 {
         self
@@ -253,6 +275,13 @@ impl Total for f32 {
 }
 
 impl Total for i32 {
+    const IS_WHOLE: bool = true;
+
+    #[inline(always)]
+    fn less(self, by: i32) -> i32 {
+        self.wrapping_sub(by)
+    }
+
     #[inline(always)]
     fn single(self) -> f32 {
         self as f32
@@ -273,6 +302,8 @@ struct Rows<'r, A> {
     rows: usize,
     scale: &'r [f32],
     bias: &'r [f32],
+    /// What is taken away from the totals of each column, if they are integers.
+    less: &'r [i32],
     least: f32,
     most: f32,
 }
@@ -314,79 +345,43 @@ impl<A: Total> Job for Singles<'_, A> {
 impl<A: Total> Singles<'_, A> {
     #[inline(always)]
     fn each<const FUSED: bool>(self, of: impl Fn(f32) -> f32) -> Option<()> {
-        let Singles { it: Rows { totals, of_totals, of_out, rows, scale, bias, .. }, out, other, .. } = self;
+        let Singles {
+            it: Rows { totals, of_totals, of_out, rows, scale, bias, less, .. }, out, other, ..
+        } = self;
         let columns = scale.len();
-        let line = |x: A, scale: f32, bias: f32| {
-            if FUSED { x.single().mul_add(scale, bias) } else { x.single() * scale + bias }
+        let less = less.get(..columns)?;
+        let line = |x: f32, scale: f32, bias: f32| {
+            if FUSED { x.mul_add(scale, bias) } else { x * scale + bias }
         };
         for row in 0..rows {
             let totals = totals.get(row * of_totals..)?.get(..columns)?;
             let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
+            if A::IS_WHOLE {
+                let lanes = out.iter_mut().zip(totals);
+                lanes.zip(less).for_each(|((out, x), less)| *out = x.less(*less).single());
+                let lanes = out.iter_mut().zip(scale.iter().zip(bias));
+                match other {
+                    None => lanes.for_each(|(x, (scale, bias))| *x = of(line(*x, *scale, *bias))),
+                    Some(other) => {
+                        let other = other.get(row * of_out..)?.get(..columns)?;
+                        lanes.zip(other).for_each(|((x, (scale, bias)), other)| {
+                            *x = of(line(*x, *scale, *bias) + other);
+                        });
+                    }
+                }
+                continue;
+            }
             let lanes = out.iter_mut().zip(totals).zip(scale.iter().zip(bias));
             match other {
-                None => lanes.for_each(|((out, x), (scale, bias))| *out = of(line(*x, *scale, *bias))),
+                None => lanes.for_each(|((out, x), (scale, bias))| {
+                    *out = of(line(x.single(), *scale, *bias));
+                }),
                 Some(other) => {
                     let other = other.get(row * of_out..)?.get(..columns)?;
                     lanes.zip(other).for_each(|(((out, x), (scale, bias)), other)| {
-                        *out = of(line(*x, *scale, *bias) + other);
+                        *out = of(line(x.single(), *scale, *bias) + other);
                     });
                 }
-            }
-        }
-        Some(())
-    }
-}
-
-struct Bytes<'r, A, const DOUBLE: bool> {
-    it: Rows<'r, A>,
-    out: &'r mut [u8],
-    sum: Option<&'r [i32]>,
-    zero: f32,
-    table: Option<&'r [u8; 256]>,
-}
-
-impl<A: Total, const DOUBLE: bool> Job for Bytes<'_, A, DOUBLE> {
-    /// `None` if an offset is out of range.
-    type Out = Option<()>;
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) -> Option<()> {
-        // Adding this constant to a small integer leaves the integer in the low bits.
-        const SINGLE: f32 = 12_582_912.0;
-        const BOTH: f64 = 6_755_399_441_055_744.0;
-        let Bytes {
-            it: Rows { totals, of_totals, of_out, rows, scale, bias, least, most },
-            out,
-            sum,
-            zero,
-            table,
-        } = self;
-        let columns = scale.len();
-        let byte = |x: A, sum: i32, scale: f32, bias: f32| {
-            if DOUBLE {
-                let y = x.double_with(sum) * f64::from(scale) + f64::from(bias);
-                let y = y.round_ties_even() + f64::from(zero);
-                let y = if y > f64::from(least) { y } else { f64::from(least) };
-                let y = if y < f64::from(most) { y } else { f64::from(most) };
-                return (y + BOTH).to_bits() as u8;
-            }
-            let y = (x.single() * scale + bias).round_ties_even() + zero;
-            let y = if y > least { y } else { least };
-            let y = if y < most { y } else { most };
-            (y + SINGLE).to_bits() as u8
-        };
-        for row in 0..rows {
-            let totals = totals.get(row * of_totals..)?.get(..columns)?;
-            let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
-            let of = out.iter_mut().zip(totals).zip(scale.iter().zip(bias));
-            match sum.filter(|_| DOUBLE) {
-                None => of.for_each(|((out, x), (scale, bias))| *out = byte(*x, 0, *scale, *bias)),
-                Some(sum) => of.zip(sum.get(..columns)?).for_each(|(((out, x), (scale, bias)), sum)| {
-                    *out = byte(*x, *sum, *scale, *bias);
-                }),
-            }
-            if let Some(table) = table {
-                out.iter_mut().for_each(|byte| *byte = table[usize::from(*byte)]);
             }
         }
         Some(())

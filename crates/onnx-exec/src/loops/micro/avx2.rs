@@ -10,9 +10,9 @@ use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_dpbusd_avx_epi32,
-    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_slli_epi16,
-    _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
+    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256,
+    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
 };
 
 struct Floats;
@@ -64,7 +64,12 @@ fn has_floats() -> bool {
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
+    has_floats().then_some(Micro {
+        rows: Floats::ROWS,
+        columns: Floats::COLUMNS,
+        knows_narrow: false,
+        run: run_floats,
+    })
 }
 
 fn run_floats(tile: Tile<'_, f32>) {
@@ -121,6 +126,21 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
         }
     }
 
+    const KNOWS_NARROW: bool = !AT_ONCE;
+
+    #[inline(always)]
+    unsafe fn add_narrow_products(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the processor has the instructions.
+        unsafe {
+            if AT_ONCE {
+                return _mm256_dpbusd_avx_epi32(sum, a, b);
+            }
+            // No sum of a pair is too large for its 16 bits.
+            let pairs = _mm256_maddubs_epi16(a, b);
+            _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+
     #[inline(always)]
     unsafe fn store(to: *mut i32, sum: __m256i, is_first: bool) {
         // SAFETY: the processor has the instructions, and `to` points to 8 numbers.
@@ -133,7 +153,7 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let (rows, columns) = (Bytes::<false>::ROWS, Bytes::<false>::COLUMNS);
-    has!("avx2").then_some(Micro { rows, columns, run: run_bytes })
+    has!("avx2").then_some(Micro { rows, columns, knows_narrow: true, run: run_bytes })
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {
@@ -154,7 +174,7 @@ fn has_bytes_at_once() -> bool {
 
 pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
     let (rows, columns) = (Bytes::<true>::ROWS, Bytes::<true>::COLUMNS);
-    has_bytes_at_once().then_some(Micro { rows, columns, run: run_bytes_at_once })
+    has_bytes_at_once().then_some(Micro { rows, columns, knows_narrow: false, run: run_bytes_at_once })
 }
 
 fn run_bytes_at_once(tile: Tile<'_, u8>) {

@@ -63,7 +63,12 @@ fn has_floats() -> bool {
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
+    has_floats().then_some(Micro {
+        rows: Floats::ROWS,
+        columns: Floats::COLUMNS,
+        knows_narrow: false,
+        run: run_floats,
+    })
 }
 
 fn run_floats(tile: Tile<'_, f32>) {
@@ -126,7 +131,12 @@ fn has_bytes() -> bool {
 }
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
-    has_bytes().then_some(Micro { rows: Bytes::ROWS, columns: Bytes::COLUMNS, run: run_bytes })
+    has_bytes().then_some(Micro {
+        rows: Bytes::ROWS,
+        columns: Bytes::COLUMNS,
+        knows_narrow: false,
+        run: run_bytes,
+    })
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {

@@ -35,7 +35,10 @@ pub(super) trait Factor: bytemuck::Pod + Debug {
 
     fn add(a: Self::Total, b: Self::Total) -> Self::Total;
 
-    /// The kernels for this processor, the fastest first.
+    /// Whether the numbers of a group of a column are so small that some kernels multiply them faster, whatever the row has.
+    fn is_narrow(group: &[Self]) -> bool;
+
+    /// Those that this processor can run, the fastest first.
     fn kernels() -> SmallVec<[Micro<Self>; 4]>;
 }
 
@@ -55,6 +58,10 @@ impl Factor for f32 {
     #[inline(always)]
     fn add(a: f32, b: f32) -> f32 {
         a + b
+    }
+
+    fn is_narrow(_: &[f32]) -> bool {
+        false
     }
 
     fn kernels() -> SmallVec<[Micro<f32>; 4]> {
@@ -86,6 +93,18 @@ impl Factor for u8 {
         a.wrapping_add(b)
     }
 
+    /// Whether the sum of a pair of products has 16 bits: `255 * 128` is less than `2^15`.
+    fn is_narrow(group: &[u8]) -> bool {
+        group.chunks(2).all(|pair| {
+            let (mut above, mut below) = (0, 0);
+            for b in pair {
+                let b = i32::from(b.cast_signed());
+                (above, below) = (above + b.max(0), below + b.min(0));
+            }
+            above <= 128 && below >= -128
+        })
+    }
+
     fn kernels() -> SmallVec<[Micro<u8>; 4]> {
         #[cfg(target_arch = "x86_64")]
         let fast = [avx512::bytes(), avx2::bytes_at_once(), avx2::bytes()];
@@ -108,6 +127,8 @@ pub(super) struct Rows<'n, T> {
 pub(super) struct Columns<'n, T> {
     pub(super) numbers: &'n [T],
     pub(super) steps: Steps<'n>,
+    /// The first so many groups are [narrow](Factor::is_narrow).
+    pub(super) narrow: usize,
 }
 
 /// The offsets of groups of steps.
@@ -120,6 +141,13 @@ pub(super) struct Steps<'s> {
 impl<'s> Steps<'s> {
     pub(super) fn of(at: &'s [usize]) -> Self {
         Steps { at, last: at.iter().copied().max().unwrap_or(0) }
+    }
+
+    /// The same groups in another order, which says the number of each.
+    pub(super) fn in_order<'o>(self, order: &[u8], room: &'o mut Vec<usize>) -> Steps<'o> {
+        room.clear();
+        room.extend(order.iter().filter_map(|group| self.at.get(usize::from(*group))));
+        Steps { at: room, last: self.last }
     }
 }
 
@@ -169,6 +197,8 @@ pub(super) struct Tile<'t, T: Factor> {
 pub(super) struct Micro<T: Factor> {
     pub(super) rows: usize,
     pub(super) columns: usize,
+    /// Whether it takes less time for groups that are narrow.
+    pub(super) knows_narrow: bool,
     run: Kernel<T>,
 }
 
@@ -222,18 +252,23 @@ mod tests {
 
     /// Compares all kernels with sums of products, for tiles of all sizes.
     fn check<T: Factor>(of_a: impl Fn(usize) -> T, of_b: impl Fn(usize) -> T, one: T::Total) {
-        let groups = 37;
+        let (groups, narrow) = (37, 11);
         for micro in T::kernels() {
             let (all_rows, all_columns) = (micro.rows, micro.columns);
             let a: Vec<T> = (0..groups * all_rows * T::GROUP).map(&of_a).collect();
-            let b: Vec<T> = (0..groups * all_columns * T::GROUP).map(&of_b).collect();
+            let mut b: Vec<T> = (0..groups * all_columns * T::GROUP).map(&of_b).collect();
+            for group in b[..narrow * all_columns * T::GROUP].chunks_mut(T::GROUP) {
+                if !T::is_narrow(group) {
+                    group.fill(T::ONE);
+                }
+            }
             let steps = |all: usize| (0..groups).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
             let (of_a, of_b) = (steps(all_rows), steps(all_columns));
             for (rows, columns) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
                 let stride = all_columns + 3;
                 let mut c = vec![one; all_rows * stride];
                 let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
-                let b = Columns { numbers: &b, steps: Steps::of(&of_b) };
+                let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow };
                 let size = [rows, columns];
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false });
                 let mut first = vec![one; all_rows * stride];
@@ -277,7 +312,8 @@ mod tests {
             for rows in 0..=micro.rows {
                 let numbers = &all[..(rows.max(1) - 1) * 41 + 29];
                 let a = Rows { numbers, apart: 41, steps: Steps::of(&of_a) };
-                let b = Columns { numbers: &all[..28 + micro.columns], steps: Steps::of(&of_b) };
+                let numbers = &all[..28 + micro.columns];
+                let b = Columns { numbers, steps: Steps::of(&of_b), narrow: 0 };
                 let mut c = vec![0.0; micro.rows * micro.columns];
                 let (stride, size) = (micro.columns, [rows, micro.columns]);
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: true });

@@ -42,7 +42,24 @@ pub(super) trait Vectors {
     /// The processor has the instructions.
     unsafe fn add_products(sum: Self::Register, a: Self::Register, b: Self::Register) -> Self::Register;
 
-    /// Stores sums, or adds them to memory.
+    /// Whether there is a faster way for groups that are narrow.
+    const KNOWS_NARROW: bool = false;
+
+    /// Sums with the products of a group added that is [narrow](Factor::is_narrow).
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    #[inline(always)]
+    unsafe fn add_narrow_products(
+        sum: Self::Register,
+        a: Self::Register,
+        b: Self::Register,
+    ) -> Self::Register {
+        // SAFETY: the processor has the instructions.
+        unsafe { Self::add_products(sum, a, b) }
+    }
+
+    /// Stores sums, or adds them to what is there.
     ///
     /// # Safety
     /// The processor has the instructions, and `to` points to memory for all lanes.
@@ -103,16 +120,64 @@ pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
     const SUMS: usize = 12;
     // SAFETY: the processor has the instructions.
     let zero = unsafe { V::zero() };
-    let (a, b) = (black_box(zero), black_box(zero));
+    // Those of rows, and of two columns: what is the same for several sums is computed once only.
+    let factors = [zero; SUMS / 2 + 2];
     let mut sums = [zero; SUMS];
     for _ in 0..rounds {
-        for sum in &mut sums {
+        let factors = black_box(&factors);
+        for (at, sum) in sums.iter_mut().enumerate() {
             // SAFETY: the processor has the instructions.
-            *sum = unsafe { V::add_products(*sum, a, b) };
+            *sum = unsafe { V::add_narrow_products(*sum, factors[at / 2], factors[SUMS / 2 + at % 2]) };
         }
     }
     sums.into_iter().for_each(|sum| _ = black_box(sum));
     (2 * rounds * SUMS * V::LANES * <V::Factor as Factor>::GROUP) as u64
+}
+
+/// Adds the products of steps, whose groups are narrow or not.
+///
+/// # Safety
+/// The processor has the instructions, and at each step there are a group of `R` rows and the groups of `N` registers.
+#[inline(always)]
+unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bool>(
+    (a, b): (*const V::Factor, *const V::Factor),
+    apart: usize,
+    (of_a, of_b): (&[usize], &[usize]),
+    sums: &mut [[V::Register; N]; R],
+) {
+    let group = <V::Factor as Factor>::GROUP;
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    // Rows in threes, so that addresses take few registers: two distances in a three, and one to the next.
+    let three = 3 * apart;
+    for (of_a, of_b) in of_a.iter().zip(of_b) {
+        // SAFETY: there are these groups at the step.
+        let (from_a, from_b) = unsafe { (a.add(*of_a), b.add(*of_b)) };
+        let mut row = [zero; N];
+        for (n, row) in row.iter_mut().enumerate() {
+            // SAFETY: these are some of the groups of `N` registers.
+            *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
+        }
+        let mut of_three = from_a;
+        for (r, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: this is one of the groups of `R` rows.
+            let x = unsafe { V::spread(of_three.add(r % 3 * apart)) };
+            for (sum, row) in sums.iter_mut().zip(&row) {
+                // SAFETY: the processor has the instructions.
+                *sum = unsafe {
+                    if NARROW {
+                        V::add_narrow_products(*sum, x, *row)
+                    } else {
+                        V::add_products(*sum, x, *row)
+                    }
+                };
+            }
+            if r % 3 == 2 && r + 1 < R {
+                // SAFETY: the next row is one of those.
+                of_three = unsafe { of_three.add(three) };
+            }
+        }
+    }
 }
 
 /// `R` rows by `N` registers.
@@ -132,29 +197,15 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     // SAFETY: the processor has the instructions.
     let zero = unsafe { V::zero() };
     let mut sums = [[zero; N]; R];
-    // Rows in groups of three, so that addresses need few registers: two offsets within a group, and one to the next.
-    let three = 3 * a.apart;
-    for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {
-        // SAFETY: no step offset exceeds the last one, from which `of_rows` and `of_columns` numbers exist, as asserted.
-        let (from_a, from_b) = unsafe { (a.numbers.as_ptr().add(*of_a), b.numbers.as_ptr().add(*of_b)) };
-        let mut row = [zero; N];
-        for (n, row) in row.iter_mut().enumerate() {
-            // SAFETY: these are part of the `of_columns` numbers.
-            *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
+    let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
+    let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
+    // SAFETY: no step begins behind the last, at which `of_rows` and `of_columns` numbers are there, as was asserted.
+    unsafe {
+        let from = (a.numbers.as_ptr(), b.numbers.as_ptr());
+        if V::KNOWS_NARROW {
+            add_steps::<V, R, N, true>(from, a.apart, (of_a, of_b), &mut sums);
         }
-        let mut of_three = from_a;
-        for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: this is a group of one of `R` rows, the last of which ends with the `of_rows` numbers.
-            let x = unsafe { V::spread(of_three.add(r % 3 * a.apart)) };
-            for (sum, row) in sums.iter_mut().zip(&row) {
-                // SAFETY: the processor has the instructions.
-                *sum = unsafe { V::add_products(*sum, x, *row) };
-            }
-            if r % 3 == 2 && r + 1 < R {
-                // SAFETY: the next row is one of the `R` rows.
-                of_three = unsafe { of_three.add(three) };
-            }
-        }
+        add_steps::<V, R, N, false>(from, a.apart, (wide_a, wide_b), &mut sums);
     }
     for (r, sums) in sums.iter().enumerate() {
         for (n, sum) in sums.iter().enumerate() {

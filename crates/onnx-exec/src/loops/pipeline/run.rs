@@ -1,6 +1,6 @@
 //! Runs pipelines: locates the sources, then runs all stages tile by tile.
 
-use super::tile::{InMemory, TILE, Tile, Whole, is_short};
+use super::tile::{InMemory, Lanes, NARROW, PARTS, TILE, Tile, WIDE, Whole, is_short};
 use super::{Pipeline, Source, Stage};
 use crate::failure::{Failure, fail};
 use crate::loops::lanes::{Registers, Stand, are_short, int_of, short_of};
@@ -8,7 +8,7 @@ use crate::loops::narrow::{brain_to_single, half_to_single, single_to_brain};
 use crate::loops::program::Reg;
 use crate::loops::strip::{Strip, Walk};
 use crate::loops::view::{Operands, View};
-use crate::loops::widest::{Job, fetch, widest};
+use crate::loops::widest::{Job, fetch, is_wide, widest};
 use half::f16;
 use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 use onnx_ir::ElemType;
@@ -102,8 +102,8 @@ impl<T, F: Fn(i32) -> T> Job for StoredInts<'_, T, F> {
 
 /// A conversion of a tile to single floats.
 struct Widened<'w, X, F> {
-    from: &'w [X; TILE],
-    to: &'w mut [f32; TILE],
+    from: &'w [X],
+    to: &'w mut [f32],
     convert: F,
 }
 
@@ -121,7 +121,20 @@ impl<X: Copy, F: Fn(X) -> f32> Job for Widened<'_, X, F> {
 #[repr(align(64))]
 pub(in crate::loops) struct Aligned([f32; TILE]);
 
-/// Memory for saved tiles, and for rows shorter than a tile.
+impl Aligned {
+    /// The lanes of a tile; they are there for both widths.
+    #[inline(always)]
+    fn lanes<const W: usize>(&self) -> Option<&Lanes<W>> {
+        self.0.as_chunks::<W>().0.first_chunk()
+    }
+
+    #[inline(always)]
+    fn lanes_mut<const W: usize>(&mut self) -> Option<&mut Lanes<W>> {
+        self.0.as_chunks_mut::<W>().0.first_chunk_mut()
+    }
+}
+
+/// Memory for tiles: what is kept, and lanes where there are fewer than a tile.
 #[derive(Default)]
 pub(in crate::loops) struct Edges {
     kept: Vec<Aligned>,
@@ -236,7 +249,8 @@ impl Pipeline {
                     Stage::Unary(op) => push(Kind::InMemory(Whole::Unary(op)), From::Nothing),
                     Stage::Binary(op, from) => {
                         let from = source(from);
-                        let is_number = op == Binary::Div && matches!(from, From::Number(..));
+                        // Narrower registers are divided as fast as they are multiplied so often.
+                        let is_number = op == Binary::Div && matches!(from, From::Number(..)) && is_wide();
                         let divided = Kind::InMemory(Whole::Divided(1.0));
                         push(if is_number { divided } else { Kind::Binary(op) }, from);
                     }
@@ -404,95 +418,108 @@ impl Job for Tiles<'_, '_> {
     type Out = Option<()>;
 
     #[inline(always)]
-    fn run<const FUSED: bool>(mut self) -> Option<()> {
-        let [planes, rows, lanes] = self.size;
-        let mut memory = Aligned([0.0; TILE]);
-        for plane in 0..planes {
-            for row in 0..rows {
-                let mut at = 0;
-                while at < lanes {
-                    // The last tile of a row overlaps the one before.
-                    self.tile([plane, row, at.min(lanes.checked_sub(TILE)?)], &mut memory.0)?;
-                    at += TILE;
-                }
-            }
-        }
-        Some(())
+    fn run<const FUSED: bool>(self) -> Option<()> {
+        self.all::<NARROW>()
+    }
+
+    #[inline(always)]
+    fn run_wide(self) -> Option<()> {
+        self.all::<WIDE>()
     }
 }
 
 /// A tile of elements.
 #[inline(always)]
-fn tile<X>(x: &[X], by: [usize; 2], [plane, row, at]: [usize; 3]) -> Option<&[X; TILE]> {
-    x.get(by[0] * plane + by[1] * row + at..)?.first_chunk::<TILE>()
+fn tile<X, const W: usize>(
+    x: &[X],
+    by: [usize; 2],
+    [plane, row, at]: [usize; 3],
+) -> Option<&[[X; W]; PARTS]> {
+    x.get(by[0] * plane + by[1] * row + at..)?.as_chunks::<W>().0.first_chunk::<PARTS>()
 }
 
 impl From<'_> {
-    /// Widens a tile of elements into memory.
-    fn widened(self, place: [usize; 3], to: &mut [f32; TILE]) -> Option<()> {
-        match self {
-            From::Half(x, by) => {
-                widest(Widened { from: tile(x, by, place)?, to, convert: half_to_single });
-            }
-            From::Brain(x, by) => {
-                widest(Widened { from: tile(x, by, place)?, to, convert: brain_to_single });
-            }
-            From::Byte(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: |x: u8| x.into() }),
-            From::SignedByte(x, by) => {
-                widest(Widened { from: tile(x, by, place)?, to, convert: |x: i8| x.into() });
-            }
-            From::Truth(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: of_truth }),
-            From::Int(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: |x: i32| x as f32 }),
-            // These are read without conversion.
-            From::Nothing | From::Lanes(..) | From::Ahead(..) | From::Number(..) | From::Kept(_) => {}
+    /// A tile of elements that become single floats, in memory.
+    fn widened(self, [plane, row, at]: [usize; 3], to: &mut [f32]) -> Option<()> {
+        fn widen<X: Copy>(from: &[X], to: &mut [f32], convert: impl Fn(X) -> f32) -> Option<()> {
+            widest(Widened { from: from.get(..to.len())?, to, convert });
+            Some(())
         }
-        Some(())
+        let first = |by: [usize; 2]| by[0] * plane + by[1] * row + at;
+        match self {
+            From::Half(x, by) => widen(x.get(first(by)..)?, to, half_to_single),
+            From::Brain(x, by) => widen(x.get(first(by)..)?, to, brain_to_single),
+            From::Byte(x, by) => widen(x.get(first(by)..)?, to, |x: u8| x.into()),
+            From::SignedByte(x, by) => widen(x.get(first(by)..)?, to, |x: i8| x.into()),
+            From::Truth(x, by) => widen(x.get(first(by)..)?, to, of_truth),
+            From::Int(x, by) => widen(x.get(first(by)..)?, to, |x: i32| x as f32),
+            // Those that are read as they are.
+            From::Nothing | From::Lanes(..) | From::Ahead(..) | From::Number(..) | From::Kept(_) => Some(()),
+        }
     }
 }
 
 impl Tiles<'_, '_> {
-    // Long operations work in memory, in functions of their own; otherwise the tile would not stay in registers.
     #[inline(always)]
-    fn tile(&mut self, place: [usize; 3], memory: &mut [f32; TILE]) -> Option<()> {
+    fn all<const W: usize>(mut self) -> Option<()> {
+        let [planes, rows, lanes] = self.size;
+        let mut memory = Aligned([0.0; TILE]);
+        let memory = memory.lanes_mut::<W>()?;
+        for plane in 0..planes {
+            for row in 0..rows {
+                let mut at = 0;
+                while at < lanes {
+                    // The last lanes of a row once more rather than fewer than a tile.
+                    self.tile([plane, row, at.min(lanes.checked_sub(PARTS * W)?)], memory)?;
+                    at += PARTS * W;
+                }
+            }
+        }
+        Some(())
+    }
+
+    // What takes many instructions is done in memory, by functions of their own: else the tile would not stay in registers here.
+    #[inline(always)]
+    fn tile<const W: usize>(&mut self, place: [usize; 3], memory: &mut Lanes<W>) -> Option<()> {
         let [plane, row, at] = place;
         let [_, rows, lanes] = self.size;
-        let mut now = Tile::all(0.0);
+        let mut now = Tile::<W>::all(0.0);
         for op in self.ops {
             let other = match op.from {
                 From::Nothing => now,
                 From::Lanes(x, by) => Tile::of(tile(x, by, place)?),
                 From::Ahead(x, by) => {
                     let from = tile(x, by, place)?;
-                    for line in 0..TILE / LINE {
-                        fetch(from, self.ahead + line * LINE);
+                    for line in 0..PARTS * W / LINE {
+                        fetch(from.as_flattened(), self.ahead + line * LINE);
                     }
                     Tile::of(from)
                 }
                 From::Number(x, by) => Tile::all(*x.get(by[0] * plane + by[1] * row)?),
-                From::Kept(number) => Tile::of(&self.kept.get(number)?.0),
+                From::Kept(number) => Tile::of(self.kept.get(number)?.lanes()?),
                 narrow => {
-                    now.put(&mut self.kept.last_mut()?.0);
-                    narrow.widened(place, memory)?;
-                    now = Tile::of(&self.kept.last()?.0);
+                    now.put(self.kept.last_mut()?.lanes_mut()?);
+                    narrow.widened(place, memory.as_flattened_mut())?;
+                    now = Tile::of(self.kept.last()?.lanes()?);
                     Tile::of(memory)
                 }
             };
             now = match op.kind {
                 Kind::Load => other,
                 Kind::Keep(number) => {
-                    now.put(&mut self.kept.get_mut(number)?.0);
+                    now.put(self.kept.get_mut(number)?.lanes_mut()?);
                     now
                 }
                 Kind::Put(number) => {
                     let at = (plane * rows + row) * lanes + at;
                     match self.outs.get_mut(number)? {
                         Out::Single(to) => {
-                            now.put(to.get_mut(at..)?.first_chunk_mut::<TILE>()?);
+                            now.put(to.get_mut(at..)?.as_chunks_mut::<W>().0.first_chunk_mut()?);
                             now
                         }
                         narrow => {
                             now.put(memory);
-                            narrow.put(at, memory)?;
+                            narrow.put(at, memory.as_flattened())?;
                             Tile::of(memory)
                         }
                     }
@@ -506,10 +533,10 @@ impl Tiles<'_, '_> {
                         Whole::Divided(_) => Whole::Divided(other.first()),
                         what => what,
                     };
-                    widest(InMemory { lanes: memory, what });
+                    widest(InMemory { lanes: memory.as_flattened_mut(), what });
                     Tile::of(memory)
                 }
-                Kind::Otherwise(number) => Tile::of(&self.kept.get(number)?.0).select(now, other),
+                Kind::Otherwise(number) => Tile::of(self.kept.get(number)?.lanes()?).select(now, other),
             };
         }
         Some(())

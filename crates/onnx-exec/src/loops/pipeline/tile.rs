@@ -7,51 +7,49 @@ use crate::loops::widest::Job;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
-/// Lanes of a part: one register of 512 bits or several narrower ones.
-const WIDE: usize = 16;
-const PARTS: usize = 8;
-/// Lanes of a tile.
+/// Parts of a tile: one hardware register each, and as many registers are left to compute with, even where there are 16 of them.
+pub(super) const PARTS: usize = 8;
+/// Lanes of a part in registers of 512 bits, and in narrower ones.
+pub(super) const WIDE: usize = 16;
+pub(super) const NARROW: usize = 8;
+/// The most lanes of a tile.
 pub(super) const TILE: usize = PARTS * WIDE;
+/// Lanes that are computed in memory together. Every tile has a multiple of them.
+const TOGETHER: usize = PARTS * NARROW;
 
-type Part = [f32; WIDE];
+/// The lanes of a tile in memory.
+pub(super) type Lanes<const W: usize> = [[f32; W]; PARTS];
 
-/// The lanes of a tile. Fields instead of an array keep the parts in registers.
+/// The lanes of a tile, `W` in each part. Fields rather than an array of parts: then they stay in registers.
 #[derive(Clone, Copy)]
-pub(super) struct Tile(Part, Part, Part, Part, Part, Part, Part, Part);
+pub(super) struct Tile<const W: usize>(
+    [f32; W],
+    [f32; W],
+    [f32; W],
+    [f32; W],
+    [f32; W],
+    [f32; W],
+    [f32; W],
+    [f32; W],
+);
 
-impl Tile {
+impl<const W: usize> Tile<W> {
     /// A number in all lanes.
     #[inline(always)]
-    pub(super) fn all(x: f32) -> Tile {
-        let part = [x; WIDE];
+    pub(super) fn all(x: f32) -> Self {
+        let part = [x; W];
         Tile(part, part, part, part, part, part, part, part)
     }
 
     #[inline(always)]
-    pub(super) fn of(lanes: &[f32; TILE]) -> Tile {
-        Tile(
-            part(lanes, 0),
-            part(lanes, 1),
-            part(lanes, 2),
-            part(lanes, 3),
-            part(lanes, 4),
-            part(lanes, 5),
-            part(lanes, 6),
-            part(lanes, 7),
-        )
+    pub(super) fn of([a, b, c, d, e, f, g, h]: &Lanes<W>) -> Self {
+        Tile(*a, *b, *c, *d, *e, *f, *g, *h)
     }
 
     #[inline(always)]
-    pub(super) fn put(self, to: &mut [f32; TILE]) {
+    pub(super) fn put(self, to: &mut Lanes<W>) {
         let Tile(a, b, c, d, e, f, g, h) = self;
-        to[..WIDE].copy_from_slice(&a);
-        to[WIDE..2 * WIDE].copy_from_slice(&b);
-        to[2 * WIDE..3 * WIDE].copy_from_slice(&c);
-        to[3 * WIDE..4 * WIDE].copy_from_slice(&d);
-        to[4 * WIDE..5 * WIDE].copy_from_slice(&e);
-        to[5 * WIDE..6 * WIDE].copy_from_slice(&f);
-        to[6 * WIDE..7 * WIDE].copy_from_slice(&g);
-        to[7 * WIDE..].copy_from_slice(&h);
+        *to = [a, b, c, d, e, f, g, h];
     }
 
     /// The first lane.
@@ -61,7 +59,7 @@ impl Tile {
     }
 
     #[inline(always)]
-    fn each(self, f: impl Fn(f32) -> f32 + Copy) -> Tile {
+    fn each(self, f: impl Fn(f32) -> f32 + Copy) -> Self {
         Tile(
             each(self.0, f),
             each(self.1, f),
@@ -75,7 +73,7 @@ impl Tile {
     }
 
     #[inline(always)]
-    fn with(self, x: Tile, f: impl Fn(f32, f32) -> f32 + Copy) -> Tile {
+    fn with(self, x: Self, f: impl Fn(f32, f32) -> f32 + Copy) -> Self {
         Tile(
             both(self.0, x.0, f),
             both(self.1, x.1, f),
@@ -90,7 +88,7 @@ impl Tile {
 
     /// An operation that [`is_short`].
     #[inline(always)]
-    pub(super) fn unary(self, op: Unary) -> Tile {
+    pub(super) fn unary(self, op: Unary) -> Self {
         match op {
             Unary::Neg => self.each(|x| -x),
             Unary::Abs => self.each(f32::abs),
@@ -106,7 +104,7 @@ impl Tile {
     }
 
     #[inline(always)]
-    pub(super) fn binary(self, op: Binary, x: Tile) -> Tile {
+    pub(super) fn binary(self, op: Binary, x: Self) -> Self {
         match op {
             Binary::Add => self.with(x, |a, b| a + b),
             Binary::Sub => self.with(x, |a, b| a - b),
@@ -137,7 +135,7 @@ impl Tile {
 
     /// The operation with the tile as the second operand.
     #[inline(always)]
-    pub(super) fn swapped(self, op: Binary, x: Tile) -> Tile {
+    pub(super) fn swapped(self, op: Binary, x: Self) -> Self {
         match op {
             // Commutative.
             Binary::Add | Binary::Mul | Binary::And | Binary::Or | Binary::Xor | Binary::Equal => {
@@ -153,10 +151,10 @@ impl Tile {
 
     /// Selects the first tile where this one is not 0, otherwise the second.
     #[inline(always)]
-    pub(super) fn select(self, yes: Tile, no: Tile) -> Tile {
-        let choose = |c: Part, yes: Part, no: Part| {
+    pub(super) fn select(self, yes: Self, no: Self) -> Self {
+        let choose = |c: [f32; W], yes: [f32; W], no: [f32; W]| {
             let mut chosen = no;
-            for lane in 0..WIDE {
+            for lane in 0..W {
                 chosen[lane] = if c[lane] != 0.0 { yes[lane] } else { no[lane] };
             }
             chosen
@@ -195,7 +193,7 @@ pub(super) enum Whole {
 
 /// A tile in memory.
 pub(super) struct InMemory<'t> {
-    pub(super) lanes: &'t mut [f32; TILE],
+    pub(super) lanes: &'t mut [f32],
     pub(super) what: Whole,
 }
 
@@ -204,36 +202,42 @@ impl Job for InMemory<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let lanes = self.lanes;
-        match self.what {
-            Whole::Unary(op) => unary::<FUSED>(op, lanes),
-            Whole::Rounded(ElemType::FLOAT16) => each_lane(lanes, round_to_half),
-            Whole::Rounded(ElemType::BFLOAT16) => each_lane(lanes, round_to_brain),
-            Whole::Rounded(ElemType::UINT8) if are_short(lanes) => {
-                each_lane(lanes, |x| f32::from(short_of(x) as u8));
-            }
-            Whole::Rounded(ElemType::UINT8) => each_lane(lanes, |x| f32::from(int_of(x) as u8)),
-            Whole::Rounded(ElemType::INT8) if are_short(lanes) => {
-                each_lane(lanes, |x| f32::from(short_of(x) as i8));
-            }
-            Whole::Rounded(ElemType::INT8) => each_lane(lanes, |x| f32::from(int_of(x) as i8)),
-            // Not a stage.
-            Whole::Rounded(_) => {}
-            Whole::Divided(by) => {
-                let reciprocal = 1.0 / by;
-                let are_plain = || lanes.iter().fold(true, |all, x| all & is_plain(*x));
-                if FUSED && is_plain(by) && by != 0.0 && are_plain() {
-                    each_lane(lanes, |x| quotient(x, by, reciprocal));
-                } else {
-                    each_lane(lanes, |x| x / by);
-                }
+        for lanes in self.lanes.as_chunks_mut::<TOGETHER>().0 {
+            compute::<FUSED>(self.what, lanes);
+        }
+    }
+}
+
+#[inline(always)]
+fn compute<const FUSED: bool>(what: Whole, lanes: &mut [f32; TOGETHER]) {
+    match what {
+        Whole::Unary(op) => unary::<FUSED>(op, lanes),
+        Whole::Rounded(ElemType::FLOAT16) => each_lane(lanes, round_to_half),
+        Whole::Rounded(ElemType::BFLOAT16) => each_lane(lanes, round_to_brain),
+        Whole::Rounded(ElemType::UINT8) if are_short(lanes) => {
+            each_lane(lanes, |x| f32::from(short_of(x) as u8));
+        }
+        Whole::Rounded(ElemType::UINT8) => each_lane(lanes, |x| f32::from(int_of(x) as u8)),
+        Whole::Rounded(ElemType::INT8) if are_short(lanes) => {
+            each_lane(lanes, |x| f32::from(short_of(x) as i8));
+        }
+        Whole::Rounded(ElemType::INT8) => each_lane(lanes, |x| f32::from(int_of(x) as i8)),
+        // No stage of a pipeline.
+        Whole::Rounded(_) => {}
+        Whole::Divided(by) => {
+            let reciprocal = 1.0 / by;
+            let are_plain = || lanes.iter().fold(true, |all, x| all & is_plain(*x));
+            if FUSED && is_plain(by) && by != 0.0 && are_plain() {
+                each_lane(lanes, |x| quotient(x, by, reciprocal));
+            } else {
+                each_lane(lanes, |x| x / by);
             }
         }
     }
 }
 
 #[inline(always)]
-fn unary<const FUSED: bool>(op: Unary, lanes: &mut [f32; TILE]) {
+fn unary<const FUSED: bool>(op: Unary, lanes: &mut [f32; TOGETHER]) {
     match op {
         Unary::Sign => each_lane(lanes, |x| if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }),
         Unary::Exp if lanes.iter().fold(true, |all, x| all & math::is_within(*x)) => {
@@ -251,32 +255,25 @@ fn unary<const FUSED: bool>(op: Unary, lanes: &mut [f32; TILE]) {
 }
 
 #[inline(always)]
-fn each_lane(lanes: &mut [f32; TILE], f: impl Fn(f32) -> f32) {
+fn each_lane(lanes: &mut [f32; TOGETHER], f: impl Fn(f32) -> f32) {
     for lane in lanes {
         *lane = f(*lane);
     }
 }
 
 #[inline(always)]
-fn part(lanes: &[f32; TILE], at: usize) -> Part {
-    let mut part = [0.0; WIDE];
-    part.copy_from_slice(&lanes[at * WIDE..][..WIDE]);
-    part
-}
-
-#[inline(always)]
-fn each(x: Part, f: impl Fn(f32) -> f32) -> Part {
+fn each<const W: usize>(x: [f32; W], f: impl Fn(f32) -> f32) -> [f32; W] {
     let mut part = x;
-    for lane in 0..WIDE {
+    for lane in 0..W {
         part[lane] = f(x[lane]);
     }
     part
 }
 
 #[inline(always)]
-fn both(x: Part, y: Part, f: impl Fn(f32, f32) -> f32) -> Part {
+fn both<const W: usize>(x: [f32; W], y: [f32; W], f: impl Fn(f32, f32) -> f32) -> [f32; W] {
     let mut part = x;
-    for lane in 0..WIDE {
+    for lane in 0..W {
         part[lane] = f(x[lane], y[lane]);
     }
     part

@@ -149,7 +149,14 @@ impl Contraction {
                             let first = (number * height + lines.start + down + line) * width + along;
                             let totals = &products.results[line * count * OUT * products.stride..];
                             let run = Run { columns: 0..columns, from: 0 };
-                            finish.store(operands, &mut at, first..first + pixels, &[run], totals, out)?;
+                            finish.store(
+                                operands,
+                                &mut at,
+                                first..first + pixels,
+                                &[run],
+                                (totals, None),
+                                out,
+                            )?;
                         }
                         done += count;
                     }
@@ -257,7 +264,7 @@ impl<'p> Products<'p> {
                     apart: *pitch,
                     steps: rows.block(steps.clone()),
                 };
-                let b = micro::Columns { numbers, steps: b_steps };
+                let b = micro::Columns { numbers, steps: b_steps, narrow: 0 };
                 let c = &mut sums[first * stride + left..];
                 let size = [end - first, micro.columns.min(*columns - left)];
                 micro.run(micro::Tile { a, b, c, stride, size, is_first: steps.start == 0 });
