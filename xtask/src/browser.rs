@@ -15,7 +15,7 @@ pub(crate) struct Args {}
 
 /// Names of the browser, in the order of preference.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// What is drawn: a model, the name of the drawing, and options.
+/// A drawing: a model, the name of the drawing, and options.
 const DRAWINGS: &[(&str, &str, &[&str])] = &[
     ("small", "small.html", &[]),
     ("small", "small.svg", &[]),

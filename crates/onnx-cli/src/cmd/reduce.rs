@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     args.out.put(&delivery, &input, &loaded, &mut became, session, work)
 }
 
-/// What a failing run is.
+/// The kind of run that counts as a failure.
 struct Failure<'a> {
     args: &'a Args,
     /// How the run with the model itself ended.

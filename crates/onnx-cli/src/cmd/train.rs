@@ -121,7 +121,7 @@ impl FromStr for Every {
     }
 }
 
-/// What is done with the model.
+/// The mode of the command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// Only the initial weights are computed.
@@ -195,7 +195,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(status)
 }
 
-/// What is written.
+/// The files to write.
 enum Destination {
     Model,
     Weights(PathBuf),

@@ -26,7 +26,7 @@ Optimizers and their settings:
 pub(crate) struct Args {
     #[command(flatten)]
     edit: EditArgs,
-    /// What is minimized
+    /// The loss to minimize
     #[arg(long, value_enum, value_name = "LOSS", ignore_case = true)]
     loss: Loss,
     /// How weights follow the gradients: sgd, momentum, adagrad or adam, with settings: adam,lr=0.001

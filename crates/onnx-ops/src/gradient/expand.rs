@@ -15,7 +15,7 @@ const DOMAIN: &str = "ai.onnx.preview.training";
 /// subexpressions and removes dead nodes. A node that cannot be replaced is kept, and the report explains why.
 ///
 /// In the algorithm of a training, `xs`, `zs` and `y` are names of the main graph joined with the algorithm; what computes the
-/// gradients belongs to the algorithm. Calls of functions of the model are inlined where they lie between `xs` and `y`.
+/// gradients belongs to the algorithm. Calls of functions of the model are inlined if they are between `xs` and `y`.
 pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
     let mut report = Report::default();
     if !has_gradient(model) {

@@ -1,4 +1,4 @@
-//! What is in a box, and how large it is.
+//! Boxes: their content and size.
 
 use super::scene::{GroupId, Item, ItemId, Kind, Scene, ValueIndex};
 use super::text;

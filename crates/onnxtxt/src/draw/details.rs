@@ -1,4 +1,4 @@
-//! What a panel shows of a node: attributes, operands, results, and its text.
+//! The panel of a node: attributes, operands, results, and its text.
 
 use super::build::Builder;
 use super::scene::{Detail, Operand};

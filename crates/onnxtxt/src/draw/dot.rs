@@ -18,7 +18,7 @@ pub(super) fn dot(scene: &Scene) -> String {
     let mut seen = HashSet::new();
     for wire in &scene.wires {
         let (from, to) = (scene.seen(wire.from), scene.seen(wire.to));
-        // A box around an open group is no node: the first node in it stands for it.
+        // A box around an open group is not a node: the first node in it stands for it.
         let (Some(from), Some(to)) = (node(scene, from), node(scene, to)) else { continue };
         if from == to || !seen.insert((from, to, wire.value, wire.mark)) {
             continue;

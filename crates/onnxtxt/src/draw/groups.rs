@@ -125,7 +125,7 @@ struct Folder {
     items: Vec<ItemId>,
 }
 
-/// What a folder becomes.
+/// The group or the members that a folder becomes.
 enum Entry {
     Item(ItemId),
     Group(String, Vec<Entry>),

@@ -26,7 +26,7 @@ pub(super) struct Slot {
     pub(super) x: f64,
 }
 
-/// What is at a place.
+/// The item at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     Item(ItemId),
@@ -91,7 +91,7 @@ impl Shape {
         Shape { boxes, links: links.iter().map(|link| (at(link.from), at(link.to))).collect() }
     }
 
-    /// What is in each rank.
+    /// The items of each rank.
     fn ranks(&self, sizes: &[[f64; 2]]) -> Vec<Vec<Slot>> {
         if sizes.len() > MAX_BOXES {
             return self.rows();

@@ -61,7 +61,7 @@ pub enum Collapse {
     None,
 }
 
-/// What is drawn, and how.
+/// The content and the style of a drawing.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The title of the drawing.

@@ -110,7 +110,7 @@ fn nodes_of(scene: &Scene, group: usize) -> Vec<ItemId> {
     scene.groups[group].members.iter().filter(is_node).copied().collect()
 }
 
-/// What a block has at each place: equal for boxes that are alike.
+/// The content of a block at each place: equal for boxes that are alike.
 fn signatures(scene: &Scene, members: &[ItemId], links: &[Link]) -> Vec<u64> {
     let index: HashMap<ItemId, usize> = members.iter().enumerate().map(|(at, &item)| (item, at)).collect();
     let mut back: Vec<Vec<usize>> = vec![Vec::new(); members.len()];

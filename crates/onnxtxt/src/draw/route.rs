@@ -101,7 +101,7 @@ pub(super) fn ports(
     ports
 }
 
-/// What a wire keeps clear of.
+/// The obstacles that a wire avoids.
 pub(super) struct Way {
     /// How far it is straight below a box.
     pub(super) run: f64,

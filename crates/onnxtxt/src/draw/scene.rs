@@ -1,4 +1,4 @@
-//! What a drawing consists of, before it has a layout: boxes, wires, groups.
+//! The content of a drawing before its layout: boxes, wires, groups.
 
 use super::family::Family;
 use crate::distribution::Distribution;
@@ -107,7 +107,7 @@ pub(super) struct Line {
     pub(super) link: Option<ItemId>,
 }
 
-/// What is shown of a box that is looked at.
+/// The details of a selected box.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
     pub(super) attributes: Vec<(String, String)>,
@@ -119,7 +119,7 @@ pub(super) struct Detail {
     pub(super) text: String,
     /// Names that a search finds as well: those of constants in the box.
     pub(super) also: Vec<String>,
-    /// What is different, line by line.
+    /// The differences, line by line.
     pub(super) changes: Vec<String>,
 }
 

@@ -69,7 +69,7 @@ pub(super) fn size(scene: &Scene, placed: &[Option<Placed>], id: ItemId) -> [f64
     }
 }
 
-/// What is in a box that is an open group.
+/// The content of a box that is an open group.
 pub(super) fn open<'p>(scene: &Scene, placed: &'p [Option<Placed>], id: ItemId) -> Option<&'p Placed> {
     let group = scene.items[id].group().filter(|&group| scene.groups[group].is_open)?;
     placed[group].as_ref()

@@ -40,7 +40,7 @@ struct Picture<'s> {
 }
 
 impl Picture<'_> {
-    /// What is in a group: wires below boxes.
+    /// Writes the content of a group: wires below boxes.
     fn group(&mut self, group: GroupId, origin: [f64; 2]) {
         let Some(inside) = &self.placed[group] else { return };
         // Frames first: wires are drawn on them.

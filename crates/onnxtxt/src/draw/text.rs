@@ -2,7 +2,7 @@
 
 use onnx_text::visible;
 
-/// Text that is no markup of XML or HTML, and has no character that XML cannot have or that acts instead of being seen.
+/// Escapes the markup of XML and HTML, and removes characters that XML cannot have or that act instead of being seen.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in visible(text).chars() {

@@ -10,7 +10,7 @@ pub(super) const SANS: &str =
 pub(super) const MONO: &str =
     "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace";
 
-/// The colors of everything that is no family.
+/// The colors of everything that does not belong to a family.
 struct Palette {
     back: &'static str,
     ink: &'static str,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Equal names become equal names. Operators, types, sizes and attributes with numbers stay, and so do the words that operators know
-//! (`mode`, `auto_pad`); operators that nobody knows, their attributes and domains get other names. Weights become random numbers with
+//! (`mode`, `auto_pad`); unknown operators, their attributes and domains get other names. Weights become random numbers with
 //! about the same mean, spread and range. Small tensors of integers stay, because they are axes and shapes; so do tensors of up to
 //! four floats, which are constants of formulas such as an epsilon.
 
@@ -23,7 +23,7 @@ use onnx_ir::{Attr, AttrValue, Dim, DimValue, Entry, Model, Name, Node, Payload,
 use onnx_ops::schema::Registry;
 use std::collections::{BTreeMap, HashSet};
 
-/// What is replaced besides names and texts.
+/// The parts to replace besides names and texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Anonymize {
     /// Whether weights stay as they are.
@@ -204,7 +204,7 @@ fn operators(model: &mut Model, registry: &Registry, texts: &mut Texts) {
     attributes(model, texts, &unknown, &functions.values().map(|f| (f.0, f.1)).collect());
 }
 
-/// A domain that nobody knows.
+/// A domain that is not known.
 fn texts_domain(texts: &mut Texts, model: &mut Model, domain: Option<Name>) -> Option<Name> {
     texts.name(model, "domain", domain)
 }

@@ -47,7 +47,7 @@ pub enum Scheme<'r> {
     },
 }
 
-/// What is quantized how.
+/// The nodes to quantize, and how.
 #[derive(Clone, Copy)]
 pub struct Quantize<'q> {
     /// The scheme.

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Inputs and outputs of the part belong to values of the model by name, or as a map says. Other names of the part that the model has
-//! already get a number. Operator sets of the part are brought to the versions of the model. Functions of the part must be
+//! already get a number. Operator sets of the part are converted to the versions of the model. Functions of the part must be
 //! those of the model; others are put in place of their calls. What only the replaced nodes used goes with them.
 
 mod prepare;

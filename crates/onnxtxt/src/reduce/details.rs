@@ -1,4 +1,4 @@
-//! What does not change what a model computes: names of nodes, documentation, metadata, declarations, trainings.
+//! Removes parts that do not affect the results of a model: names of nodes, documentation, metadata, declarations, trainings.
 
 use onnx_ir::{Entry, Graph, Model, Name, Port};
 use std::ops::Range;

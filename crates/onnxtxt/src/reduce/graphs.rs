@@ -21,7 +21,7 @@ pub(super) fn count(model: &Model) -> usize {
 ///
 /// ```text
 /// before:  y = If(c) <then_branch = t () => (p) { q = Abs(x)  p = Neg(q) }, else_branch = …>
-/// after:   q = Abs(x)  p = Neg(q)                     and whoever read y reads p
+/// after:   q = Abs(x)  p = Neg(q)                     and readers of y read p
 /// ```
 ///
 /// Inputs of a body become inputs of the main graph.

@@ -116,7 +116,7 @@ struct Reducer<'o, O> {
     is_checked: bool,
     /// Whether the failure does not depend on what nothing uses.
     is_cleaned: bool,
-    /// What is known of the best model.
+    /// The properties of the best model.
     known: Option<Known>,
     oracle: &'o mut O,
 }

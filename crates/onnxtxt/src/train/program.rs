@@ -17,7 +17,7 @@ pub(super) struct Program<'r> {
     updates: Vec<(usize, usize)>,
 }
 
-/// What a program has computed.
+/// The results of a program.
 pub(super) struct Computed {
     /// Outputs that no binding names.
     pub(super) outputs: Vec<(String, Value)>,
@@ -25,7 +25,7 @@ pub(super) struct Computed {
     pub(super) updates: Vec<(usize, Value)>,
 }
 
-/// What a step computes.
+/// The results of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
     /// All outputs, of which some replace variables.

@@ -36,7 +36,7 @@ use onnx_ops::schema::Registry;
 
 /// How a model shall be trained.
 pub struct Trainable<'t> {
-    /// What is minimized.
+    /// The loss to minimize.
     pub loss: Loss,
     /// How weights follow the gradients.
     pub optimizer: Optimizer,

@@ -1,4 +1,4 @@
-//! What is reported of a training: scalars that a step computes, and the result as a whole.
+//! Reports of a training: scalars that a step computes, and the result as a whole.
 
 use crate::deliver::OutFile;
 use crate::output::{self, Target};

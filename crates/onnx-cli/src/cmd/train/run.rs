@@ -35,7 +35,7 @@ pub(super) struct Plan {
     pub(super) log: Vec<String>,
 }
 
-/// So many lines report the progress of a training.
+/// The number of lines that report the progress of a training.
 const LINES: u64 = 20;
 
 /// A training that is under way.

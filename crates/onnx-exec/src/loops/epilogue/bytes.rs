@@ -15,7 +15,7 @@ use avx2::{Registers, Way};
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
-/// What is computed of rows.
+/// The rows to compute.
 pub(super) struct Bytes<'r, A> {
     pub(super) it: Rows<'r, A>,
     pub(super) out: &'r mut [u8],

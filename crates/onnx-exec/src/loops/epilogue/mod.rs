@@ -302,7 +302,7 @@ struct Rows<'r, A> {
     rows: usize,
     scale: &'r [f32],
     bias: &'r [f32],
-    /// What is taken away from the totals of each column, if they are integers.
+    /// The integers subtracted from the accumulators of each column, if those are integers.
     less: &'r [i32],
     least: f32,
     most: f32,

@@ -1,4 +1,4 @@
-//! What is left of a model, and what is not.
+//! Tests of the parts of a model that stay, and of those that do not.
 
 use super::weights::rough;
 use super::*;

@@ -9,7 +9,7 @@ pub(super) enum Grain {
     Tensor,
     /// Those with the same position on an axis.
     Channel(usize),
-    /// So many along an axis, with the same position on the others.
+    /// Blocks of a number of elements along an axis, with the same position on the others.
     Block {
         /// The axis.
         axis: usize,

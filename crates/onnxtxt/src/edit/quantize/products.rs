@@ -13,7 +13,7 @@ pub(super) struct Product<'t> {
     /// The axis of the weight that the output has.
     pub(super) channel: usize,
     pub(super) is_convolution: bool,
-    /// What is added to the product.
+    /// The bias that is added to the product.
     pub(super) bias: Option<ValueId>,
     /// Whether the third operand is added as it is.
     pub(super) has_plain_bias: bool,

@@ -1,4 +1,4 @@
-//! What quantized models look like.
+//! Tests of quantized models.
 
 use super::*;
 use crate::Text;

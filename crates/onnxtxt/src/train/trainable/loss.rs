@@ -6,7 +6,7 @@ use crate::edit::main_graph;
 use onnx_ir::diag::{Diagnostic, did_you_mean};
 use onnx_ir::{BodyId, Dim, ElemType, Model, Name, Port, TensorType, Type, TypeId, TypeKind, ValueId};
 
-/// What is minimized: the mean over all elements of a batch.
+/// The loss to minimize: the mean over all elements of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Loss {

@@ -27,7 +27,7 @@ use std::arch::x86_64::{
 const LANES: usize = 8;
 /// Bytes of a register.
 const WIDE: usize = 32;
-/// Single floats tell which whole number is nearest if that is no further away: three roundings of numbers below 2048 are less than
+/// Single floats determine the nearest integer if they are at most this far from it: three roundings of numbers below 2048 are less than
 /// `2^-11`.
 const TELLABLE: f32 = 0.5 - 1.0 / 1024.0;
 
@@ -41,7 +41,7 @@ pub(super) enum Way {
     Told,
 }
 
-/// What is the same for all numbers.
+/// The values shared by all numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Registers {
     /// Limits of what is rounded, and what is added then.
@@ -194,7 +194,7 @@ impl Registers {
                 let y = _mm256_mul_ps(singles::<A, WAY>(&from), _mm256_loadu_ps(from.scale));
                 // In the other way, no bias is anything but 0.
                 let y = if WAY == SINGLE { _mm256_add_ps(y, _mm256_loadu_ps(from.bias)) } else { y };
-                // What is no number becomes the second one.
+                // NaN becomes the second operand.
                 let y = _mm256_max_ps(y, _mm256_set1_ps(self.least));
                 let y = _mm256_min_ps(y, _mm256_set1_ps(self.most));
                 if WAY == TOLD && !are_tellable(y) { self.doubles(from) } else { _mm256_cvtps_epi32(y) }
