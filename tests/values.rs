@@ -227,7 +227,7 @@ fn mistakes_are_told() {
         ("seq(tensor) s = [1, 2]", "expected `[`"),
         ("float[2] x", "expected the elements of the tensor or `=`, found the end of the file"),
         ("float[2]", "expected a name, the elements of the tensor or `=`, found the end of the file"),
-        ("float[2] x = {1}", "`float[2]` has 2 elements and 1 is given"),
+        ("float[2] x = {1}", "`float[2]` has 2 elements, but 1 is given"),
         ("map(int64) {keys = [1], keys = [2]}", "`keys` is given twice"),
         ("map(int64) {vals = seq(tensor) []}", "unknown key `vals`"),
         ("map(int64) {keys = seq(tensor) []}", "expected a list of keys"),
