@@ -7,11 +7,15 @@
 use crate::venv::{self, Env};
 use crate::{dirs, process};
 use anyhow::{Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The program `onnxtxt`, instead of one that is compiled first
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
+}
 
 /// Names of the browser, in the order of preference.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -26,12 +30,15 @@ const DRAWINGS: &[(&str, &str, &[&str])] = &[
     ("flat", "flat.html", &[]),
 ];
 
-pub(crate) fn run(_: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let Some(browser) = find() else {
         bail!("no Chromium on the path: install it, or set CHROMIUM");
     };
     let python = venv::ensure(Env::Browser)?;
-    let program = program()?;
+    let program = match &args.program {
+        Some(program) => program.clone(),
+        None => program()?,
+    };
     let scripts = dirs::root().join("tests/browser");
     let folder = dirs::root().join("target/browser");
     process::run(Command::new(&python).arg(scripts.join("models.py")).arg(&folder))?;
@@ -63,7 +70,7 @@ pub(crate) fn find() -> Option<String> {
 }
 
 /// The program, compiled like the tests.
-fn program() -> Result<std::path::PathBuf> {
+fn program() -> Result<PathBuf> {
     process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(["build", "-p", "onnx-cli"]))?;
     let name = if cfg!(windows) { "onnxtxt.exe" } else { "onnxtxt" };
     Ok(dirs::root().join("target/debug").join(name))

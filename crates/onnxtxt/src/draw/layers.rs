@@ -2,7 +2,7 @@
 //!
 //! A group is laid out by itself, with the groups in it as boxes. Two boxes that are not seen stand for what is outside: wires that
 //! enter come from the first, wires that leave lead to the second. Of the layout only ranks and horizontal positions are used, of
-//! boxes and of the places where wires cross a rank; [`stack`](super::stack) makes coordinates of them.
+//! boxes and of the places where wires cross a rank; [`stack`] makes coordinates of them.
 
 use super::links::{self, Link};
 use super::scene::{ItemId, Kind, Scene};

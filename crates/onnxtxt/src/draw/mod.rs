@@ -11,7 +11,7 @@
 //! assert!(drawing.mermaid().starts_with("flowchart TB"));
 //! ```
 //!
-//! A model becomes a [`Scene`](scene::Scene): boxes, wires between them, and groups of boxes for functions, nested graphs, common
+//! A model becomes a scene: boxes, wires between them, and groups of boxes for functions, nested graphs, common
 //! prefixes of names, repeated blocks, and sections of what is too long for one picture. Initializers and constants are lines in the
 //! boxes that read them. Each group is laid out by itself: the library dagre ranks and orders what is in it, and `stack` places
 //! the ranks below each other for the groups that are open. The HTML page does the latter again whenever a group is opened or closed.

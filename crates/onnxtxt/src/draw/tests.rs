@@ -161,6 +161,29 @@ fn boxes_do_not_overlap_and_wires_cross_none() {
 }
 
 #[test]
+fn what_a_layout_has_no_time_for_is_simpler() {
+    // Every node reads many before it: most wires become lines.
+    let mut dense = String::from("g (float[N] x) => (float[N] v199) {\n  v0 = Abs(x)\n");
+    for index in 1..200_usize {
+        let operands: Vec<String> = (index.saturating_sub(40)..index).map(|at| format!("v{at}")).collect();
+        dense += &format!("  v{index} = Max({})\n", operands.join(", "));
+    }
+    let drawing = drawn(&(dense + "}"));
+    assert!(drawing.layers.iter().all(|layers| layers.links.len() <= 1_200));
+    let slots = |layers: &Layers| layers.ranks.iter().map(Vec::len).sum::<usize>();
+    assert!(drawing.layers.iter().map(slots).sum::<usize>() < 4_000);
+    assert!(drawing.svg().contains("← v"));
+
+    // More inputs than the library lays out in time: rows of boxes.
+    let names: Vec<String> = (0..900).map(|at| format!("x{at}")).collect();
+    let inputs: Vec<String> = names.iter().map(|name| format!("float[N] {name}")).collect();
+    let wide =
+        drawn(&format!("g ({}) => (float[N] y) {{ y = Sum({}) }}", inputs.join(", "), names.join(", ")));
+    assert!(wide.layers[0].ranks.iter().all(|rank| rank.len() <= 24) && wide.len() == 902);
+    assert!(wide.svg().ends_with("</svg>\n"));
+}
+
+#[test]
 fn a_drawing_is_the_same_each_time() {
     let text =
         "g (float[N] x) => (float[N] y) { a = Abs(x) b = Neg(x) c = Add(a, b) d = Mul(a, c) y = Sub(d, b) }";
