@@ -99,7 +99,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn drawing(out: &Path, models: [&Model; 2], [a, b]: [&String; 2], found: &ModelDiff) -> anyhow::Result<()> {
     let (target, form) = super::draw::target(Some(out), None)?;
     ensure!(target != Target::Stdout, "`--draw` writes a file: stdout has the differences");
-    let options = draw::Options { title: format!("{a} → {b}"), ..draw::Options::default() };
+    let title = format!("{} → {}", super::draw::title(a), super::draw::title(b));
+    let options = draw::Options { title, ..draw::Options::default() };
     let drawing = draw::draw_diff(models, models.map(registry_of), found, &options);
     output::put(&target, None, form.text(&drawing).as_bytes())
 }

@@ -108,6 +108,12 @@ pub(super) fn target(output: Option<&Path>, form: Option<Form>) -> anyhow::Resul
     }
 }
 
+/// The name of a file without its folders.
+pub(super) fn title(name: &str) -> String {
+    let file = Path::new(name).file_name();
+    file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned())
+}
+
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let (target, form) = target(args.output.as_deref(), args.to_format)?;
     ensure!(!target.is(&args.file), "{} is the input", target.name());
@@ -128,9 +134,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
     }
     work.now("drawing");
-    let title =
-        input.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let title = title.unwrap_or_else(|| input.name.clone());
+    let title = title(&input.name);
     let options = Options { title, nodes, collapse: args.collapse, statistics };
     let drawing = draw(&loaded.model, operators.of(&loaded.model), &options);
     let text = form.text(&drawing);

@@ -5,7 +5,7 @@
 //! ```
 
 use super::links::Link;
-use super::scene::{Item, ItemId, Kind, Line, Reason, Scene, Wire};
+use super::scene::{Group, Item, ItemId, Kind, Line, Reason, Scene, Wire};
 use super::{cycles, links, repeats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -31,11 +31,12 @@ pub(super) fn arrange(scene: &mut Scene) {
         by_names(scene, group);
     }
     dissolve_cycles(scene);
-    for group in 0..scene.groups.len() {
-        repeats::blocks(scene, group);
+    // What one group becomes changes no links of another one.
+    for (group, links) in links::of_all(scene).iter().enumerate() {
+        repeats::blocks(scene, group, links);
     }
-    for group in 0..scene.groups.len() {
-        repeats::sections(scene, group);
+    for (group, links) in links::of_all(scene).iter().enumerate() {
+        repeats::sections(scene, group, links);
     }
     cut_costly_wires(scene);
 }
@@ -47,9 +48,12 @@ fn cut_long_wires(scene: &mut Scene) {
         *uses.entry(wire.value).or_default() += 1;
     }
     let wires = std::mem::take(&mut scene.wires);
+    let mut wired = HashSet::new();
     for wire in wires {
         let Wire { from, to, value, .. } = wire;
-        if uses[&value] < MANY || to.abs_diff(from) < FAR {
+        // One wire at least shows that it is used.
+        let is_first = wired.insert(value);
+        if is_first || uses[&value] < MANY || to.abs_diff(from) < FAR {
             scene.wires.push(wire);
         } else {
             cut(scene, wire);
@@ -256,31 +260,25 @@ fn dissolve(scene: &mut Scene, item: ItemId, group: usize) {
     }
 }
 
-/// Puts a stretch of the members of a group into a group of their own, in their place.
-pub(super) fn gather(
-    scene: &mut Scene,
-    group: usize,
-    members: &[ItemId],
-    title: String,
-    reason: Reason,
-) -> ItemId {
-    let inner = scene.groups.len();
-    let item = scene.items.len();
-    scene.items.push(Item::new(group, Kind::Group(inner), title));
-    let list = &mut scene.groups[group].members;
-    let at =
-        members.first().and_then(|first| list.iter().position(|item| item == first)).unwrap_or(list.len());
-    let gathered: HashSet<ItemId> = members.iter().copied().collect();
-    list.insert(at, item);
-    list.retain(|member| !gathered.contains(member));
-    for &member in members {
-        scene.items[member].parent = inner;
+/// Puts stretches of the members of a group into groups of their own, in their place.
+pub(super) fn gather(scene: &mut Scene, group: usize, parts: Vec<(&[ItemId], String)>, reason: Reason) {
+    // The group in which a member is now, for the first member of each part and for the others.
+    let mut firsts: HashMap<ItemId, ItemId> = HashMap::new();
+    let mut gathered: HashSet<ItemId> = HashSet::new();
+    for (members, title) in parts {
+        let (inner, item) = (scene.groups.len(), scene.items.len());
+        scene.items.push(Item::new(group, Kind::Group(inner), title));
+        for &member in members {
+            scene.items[member].parent = inner;
+        }
+        gathered.extend(members);
+        firsts.extend(members.first().map(|&first| (first, item)));
+        scene.groups.push(Group { reason, item: Some(item), members: members.to_vec(), is_open: true });
     }
-    scene.groups.push(super::scene::Group {
-        reason,
-        item: Some(item),
-        members: members.to_vec(),
-        is_open: true,
+    let before = std::mem::take(&mut scene.groups[group].members);
+    let after = before.into_iter().filter_map(|member| match firsts.get(&member) {
+        Some(&item) => Some(item),
+        None => (!gathered.contains(&member)).then_some(member),
     });
-    item
+    scene.groups[group].members = after.collect();
 }

@@ -7,7 +7,7 @@
 //! Nodes are compared in the order of the text, by operator, weights, and how far back their operands are.
 
 use super::groups::gather;
-use super::links::{self, Link};
+use super::links::Link;
 use super::scene::{ItemId, Kind, Reason, Scene};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -16,6 +16,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 const READABLE: usize = 24;
 /// The least and the greatest number of boxes of a block.
 const PERIODS: std::ops::RangeInclusive<usize> = 3..=160;
+/// How many repetitions are looked for: each takes as long as the group is.
+const MAX_RUNS: usize = 48;
 /// Operands that are further back are all alike.
 const BACK: usize = 64;
 /// A layout of more boxes takes seconds.
@@ -40,40 +42,43 @@ impl Run {
 }
 
 /// Makes groups of repeated blocks.
-pub(super) fn blocks(scene: &mut Scene, group: usize) {
+pub(super) fn blocks(scene: &mut Scene, group: usize, links: &[Link]) {
     let members = nodes_of(scene, group);
     if members.len() < READABLE {
         return;
     }
-    let links = links::of_all(scene).swap_remove(group);
-    let signatures = signatures(scene, &members, &links);
-    let crossings = crossings(&members, &links);
+    let signatures = signatures(scene, &members, links);
+    let crossings = crossings(&members, links);
     let mut runs = Vec::new();
     let mut parts = vec![(0, members.len())];
     while let Some((start, end)) = parts.pop() {
         let Some(run) = longest(&signatures[start..end], start, &crossings) else { continue };
+        if runs.len() == MAX_RUNS {
+            break;
+        }
         runs.push(run);
         parts.push((start, run.start));
         parts.push((run.start + run.covered(), end));
     }
     runs.sort_by_key(|run| run.start);
+    let mut parts = Vec::new();
     for run in runs {
         for time in 0..run.times {
             let from = run.start + time * run.period;
             let title = format!("block {} of {}", time + 1, run.times);
-            gather(scene, group, &members[from..from + run.period], title, Reason::Repeat);
+            parts.push((&members[from..from + run.period], title));
         }
     }
+    gather(scene, group, parts, Reason::Repeat);
 }
 
 /// Cuts a group that is too large for one layout into sections, where few values cross.
-pub(super) fn sections(scene: &mut Scene, group: usize) {
+pub(super) fn sections(scene: &mut Scene, group: usize, links: &[Link]) {
     if scene.groups[group].members.len() <= MAX_MEMBERS {
         return;
     }
     let members = nodes_of(scene, group);
-    let links = links::of_all(scene).swap_remove(group);
-    let crossings = crossings(&members, &links);
+    let crossings = crossings(&members, links);
     let target = (members.len() / SECTIONS).clamp(SECTION, MAX_MEMBERS * 3 / 4);
     let mut cuts = vec![0];
     let mut at = 0;
@@ -87,6 +92,7 @@ pub(super) fn sections(scene: &mut Scene, group: usize) {
     }
     cuts.push(members.len());
     let count = cuts.len() - 1;
+    let mut parts = Vec::new();
     for (index, ends) in cuts.windows(2).enumerate() {
         let part = &members[ends[0]..ends[1]];
         let title = match (part.first(), part.last()) {
@@ -95,8 +101,9 @@ pub(super) fn sections(scene: &mut Scene, group: usize) {
             }
             _ => format!("part {} of {count}", index + 1),
         };
-        gather(scene, group, part, title, Reason::Section);
+        parts.push((part, title));
     }
+    gather(scene, group, parts, Reason::Section);
 }
 
 /// Whether a box is a group with a name that says something.
