@@ -80,11 +80,11 @@ fn random_numbers_follow_from_the_seed_and_the_step() {
 
 #[test]
 fn mistakes_are_findings() {
-    let step = "training_info: {algorithm: s (float t) => (float a1) { a1 = Sub(a, t) }, update_binding: [\"a\": \"a1\"]}";
+    let step = "training_info: {algorithm: s (float goal) => (float a1) { a1 = Sub(a, goal) }, update_binding: [\"a\": \"a1\"]}";
     let loaded = model(step, "float a = {1}, float b = {2}");
     let mut good = trainer(&loaded, 0);
     let before = good.state();
-    assert!(good.step(&[("x", number(1.0))]).unwrap_err().message.contains("input `t` is not given"));
+    assert!(good.step(&[("x", number(1.0))]).unwrap_err().message.contains("input `goal` is not given"));
     let typo = good.step(&[("x", number(1.0)), ("tt", number(1.0))]).unwrap_err();
     assert_eq!(typo.message, "the training has no input `tt`");
     assert_eq!(good.state(), before);

@@ -129,7 +129,7 @@ impl Run<'_, '_> {
             self.report.epochs = self.batches.position().epoch;
             let is_end = self.is_done();
             if let Some((every, _)) = &self.plan.save
-                && (step % every == 0 || is_end)
+                && (step.is_multiple_of(*every) || is_end)
             {
                 self.save()?;
             }
@@ -186,9 +186,10 @@ impl Run<'_, '_> {
         }
         if self.plan.early_stop.is_some() {
             let loss = watched.context("no output of a step is a number that --early-stop could watch")?;
+            // NaN is not lower than anything.
+            let is_lower = self.best.as_ref().is_none_or(|best| loss < best.loss);
             match &mut self.best {
-                // NaN is not lower than anything.
-                Some(best) if !(loss < best.loss) => best.epochs_since += 1,
+                Some(best) if !is_lower => best.epochs_since += 1,
                 best => *best = Some(Best { loss, epochs_since: 0, state: self.trainer.state() }),
             }
         }
