@@ -58,8 +58,8 @@ pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
 
 /// The part of the version that the differences ask to raise.
 fn bump(a: &Model, b: &Model, found: &ModelDiff) -> Option<Bump> {
-    let step = differences(a, b).iter().map(|difference| difference.step).max();
-    match step {
+    let impact = differences(a, b).iter().map(|difference| difference.impact).max();
+    match impact {
         Some(Impact::Major) => Some(Bump::Major),
         Some(Impact::Minor) => Some(Bump::Minor),
         Some(Impact::Patch) => Some(Bump::Patch),
