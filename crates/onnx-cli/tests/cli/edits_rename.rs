@@ -26,6 +26,21 @@ fn names_change_wherever_they_stand() {
 }
 
 #[test]
+fn attributes_of_gradients_follow() {
+    let model = "<ir_version: 10, opset_import: [\"\": 21, \"ai.onnx.preview.training\": 1]>
+g (float[2] x, float[2] w) => (float[2] d)
+{
+    loss = Mul(x, w)
+    d = ai.onnx.preview.training.Gradient <xs = [\"w\"], zs = [\"x\"], y = \"loss\"> (w, x)
+}
+";
+    let folder = Folder::new(&[("m.onnxtxt", model.as_bytes())]);
+    let done = folder.run(&["rename", "m.onnxtxt", "w=weight", "loss=error"]).expect(0);
+    let text = done.text();
+    assert!(text.contains(r#"<xs = ["weight"], zs = ["x"], y = "error"> (weight, x)"#), "{text}");
+}
+
+#[test]
 fn a_collision_is_an_error_with_both_places() {
     let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes())]);
     let done = folder.run(&["--format", "json", "rename", "m.onnxtxt", "x=y"]).expect(1);

@@ -8,13 +8,13 @@
 //!          g (float[N] x) => (float[N] y) { t = Abs(x)  y = Relu(t) }
 //! ```
 //!
-//! A value is used if a used node of any graph reads it, if it is an output of a graph, if training reads or assigns it, or if a
+//! A value is used if a used node of any graph reads it, if it is an output of a graph, if training reads or assigns it, if `Gradient` names it, or if a
 //! quantization annotation of a used value names it. Inputs of graphs and functions are kept with their defaults, because they
 //! are the interface; so are nodes without any output. An ONNX operator has no side effects, so a node without used results is
 //! dead.
 
 use super::calls::{Functions, Imports, bodies, nodes};
-use super::{Operators, Report, watched};
+use super::{Operators, Report, gradient_names, watched};
 use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::model::{BodyId, FunctionId, Model, OpsetImport};
@@ -31,7 +31,7 @@ pub fn dead_code(model: &mut Model, operators: &dyn Operators) -> Report {
     watched("dead-code", model, |model| {
         let mut counts = Counts::default();
         let functions = Functions::of(model);
-        let (mut trained, none) = (assigned_names(model), Set::default());
+        let mut trained = assigned_names(model);
         let mut all = bodies(model);
         if model.main.is_some() {
             all.rotate_left(1); // last, after the uses by training are known
@@ -39,7 +39,11 @@ pub fn dead_code(model: &mut Model, operators: &dyn Operators) -> Report {
         for (id, function) in all {
             let imports = Imports::within(model, function);
             let body = std::mem::take(&mut model.bodies[id]);
-            let used = used(&body, if function.is_none() { &trained } else { &none });
+            let mut named: Set<Name> = gradient_names::named(&model.names, &body).into_iter().collect();
+            if function.is_none() {
+                named.extend(&trained);
+            }
+            let used = used(&body, &named);
             let may_leave_out = |node: &Node, i: usize| {
                 functions.callee(node).is_none()
                     && operators.may_leave_out_output(imports.op_ref(&model.names, node), i)
@@ -47,6 +51,7 @@ pub fn dead_code(model: &mut Model, operators: &dyn Operators) -> Report {
             let body = cleaned(body, &used, &may_leave_out, &mut counts);
             if function.is_none() && model.main != Some(id) {
                 trained.extend(undefined_names(&body));
+                trained.extend(gradient_names::named(&model.names, &body));
             }
             model.bodies[id] = body;
         }
@@ -71,9 +76,13 @@ struct Counts {
     declarations: usize,
 }
 
-/// Names of values of the main graph that trainings assign or read.
+/// Names of values of the main graph that trainings assign or read, or that `Gradient` names.
 pub(super) fn trained_names(model: &Model) -> Set<Name> {
     let mut names = assigned_names(model);
+    let trainings = model.training.iter().flat_map(|info| [info.initialization, info.algorithm]).flatten();
+    for body in model.main.into_iter().chain(trainings) {
+        names.extend(gradient_names::named(&model.names, &model.bodies[body]));
+    }
     for info in &model.training {
         for body in [info.initialization, info.algorithm].into_iter().flatten() {
             names.extend(undefined_names(&model.bodies[body]));

@@ -24,6 +24,7 @@ mod common_subexpressions;
 mod compact;
 mod dead_code;
 mod format;
+mod gradient_names;
 mod inline;
 mod operators;
 mod outline;

@@ -7,11 +7,11 @@
 //! after:   a_g (float[N] a_x) => (float[N] a_y) <float[1] a_w = {1}> { [a_n] a_y = Mul(a_x, a_w) }
 //! ```
 //!
-//! A name is renamed everywhere: declarations, tensors of initializers, quantization annotations, shardings and training
-//! bindings. Names of functions, attributes and symbolic dimensions are kept.
+//! A name is renamed everywhere: declarations, tensors of initializers, quantization annotations, shardings, training
+//! bindings, and attributes of `Gradient`. Names of functions, attributes and symbolic dimensions are kept.
 
 use super::calls::bodies;
-use super::{Report, watched};
+use super::{Report, gradient_names, watched};
 use crate::body::{Body, Graph, Port, ValueId};
 use crate::diag::{Diagnostic, Place, code};
 use crate::entity::SecondaryMap;
@@ -232,6 +232,9 @@ impl Renaming {
                 renamed.insert(std::mem::replace(name, new));
             }
         });
+        for &body in &scope.bodies {
+            gradient_names::rename(&model.names, &mut model.bodies[body], &self.values);
+        }
         renamed
     }
 }

@@ -96,7 +96,8 @@ fn gradients(model: &Model, body: BodyId) -> impl Iterator<Item = (GraphId, Node
     })
 }
 
-fn has_gradient(model: &Model) -> bool {
+/// Whether a model has nodes `Gradient`, whose attributes name values.
+pub(crate) fn has_gradient(model: &Model) -> bool {
     let functions = model.functions.values().map(|function| function.body);
     let mut bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
     bodies.any(|body| gradients(model, body).next().is_some())

@@ -30,4 +30,5 @@ mod table;
 mod through;
 
 pub use expand::expand_gradient;
+pub(crate) use expand::has_gradient;
 pub use list::{Differentiable, differentiable, document};

@@ -10,6 +10,7 @@
 //! that a graph returns, sparse ones and strings.
 
 use super::local_functions;
+use crate::gradient::has_gradient;
 use crate::schema::Registry;
 use onnx_ir::pass::Report;
 use onnx_ir::{
@@ -25,6 +26,7 @@ pub fn lift_constants(model: &mut Model, _: &Registry) -> Report {
     let mut report = Report::default();
     if model.header.ir_version.is_none_or(|version| version < INITIALIZERS_ALONE)
         || !model.training.is_empty()
+        || has_gradient(model)
     {
         return report;
     }

@@ -16,6 +16,7 @@
 //! that requires a node (the output is an input of the graph), the node is kept.
 
 use crate::dims::Dim;
+use crate::gradient::has_gradient;
 use crate::infer::{Elem, Facts, InferOptions, Ints, Ty, infer};
 use crate::schema::Registry;
 use onnx_ir::pass::{Report, node_orders};
@@ -27,6 +28,9 @@ use std::collections::HashSet;
 
 /// Removes nodes that do nothing.
 pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
+    if has_gradient(model) {
+        return Report::default();
+    }
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let local = local_functions(model);
     let bodies: Vec<BodyId> = model.bodies.ids().filter(|b| model.bodies[*b].root().is_some()).collect();
