@@ -7,8 +7,10 @@ use crate::feed;
 use crate::feed::npy;
 use crate::output;
 use crate::progress::Work;
+use crate::results;
 use crate::session::{Session, Status};
 use anyhow::ensure;
+use onnx_exec::Value;
 use onnx_ir::Model;
 use onnx_text::visible;
 use onnxtxt::golden::Named;
@@ -39,8 +41,8 @@ pub(crate) struct Args {
     /// Test files, and folders with such files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Write the snapshots of what there is now; refused where a pass changes what a model computes, unless `force`, which notes
-    /// the difference in the test
+    /// Write the present snapshots and expected outputs; refused if results change, unless `force`, which notes the difference in
+    /// the test
     #[arg(long, value_name = "force", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
     #[arg(value_parser = ["safe", "force"])]
     bless: Option<String>,
@@ -125,6 +127,8 @@ fn options(args: &Args) -> Options {
         },
         snapshots: args.snapshots.clone(),
         values: Some(Arc::new(values)),
+        write_values: Some(Arc::new(write_values)),
+        literal: Some(Arc::new(literal)),
         onnxruntime: Some(Arc::new(onnxruntime)),
     }
 }
@@ -141,6 +145,14 @@ fn values(path: &Path) -> Result<Named, String> {
         Ok(vec![(name.unwrap_or_default(), value)])
     };
     read().map_err(|error: anyhow::Error| format!("{}: {error:#}", path.display()))
+}
+
+fn write_values(path: &Path, values: &Named) -> Result<(), String> {
+    results::to_archive(path, values, false).map_err(|error| format!("{}: {error:#}", path.display()))
+}
+
+fn literal(name: &str, value: &Value) -> Result<String, String> {
+    results::literal(name, value).map_err(|error| format!("{error:#}"))
 }
 
 fn onnxruntime(model: &Model, inputs: &Named) -> Result<Named, String> {

@@ -78,6 +78,47 @@ impl Repository {
     }
 }
 
+/// A model in a repository, its golden test, a change in a clone that CI refuses, and what its author does then.
+#[test]
+fn a_change_of_a_model_is_seen_in_ci_and_blessed() {
+    let origin = Repository::new();
+    origin.commit(&[("m.onnx", binary(BASE))], "export the model");
+    origin.onnxtxt(&["test", "--record", "m.onnx", "--seed", "1"]);
+    origin.git(&["add", "-A"]);
+    origin.git(&["commit", "-q", "-m", "record a golden test"]);
+
+    let clone = Repository::new();
+    // The origin has it.
+    std::fs::remove_file(clone.0.path(".gitattributes")).unwrap();
+    clone.git(&["pull", "-q", &origin.0.path("").display().to_string(), "main"]);
+    clone.onnxtxt(&["test", "."]);
+    // The next export has another slope.
+    clone
+        .0
+        .write("m.onnx", &binary(&BASE.replace("alpha = 0.1", "alpha = 0.5").replace("{1, 2,", "{-1, 2,")));
+    let ci = clone.command(env!("CARGO_BIN_EXE_onnxtxt"), &["test", "--format", "github", "."]);
+    let annotations = String::from_utf8_lossy(&ci.stdout).into_owned();
+    assert_eq!(ci.status.code(), Some(1), "{annotations}");
+    assert!(annotations.starts_with("::error file=./m.test.onnxtxt::"), "{annotations}");
+    assert!(annotations.contains("output `y`: "), "{annotations}");
+    let diff = clone.git(&["diff", "m.onnx"]);
+    assert!(diff.contains("+    y = LeakyRelu <alpha = 0.5> (f)"), "{diff}");
+    let refused = clone.command(env!("CARGO_BIN_EXE_onnxtxt"), &["test", "--bless", "."]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(clone.git(&["status", "--short"]), " M m.onnx\n");
+    clone.onnxtxt(&["test", "--bless=force", "."]);
+    clone.onnxtxt(&["test", "."]);
+    let diff = clone.git(&["diff", "m.test.onnxtxt"]);
+    assert!(
+        diff.contains("+#! expect float[6] y = ") && diff.contains("+# Results change: output `y`: "),
+        "{diff}"
+    );
+    clone.git(&["commit", "-q", "-am", "another slope"]);
+
+    origin.git(&["pull", "-q", &clone.0.path("").display().to_string(), "main"]);
+    origin.onnxtxt(&["test", "."]);
+}
+
 #[test]
 fn differences_and_history_of_binary_models_are_text() {
     let repository = Repository::new();

@@ -247,3 +247,26 @@ fn a_forced_snapshot_says_what_has_changed() {
     assert_eq!(noted.matches("\n# Results change: output `y`").count(), 1, "{noted}");
     folder.run(&["test"]).expect(0);
 }
+
+#[test]
+fn expected_outputs_are_blessed_by_force() {
+    let head =
+        "#! run\n#! input float[2] x = {1, 2}\n#! expect float[2] y = {1, 2} rtol=1e-3\n#! expect y.npz\n";
+    let folder = Folder::new(&[("a.onnxtxt", with(head).as_bytes())]);
+    folder.write("b.onnxtxt", MODEL.replace("Add(t, t)", "Abs(t)").as_bytes());
+    folder.run(&["run", "b.onnxtxt", "--random", "-o", "y.npz"]).expect(0);
+    let refused = folder.run(&["test", "a.onnxtxt", "--bless"]).expect(1).text().to_owned();
+    assert!(refused.contains("not blessed, because results change"), "{refused}");
+    assert_eq!(folder.read("a.onnxtxt"), with(head).as_bytes());
+    folder.run(&["test", "a.onnxtxt", "--bless=force"]).expect(0);
+    let text = String::from_utf8(folder.read("a.onnxtxt")).unwrap();
+    assert!(
+        text.contains(
+            "#! expect float[2] y = {2, 4} rtol=1e-3\n#! expect y.npz\n# Results change: output `y`: 2 of 2"
+        ),
+        "{text}"
+    );
+    folder.run(&["test", "a.onnxtxt"]).expect(0);
+    folder.run(&["test", "a.onnxtxt", "--bless=force"]).expect(0);
+    assert_eq!(folder.read("a.onnxtxt"), text.as_bytes());
+}

@@ -265,6 +265,13 @@ fn expected(text: &str) -> Result<Expected, String> {
     Ok(Expected::Value { name, value, tolerance })
 }
 
+/// The file of a line `#! expect FILE`.
+pub(super) fn file_of_values(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("#!")?.trim_start().strip_prefix("expect")?;
+    let file = rest.split_whitespace().next()?;
+    is_file_of_values(file).then_some(file)
+}
+
 fn unknown_verb(verb: &str) -> String {
     let near = VERBS.iter().map(|known| (distance(verb, known), known)).min();
     match near {

@@ -22,27 +22,34 @@ use super::store::Store;
 use super::{Case, Host, Named, changed_results, run, split};
 use crate::files::{Guard, Reads, write};
 use crate::{Error, Loaded};
+use onnx_exec::Value;
 use onnx_ir::Model;
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the values of a file.
 pub type ReadValues = dyn Fn(&Path) -> Result<Named, String> + Send + Sync;
 /// Runs a model with ONNX Runtime.
 pub type OnnxRuntime = dyn Fn(&Model, &Named) -> Result<Named, String> + Send + Sync;
 
-/// Whether snapshots are written.
+/// Writes values to a file.
+pub type WriteValues = dyn Fn(&Path, &Named) -> Result<(), String> + Send + Sync;
+/// A value with a name as ONNX text: `float[2] y = {1, 2}`.
+pub type Literal = dyn Fn(&str, &Value) -> Result<String, String> + Send + Sync;
+
+/// Whether snapshots and expected values are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Bless {
     /// No: a difference is a failure.
     #[default]
     No,
-    /// Yes, unless a pass changes the outputs of the model.
+    /// Yes, unless results change: outputs that a pass changes, or that are not those of `#! expect`.
     Safe,
-    /// Yes; if a pass changes the outputs, the test gets a comment that says so.
+    /// Yes; if results change, the test gets a comment that says so.
     Force,
 }
 
@@ -55,6 +62,10 @@ pub struct Options {
     pub snapshots: Option<PathBuf>,
     /// Reads `.npz`, `.npy` and `.pb` files, for tests with `#! input FILE`.
     pub values: Option<Arc<ReadValues>>,
+    /// Writes `.npz` files, to bless expected outputs in files.
+    pub write_values: Option<Arc<WriteValues>>,
+    /// Writes literals, to bless expected outputs in tests.
+    pub literal: Option<Arc<Literal>>,
     /// Runs ONNX Runtime, for tests with `#! expect same as onnxruntime`.
     pub onnxruntime: Option<Arc<OnnxRuntime>>,
 }
@@ -106,29 +117,80 @@ impl Test {
 
     fn judge(&self) -> Result<(), String> {
         run(&self.case)?;
-        if self.bless == Bless::No || !self.host.store.has_changes() {
+        let accepted = self.host.accepted();
+        if self.bless == Bless::No || accepted.is_empty() && !self.host.store.has_changes() {
             return Ok(());
         }
         let changed = match changed_results(&self.case) {
             Ok(changed) => changed,
             Err(why) => Some(format!("the results before and after the pass cannot be compared: {why}")),
         };
-        if let Some(how) = &changed {
+        let differences = accepted.iter().map(|output| format!("{}\n", output.difference));
+        let how: String = changed.into_iter().chain(differences).collect();
+        if !how.is_empty() {
             if self.bless == Bless::Safe {
                 return Err(format!(
                     "not blessed, because results change (`--bless=force` does it anyway):\n{how}"
                 ));
             }
-            self.record(how).map_err(|error| with_source(&error))?;
+            let lines = self.renewed(&accepted)?;
+            self.record(&how, &lines).map_err(|error| with_source(&error))?;
         }
         self.host.store.write().map_err(|error| with_source(&error))
     }
 
-    /// Records in the file, below the directives, that the pass changes outputs.
-    fn record(&self, how: &str) -> Result<(), Error> {
+    /// Writes the files of accepted outputs; returns the lines of the others, before and after.
+    fn renewed(&self, accepted: &[Accepted]) -> Result<Vec<(String, String)>, String> {
+        let options = &self.host.options;
+        let mut lines = Vec::new();
+        let mut files: BTreeMap<String, Vec<&Accepted>> = BTreeMap::new();
+        for output in accepted {
+            let line = self.case.text.lines().nth(output.line.saturating_sub(1)).unwrap_or_default();
+            if let Some(file) = super::directives::file_of_values(line) {
+                files.entry(file.to_owned()).or_default().push(output);
+                continue;
+            }
+            let literal = options.literal.as_ref().ok_or("values cannot be written here")?;
+            let literal = literal(&output.name, &output.value)?;
+            let literal: Vec<&str> = literal.lines().map(str::trim).collect();
+            let mut new = format!("#! expect {}", literal.join(" "));
+            let is_tolerance = |word: &&str| word.starts_with("rtol=") || word.starts_with("atol=");
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let tolerances = words.len() - words.iter().rev().take_while(|word| is_tolerance(word)).count();
+            for word in &words[tolerances..] {
+                new = format!("{new} {word}");
+            }
+            lines.push((line.to_owned(), new));
+        }
+        for (file, outputs) in files {
+            let write = options.write_values.as_ref().ok_or("values cannot be written here")?;
+            let mut values = self.host.values(&file)?;
+            let count = values.len();
+            for (name, value) in &mut values {
+                let fits = |output: &&&Accepted| output.name == *name || name.is_empty() && count == 1;
+                if let Some(output) = outputs.iter().find(fits) {
+                    value.clone_from(&output.value);
+                }
+            }
+            write(&self.host.folder.join(&file), &values)?;
+        }
+        Ok(lines)
+    }
+
+    /// Records in the file, below the directives, that results change, and puts lines in place of others.
+    fn record(&self, how: &str, lines: &[(String, String)]) -> Result<(), Error> {
         const MARK: &str = "# Results change: ";
         let cannot = |source| Error::read(&self.file, source);
-        let text = fs::read_to_string(&self.file).map_err(cannot)?;
+        let mut text = fs::read_to_string(&self.file).map_err(cannot)?;
+        for (old, new) in lines {
+            // In the part itself, or in the head that it shares with others.
+            let part = self.part.as_ref().and_then(|part| text.find(&format!("#--- {part}"))).unwrap_or(0);
+            let found =
+                text[part..].find(old.as_str()).map(|at| part + at).or_else(|| text.find(old.as_str()));
+            if let Some(at) = found {
+                text.replace_range(at..at + old.len(), new);
+            }
+        }
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let starts = |line: &&str| line.strip_prefix("#---").map(str::trim) == self.part.as_deref();
         let begin =
@@ -223,6 +285,7 @@ fn add(
         let host = Arc::new(Beside {
             folder: file.parent().unwrap_or(Path::new("")).to_owned(),
             store: Store::new(base, part.as_deref(), options.bless != Bless::No),
+            accepted: Mutex::default(),
             options: options.clone(),
         });
         let name = part.as_ref().map_or_else(|| name.clone(), |part| format!("{name}/{part}"));
@@ -239,7 +302,24 @@ fn add(
 struct Beside {
     folder: PathBuf,
     store: Store,
+    accepted: Mutex<Vec<Accepted>>,
     options: Options,
+}
+
+/// An output that is accepted in place of an expectation.
+#[derive(Clone, Debug)]
+struct Accepted {
+    /// The line of the directive in the text of the test, from 1.
+    line: usize,
+    name: String,
+    value: Value,
+    difference: String,
+}
+
+impl Beside {
+    fn accepted(&self) -> Vec<Accepted> {
+        std::mem::take(&mut *self.accepted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Host for Beside {
@@ -252,6 +332,16 @@ impl Host for Beside {
             Some(read) => read(&self.folder.join(file)),
             None => Err(format!("values cannot be read from the file `{file}` here")),
         }
+    }
+
+    fn accepts(&self, _: &Case, line: usize, (name, value): (&str, &Value), difference: &str) -> bool {
+        if self.options.bless == Bless::No {
+            return false;
+        }
+        let (name, value, difference) = (name.to_owned(), value.clone(), difference.to_owned());
+        let accepted = Accepted { line, name, value, difference };
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner).push(accepted);
+        true
     }
 
     fn model(&self, file: &str) -> Result<Loaded, String> {
