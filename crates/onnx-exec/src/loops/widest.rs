@@ -19,6 +19,7 @@ pub(crate) trait Job {
     fn run<const FUSED: bool>(self) -> Self::Out;
 
     /// Does it in registers of 512 bits, of which there are twice as many.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn run_wide(self) -> Self::Out
     where

@@ -28,7 +28,7 @@ pub(super) struct Bytes<'r, A> {
 
 impl<A: Total> Bytes<'_, A> {
     /// Computes them; nothing if not all is there.
-    pub(super) fn run(mut self) -> Option<()> {
+    pub(super) fn run(self) -> Option<()> {
         let Rows { totals, of_totals, of_out, rows, scale, bias, less, .. } = self.it;
         let columns = scale.len();
         if columns == 0 || rows == 0 {
@@ -45,8 +45,9 @@ impl<A: Total> Bytes<'_, A> {
         }
         #[cfg(target_arch = "x86_64")]
         if let Some(registers) = self.registers() {
-            registers.run(&mut self);
-            return self.through_table();
+            let mut bytes = self;
+            registers.run(&mut bytes);
+            return bytes.through_table();
         }
         let (out, sum, zero) = (&mut *self.out, self.sum, self.zero);
         match self.is_double {

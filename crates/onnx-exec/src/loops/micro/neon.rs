@@ -50,7 +50,7 @@ impl Vectors for Floats {
 }
 
 pub(super) fn floats() -> Micro<f32> {
-    Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run }
+    Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, knows_narrow: false, run }
 }
 
 fn run(tile: Tile<'_, f32>) {

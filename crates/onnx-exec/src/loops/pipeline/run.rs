@@ -1,6 +1,8 @@
 //! Runs pipelines: locates the sources, then runs all stages tile by tile.
 
-use super::tile::{InMemory, Lanes, NARROW, PARTS, TILE, Tile, WIDE, Whole, is_short};
+#[cfg(target_arch = "x86_64")]
+use super::tile::WIDE;
+use super::tile::{InMemory, Lanes, NARROW, PARTS, TILE, Tile, Whole, is_short};
 use super::{Pipeline, Source, Stage};
 use crate::failure::{Failure, fail};
 use crate::loops::lanes::{Registers, Stand, are_short, int_of, short_of};
@@ -422,6 +424,7 @@ impl Job for Tiles<'_, '_> {
         self.all::<NARROW>()
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn run_wide(self) -> Option<()> {
         self.all::<WIDE>()
