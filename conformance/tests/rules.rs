@@ -16,6 +16,10 @@ const REFUSED: &[(&str, &str)] = &[
         "F07-function-output-undefined",
         "its inference has no place for an output that is an input of the function",
     ),
+    (
+        "R04-sparse-state",
+        "its inference gives an initializer in sparse format a sparse type, which no operator takes",
+    ),
     ("S01-op-unknown", "it takes `ai.onnx` of a node for another domain than the import of the empty name"),
     (
         "S11-sparse-initializer",

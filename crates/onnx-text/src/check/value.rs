@@ -23,7 +23,7 @@ pub struct CheckedValue {
 ///
 /// ```
 /// let checked = onnx_text::check_value("seq(map) s = [float {1}]", &Default::default());
-/// assert_eq!(checked.diagnostics[0].message, "`s` is a sequence of `map` and has a `tensor`");
+/// assert_eq!(checked.diagnostics[0].message, "`s` is a sequence of `map`, but holds a `tensor`");
 /// ```
 pub fn check_value(source: &str, options: &VerifyOptions) -> CheckedValue {
     let mut names = Names::new();
