@@ -23,7 +23,7 @@ fn run(text: &str) -> (Model, Inference) {
     let start = Instant::now();
     let inference = infer(&model, Registry::builtin(), &InferOptions::default());
     let time = start.elapsed();
-    assert!(time < Duration::from_secs(5), "{time:?}");
+    assert!(time < Duration::from_secs(30), "{time:?}");
     (model, inference)
 }
 
