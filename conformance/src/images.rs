@@ -159,7 +159,9 @@ impl Draw {
         for &extent in &image.extents {
             let k = [1, 1, 3, 3, 5][self.random.below(5)];
             let (stride, dilation) = (1 + self.random.below(2), 1 + usize::from(self.random.below(5) == 0));
-            let [before, after] = [0, 1].map(|_| self.random.below(k));
+            // Some pixels may see padding only.
+            let most = if self.random.below(6) == 0 { k + 4 } else { k };
+            let [before, after] = [0, 1].map(|_| self.random.below(most));
             let reach = (k - 1) * dilation + 1;
             let room = (extent + before + after).checked_sub(reach)?;
             kernel.push(k);

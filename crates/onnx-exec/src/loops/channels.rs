@@ -285,14 +285,16 @@ impl Line<'_> {
         steps: &Reads,
         out: &mut [f32],
     ) -> Option<()> {
-        let Some(last) = self.lanes.checked_sub(WIDE) else {
-            return self.few::<C, FUSED>(x, before, steps, out);
+        // Also of pixels without steps, which read padding only.
+        let last = match self.lanes.checked_sub(WIDE) {
+            Some(last) if !steps.all.is_empty() => last,
+            Some(_) | None => return self.few::<C, FUSED>(x, before, steps, out),
         };
-        // All that is read: no register begins behind the last lanes of the last pixel.
-        let behind = (N - 1) * self.of_pixel + self.lanes;
+        // Each step reads at most so many elements from its place on.
+        let span = (N - 1) * self.of_pixel + self.lanes;
         let numbers = self.factors.map_or(&[][..], |weights| weights.numbers);
         let [least, most] = steps.places.map(|place| usize::try_from(place + before));
-        (least.is_ok() && most.ok()?.checked_add(behind)? <= x.len()).then_some(())?;
+        (least.is_ok() && most.ok()?.checked_add(span)? <= x.len()).then_some(())?;
         let of_factors = steps.most_factor.checked_add(self.lanes)?;
         (self.factors.is_none() || of_factors <= numbers.len()).then_some(())?;
         let mut lane = 0;
@@ -306,8 +308,8 @@ impl Line<'_> {
                 (at, at)
             };
             let numbers = self.factors.map(|_| numbers.as_ptr());
-            // SAFETY: all steps lie between the least and the most place, from which on there are `behind` numbers; no place ends
-            // behind them, and no factor behind the `lanes` from the most one on.
+            // SAFETY: the places of all steps are between the least and the most, from which on there are `span` elements. A vector
+            // ends within these, and within the `lanes` factors from that of its step on, as was checked.
             let totals = unsafe {
                 match N {
                     PIXELS => totals::<C, FUSED, true>((x.as_ptr(), numbers), before, steps, places, factors),
@@ -350,7 +352,7 @@ impl Line<'_> {
     }
 }
 
-/// What the steps of some pixels read for the first pixel of a line: a place of the operand, and the first factor.
+/// The offsets in the operand and in the factors at which the steps of some pixels read for the first pixel of a line.
 struct Reads {
     all: SmallVec<[(i64, usize); 16]>,
     /// The least and the most place, and the most of the factors.
