@@ -8,11 +8,25 @@ use crate::body::{Body, Node};
 use crate::names::{Name, Names};
 use bytes::Bytes;
 
-const DOMAIN: &str = "ai.onnx.preview.training";
+/// The nodes `Gradient` of models with these names. Most models have none, which the names alone tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradients(Option<[Name; 2]>);
 
-fn is_gradient(names: &Names, node: &Node) -> bool {
-    let is = |name: Option<Name>, text: &str| name.is_some_and(|name| &names[name] == text);
-    is(node.op, "Gradient") && is(node.domain, DOMAIN)
+impl Gradients {
+    /// Looks the operator up.
+    pub fn of(names: &Names) -> Self {
+        Gradients(names.find("Gradient").zip(names.find("ai.onnx.preview.training")).map(Into::into))
+    }
+
+    /// Whether there can be none.
+    pub fn is_empty(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether a node is one.
+    pub fn contains(self, node: &Node) -> bool {
+        self.0.is_some_and(|[op, domain]| node.op == Some(op) && node.domain == Some(domain))
+    }
 }
 
 fn is_of_values(names: &Names, attr: &Attr) -> bool {
@@ -22,9 +36,13 @@ fn is_of_values(names: &Names, attr: &Attr) -> bool {
 /// The names of values in the attributes of a body.
 pub(super) fn named(names: &Names, body: &Body) -> Vec<Name> {
     let mut found = Vec::new();
+    let gradients = Gradients::of(names);
+    if gradients.is_empty() {
+        return found;
+    }
     let mut add =
         |text: &Bytes| found.extend(std::str::from_utf8(text).ok().and_then(|text| names.find(text)));
-    for node in body.nodes.values().filter(|node| is_gradient(names, node)) {
+    for node in body.nodes.values().filter(|node| gradients.contains(node)) {
         for attr in node.attrs.iter().filter(|attr| is_of_values(names, attr)) {
             match attr.value() {
                 Some(AttrValue::String(text)) => add(text),
@@ -38,11 +56,15 @@ pub(super) fn named(names: &Names, body: &Body) -> Vec<Name> {
 
 /// Gives the names in a body other names.
 pub(super) fn rename(names: &Names, body: &mut Body, renamed: &Map) {
+    let gradients = Gradients::of(names);
+    if gradients.is_empty() {
+        return;
+    }
     let new = |text: &Bytes| {
         let name = names.find(std::str::from_utf8(text).ok()?)?;
         renamed.get(&name).map(|&new| Bytes::copy_from_slice(names[new].as_bytes()))
     };
-    for node in body.nodes.values_mut().filter(|node| is_gradient(names, node)) {
+    for node in body.nodes.values_mut().filter(|node| gradients.contains(node)) {
         for attr in node.attrs.iter_mut().filter(|attr| is_of_values(names, attr)) {
             for value in &mut attr.values {
                 let other = match value {

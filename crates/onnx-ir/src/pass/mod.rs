@@ -39,6 +39,7 @@ pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
 pub use format::upgrade_ir_version;
+pub use gradient_names::Gradients;
 pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
 pub use outline::outline;

@@ -5,11 +5,8 @@ use crate::pass::remove_no_ops;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
-use onnx_ir::pass::{self, Initializers, Report, Source, Style, Target, Transplant};
+use onnx_ir::pass::{self, Gradients, Initializers, Report, Source, Style, Target, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
-
-/// The domain of `Gradient`.
-const DOMAIN: &str = "ai.onnx.preview.training";
 
 /// Replaces every `Gradient` node by nodes that compute the gradients, and simplifies the result: folds constants, shares common
 /// subexpressions and removes dead nodes. A node that cannot be replaced is kept, and the report explains why.
@@ -89,18 +86,22 @@ fn expand_training(
 /// The nodes `Gradient` of a body, with their graphs.
 fn gradients(model: &Model, body: BodyId) -> impl Iterator<Item = (GraphId, NodeId)> {
     let b = &model.bodies[body];
-    let listed = b.graphs.iter().flat_map(|(graph, g)| g.nodes.iter().map(move |&node| (graph, node)));
-    listed.filter(move |&(_, node)| {
-        let n = &b.nodes[node];
-        model.text(n.op) == "Gradient" && model.text(n.domain) == DOMAIN
-    })
+    let gradients = Gradients::of(&model.names);
+    let listed = b.graphs.iter().filter(move |_| !gradients.is_empty());
+    let listed = listed.flat_map(|(graph, g)| g.nodes.iter().map(move |&node| (graph, node)));
+    listed.filter(move |&(_, node)| gradients.contains(&b.nodes[node]))
 }
 
-/// Whether a model has nodes `Gradient`, whose attributes name values.
+/// Whether a model has nodes `Gradient`.
 pub(crate) fn has_gradient(model: &Model) -> bool {
     let functions = model.functions.values().map(|function| function.body);
     let mut bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
     bodies.any(|body| gradients(model, body).next().is_some())
+}
+
+/// Whether values of a model are named elsewhere than where nodes read them: by trainings, or by attributes of `Gradient`.
+pub(crate) fn is_trained(model: &Model) -> bool {
+    !model.training.is_empty() || has_gradient(model)
 }
 
 /// Removes repeated, dead and constant computations.

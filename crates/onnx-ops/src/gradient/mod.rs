@@ -30,5 +30,5 @@ mod table;
 mod through;
 
 pub use expand::expand_gradient;
-pub(crate) use expand::has_gradient;
+pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};

@@ -20,7 +20,7 @@
 use super::decide::Decide;
 use super::no_ops::local_functions;
 use crate::dims::Dim;
-use crate::gradient::has_gradient;
+use crate::gradient::is_trained;
 use crate::infer::{Fact, InferOptions, Ty, infer};
 use crate::meaning::{Attributes, Cx, Dense, Elements, Mode, Number, Operand, Output, define};
 use crate::schema::{Lookup, Registry};
@@ -41,7 +41,7 @@ const ROUNDS: usize = 8;
 /// Folds constants.
 pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
     let mut report = Report::default();
-    if !model.training.is_empty() || has_gradient(model) {
+    if is_trained(model) {
         return report;
     }
     let (mut folded, mut decided) = (0, 0);

@@ -10,7 +10,7 @@
 //! that a graph returns, sparse ones and strings.
 
 use super::local_functions;
-use crate::gradient::has_gradient;
+use crate::gradient::is_trained;
 use crate::schema::Registry;
 use onnx_ir::pass::Report;
 use onnx_ir::{
@@ -24,10 +24,7 @@ const INITIALIZERS_ALONE: i64 = 4;
 /// Converts the constants of graphs to initializers.
 pub fn lift_constants(model: &mut Model, _: &Registry) -> Report {
     let mut report = Report::default();
-    if model.header.ir_version.is_none_or(|version| version < INITIALIZERS_ALONE)
-        || !model.training.is_empty()
-        || has_gradient(model)
-    {
+    if model.header.ir_version.is_none_or(|version| version < INITIALIZERS_ALONE) || is_trained(model) {
         return report;
     }
     let local = local_functions(model);

@@ -28,7 +28,7 @@ mod transposes;
 mod weights;
 
 use super::local_functions;
-use crate::gradient::has_gradient;
+use crate::gradient::is_trained;
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;
 use onnx_ir::edit::drop_declarations;
@@ -105,7 +105,7 @@ pub fn fuse_all(model: &mut Model, registry: &Registry) -> Report {
 
 fn fuse(model: &mut Model, registry: &Registry, rules: &[Rule]) -> Report {
     let mut report = Report::default();
-    if !model.training.is_empty() || has_gradient(model) {
+    if is_trained(model) {
         return report;
     }
     let mut count = 0;
