@@ -33,7 +33,7 @@ pub use weights::{
 
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;
-use onnx_ir::{BodyId, GraphId, Model, ValueDef, ValueId};
+use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 
 /// The report of an edit, or the reasons why it is not possible.
 pub type Edited = Result<Report, Vec<Diagnostic>>;
@@ -49,6 +49,18 @@ pub fn main_value(model: &Model, name: &str) -> Option<ValueId> {
     let (id, graph) = main_graph(model)?;
     let (body, name) = (&model.bodies[id], model.names.find(name)?);
     body.graphs[graph].values(body).find(|&v| body.values[v].name == name)
+}
+
+/// The values that a node reads, with all that is nested in it.
+pub(crate) fn reads(body: &Body, node: NodeId) -> Vec<ValueId> {
+    let mut values = Vec::new();
+    for inner in body.walk_nodes(&[node]).nodes() {
+        values.extend(body.nodes[inner].inputs.iter().flatten());
+        for graph in body.subgraphs(inner) {
+            values.extend(body.graphs[graph].outputs.iter().filter_map(|port| port.value));
+        }
+    }
+    values
 }
 
 /// The place where a value is defined.

@@ -14,11 +14,11 @@
 
 mod prepare;
 
-use super::{Edited, listed, main_graph};
+use super::{Edited, listed, main_graph, reads};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::edit::drop_declarations;
 use onnx_ir::pass::{Report, Source, Style, Target, Transplant, compact, topological_sort};
-use onnx_ir::{Body, BodyId, GraphId, Model, Node, NodeId, Origin, Port, Value, ValueDef, ValueId};
+use onnx_ir::{BodyId, GraphId, Model, Node, NodeId, Origin, Port, Value, ValueDef, ValueId};
 use prepare::{apart, prepared};
 use std::collections::{BTreeMap, HashSet};
 
@@ -221,18 +221,6 @@ fn refused(message: String) -> Diagnostic {
 
 fn root(model: &Model) -> Result<(BodyId, GraphId), Vec<Diagnostic>> {
     main_graph(model).ok_or_else(|| vec![refused("a model without a graph cannot get a part".to_owned())])
-}
-
-/// The values that a node reads, with all that is nested in it.
-fn reads(body: &Body, node: NodeId) -> Vec<ValueId> {
-    let mut values = Vec::new();
-    for inner in body.walk_nodes(&[node]).nodes() {
-        values.extend(body.nodes[inner].inputs.iter().flatten());
-        for graph in body.subgraphs(inner) {
-            values.extend(body.graphs[graph].outputs.iter().filter_map(|port| port.value));
-        }
-    }
-    values
 }
 
 fn names_of(model: &Model, list: fn(&onnx_ir::Graph) -> &Vec<Port>) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Smaller main graphs: fewer outputs, fewer nodes, fewer inputs.
 
 use super::Known;
-use crate::edit::main_graph;
-use onnx_ir::{Body, Model, NodeId, Port, ValueDef, ValueId};
+use crate::edit::{main_graph, reads};
+use onnx_ir::{Model, NodeId, Port, ValueDef, ValueId};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -69,18 +69,6 @@ pub(super) fn without_nodes(model: &Model, known: &Known, range: Range<usize>) -
     graph.outputs = outputs;
     graph.nodes = kept;
     Some(model)
-}
-
-/// The values that a node reads, with all that is nested in it.
-fn reads(body: &Body, node: NodeId) -> Vec<ValueId> {
-    let mut values = Vec::new();
-    for inner in body.walk_nodes(&[node]).nodes() {
-        values.extend(body.nodes[inner].inputs.iter().flatten());
-        for graph in body.subgraphs(inner) {
-            values.extend(body.graphs[graph].outputs.iter().filter_map(|port| port.value));
-        }
-    }
-    values
 }
 
 /// The positions of inputs of the main graph that nothing reads.
