@@ -239,19 +239,18 @@ fn expected(text: &str) -> Result<Expected, String> {
         return Ok(Expected::SameAsBefore);
     }
     let mut tolerance = Tolerance::default();
-    let mut rest = text;
-    while let Some((front, word)) = rest.rsplit_once(char::is_whitespace) {
+    let (rest, tolerances) = split_tolerances(text);
+    for word in tolerances.split_whitespace().rev() {
         let (field, number) = match word.split_once('=') {
             Some(("rtol", number)) => (&mut tolerance.relative, number),
-            Some(("atol", number)) => (&mut tolerance.absolute, number),
-            _ => break,
+            Some((_, number)) => (&mut tolerance.absolute, number),
+            None => continue,
         };
         let number: f64 = number.parse().map_err(|_| format!("the tolerance `{word}` is not a number"))?;
         if number.is_nan() || number < 0.0 {
             return Err(format!("the tolerance `{word}` must not be negative"));
         }
         *field = number;
-        rest = front.trim_end();
     }
     match rest.strip_prefix("same as ").map(str::trim) {
         Some("onnxruntime") => return Ok(Expected::SameAsOnnxRuntime { tolerance }),
@@ -265,10 +264,21 @@ fn expected(text: &str) -> Result<Expected, String> {
     Ok(Expected::Value { name, value, tolerance })
 }
 
+/// Splits the text of an expectation from the tolerances that follow it.
+pub(super) fn split_tolerances(text: &str) -> (&str, &str) {
+    let mut rest = text;
+    while let Some((front, word)) = rest.rsplit_once(char::is_whitespace)
+        && ["rtol=", "atol="].iter().any(|field| word.starts_with(field))
+    {
+        rest = front.trim_end();
+    }
+    text.split_at(rest.len())
+}
+
 /// The file of a line `#! expect FILE`.
 pub(super) fn file_of_values(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("#!")?.trim_start().strip_prefix("expect")?;
-    let file = rest.split_whitespace().next()?;
+    let text = line.strip_prefix("#!")?.trim_start().strip_prefix("expect")?;
+    let file = split_tolerances(text.trim()).0;
     is_file_of_values(file).then_some(file)
 }
 

@@ -18,6 +18,7 @@
 //! }
 //! ```
 
+use super::directives::{file_of_values, split_tolerances};
 use super::store::Store;
 use super::{Case, Host, Named, changed_results, run, split};
 use crate::files::{Guard, Reads, write};
@@ -146,21 +147,15 @@ impl Test {
         let mut files: BTreeMap<String, Vec<&Accepted>> = BTreeMap::new();
         for output in accepted {
             let line = self.case.text.lines().nth(output.line.saturating_sub(1)).unwrap_or_default();
-            if let Some(file) = super::directives::file_of_values(line) {
+            if let Some(file) = file_of_values(line) {
                 files.entry(file.to_owned()).or_default().push(output);
                 continue;
             }
             let literal = options.literal.as_ref().ok_or("values cannot be written here")?;
             let literal = literal(&output.name, &output.value)?;
             let literal: Vec<&str> = literal.lines().map(str::trim).collect();
-            let mut new = format!("#! expect {}", literal.join(" "));
-            let is_tolerance = |word: &&str| word.starts_with("rtol=") || word.starts_with("atol=");
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let tolerances = words.len() - words.iter().rev().take_while(|word| is_tolerance(word)).count();
-            for word in &words[tolerances..] {
-                new = format!("{new} {word}");
-            }
-            lines.push((line.to_owned(), new));
+            let (_, tolerances) = split_tolerances(line.trim_end());
+            lines.push((line.to_owned(), format!("#! expect {}{tolerances}", literal.join(" "))));
         }
         for (file, outputs) in files {
             let write = options.write_values.as_ref().ok_or("values cannot be written here")?;
