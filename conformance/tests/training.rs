@@ -11,7 +11,7 @@ const STEPS: usize = 20;
 /// How far a weight may be from the formulas.
 const TOLERANCE: f64 = 1e-4;
 
-/// What an optimizer keeps for a weight.
+/// The state that an optimizer keeps for a weight.
 #[derive(Clone, Default)]
 struct Kept {
     mean: f64,

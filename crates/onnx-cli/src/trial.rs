@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What stands for the model in a command.
+/// The placeholder for the model in a command.
 pub(crate) const MODEL: &str = "{}";
 /// More bytes of output are not looked at.
 const MAX_OUTPUT: u64 = 16 << 20;

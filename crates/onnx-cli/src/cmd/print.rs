@@ -20,7 +20,7 @@ use std::path::PathBuf;
 Examples:
   onnxtxt print model.onnx | less
   onnxtxt print --elide 4 --no-metadata model.onnx    an overview: such a text cannot be read back
-  onnxtxt print --types model.onnx                    the inferred types behind the nodes
+  onnxtxt print --types model.onnx                    inferred types after the nodes
   onnxtxt print --profile reference model.onnx        only what the reference implementation reads
   onnxtxt print --profile review model.onnx           digests of weights, types inline: what git shows")]
 pub(crate) struct Args {

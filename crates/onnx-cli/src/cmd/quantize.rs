@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(status)
 }
 
-/// What the model computes as it is.
+/// The results of the model before it is quantized.
 struct Before<'r> {
     executable: Executable<'r>,
     inputs: Vec<Option<Value>>,

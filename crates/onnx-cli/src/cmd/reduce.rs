@@ -163,7 +163,7 @@ impl Failure<'_> {
             && stdout.as_ref().is_none_or(|pattern| pattern.is_match(&run.stdout))
     }
 
-    /// What was expected of the first run, as the end of a sentence.
+    /// The expectation of the first run, as the end of a sentence.
     fn wanted(&self) -> String {
         let Args { exit, stderr, stdout, .. } = self.args;
         let mut wanted = String::new();

@@ -213,7 +213,7 @@ impl Destination {
     }
 }
 
-/// A trained model and what is said of it, or findings.
+/// A trained model and its report, or findings.
 type Trained = Result<(onnx_ir::Model, record::Report), Vec<Diagnostic>>;
 
 fn train(

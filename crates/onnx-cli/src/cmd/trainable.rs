@@ -46,7 +46,7 @@ pub(crate) struct Args {
     init: Scheme,
 }
 
-/// What weights are set to.
+/// The initial values of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Scheme {
     /// Uniform within sqrt(6 / inputs); biases zero, scales one

@@ -25,7 +25,7 @@ const MAX_CALLS: usize = 24;
 const MAX_NESTING: usize = 120;
 /// Calls are boxes without contents once there are so many boxes.
 const MAX_ITEMS: usize = 20_000;
-/// Elements of constants that are shown in boxes, of those that are no floats.
+/// Elements of constants that are shown in boxes, other than floats.
 const SHOWN: u64 = 4;
 
 /// Where a value comes from.

@@ -2,7 +2,7 @@
 
 use onnx_ops::family;
 
-/// What operators of a kind do.
+/// The purpose of operators of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Family {
     Convolution,

@@ -9,7 +9,7 @@ use super::scene::{Group, Item, ItemId, Kind, Line, Reason, Scene, Wire};
 use super::{cycles, links, repeats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Fewer boxes are no group.
+/// The fewest boxes of a group.
 const LEAST: usize = 3;
 /// Names are groups up to this depth.
 const DEPTH: usize = 12;

@@ -74,7 +74,7 @@ pub fn anonymize(model: &mut Model, registry: &Registry, options: Anonymize) -> 
     Ok(report)
 }
 
-/// What texts become: numbered words, by what they stand for.
+/// The replacements of texts: numbered words, by kind.
 #[derive(Default)]
 struct Texts {
     known: BTreeMap<&'static str, BTreeMap<Vec<u8>, String>>,
@@ -267,7 +267,7 @@ fn anonymous_list(list: &onnx_ir::List<Bytes>, texts: &mut Texts) -> AttrValue {
     AttrValue::Strings(new.into())
 }
 
-/// What precedes the graph.
+/// The header before the graph.
 fn header(model: &mut Model, texts: &mut Texts) {
     let old = model.header.clone();
     model.header.producer_name = texts.name(model, "producer", old.producer_name);

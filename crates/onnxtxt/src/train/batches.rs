@@ -93,7 +93,7 @@ impl Batches {
     }
 }
 
-/// What tells the seeds of orders from those of steps.
+/// Distinguishes the seeds of orders from those of steps.
 const SHUFFLE: u64 = u64::MAX - 1;
 
 /// The numbers below `count` in an order that the seed determines (Fisher and Yates).

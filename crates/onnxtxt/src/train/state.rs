@@ -19,7 +19,7 @@ pub(super) struct Variable {
     pub(super) name: String,
     /// The body that has the initializer.
     pub(super) body: BodyId,
-    /// What the model stores.
+    /// The value that the model stores.
     pub(super) stored: Tensor,
     pub(super) value: Tensor,
 }

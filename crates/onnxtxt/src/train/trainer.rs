@@ -33,7 +33,7 @@ pub struct Trainer<'r> {
 /// Inputs or outputs by name.
 type Named = Vec<(String, Value)>;
 
-/// What tells the seeds of initializations from those of steps.
+/// Distinguishes the seeds of initializations from those of steps.
 const INITIALIZATION: u64 = u64::MAX;
 
 impl<'r> Trainer<'r> {

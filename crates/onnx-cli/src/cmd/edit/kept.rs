@@ -5,7 +5,7 @@ use onnx_ir::{DataLocation, Diagnostic, Entry, Model, Tensor};
 use onnxtxt::edit::weights;
 use std::collections::HashMap;
 
-/// What the location of a weight begins with that is not in the text.
+/// The prefix of the locations of weights that are not in the text.
 const LOCATION: &str = "kept-";
 /// Tensors of more elements are not in the text.
 const SHOWN: usize = 32;

@@ -10,7 +10,7 @@ use onnx_ir::{Model, normalize_domain};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What the README tells.
+/// The content of the README.
 pub(super) struct Readme<'r> {
     pub(super) name: &'r str,
     pub(super) model: &'r Model,

@@ -108,7 +108,7 @@ impl Data {
         Ok(if found.is_empty() { Ok(data) } else { Err(found) })
     }
 
-    /// What of a batch does not fit the declared types.
+    /// The parts of a batch that do not fit the declared types.
     fn misfits(&self, batch: &Batch, inputs: &[(&Model, &Port)]) -> anyhow::Result<Vec<Diagnostic>> {
         let mut extents = Extents::default();
         let mut found = Vec::new();

@@ -107,7 +107,7 @@ impl<'z> Zeros<'z> {
         self.of_columns = of_rows.map(of_column);
     }
 
-    /// What zero points add to the totals of each column of the block, if that is the same in all rows.
+    /// The contribution of zero points to the totals of each column of the block, if that is the same in all rows.
     pub(super) fn of_columns(&self) -> Option<&[i32]> {
         self.of_columns.as_deref()
     }

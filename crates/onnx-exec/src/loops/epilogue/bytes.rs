@@ -57,7 +57,7 @@ impl<A: Total> Bytes<'_, A> {
         self.through_table()
     }
 
-    /// What the table says of all bytes.
+    /// Maps all bytes through the table.
     fn through_table(self) -> Option<()> {
         let Some(table) = self.table else { return Some(()) };
         for row in 0..self.it.rows {

@@ -16,7 +16,7 @@ pub struct Optimizer {
     pub alpha: f32,
     /// The share of a gradient (Momentum), or of the mean of their squares (Adam).
     pub beta: f32,
-    /// What keeps divisors away from zero (Adagrad, Adam).
+    /// Keeps divisors away from zero (Adagrad, Adam).
     pub epsilon: f32,
     /// How much the learning rate falls with each step (Adagrad).
     pub decay: f32,
