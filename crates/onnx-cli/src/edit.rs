@@ -11,7 +11,7 @@ use crate::session::{Session, Status};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::RaiseOptions;
-use onnxtxt::edit::Edited;
+use onnxtxt::edit::{Edited, Incoming};
 use onnxtxt::{Text, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -59,12 +59,37 @@ pub(crate) fn edit_to(
     name: &str,
     run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
 ) -> anyhow::Result<Status> {
+    edit_all(file, out, weights, Vec::new(), session, name, |model, _| run(model))
+}
+
+/// Reads a model, and copies nodes of others into it, with their comments.
+pub(crate) fn edit_with(
+    file: &Path,
+    out: &EditOut,
+    others: Vec<Loaded>,
+    session: &mut Session,
+    name: &str,
+    run: impl FnOnce(&mut Model, &[Incoming]) -> anyhow::Result<Edited>,
+) -> anyhow::Result<Status> {
+    edit_all(file, out, None, others, session, name, run)
+}
+
+fn edit_all(
+    file: &Path,
+    out: &EditOut,
+    weights: Option<Weights>,
+    others: Vec<Loaded>,
+    session: &mut Session,
+    name: &str,
+    run: impl FnOnce(&mut Model, &[Incoming]) -> anyhow::Result<Edited>,
+) -> anyhow::Result<Status> {
     let delivery = Delivery { weights, ..out.delivery(file)? };
     let work = Work::begin(session, format!("reading {}", file.display()));
-    let Some((input, loaded)) = open(file, session)? else { return Ok(Status::Findings) };
+    let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     work.now(name.to_owned());
     let mut model = loaded.model.clone();
-    let report = match run(&mut model)? {
+    let others: Vec<Incoming> = others.into_iter().map(|other| loaded.adopt(other)).collect();
+    let report = match run(&mut model, &others)? {
         Ok(report) => report,
         Err(found) => {
             locate::report(session, &loaded, &found);

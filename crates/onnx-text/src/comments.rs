@@ -54,6 +54,34 @@ pub(crate) enum Anchor {
     Tail,
 }
 
+impl Scope {
+    fn moved(self, shift: u32) -> Option<Scope> {
+        match self {
+            Scope::Nested(node, graph) => Some(Scope::Nested(node.checked_add(shift)?, graph)),
+            Scope::Main | Scope::Function(_) => Some(self),
+        }
+    }
+}
+
+impl Anchor {
+    /// The same item in another text, `shift` bytes further on. `None`: its comments are about a text that no longer exists.
+    fn moved(self, shift: u32, is_new: &impl Fn(&str) -> bool) -> Option<Anchor> {
+        match self {
+            Anchor::Value(Scope::Nested(node, graph), role, name) => {
+                Some(Anchor::Value(Scope::Nested(node, graph).moved(shift)?, role, name))
+            }
+            Anchor::Value(Scope::Main, role, name) => {
+                is_new(&name).then_some(Anchor::Value(Scope::Main, role, name))
+            }
+            Anchor::Node(node) => Some(Anchor::Node(node.checked_add(shift)?)),
+            Anchor::Begin(Scope::Main) | Anchor::End(Scope::Main) | Anchor::Header | Anchor::Tail => None,
+            Anchor::Begin(scope) => Some(Anchor::Begin(scope.moved(shift)?)),
+            Anchor::End(scope) => Some(Anchor::End(scope.moved(shift)?)),
+            Anchor::Value(Scope::Function(_), ..) => Some(self),
+        }
+    }
+}
+
 /// The comments of one thing.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Attached {
@@ -65,13 +93,18 @@ pub(crate) struct Attached {
 
 /// The comments of a text, by item.
 #[derive(Clone, Default, Debug)]
-pub struct Comments(HashMap<Anchor, Attached>);
+pub struct Comments {
+    items: HashMap<Anchor, Attached>,
+    /// The first place after all texts that the comments are from.
+    end: u32,
+}
 
 impl Comments {
     /// The comments of a text that was parsed.
     pub fn of(source: &str, parsed: &Parsed<File>) -> Comments {
+        let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
         if parsed.comments.is_empty() {
-            return Comments::default();
+            return Comments { items: HashMap::new(), end };
         }
         let mut places = Places { source, list: Vec::new() };
         places.file(&parsed.tree);
@@ -86,17 +119,33 @@ impl Comments {
                 _ => attached.before.push(text),
             }
         }
-        Comments(found)
+        Comments { items: found, end }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.items.is_empty()
+    }
+
+    /// Adds the comments of another text, as if it stood after this one. Returns the distance by which the origins of its nodes
+    /// must be increased.
+    ///
+    /// Comments on the whole text are left out, and those of values and functions for which `is_new` is false: they would be
+    /// attached to other values of the same name.
+    pub fn append(&mut self, other: Comments, is_new: impl Fn(&str) -> bool) -> u32 {
+        let shift = self.end;
+        for (anchor, attached) in other.items {
+            if let Some(anchor) = anchor.moved(shift, &is_new) {
+                self.items.entry(anchor).or_insert(attached);
+            }
+        }
+        self.end = shift.saturating_add(other.end);
+        shift
     }
 
     /// The comments of an item. They are returned once: the first copy of a copied node gets them.
     pub(crate) fn take(&mut self, anchor: &Anchor) -> Attached {
-        self.0.remove(anchor).unwrap_or_default()
+        self.items.remove(anchor).unwrap_or_default()
     }
 }
 

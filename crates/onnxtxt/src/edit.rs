@@ -8,6 +8,7 @@
 mod anonymize;
 mod concat;
 mod extract;
+mod incoming;
 mod metadata;
 mod quantize;
 mod rename;
@@ -21,6 +22,7 @@ mod weights;
 pub use anonymize::{Anonymize, anonymize, randomized};
 pub use concat::{Concat, concat};
 pub use extract::{extract, extract_nodes};
+pub use incoming::Incoming;
 pub use metadata::{Metadata, set_metadata};
 pub use quantize::{Quantize, Scheme, quantize};
 pub use rename::{Rename, Rule, rename};

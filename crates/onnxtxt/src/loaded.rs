@@ -1,5 +1,6 @@
 //! A model that was read from a file, a text or bytes.
 
+use crate::edit::Incoming;
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
 use onnx_ir::pass::compact;
@@ -21,8 +22,8 @@ pub struct Loaded {
     file: File,
     /// The syntax tree, if the file is text.
     tree: Option<Parsed<ast::File>>,
-    /// The comments of the original text, for a model that passes have produced.
-    kept: Comments,
+    /// The comments, unless they are those of `tree`: for a model that passes have produced, or that adopted others.
+    kept: Option<Comments>,
 }
 
 /// Wraps a model that a program has built or changed, to check, print, save and run it like one that was read.
@@ -75,7 +76,7 @@ impl Loaded {
 
     /// A model that the caller has read from a file itself.
     pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
-        Loaded { model, diagnostics, file, tree: None, kept: Comments::default() }
+        Loaded { model, diagnostics, file, tree: None, kept: None }
     }
 
     /// An empty model, with the findings that explain why.
@@ -126,17 +127,28 @@ impl Loaded {
 
     /// The comments of the text that the model is from.
     pub fn comments(&self) -> Comments {
-        match &self.tree {
-            Some(parsed) => Comments::of(self.file.text(), parsed),
-            None => self.kept.clone(),
+        match (&self.kept, &self.tree) {
+            (Some(kept), _) => kept.clone(),
+            (None, Some(parsed)) => Comments::of(self.file.text(), parsed),
+            (None, None) => Comments::default(),
         }
+    }
+
+    /// Adds the comments of another model, for an edit that copies its nodes into this one ([`crate::edit::replace`]). Comments on values
+    /// whose names this model has too are left out.
+    pub fn adopt(&mut self, other: Loaded) -> Incoming {
+        let names = &self.model.names;
+        let mut comments = self.comments();
+        let distance = comments.append(other.comments(), |name| names.find(name).is_none());
+        self.kept = Some(comments);
+        Incoming::moved(other.model, distance)
     }
 
     /// The model that a pass made of this one. It has no places in the file, and keeps the comments of the file.
     #[must_use]
     pub fn became(&self, model: Model) -> Loaded {
         let file = self.file.clone();
-        Loaded { kept: self.comments(), ..Loaded::new(file, model, Vec::new()) }
+        Loaded { kept: Some(self.comments()), ..Loaded::new(file, model, Vec::new()) }
     }
 
     /// Whether a part of the file could not be read, so that the model is incomplete.

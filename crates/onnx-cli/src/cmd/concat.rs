@@ -1,7 +1,7 @@
 //! `onnxtxt concat`: concatenates models.
 
 use crate::change::open;
-use crate::edit::{EditOut, edit};
+use crate::edit::{EditOut, edit_with};
 use crate::reads;
 use crate::session::{Session, Status};
 use onnx_ir::pass::Report;
@@ -52,12 +52,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             crate::locate::report(session, &loaded, &found);
             return Ok(Status::Findings);
         }
-        others.push(loaded.model);
+        others.push(loaded);
     }
     let options = Concat { map: args.map.clone(), keep_outputs: args.keep_outputs };
-    edit(&args.file, &args.out, session, "concat", |model| {
+    edit_with(&args.file, &args.out, others, session, "concat", |model, others| {
         let mut all = Report::default();
-        for other in &others {
+        for other in others {
             match concat(model, other, &options) {
                 Ok(report) => all.changes.extend(report.changes),
                 Err(found) => return Ok(Err(found)),

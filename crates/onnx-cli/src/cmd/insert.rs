@@ -1,7 +1,7 @@
 //! `onnxtxt insert`: puts a part between a value and its readers.
 
 use super::replace::PartArgs;
-use crate::edit::{EditOut, edit};
+use crate::edit::{EditOut, edit_with};
 use crate::select::Selection;
 use crate::session::{Session, Status};
 use anyhow::bail;
@@ -34,9 +34,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let map = args.part.map()?;
     let Some(part) = args.part.open(session)? else { return Ok(Status::Findings) };
-    edit(&args.file, &args.out, session, "insert", |model| {
+    edit_with(&args.file, &args.out, vec![part], session, "insert", |model, parts| {
         let values = args.at.values(model)?;
         let [value] = values[..] else { bail!("`{}` matches {} values, not one", args.at, values.len()) };
-        Ok(edit::insert(model, value, &part, &map))
+        Ok(edit::insert(model, value, &parts[0], &map))
     })
 }

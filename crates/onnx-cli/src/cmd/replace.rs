@@ -2,13 +2,14 @@
 
 use super::extract::values;
 use crate::change::open;
-use crate::edit::{EditOut, edit};
+use crate::edit::{EditOut, edit_with};
+use crate::input::Loaded;
 use crate::locate;
 use crate::reads;
 use crate::select::Selection;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
-use onnx_ir::{Model, NodeId};
+use onnx_ir::NodeId;
 use onnxtxt::edit::{self, PartMap, nodes_between};
 use std::path::{Path, PathBuf};
 
@@ -56,12 +57,12 @@ pub(crate) struct PartArgs {
 
 impl PartArgs {
     /// Reads the part with its weights. `None`: problems, which have been reported.
-    pub(crate) fn open(&self, session: &mut Session) -> anyhow::Result<Option<Model>> {
+    pub(crate) fn open(&self, session: &mut Session) -> anyhow::Result<Option<Loaded>> {
         let Some((input, mut loaded)) = open(&self.with, session)? else { return Ok(None) };
         reads::note_external(&loaded.model, input.path.as_deref().unwrap_or(Path::new("")));
         let found = loaded.load_weights();
         locate::report(session, &loaded, &found);
-        Ok(found.is_empty().then_some(loaded.model))
+        Ok(found.is_empty().then_some(loaded))
     }
 
     pub(crate) fn map(&self) -> anyhow::Result<PartMap> {
@@ -77,7 +78,7 @@ impl PartArgs {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let map = args.part.map()?;
     let Some(part) = args.part.open(session)? else { return Ok(Status::Findings) };
-    edit(&args.file, &args.out, session, "replace", |model| {
+    edit_with(&args.file, &args.out, vec![part], session, "replace", |model, parts| {
         let nodes: Vec<NodeId> = if args.nodes.is_empty() {
             let (from, to) = (values(model, &args.from)?, values(model, &args.to)?);
             nodes_between(model, &from, &to)
@@ -86,6 +87,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             args.nodes.iter().flat_map(|selection| selection.nodes(model)).collect()
         };
         ensure!(!nodes.is_empty(), "there is no node between these values");
-        Ok(edit::replace(model, &nodes, &part, &map))
+        Ok(edit::replace(model, &nodes, &parts[0], &map))
     })
 }

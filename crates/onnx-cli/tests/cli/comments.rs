@@ -92,3 +92,98 @@ fn what_is_allowed_by_a_comment_stays_allowed() {
             .contains("# onnxtxt: allow(no-op)")
     );
 }
+
+const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n";
+
+/// The body of a model's main graph, from the first value or node on.
+fn body(text: &str) -> &str {
+    text.split_once("(float[N] y)").map_or(text, |(_, body)| body.trim())
+}
+
+#[test]
+fn parts_and_further_models_bring_their_comments() {
+    let model = format!(
+        "{HEAD}g (float[N] x) => (float[N] y) <
+    float[1] w = {{1}}  # of the model
+> {{
+    # first
+    a = Abs(x)
+    # goes
+    b = Exp(a)  # goes too
+    y = Mul(b, w)  # last
+}}
+"
+    );
+    let part = "# of the part
+<ir_version: 10, opset_import: [\"\": 21]>
+p (float[N] a) => (float[N] b) <
+    float[1] w = {5},  # renamed
+    # one half
+    float[1] half = {0.5},
+    bool c = {1}
+> {
+    # halved
+    h = Mul(a, half)  # behind h
+    b = If (c) <
+        then_branch = t () => (float[N] s) {
+            # soft
+            s = Softplus(h)
+        },
+        else_branch = e () => (float[N] r) { r = Mul(h, w) }
+    >
+    # the end of the part
+}
+";
+    let folder = Folder::new(&[("m.onnxtxt", model.as_bytes()), ("part.onnxtxt", part.as_bytes())]);
+    let done = folder.run(&["replace", "m.onnxtxt", "--nodes", "op:Exp", "--with", "part.onnxtxt"]).expect(0);
+    let expected = "<
+    float[1] w = {1},  # of the model
+    float[1] w_1 = {5},
+    # one half
+    float[1] half = {0.5},
+    bool c = {1}
+>
+{
+    # first
+    a = Abs(x)
+    # halved
+    h = Mul(a, half)  # behind h
+    b = If(c) <
+        then_branch = t () => (float[N] s) {
+            # soft
+            s = Softplus(h)
+        },
+        else_branch = e () => (float[N] r) {
+            r = Mul(h, w_1)
+        }
+    >
+    y = Mul(b, w)  # last
+}";
+    assert_eq!(body(&done.text()), expected);
+
+    // A part on a value, a part of the same length as the model, and models one after another.
+    let part = |name: &str| {
+        format!("{HEAD}p (float[N] in) => (float[N] out) {{\n    # {name}\n    out = Neg(in)\n}}\n")
+    };
+    folder.write("in.onnxtxt", part("negated").as_bytes());
+    let done = folder.run(&["insert", "m.onnxtxt", "--at", "a", "--with", "in.onnxtxt"]).expect(0);
+    assert!(
+        done.text().contains("a = Abs(x)\n    # negated\n    out = Neg(a)\n    # goes\n"),
+        "{}",
+        done.text()
+    );
+    folder.write("one.onnxtxt", part("one").as_bytes());
+    folder.write("two.onnxtxt", part("two").replace("(in)", "(in) # behind two").as_bytes());
+    folder.write(
+        "none.onnxtxt",
+        format!("{HEAD}p (float[N] in) => (float[N] out) {{\n\n\n out = Abs(in)}}\n").as_bytes(),
+    );
+    let files = ["concat", "one.onnxtxt", "none.onnxtxt", "two.onnxtxt"];
+    // Names of outputs and inputs differ.
+    let first = folder.run(&["concat", "one.onnxtxt", "none.onnxtxt", "--map", "out=in", "-o", "a.onnxtxt"]);
+    first.expect(0);
+    let done = folder.run(&["concat", "a.onnxtxt", files[3], "--map", "out=in"]).expect(0);
+    let text = done.text();
+    assert!(text.contains("# one\n") && text.contains("# two\n"), "{text}");
+    assert!(text.contains("# behind two") && text.matches('#').count() == 3, "{text}");
+}

@@ -11,12 +11,12 @@
 //! one of the first if the second exposes it. Function calls of the second model are inlined, and both models are converted to
 //! the newer version of each operator set.
 
-use super::{Edited, listed, main_graph};
+use super::{Edited, Incoming, listed, main_graph};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::pass::{
     Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, upgrade_ir_version,
 };
-use onnx_ir::{Body, Model, OpsetImport, Origin, Port, ValueDef, ValueId, normalize_domain};
+use onnx_ir::{Body, Model, OpsetImport, Port, ValueDef, ValueId, normalize_domain};
 use onnx_ops::convert::convert_opset;
 use onnx_ops::opset::registry_of;
 use std::collections::{HashMap, HashSet};
@@ -31,8 +31,8 @@ pub struct Concat {
 }
 
 /// Appends another model to this one.
-pub fn concat(first: &mut Model, second: &Model, options: &Concat) -> Edited {
-    let mut second = second.clone();
+pub fn concat(first: &mut Model, second: &Incoming, options: &Concat) -> Edited {
+    let mut second = second.model().clone();
     let pairs = pairs(first, &second, options)?;
     if !second.training.is_empty() || !first.training.is_empty() {
         return Err(vec![refused("a model with a training cannot be joined".to_owned())]);
@@ -270,12 +270,10 @@ fn join(
             bound.insert(to, value);
         }
     }
-    // Origins of the other model mean places in another text.
-    let style = Style { origin: Some(Origin::NONE), ..Style::default() };
     let Model { names, types, bodies, .. } = &mut *first;
     let body = &mut bodies[id];
     let target = Target { names, types, body };
-    let mut copy = Transplant::new(Source::other(second, source), target, root, style);
+    let mut copy = Transplant::new(Source::other(second, source), target, root, Style::default());
     bound.iter().for_each(|(input, value)| copy.bind(*input, Some(*value)));
     let is_free = |port: &&Port| port.value.is_none_or(|value| !bound.contains_key(&value));
     let mut new_inputs: Vec<Port> = Vec::new();
@@ -346,7 +344,7 @@ mod tests {
 
     fn joined(first: &str, second: &str, options: &Concat) -> Result<String, String> {
         let mut model = read(first);
-        match concat(&mut model, &read(second), options) {
+        match concat(&mut model, &read(second).into(), options) {
             Ok(_) => {
                 let options = onnx_ir::VerifyOptions::default();
                 let found = onnx_ops::check::check(&model, registry_of(&model), &options);

@@ -14,11 +14,11 @@
 
 mod prepare;
 
-use super::{Edited, listed, main_graph, reads};
+use super::{Edited, Incoming, listed, main_graph, reads};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::edit::drop_declarations;
 use onnx_ir::pass::{Report, Source, Style, Target, Transplant, compact, topological_sort};
-use onnx_ir::{BodyId, GraphId, Model, Node, NodeId, Origin, Port, Value, ValueDef, ValueId};
+use onnx_ir::{BodyId, GraphId, Model, Node, NodeId, Port, Value, ValueDef, ValueId};
 use prepare::{apart, prepared};
 use std::collections::{BTreeMap, HashSet};
 
@@ -46,9 +46,9 @@ pub fn nodes_between(model: &Model, from: &[ValueId], to: &[ValueId]) -> Vec<Nod
 }
 
 /// Puts a part in place of nodes of the main graph.
-pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Model, map: &PartMap) -> Edited {
+pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Incoming, map: &PartMap) -> Edited {
     let (id, graph) = root(model)?;
-    let mut part = prepared(model, part)?;
+    let mut part = prepared(model, part.model())?;
     let body = &model.bodies[id];
     let wanted: HashSet<NodeId> = nodes.iter().copied().collect();
     let all = &body.graphs[graph].nodes;
@@ -112,9 +112,9 @@ pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Model, map: &PartMap)
 
 /// Puts a part between a value of the main graph and everything that reads it. The part has one input that the model has no value for
 /// by name, which gets the value, and one output, which is read in its place.
-pub fn insert(model: &mut Model, value: ValueId, part: &Model, map: &PartMap) -> Edited {
+pub fn insert(model: &mut Model, value: ValueId, part: &Incoming, map: &PartMap) -> Edited {
     let (id, graph) = root(model)?;
-    let mut part = prepared(model, part)?;
+    let mut part = prepared(model, part.model())?;
     let (inputs, outputs) = (names_of(&part, |g| &g.inputs), names_of(&part, |g| &g.outputs));
     let body = &model.bodies[id];
     let name = model.names[body.values[value].name].to_owned();
@@ -299,12 +299,10 @@ fn graft(
     let source = &part.bodies[from_id];
     let from = &source.graphs[from_root];
     let identity = model.names.intern("Identity");
-    // Origins of the other model mean places in another text.
-    let style = Style { origin: Some(Origin::NONE), ..Style::default() };
     let Model { names, types, bodies, .. } = &mut *model;
     let body = &mut bodies[id];
     let target = Target { names, types, body };
-    let mut copy = Transplant::new(Source::other(part, source), target, root, style);
+    let mut copy = Transplant::new(Source::other(part, source), target, root, Style::default());
     let mut bound: HashSet<ValueId> = HashSet::new();
     for port in &from.inputs {
         if let (Some(value), Some(&operand)) = (port.value, operands.get(part.text(port.name))) {

@@ -26,12 +26,12 @@ fn replaced(part: &str, from: &str, to: &str, map: &[(&str, &str)]) -> Result<St
     let value = |name| main_value(&model, name).unwrap();
     let nodes = nodes_between(&model, &[value(from)], &[value(to)]);
     let map = map.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-    match replace(&mut model, &nodes, &read(part), &map) {
+    match replace(&mut model, &nodes, &read(part).into(), &map) {
         Ok(_) => {
             // Comments of the model are not those of the part.
             let of_part = model.walk_main().find(|node| ["Sigmoid", "Neg"].contains(&node.op()));
             let body = model.main_body().unwrap();
-            assert!(of_part.is_none_or(|node| body.origins[node.id()] == Origin::NONE));
+            assert!(of_part.is_none_or(|node| body.origins[node.id()] == onnx_ir::Origin::NONE));
             Ok(shown(&model))
         }
         Err(found) => Err(found[0].message.clone()),
@@ -85,7 +85,7 @@ fn a_part_is_put_on_a_value() {
     let inserted = |at: &str, part: &str| {
         let mut model = read(MODEL);
         let value = main_value(&model, at).unwrap();
-        insert(&mut model, value, &read(part), &PartMap::new()).unwrap();
+        insert(&mut model, value, &read(part).into(), &PartMap::new()).unwrap();
         shown(&model)
     };
     let part = "p (float[N] in) => (float[N] out) <float[1] w = {9}> { out = Mul(in, w) }";
