@@ -2,8 +2,9 @@
 //!
 //! The threads are started once and kept. Waking a sleeping thread costs as much as millions of multiplications, so a thread
 //! spins for a while before it sleeps, and longer while a run uses several threads. [`run`] distributes tasks over the threads,
-//! including the calling one; the distribution depends only on the numbers of tasks and threads. Results must not depend on which
-//! thread runs a task.
+//! including the calling one: each has tasks of its own, and then claims those that others have not begun. So a thread that the
+//! system does not schedule delays a run by the task that it is in, at most, and by nothing if it has not begun. Results must not
+//! depend on which thread runs a task.
 
 #![allow(
     unsafe_code,
@@ -11,7 +12,6 @@
 )]
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -83,15 +83,14 @@ pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
         }
     }
     let workers = &workers[..threads - 1];
-    let part = |thread: usize| tasks * thread / threads..tasks * (thread + 1) / threads;
+    let job = Job::new(task, tasks, threads);
     // SAFETY: workers use the extended borrow only between `give` and the end of `wait`, and this function cannot be left in
     // between: `give` does not panic, and a panic of this thread's own tasks is resumed only after the wait.
-    let shared =
-        unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(task) };
+    let shared = unsafe { std::mem::transmute::<&Job<'_>, &'static Job<'static>>(&job) };
     for (i, worker) in workers.iter().enumerate() {
-        worker.give(shared, part(i + 1));
+        worker.give(shared, i + 1);
     }
-    let own = with_threads(1, || catch_unwind(AssertUnwindSafe(|| part(0).for_each(task))));
+    let own = with_threads(1, || catch_unwind(AssertUnwindSafe(|| job.work(0))));
     let mut has_panicked = false;
     for worker in workers {
         has_panicked |= worker.wait();
@@ -112,6 +111,47 @@ pub(crate) fn each<T: Send>(parts: &[Mutex<Option<T>>], task: &(dyn Fn(usize, T)
     });
 }
 
+/// Tasks that several threads claim.
+struct Job<'j> {
+    task: &'j (dyn Fn(usize) + Sync),
+    shares: [Share; MOST_SHARES],
+    /// The number of shares in use.
+    count: usize,
+}
+
+/// The most shares of a job. With more threads, several begin with the same share.
+const MOST_SHARES: usize = 16;
+
+/// Successive tasks that a thread begins with.
+struct Share {
+    /// The next task that nobody has claimed.
+    next: AtomicUsize,
+    end: usize,
+}
+
+impl Job<'_> {
+    fn new(task: &(dyn Fn(usize) + Sync), tasks: usize, threads: usize) -> Job<'_> {
+        let count = threads.min(MOST_SHARES);
+        let at = |share: usize| tasks * share.min(count) / count;
+        let shares = std::array::from_fn(|i| Share { next: AtomicUsize::new(at(i)), end: at(i + 1) });
+        Job { task, shares, count }
+    }
+
+    /// Runs the tasks of a thread, and then those of others, until all tasks have begun.
+    fn work(&self, thread: usize) {
+        for i in 0..self.count {
+            let share = &self.shares[(thread + i) % self.count];
+            loop {
+                let task = share.next.fetch_add(1, Ordering::Relaxed);
+                if task >= share.end {
+                    break;
+                }
+                (self.task)(task);
+            }
+        }
+    }
+}
+
 /// A thread of the pool.
 struct Worker {
     state: AtomicU32,
@@ -121,10 +161,10 @@ struct Worker {
     thread: OnceLock<Thread>,
 }
 
-/// Tasks assigned to a worker.
+/// A job for a worker, and the share that it begins with.
 struct Given {
-    task: &'static (dyn Fn(usize) + Sync),
-    tasks: Range<usize>,
+    job: &'static Job<'static>,
+    share: usize,
 }
 
 /// States of a worker.
@@ -132,14 +172,18 @@ const IDLE: u32 = 0;
 const BUSY: u32 = 1;
 
 impl Worker {
-    fn start() -> Option<Arc<Worker>> {
-        let worker = Arc::new(Worker {
+    fn new() -> Worker {
+        Worker {
             state: AtomicU32::new(IDLE),
             sleeps: AtomicBool::new(false),
             has_panicked: AtomicBool::new(false),
             given: Mutex::new(None),
             thread: OnceLock::new(),
-        });
+        }
+    }
+
+    fn start() -> Option<Arc<Worker>> {
+        let worker = Arc::new(Worker::new());
         let mine = Arc::clone(&worker);
         let started = thread::Builder::new().name("onnxtxt".to_owned()).spawn(move || mine.live()).ok()?;
         _ = worker.thread.set(started.thread().clone());
@@ -150,8 +194,8 @@ impl Worker {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give(&self, task: &'static (dyn Fn(usize) + Sync), tasks: Range<usize>) {
-        *self.given() = Some(Given { task, tasks });
+    fn give(&self, job: &'static Job<'static>, share: usize) {
+        *self.given() = Some(Given { job, share });
         self.state.store(BUSY, Ordering::SeqCst);
         if self.sleeps.load(Ordering::SeqCst)
             && let Some(thread) = self.thread.get()
@@ -160,8 +204,13 @@ impl Worker {
         }
     }
 
-    /// Waits until the worker is done; returns whether a task panicked.
+    /// Waits until the worker is done with a job of which all tasks have begun; returns whether a task panicked. If the worker has not
+    /// taken the job, it does not get it any more.
     fn wait(&self) -> bool {
+        if self.given().take().is_some() {
+            self.state.store(IDLE, Ordering::SeqCst);
+            return false;
+        }
         let mut looks = 0;
         while self.state.load(Ordering::SeqCst) == BUSY {
             looks += 1;
@@ -188,9 +237,9 @@ impl Worker {
                 self.sleeps.store(false, Ordering::SeqCst);
             }
             let given = self.given().take();
-            if let Some(Given { task, tasks }) = given
-                && catch_unwind(AssertUnwindSafe(|| tasks.for_each(task))).is_err()
-            {
+            // Without a job, its caller has taken it back, and sets the state. There may be a next one already.
+            let Some(Given { job, share }) = given else { continue };
+            if catch_unwind(AssertUnwindSafe(|| job.work(share))).is_err() {
                 self.has_panicked.store(true, Ordering::SeqCst);
             }
             self.state.store(IDLE, Ordering::SeqCst);
@@ -234,6 +283,28 @@ mod tests {
                 thread::sleep(std::time::Duration::from_millis(1));
             }
         }
+    }
+
+    /// A worker that the system never schedules: its tasks are run by the others, and it does not hold up the run.
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_not_begun() {
+        static JOB: OnceLock<Job<'static>> = OnceLock::new();
+        static COUNTS: [AtomicUsize; 9] = [const { AtomicUsize::new(0) }; 9];
+        let job = JOB.get_or_init(|| {
+            Job::new(
+                &|task| {
+                    COUNTS[task].fetch_add(1, Ordering::Relaxed);
+                },
+                9,
+                3,
+            )
+        });
+        let worker = Worker::new();
+        worker.give(job, 1);
+        job.work(0);
+        assert!(!worker.wait());
+        assert!(worker.given().is_none() && worker.state.load(Ordering::SeqCst) == IDLE);
+        assert!(COUNTS.iter().all(|count| count.load(Ordering::Relaxed) == 1));
     }
 
     /// The pool serves one run at a time; concurrent runs execute their tasks on their own thread.

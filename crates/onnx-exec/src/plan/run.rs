@@ -302,28 +302,28 @@ impl Kernel {
             let block = first..rows.end.min(first.saturating_add(self.block.max(1)));
             // The first row in the memory of a member.
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
-            for (i, (member, worker)) in self.members.iter().zip(&mut *workers).enumerate() {
-                let (before, rest) = outs.split_at_mut(i);
-                let mut operands: Around<'_> = SmallVec::from_slice(around);
+            let mut operands: Around<'_> = SmallVec::from_slice(around);
+            let mut results: SmallVec<[&[u8]; 64]> = SmallVec::new();
+            for ((member, worker), out) in self.members.iter().zip(&mut *workers).zip(outs.iter_mut()) {
                 for &(at, by) in &member.inner {
                     let from = &self.members[by];
                     operands[at] = Some(View {
                         elem: from.assignment.formula.elem,
-                        bytes: before.get(by).map_or(&[], |out| &**out),
+                        bytes: results.get(by).copied().unwrap_or_default(),
                         first: (begin(from) * from.each) as i64,
                     });
                 }
-                let Some(out) = rest.first_mut() else { fail!("a formula has no place") };
                 let from = member.bytes(block.start - begin(member));
-                let Some(out) = out.get_mut(from..from + member.bytes(block.len())) else {
+                let Some(part) = out.get_mut(from..from + member.bytes(block.len())) else {
                     fail!("a result has fewer elements than are computed")
                 };
                 worker.run(
                     &member.nest,
                     &operands,
                     block.start * member.each..block.end * member.each,
-                    out,
+                    part,
                 )?;
+                results.push(out);
             }
             first = block.end;
         }
