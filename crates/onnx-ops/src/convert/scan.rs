@@ -11,7 +11,7 @@
 use super::site::{ConvertSite, Note};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef, ValueId};
 
-pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(0).is_some() {
         return Err("its sequences have different lengths (`sequence_lens`)".to_owned());
     }

@@ -32,6 +32,7 @@ mod fitting;
 mod formulas;
 mod merge;
 mod node;
+pub(crate) mod rule;
 mod signature;
 mod stepwise;
 mod trace;

@@ -36,32 +36,32 @@ impl<'a> Attributes<'a> {
         self.schema
     }
 
-    pub(super) fn int(&self, name: &str) -> Option<i64> {
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
         self.attrs.int(name)
     }
 
     /// Whether an integer is present and not 0.
-    pub(super) fn is(&self, name: &str) -> bool {
+    pub(crate) fn is(&self, name: &str) -> bool {
         self.int(name).is_some_and(|n| n != 0)
     }
 
-    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
-    pub(super) fn float(&self, name: &str) -> Option<f64> {
+    pub(crate) fn float(&self, name: &str) -> Option<f64> {
         self.attrs.float(name).map(f64::from)
     }
 
-    pub(super) fn floats(&self, name: &str) -> Option<Vec<f64>> {
+    pub(crate) fn floats(&self, name: &str) -> Option<Vec<f64>> {
         Some(self.attrs.floats(name)?.iter().copied().map(f64::from).collect())
     }
 
-    pub(super) fn string(&self, name: &str) -> Option<String> {
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
         Some(self.attrs.string(name)?.into_owned())
     }
 
-    pub(super) fn tensor(&self, name: &str) -> Option<Dense> {
+    pub(crate) fn tensor(&self, name: &str) -> Option<Dense> {
         Dense::of(self.attrs.tensor(name)?, MOST)
     }
 }

@@ -1,0 +1,30 @@
+//! Operators that run nested graphs.
+
+pub(super) mod bodies;
+pub(super) mod infer;
+mod scan;
+
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{
+    self,
+    Conversion::{By, No},
+    step,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("If")
+        .infer(infer::branch)
+        .unchanged(&[11, 13, 16, 19, 21, 23, 24, 25])
+        .lints(&[lints::control::condition]),
+    op("Loop")
+        .infer(infer::repeat)
+        .unchanged(&[11, 13, 16, 19, 21, 23, 24, 25])
+        .lints(&[lints::control::trips]),
+    op("Scan")
+        .infer(scan::batched)
+        .infer_from(9, scan::scan)
+        .converted(&[step(9, By(convert::scan::up), No("before version 9 it has a batch axis"))])
+        .unchanged(&[11, 16, 19, 21, 23, 24, 25]),
+    op("SequenceMap").infer(infer::map).body(17, bodies::sequence_map),
+];

@@ -1,0 +1,23 @@
+//! Operators that select elements by indices.
+
+pub(super) mod infer;
+pub(super) mod meaning;
+
+use super::{Operator, op};
+use crate::convert::{self, down};
+use crate::cost::Work;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Gather")
+        .infer(infer::gather)
+        .define(meaning::gather)
+        .converted(&[down(11, convert::values::axis_down)])
+        .unchanged(&[13])
+        .work(Work::Moves),
+    op("GatherElements")
+        .infer(infer::gather_elements)
+        .define(meaning::gather_elements)
+        .unchanged(&[13])
+        .work(Work::Moves),
+    op("GatherND").infer(infer::gather_nd).define(meaning::gather_nd).unchanged(&[12, 13]).work(Work::Moves),
+];

@@ -1,0 +1,67 @@
+//! Normalizations.
+
+pub(super) mod bodies;
+mod infer;
+mod meaning;
+
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{
+    self,
+    Conversion::{By, No},
+    step, up,
+};
+use crate::cost::Work;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("BatchNormalization")
+        .infer(infer::batch_1)
+        .infer_from(9, infer::batch)
+        .define(meaning::batch)
+        .converted(&[
+            up(6, convert::values::consumed),
+            up(7, convert::norm::is_test_up),
+            up(9, convert::norm::spatial_up),
+            step(14, By(convert::norm::batch_up), By(convert::norm::batch_down)),
+        ])
+        .unchanged(&[15])
+        .work(Work::PerOutput(2))
+        .lints(&[lints::control::batch_normalization]),
+    op("GroupNormalization")
+        .infer(infer::group)
+        .define(meaning::group)
+        .body(18, bodies::group_normalization)
+        .converted(&[step(
+            21,
+            By(convert::norm::group_up),
+            No("`scale` and `bias` are per group before version 21, and per channel from then on"),
+        )])
+        .work(Work::PerInput(7)),
+    op("InstanceNormalization")
+        .infer(infer::instance)
+        .define(meaning::instance)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[22])
+        .work(Work::PerInput(7)),
+    op("LRN").infer(infer::local_response).define(meaning::local_response).unchanged(&[13]),
+    op("LayerNormalization")
+        .infer(infer::layer)
+        .define(meaning::layer)
+        .body(17, bodies::layer_normalization)
+        .work(Work::PerInput(7)),
+    op("LpNormalization")
+        .infer(infer::lp_normalization)
+        .define(meaning::lp)
+        .unchanged(&[22])
+        .work(Work::PerInput(3)),
+    op("MeanVarianceNormalization")
+        .infer(infer::mean_variance)
+        .body(9, bodies::mean_variance_normalization)
+        .unchanged(&[13])
+        .work(Work::PerInput(5)),
+    op("RMSNormalization")
+        .infer(infer::root_mean_square)
+        .define(meaning::root_mean_square)
+        .body(23, bodies::rms_normalization)
+        .work(Work::PerInput(4)),
+];

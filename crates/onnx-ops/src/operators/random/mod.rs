@@ -1,0 +1,15 @@
+//! Random numbers: the values are unknown, but their shape and type are inferred.
+
+mod bodies;
+mod infer;
+
+use super::{Operator, op};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Bernoulli").infer(infer::like_input).body(15, bodies::bernoulli).unchanged(&[22]),
+    op("Multinomial").infer(infer::multinomial).unchanged(&[22]),
+    op("RandomNormal").infer(infer::of_shape).unchanged(&[22]),
+    op("RandomNormalLike").infer(infer::like_input).unchanged(&[22]),
+    op("RandomUniform").infer(infer::of_shape).unchanged(&[22]),
+    op("RandomUniformLike").infer(infer::like_input).unchanged(&[22]),
+];

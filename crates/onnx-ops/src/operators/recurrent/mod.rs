@@ -1,0 +1,26 @@
+//! Recurrent layers: `RNN`, `GRU`, `LSTM`.
+
+mod cost;
+pub(super) mod infer;
+
+use super::{Operator, op};
+use crate::convert::{self, up};
+use crate::cost::Work;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("GRU")
+        .infer(infer::gru)
+        .converted(&[up(3, convert::values::gru_up), up(7, convert::values::output_sequence)])
+        .unchanged(&[14, 22])
+        .work(Work::Products(|cx, n| cost::recurrent(cx, n, 3), None)),
+    op("LSTM")
+        .infer(infer::lstm)
+        .converted(&[up(7, convert::values::output_sequence)])
+        .unchanged(&[14, 22])
+        .work(Work::Products(|cx, n| cost::recurrent(cx, n, 4), None)),
+    op("RNN")
+        .infer(infer::rnn)
+        .converted(&[up(7, convert::values::output_sequence)])
+        .unchanged(&[14, 22])
+        .work(Work::Products(|cx, n| cost::recurrent(cx, n, 1), None)),
+];

@@ -1,0 +1,40 @@
+//! Image operators: resize, sample, decode.
+
+mod infer;
+mod meaning;
+
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{self, Conversion::By, down, step, up};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("AffineGrid").infer(infer::affine_grid).reads(&[1]),
+    op("GridSample")
+        .infer(infer::grid_sample)
+        .converted(&[step(20, By(convert::values::grid_up), By(convert::values::grid_down))])
+        .unchanged(&[22]),
+    op("ImageDecoder").infer(infer::image_decoder),
+    op("Resize")
+        .infer(infer::resize_10)
+        .infer_from(11, infer::resize)
+        .define(meaning::resize)
+        .reads(&[1, 2, 3])
+        .converted(&[
+            down(10, convert::resize::to_upsample),
+            step(11, By(convert::resize::up), By(convert::resize::down)),
+            down(13, convert::resize::fill_down),
+        ])
+        .unchanged(&[18, 19])
+        .lints(&[lints::shapes::resize]),
+    op("Upsample")
+        .infer(infer::upsample_1)
+        .infer_from(7, infer::upsample_7)
+        .infer_from(9, infer::upsample_9)
+        .define(meaning::upsample)
+        .reads(&[1])
+        .converted(&[
+            up(7, convert::resize::scales_up),
+            step(9, By(convert::inputs::upsample_up), By(convert::inputs::upsample_down)),
+            up(10, convert::resize::from_upsample),
+        ]),
+];

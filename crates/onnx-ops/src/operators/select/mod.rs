@@ -1,0 +1,24 @@
+//! Operators that select elements by value. The number of results often depends on the data.
+
+mod infer;
+
+use super::{Operator, op};
+use crate::convert::{self, Conversion::By, down, step};
+use crate::cost::Work;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Compress")
+        .infer(infer::compress)
+        .converted(&[down(11, convert::values::axis_down)])
+        .unchanged(&[28])
+        .work(Work::Moves),
+    op("NonMaxSuppression").infer(infer::non_max_suppression).unchanged(&[11]),
+    op("NonZero").infer(infer::non_zero).unchanged(&[13]).work(Work::Moves),
+    op("TopK")
+        .infer(infer::top_k)
+        .reads(&[1])
+        .converted(&[step(10, By(convert::inputs::top_k_up), By(convert::inputs::top_k_down))])
+        .unchanged(&[11, 24])
+        .work(Work::PerInput(1)),
+    op("Unique").infer(infer::unique).unchanged(&[28]),
+];

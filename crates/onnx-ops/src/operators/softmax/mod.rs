@@ -1,0 +1,45 @@
+//! Softmax and similar operators.
+
+mod bodies;
+pub(super) mod infer;
+mod meaning;
+
+use super::{Operator, elementwise, op};
+use crate::check::lints;
+use crate::convert::{self, Conversion::By, down, step};
+use crate::cost::Work;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Hardmax")
+        .infer(elementwise::infer::same_shape)
+        .infer_from(11, infer::along_axis)
+        .define(meaning::hardmax)
+        .converted(&[
+            down(11, convert::values::axis_down),
+            step(13, By(convert::coerced::up), By(convert::coerced::down)),
+        ])
+        .work(Work::PerInput(1))
+        .lints(&[lints::shapes::softmax]),
+    op("LogSoftmax")
+        .infer(elementwise::infer::same_shape)
+        .infer_from(11, infer::along_axis)
+        .define(meaning::log_softmax)
+        .body(13, bodies::log_softmax)
+        .converted(&[
+            down(11, convert::values::axis_down),
+            step(13, By(convert::coerced::up), By(convert::coerced::down)),
+        ])
+        .work(Work::PerInput(5))
+        .lints(&[lints::shapes::softmax]),
+    op("Softmax")
+        .infer(elementwise::infer::same_shape)
+        .infer_from(11, infer::along_axis)
+        .define(meaning::softmax)
+        .body(13, bodies::softmax)
+        .converted(&[
+            down(11, convert::values::axis_down),
+            step(13, By(convert::coerced::up), By(convert::coerced::down)),
+        ])
+        .work(Work::PerInput(5))
+        .lints(&[lints::shapes::softmax]),
+];

@@ -1,0 +1,53 @@
+//! Operators that rearrange and repeat elements.
+
+mod bodies;
+mod infer;
+pub(super) mod meaning;
+
+use super::{Operator, gather, op, shape};
+use crate::check::lints;
+use crate::convert::{self, up};
+use crate::cost::Work;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("DepthToSpace")
+        .infer(infer::depth_to_space)
+        .define(meaning::depth_to_space)
+        .body(28, bodies::depth_to_space)
+        .unchanged(&[11, 13, 28])
+        .work(Work::Moves),
+    op("Expand")
+        .infer(infer::expand)
+        .define(meaning::expand)
+        .reads(&[1])
+        .unchanged(&[13])
+        .work(Work::Moves)
+        .lints(&[lints::idle::idle]),
+    op("ReverseSequence")
+        .infer(infer::reverse_sequence)
+        .define(gather::meaning::reverse_sequence)
+        .unchanged(&[28])
+        .work(Work::Moves),
+    op("SpaceToDepth")
+        .infer(infer::space_to_depth)
+        .define(meaning::space_to_depth)
+        .body(28, bodies::space_to_depth)
+        .unchanged(&[13, 28])
+        .work(Work::Moves),
+    op("Tile")
+        .infer(infer::tile_along_axis)
+        .infer_from(6, infer::tile)
+        .define(meaning::tile)
+        .reads(&[1, 2])
+        .converted(&[up(6, convert::broadcast::tile_up)])
+        .unchanged(&[13])
+        .work(Work::Moves)
+        .lints(&[lints::idle::idle]),
+    op("Transpose")
+        .infer(infer::transpose)
+        .define(meaning::transpose)
+        .unchanged(&[13, 21, 23, 24, 25])
+        .work(Work::Moves)
+        .lints(&[lints::idle::idle]),
+    op("Trilu").infer(infer::trilu).define(shape::meaning::triangle).reads(&[1]).work(Work::Moves),
+];
