@@ -1,7 +1,7 @@
 //! Attributes of a node, with the defaults of its schema.
 
 use super::Dense;
-use crate::infer::attrs::{Bindings, ResolvedAttrs, Scope};
+use crate::infer::ResolvedAttrs;
 use crate::schema::Schema;
 use onnx_ir::{Body, Model, Node};
 
@@ -14,8 +14,6 @@ pub struct Attributes<'a> {
     schema: &'a Schema,
 }
 
-static NO_CALL: Bindings = Bindings(Vec::new());
-
 impl<'a> Attributes<'a> {
     /// The attributes of a node with this schema; `None` if one of them is a parameter of the enclosing function.
     pub fn of(
@@ -27,13 +25,17 @@ impl<'a> Attributes<'a> {
         if node.attrs.iter().any(|attr| attr.reference.is_some()) {
             return None;
         }
-        let scope = Scope { names: &model.names, body, function: None, bindings: &NO_CALL, is_called: false };
-        Some(Attributes { attrs: ResolvedAttrs::new(scope, node, schema), schema })
+        Some(Attributes { attrs: ResolvedAttrs::of(&model.names, body, node, schema), schema })
     }
 
     /// The operator, in the version that applies.
     pub fn schema(&self) -> &'a Schema {
         self.schema
+    }
+
+    /// The reader of all attributes.
+    pub(crate) fn reader(&self) -> &ResolvedAttrs<'a> {
+        &self.attrs
     }
 
     pub(crate) fn int(&self, name: &str) -> Option<i64> {

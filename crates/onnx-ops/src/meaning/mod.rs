@@ -46,7 +46,7 @@ mod read;
 mod show;
 mod sound;
 mod tensor;
-pub(crate) mod window;
+pub mod window;
 
 #[cfg(test)]
 mod tests;

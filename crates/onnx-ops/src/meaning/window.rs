@@ -1,7 +1,10 @@
-//! Sliding windows over the spatial axes, after batch and channels.
+//! Sliding windows over the spatial axes, after batch and channels; for definitions and kernels, whose sizes are known.
+//! Inference counts positions of windows over symbolic sizes (`infer/rule/window.rs`).
 
-use crate::meaning::cx::long;
-use crate::meaning::{Attributes, Binary, Cx, Expr, Index};
+use super::cx::long;
+use super::{Attributes, Binary, Cx, Expr, Index};
+use crate::infer::ResolvedAttrs;
+use std::ops::RangeInclusive;
 
 /// A window, by spatial axis.
 pub(crate) struct Window {
@@ -25,34 +28,16 @@ impl Window {
         let extents = longs(input.get(2..)?)?;
         let places = longs(output.get(2..)?)?;
         let rank = kernel.len();
-        let list = |name: &str, default: i64, n: usize| match cx.attributes.ints(name) {
-            Some(list) if list.is_empty() => Some(vec![default; n]),
-            Some(list) => {
-                (list.len() == n && list.iter().all(|i| i.unsigned_abs() < 1 << 32)).then_some(list)
-            }
-            None => Some(vec![default; n]),
-        };
-        let (strides, dilations) = (list("strides", 1, rank)?, list("dilations", 1, rank)?);
-        let pads = list("pads", 0, rank * 2)?;
-        let is_sound = extents.len() == rank && places.len() == rank && strides.iter().all(|s| *s > 0);
+        let Steps { strides, dilations, begin, end, same } = Steps::of(cx.attributes, rank)?;
+        let is_sound = extents.len() == rank && places.len() == rank;
         if !is_sound || kernel.contains(&0) {
             return None;
         }
-        let mut window = Window {
-            kernel,
-            strides,
-            dilations,
-            begin: pads[..rank].to_vec(),
-            end: pads[rank..].to_vec(),
-            extents,
-            places,
-        };
-        match cx.attributes.string("auto_pad").as_deref() {
-            None | Some("" | "NOTSET") => {}
-            Some("VALID") => (window.begin, window.end) = (vec![0; rank], vec![0; rank]),
-            Some("SAME_UPPER") => window.pad_evenly(false)?,
-            Some("SAME_LOWER") => window.pad_evenly(true)?,
-            Some(_) => return None,
+        let mut window = Window { kernel, strides, dilations, begin, end, extents, places };
+        match same {
+            None => {}
+            Some(Same::Upper) => window.pad_evenly(false)?,
+            Some(Same::Lower) => window.pad_evenly(true)?,
         }
         Some(window)
     }
@@ -84,7 +69,7 @@ impl Window {
 
     /// The size that the kernel covers.
     fn span(&self, axis: usize) -> Option<i64> {
-        long(self.kernel[axis])?.checked_sub(1)?.checked_mul(self.dilations[axis])?.checked_add(1)
+        span(long(self.kernel[axis])?, self.dilations[axis])
     }
 
     /// The position of a kernel element, by the indices of the window and of the element.
@@ -133,6 +118,82 @@ impl Window {
     }
 }
 
+/// How a window moves, by spatial axis.
+struct Steps {
+    strides: Vec<i64>,
+    dilations: Vec<i64>,
+    /// The declared padding before and after the input.
+    begin: Vec<i64>,
+    end: Vec<i64>,
+    /// Padding that follows from the number of positions instead.
+    same: Option<Same>,
+}
+
+/// Where the larger half of an odd padding is.
+enum Same {
+    Upper,
+    Lower,
+}
+
+impl Steps {
+    /// Reads the attributes of a node; `None` if they are invalid.
+    fn of(attributes: &Attributes<'_>, rank: usize) -> Option<Steps> {
+        const MOST: i64 = u32::MAX as i64;
+        let list = |name, count, default, least| {
+            per_axis(attributes.reader(), name, count, default, least..=MOST).ok()
+        };
+        let strides = list("strides", rank, 1, 1)?;
+        let dilations = list("dilations", rank, 1, -MOST)?;
+        let mut begin = list("pads", rank * 2, 0, -MOST)?;
+        let mut end = begin.split_off(rank);
+        let same = match attributes.string("auto_pad").as_deref() {
+            None | Some("" | "NOTSET") => None,
+            Some("VALID") => {
+                (begin, end) = (vec![0; rank], vec![0; rank]);
+                None
+            }
+            Some("SAME_UPPER") => Some(Same::Upper),
+            Some("SAME_LOWER") => Some(Same::Lower),
+            Some(_) => return None,
+        };
+        Some(Steps { strides, dilations, begin, end, same })
+    }
+}
+
+/// A list attribute with `count` numbers in a range, such as one per spatial axis; by default, each is `default`.
+///
+/// # Errors
+/// Another count, or a number that is not in the range.
+pub fn per_axis(
+    attributes: &ResolvedAttrs<'_>,
+    name: &str,
+    count: usize,
+    default: i64,
+    range: RangeInclusive<i64>,
+) -> Result<Vec<i64>, String> {
+    let Some(list) = attributes.ints(name).filter(|list| !list.is_empty()) else {
+        return Ok(vec![default; count]);
+    };
+    if list.len() != count {
+        return Err(format!("attribute `{name}` has {} numbers, but must have {count}", list.len()));
+    }
+    match list.iter().find(|n| !range.contains(*n)) {
+        Some(outside) => Err(format!("attribute `{name}` cannot be {outside}")),
+        None => Ok(list.to_vec()),
+    }
+}
+
+/// The size that a kernel covers; `None` if it overflows.
+pub fn span(kernel: i64, dilation: i64) -> Option<i64> {
+    kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)
+}
+
+/// The number of positions of a window that is entirely inside an axis with its padding; not positive if there is none.
+pub fn positions(extent: i64, (begin, end): (i64, i64), span: i64, stride: i64) -> Option<i64> {
+    let slack = extent.checked_add(begin)?.checked_add(end)?.checked_sub(span)?;
+    slack.checked_div_euclid(stride)?.checked_add(1)
+}
+
 pub(crate) fn longs(dims: &[usize]) -> Option<Vec<i64>> {
     dims.iter().map(|d| long(*d)).collect()
 }
@@ -146,27 +207,21 @@ pub(crate) fn sizes(list: Vec<i64>) -> Option<Vec<usize>> {
 /// that start after the input do not count.
 pub(crate) fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option<Vec<usize>> {
     let kernel = attributes.ints("kernel_shape")?;
-    let list = |name: &str, default: i64, n: usize| {
-        let list = attributes.ints(name).filter(|list| !list.is_empty()).unwrap_or_else(|| vec![default; n]);
-        (list.len() == n && list.iter().all(|i| i.unsigned_abs() < 1 << 32)).then_some(list)
-    };
     let rank = kernel.len();
     if input.len() != rank + 2 || !attributes.is("ceil_mode") {
         return None;
     }
-    let (strides, dilations) = (list("strides", 1, rank)?, list("dilations", 1, rank)?);
-    let pads = match attributes.string("auto_pad").as_deref() {
-        None | Some("" | "NOTSET") => list("pads", 0, rank * 2)?,
-        Some("VALID") => vec![0; rank * 2],
-        Some(_) => return None,
-    };
+    let steps = Steps::of(attributes, rank)?;
+    if steps.same.is_some() {
+        return None;
+    }
     let mut shape = input[..2].to_vec();
     for axis in 0..rank {
-        let (extent, stride) = (long(input[axis + 2])?, strides[axis]);
-        let span = kernel[axis].checked_sub(1)?.checked_mul(dilations[axis])?.checked_add(1)?;
-        let before = extent.checked_add(pads[axis])?;
-        let slack = before.checked_add(pads[rank + axis])?.checked_sub(span)?;
-        if stride < 1 || slack < 0 {
+        let (extent, stride) = (long(input[axis + 2])?, steps.strides[axis]);
+        let before = extent.checked_add(steps.begin[axis])?;
+        let slack =
+            before.checked_add(steps.end[axis])?.checked_sub(span(kernel[axis], steps.dilations[axis])?)?;
+        if slack < 0 {
             return None;
         }
         // Windows that fit partially, and those that start before the end of the input.

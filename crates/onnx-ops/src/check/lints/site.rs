@@ -1,6 +1,6 @@
 //! A node with its context, as lints see it.
 
-use crate::infer::{Bindings, Fact, Facts, ResolvedAttrs, Scope, Ty, Value};
+use crate::infer::{Fact, Facts, ResolvedAttrs, Ty, Value};
 use crate::schema::Schema;
 use onnx_ir::diag::{Change, Code, Entity};
 use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
@@ -19,9 +19,6 @@ pub(crate) struct LintSite<'a> {
     /// Functions of the model, which can shadow operators.
     pub(crate) local: &'a HashSet<(String, Name)>,
 }
-
-/// No bindings of attribute parameters, because functions are not linted.
-static NO_BINDINGS: Bindings = Bindings(Vec::new());
 
 impl<'a> LintSite<'a> {
     pub(crate) fn input(&self, i: usize) -> Option<ValueId> {
@@ -60,14 +57,7 @@ impl<'a> LintSite<'a> {
     }
 
     pub(crate) fn attrs(&self) -> ResolvedAttrs<'a> {
-        let scope = Scope {
-            names: &self.model.names,
-            body: self.body,
-            function: None,
-            bindings: &NO_BINDINGS,
-            is_called: false,
-        };
-        ResolvedAttrs::new(scope, self.node, self.schema)
+        ResolvedAttrs::of(&self.model.names, self.body, self.node, self.schema)
     }
 
     pub(crate) fn at_op(&self) -> Entity {
