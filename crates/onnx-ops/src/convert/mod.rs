@@ -24,14 +24,9 @@
 
 pub(crate) mod broadcast;
 mod change;
-pub(crate) mod coerced;
 pub(crate) mod inputs;
-pub(crate) mod norm;
-pub(crate) mod resize;
-pub(crate) mod scan;
 mod sharding;
-mod site;
-pub(crate) mod trees;
+pub(crate) mod site;
 pub(crate) mod values;
 mod walk;
 

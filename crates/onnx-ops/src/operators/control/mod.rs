@@ -3,11 +3,11 @@
 pub(super) mod bodies;
 pub(super) mod infer;
 mod scan;
+mod versions;
 
 use super::{Operator, op};
 use crate::check::lints;
 use crate::convert::{
-    self,
     Conversion::{By, No},
     step,
 };
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Scan")
         .infer(scan::batched)
         .infer_from(9, scan::scan)
-        .converted(&[step(9, By(convert::scan::up), No("before version 9 it has a batch axis"))])
+        .converted(&[step(9, By(versions::up), No("before version 9 it has a batch axis"))])
         .unchanged(&[11, 16, 19, 21, 23, 24, 25]),
     op("SequenceMap").infer(infer::map).body(17, bodies::sequence_map),
 ];

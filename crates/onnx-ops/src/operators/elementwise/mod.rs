@@ -4,7 +4,7 @@ mod bodies;
 pub(super) mod infer;
 pub(super) mod meaning;
 
-use super::{Operator, op};
+use super::{Operator, norm, op};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
@@ -67,7 +67,7 @@ pub(super) const ROWS: &[Operator] = &[
         .reads(&[1, 2])
         .converted(&[
             up(6, convert::values::consumed),
-            up(7, convert::norm::is_test_up),
+            up(7, norm::versions::is_test_up),
             step(10, By(convert::inputs::mask_up), By(convert::inputs::mask_down)),
             step(12, By(convert::inputs::dropout_up), By(convert::inputs::dropout_down)),
         ])

@@ -5,10 +5,10 @@ mod meaning;
 mod models;
 mod trees;
 mod values;
+mod versions;
 
 use super::{Operator, gather, of_ml};
 use crate::convert::{
-    self,
     Conversion::{By, No, Same},
     step,
 };
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Operator] = &[
     of_ml("LabelEncoder")
         .infer(values::encode_by_position)
         .infer_from(2, values::encode)
-        .converted(&[step(2, By(convert::trees::labels_up), By(convert::trees::labels_down))])
+        .converted(&[step(2, By(versions::labels_up), By(versions::labels_down))])
         .unchanged(&[4]),
     of_ml("LinearClassifier").infer(models::linear_classifier),
     of_ml("LinearRegressor").infer(models::linear_regressor),

@@ -3,6 +3,7 @@
 pub(super) mod bodies;
 mod infer;
 mod meaning;
+pub(super) mod versions;
 
 use super::{Operator, op};
 use crate::check::lints;
@@ -20,9 +21,9 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::batch)
         .converted(&[
             up(6, convert::values::consumed),
-            up(7, convert::norm::is_test_up),
-            up(9, convert::norm::spatial_up),
-            step(14, By(convert::norm::batch_up), By(convert::norm::batch_down)),
+            up(7, versions::is_test_up),
+            up(9, versions::spatial_up),
+            step(14, By(versions::batch_up), By(versions::batch_down)),
         ])
         .unchanged(&[15])
         .work(Work::PerOutput(2))
@@ -33,7 +34,7 @@ pub(super) const ROWS: &[Operator] = &[
         .body(18, bodies::group_normalization)
         .converted(&[step(
             21,
-            By(convert::norm::group_up),
+            By(versions::group_up),
             No("`scale` and `bias` are per group before version 21, and per channel from then on"),
         )])
         .work(Work::PerInput(7)),

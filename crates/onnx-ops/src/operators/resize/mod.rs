@@ -2,6 +2,7 @@
 
 mod infer;
 mod meaning;
+mod versions;
 
 use super::{Operator, op};
 use crate::check::lints;
@@ -20,9 +21,9 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::resize)
         .reads(&[1, 2, 3])
         .converted(&[
-            down(10, convert::resize::to_upsample),
-            step(11, By(convert::resize::up), By(convert::resize::down)),
-            down(13, convert::resize::fill_down),
+            down(10, versions::to_upsample),
+            step(11, By(versions::up), By(versions::down)),
+            down(13, versions::fill_down),
         ])
         .unchanged(&[18, 19])
         .lints(&[lints::shapes::resize]),
@@ -33,8 +34,8 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::upsample)
         .reads(&[1])
         .converted(&[
-            up(7, convert::resize::scales_up),
+            up(7, versions::scales_up),
             step(9, By(convert::inputs::upsample_up), By(convert::inputs::upsample_down)),
-            up(10, convert::resize::from_upsample),
+            up(10, versions::from_upsample),
         ]),
 ];

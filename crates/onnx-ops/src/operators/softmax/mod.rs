@@ -3,6 +3,7 @@
 mod bodies;
 pub(super) mod infer;
 mod meaning;
+mod versions;
 
 use super::{Operator, elementwise, op};
 use crate::check::lints;
@@ -14,10 +15,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(elementwise::infer::same_shape)
         .infer_from(11, infer::along_axis)
         .define(meaning::hardmax)
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(13, By(convert::coerced::up), By(convert::coerced::down)),
-        ])
+        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(1))
         .lints(&[lints::shapes::softmax]),
     op("LogSoftmax")
@@ -25,10 +23,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(11, infer::along_axis)
         .define(meaning::log_softmax)
         .body(13, bodies::log_softmax)
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(13, By(convert::coerced::up), By(convert::coerced::down)),
-        ])
+        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
         .lints(&[lints::shapes::softmax]),
     op("Softmax")
@@ -36,10 +31,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(11, infer::along_axis)
         .define(meaning::softmax)
         .body(13, bodies::softmax)
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(13, By(convert::coerced::up), By(convert::coerced::down)),
-        ])
+        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
         .lints(&[lints::shapes::softmax]),
 ];

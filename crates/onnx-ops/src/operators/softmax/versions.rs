@@ -13,10 +13,10 @@
 //! ```
 //! For the last axis, only the attribute is made explicit.
 
-use super::site::{ConvertSite, Note};
+use crate::convert::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
-pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axis = s.attrs().int("axis")?.unwrap_or(1);
     if axis == -1 || s.rank(0).is_ok_and(|rank| axis == rank - 1) {
         s.set("axis", AttrValue::Int(-1));
@@ -36,7 +36,7 @@ pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("axes from `axis` on are combined: Flatten before, Reshape after".to_owned()))
 }
 
-pub(crate) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axis = s.attrs().int("axis")?.unwrap_or(-1);
     if axis == -1 {
         s.set("axis", AttrValue::Int(-1));

@@ -8,10 +8,10 @@
 //! ```
 //! The outer Scan iterates over the batch without a state, the inner one is the original.
 
-use super::site::{ConvertSite, Note};
+use crate::convert::site::{ConvertSite, Note};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef, ValueId};
 
-pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(0).is_some() {
         return Err("its sequences have different lengths (`sequence_lens`)".to_owned());
     }

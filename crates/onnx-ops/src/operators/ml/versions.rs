@@ -1,6 +1,6 @@
 //! Conversion of operators of ai.onnx.ml.
 
-use super::site::{ConvertSite, Note};
+use crate::convert::site::{ConvertSite, Note};
 use onnx_ir::ElemType;
 
 /// A list of classes that were mapped to their positions.
@@ -9,7 +9,7 @@ use onnx_ir::ElemType;
 /// 1 → 2:   y = ai.onnx.ml.LabelEncoder <classes_strings = ["a", "b"]> (x)
 ///          y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [0, 1]> (x)
 /// ```
-pub(crate) fn labels_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn labels_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(classes) = s.attrs().strings("classes_strings")?.map(<[_]>::to_vec) else { return Ok(None) };
     let numbers: Vec<i64> = (0..).take(classes.len()).collect();
     let (classes_name, numbers_name) = match s.elem(0)? {
@@ -23,7 +23,7 @@ pub(crate) fn labels_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("the classes become keys and values".to_owned()))
 }
 
-pub(crate) fn labels_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn labels_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let lists = match (s.attrs().strings("keys_strings")?, s.attrs().ints("values_int64s")?) {
         (Some(classes), Some(numbers)) => Some(("keys_strings", "values_int64s", classes, numbers)),
         _ => match (s.attrs().strings("values_strings")?, s.attrs().ints("keys_int64s")?) {

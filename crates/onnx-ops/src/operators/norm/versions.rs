@@ -1,10 +1,10 @@
 //! Conversion of normalizations.
 
-use super::site::{ConvertSite, Note};
+use crate::convert::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
 /// Several outputs meant training mode.
-pub(crate) fn batch_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn batch_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.n().outputs.iter().skip(1).all(Option::is_none) {
         s.n_mut().outputs.truncate(1);
         return Ok(None);
@@ -17,7 +17,7 @@ pub(crate) fn batch_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("the node has training outputs: `training_mode = 1` is added".to_owned()))
 }
 
-pub(crate) fn batch_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn batch_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.attrs().int("training_mode")?.unwrap_or(0) != 0 {
         return Err("what training gives is said otherwise".to_owned());
     }
@@ -25,7 +25,7 @@ pub(crate) fn batch_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(is_said.then(|| "`training_mode` is removed".to_owned()))
 }
 
-pub(crate) fn spatial_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn spatial_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.attrs().int("spatial")?.unwrap_or(1) != 1 {
         return Err("it has a mean for each position (`spatial = 0`)".to_owned());
     }
@@ -48,7 +48,7 @@ pub(crate) fn is_test_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 /// y = GroupNormalization <num_groups = 2> (x, s, b)              s: float[2], x: float[1,4]
 /// y_scale = Expand (Reshape (s, [-1, 1]), [1, channels / 2])     and that as a list: s[0] s[0] s[1] s[1]
 /// ```
-pub(crate) fn group_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn group_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let groups = s.attrs().int("num_groups")?.filter(|n| *n > 0).ok_or("`num_groups` is not positive")?;
     let x = s.input(0).ok_or("the input is missing")?;
     let repeats = match s.extent(0, 1) {

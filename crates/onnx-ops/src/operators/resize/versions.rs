@@ -4,10 +4,10 @@
 //! result has the coordinate `i / scale` (`asymmetric`), and the nearest element is rounded down for upscaling, up for
 //! downscaling.
 
-use super::site::{ConvertSite, Note};
+use crate::convert::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
-pub(crate) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.rename_op("Resize");
     if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
         s.set("mode", "linear");
@@ -16,7 +16,7 @@ pub(crate) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Upsample cannot shrink.
-pub(crate) fn to_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn to_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
     if scales.iter().any(|scale| *scale < 1.0) {
         return Err("it shrinks an axis, which `Upsample` does not support".to_owned());
@@ -25,7 +25,7 @@ pub(crate) fn to_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("Resize becomes Upsample".to_owned()))
 }
 
-pub(crate) fn scales_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn scales_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let (h, w) = (s.attrs().float("height_scale")?, s.attrs().float("width_scale")?);
     s.drop_attr("height_scale");
     s.drop_attr("width_scale");
@@ -36,7 +36,7 @@ pub(crate) fn scales_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("the scales become one list".to_owned()))
 }
 
-pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
     if is_nearest {
         // Computed scales are assumed to enlarge: Upsample required that, and exporters rarely emit others.
@@ -55,7 +55,7 @@ pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("`coordinate_transformation_mode` of version 10 and an empty `roi` are added".to_owned()))
 }
 
-pub(crate) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(3).is_some() {
         return Err("it has `sizes` instead of `scales`".to_owned());
     }
@@ -87,7 +87,7 @@ pub(crate) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// `roi` and `scales` were required.
-pub(crate) fn fill_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(super) fn fill_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let mut is_filled = false;
     for (i, name) in [(1, "roi"), (2, "scales")] {
         if s.input(i).is_none() {
