@@ -5,6 +5,7 @@ use crate::convert::{VersionChange, same};
 use crate::cost::Work;
 use crate::functions::Draft;
 use crate::functions::site::Site;
+use crate::gradient::Derivative;
 use crate::infer::{Infer, NodeCx};
 use crate::meaning::{Attributes, Cx, Definition};
 
@@ -46,6 +47,8 @@ pub(crate) struct Operator {
     unchanged: &'static [u32],
     /// The work of a node.
     pub(crate) work: Option<Work>,
+    /// Its derivative.
+    pub(crate) derivative: Option<Derivative>,
     /// The lints of its nodes.
     pub(crate) lints: &'static [Lint],
 }
@@ -90,6 +93,7 @@ impl Operator {
             changes: &[],
             unchanged: &[],
             work: None,
+            derivative: None,
             lints: &[],
         }
     }
@@ -153,6 +157,12 @@ impl Operator {
     /// States the work of a node; by default, an operation for each element of the result.
     pub(super) const fn work(mut self, work: Work) -> Operator {
         self.work = Some(work);
+        self
+    }
+
+    /// Differentiates nodes; by default, through the function body.
+    pub(super) const fn derivative(mut self, derivative: Derivative) -> Operator {
+        self.derivative = Some(derivative);
         self
     }
 

@@ -3,24 +3,25 @@
 mod bodies;
 mod infer;
 
-use super::{Operator, attention, conv, elementwise, matmul, of_runtime, op, pool, recurrent};
+use super::elementwise::infer::same_shape;
+use super::{Operator, attention, conv, matmul, of_runtime, op, pool, recurrent};
 use crate::cost::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     of_runtime("Attention").infer(infer::attention::projecting),
     of_runtime("BiasDropout").infer(infer::dropout),
-    of_runtime("BiasSoftmax").infer(elementwise::infer::same_shape),
+    of_runtime("BiasSoftmax").infer(same_shape),
     of_runtime("CDist").infer(infer::distances).body(18, bodies::added::distances),
     of_runtime("ConvTransposeWithDynamicPads").body(18, bodies::added::transposed_convolution),
     of_runtime("DecoderMaskedMultiHeadAttention").infer(infer::attention::multi_head),
-    of_runtime("DequantizeLinear").infer(elementwise::infer::same_shape),
+    of_runtime("DequantizeLinear").infer(same_shape),
     of_runtime("DynamicQuantizeLSTM").infer(recurrent::infer::lstm_transposed),
     of_runtime("DynamicQuantizeMatMul")
         .infer(matmul::infer::matmul)
         .body(18, bodies::products::of_dynamic_bytes)
         .work(Work::Products(|cx, n| matmul::cost::product(cx, n, 0), None)),
     of_runtime("EmbedLayerNormalization").infer(infer::embed),
-    of_runtime("FastGelu").infer(elementwise::infer::same_shape),
+    of_runtime("FastGelu").infer(same_shape),
     of_runtime("FusedConv")
         .infer(conv::infer::conv)
         .body(18, bodies::fused::conv)
@@ -33,9 +34,9 @@ pub(super) const ROWS: &[Operator] = &[
     of_runtime("FusedMatMulActivation").infer(infer::matmul::fused),
     of_runtime("GatherBlockQuantized").infer(infer::quantized::gather),
     of_runtime("GemmFastGelu").infer(matmul::infer::matmul),
-    of_runtime("GroupNorm").infer(elementwise::infer::same_shape),
+    of_runtime("GroupNorm").infer(same_shape),
     of_runtime("GroupQueryAttention").infer(infer::attention::grouped),
-    of_runtime("Inverse").infer(elementwise::infer::same_shape),
+    of_runtime("Inverse").infer(same_shape),
     of_runtime("IsAllFinite").infer(infer::scalar),
     of_runtime("MatMulBnb4").infer(infer::matmul::packed),
     of_runtime("MatMulInteger16").body(18, bodies::added::product_of_shorts),
@@ -44,7 +45,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::matmul::packed)
         .work(Work::Products(|cx, n| matmul::cost::product(cx, n, 0), None)),
     of_runtime("MaxpoolWithMask").infer(pool::infer::pool),
-    of_runtime("MoE").infer(elementwise::infer::same_shape),
+    of_runtime("MoE").infer(same_shape),
     of_runtime("MultiHeadAttention")
         .infer(infer::attention::multi_head)
         .body(18, bodies::heads::multi_head)
@@ -69,13 +70,13 @@ pub(super) const ROWS: &[Operator] = &[
     of_runtime("QLinearMul").body(18, bodies::linear::mul),
     of_runtime("QLinearReduceMean").body(18, bodies::linear::mean),
     of_runtime("QLinearSigmoid").body(18, bodies::linear::sigmoid),
-    of_runtime("QLinearSoftmax").infer(elementwise::infer::same_shape).body(18, bodies::fused::softmax),
-    of_runtime("QMoE").infer(elementwise::infer::same_shape),
-    of_runtime("QuantizeLinear").infer(elementwise::infer::same_shape),
+    of_runtime("QLinearSoftmax").infer(same_shape).body(18, bodies::fused::softmax),
+    of_runtime("QMoE").infer(same_shape),
+    of_runtime("QuantizeLinear").infer(same_shape),
     of_runtime("Range").infer(infer::range).body(18, bodies::added::range),
     of_runtime("ReduceSumInteger").work(Work::PerInput(1)),
     of_runtime("RelativePositionBias").infer(infer::relative_positions),
-    of_runtime("RotaryEmbedding").infer(elementwise::infer::same_shape),
+    of_runtime("RotaryEmbedding").infer(same_shape),
     op("SimplifiedLayerNormalization").work(Work::PerInput(4)),
     of_runtime("SkipGroupNorm").infer(infer::two_of_same_shape),
     of_runtime("SkipLayerNormalization").infer(infer::skip_norm).work(Work::PerInput(8)),

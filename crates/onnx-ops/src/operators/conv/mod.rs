@@ -9,6 +9,10 @@ mod transposed;
 
 use super::{Operator, op};
 use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    INTEGERS, rules,
+};
 
 pub(super) const ROWS: &[Operator] = &[
     op("CausalConvWithState").infer(infer::causal).body(27, bodies::causal_convolution),
@@ -17,16 +21,19 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::conv)
         .define(meaning::conv)
         .unchanged(&[11, 22])
-        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), Some(2))),
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), Some(2)))
+        .derivative(Build(rules::window::conv)),
     op("ConvInteger")
         .infer(infer::integer)
         .define(meaning::conv_integer)
-        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None)),
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None))
+        .derivative(Zero(INTEGERS)),
     op("ConvTranspose")
         .infer(spread::conv_transpose)
         .define(transposed::conv_transpose)
         .unchanged(&[11, 22])
-        .work(Work::Products(cost::transposed, Some(2))),
+        .work(Work::Products(cost::transposed, Some(2)))
+        .derivative(Build(rules::window::conv_transpose)),
     op("DeformConv")
         .infer(infer::deformable)
         .unchanged(&[22])
@@ -35,5 +42,6 @@ pub(super) const ROWS: &[Operator] = &[
     op("QLinearConv")
         .infer(infer::quantized)
         .define(meaning::qlinear_conv)
-        .work(Work::Products(|cx, n| cost::convolution(cx, n, 3), Some(8))),
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 3), Some(8)))
+        .derivative(Zero(INTEGERS)),
 ];

@@ -6,9 +6,11 @@ mod meaning;
 
 use super::{Operator, op};
 use crate::cost::Work;
+use crate::gradient::{Derivative::Build, rules};
 
 pub(super) const ROWS: &[Operator] = &[op("Einsum")
     .infer(infer::einsum)
     .define(meaning::einsum)
     .unchanged(&[28])
-    .work(Work::Products(cost::einsum, None))];
+    .work(Work::Products(cost::einsum, None))
+    .derivative(Build(rules::contract::einsum))];

@@ -13,6 +13,7 @@ use crate::convert::{
     step, up,
 };
 use crate::cost::Work;
+use crate::gradient::{Derivative::Rewrite, rules};
 
 pub(super) const ROWS: &[Operator] = &[
     op("BatchNormalization")
@@ -27,7 +28,8 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[15])
         .work(Work::PerOutput(2))
-        .lints(&[lints::control::batch_normalization]),
+        .lints(&[lints::control::batch_normalization])
+        .derivative(Rewrite(rules::norm::batch)),
     op("GroupNormalization")
         .infer(infer::group)
         .define(meaning::group)
@@ -43,8 +45,13 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::instance)
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[22])
-        .work(Work::PerInput(7)),
-    op("LRN").infer(infer::local_response).define(meaning::local_response).unchanged(&[13]),
+        .work(Work::PerInput(7))
+        .derivative(Rewrite(rules::norm::instance)),
+    op("LRN")
+        .infer(infer::local_response)
+        .define(meaning::local_response)
+        .unchanged(&[13])
+        .derivative(Rewrite(rules::norm::local_response)),
     op("LayerNormalization")
         .infer(infer::layer)
         .define(meaning::layer)
@@ -54,7 +61,8 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::lp_normalization)
         .define(meaning::lp)
         .unchanged(&[22])
-        .work(Work::PerInput(3)),
+        .work(Work::PerInput(3))
+        .derivative(Rewrite(rules::norm::lp)),
     op("MeanVarianceNormalization")
         .infer(infer::mean_variance)
         .body(9, bodies::mean_variance_normalization)

@@ -10,6 +10,7 @@ use super::{Operator, op};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
+use crate::gradient::{Derivative::Build, rules};
 
 pub(super) const ROWS: &[Operator] = &[
     op("CenterCropPad").infer(infer::center_crop_pad).reads(&[1]).body(18, bodies::center_crop_pad),
@@ -19,7 +20,8 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(4, convert::values::concat_up), down(11, convert::values::axis_down)])
         .unchanged(&[13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle]),
+        .lints(&[lints::idle::idle])
+        .derivative(Build(rules::movement::concat)),
     op("Pad")
         .infer(infer::pad)
         .define(meaning::pad)
@@ -31,7 +33,8 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[13, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::numbers::pad]),
+        .lints(&[lints::idle::idle, lints::numbers::pad])
+        .derivative(Build(rules::movement::pad)),
     op("Slice")
         .infer(slice::slice)
         .define(meaning::slice)
@@ -39,7 +42,8 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[step(10, By(convert::inputs::slice_up), By(convert::inputs::slice_down))])
         .unchanged(&[11, 13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle]),
+        .lints(&[lints::idle::idle])
+        .derivative(Build(rules::movement::slice)),
     op("Split")
         .infer(infer::split)
         .define(meaning::split)
@@ -50,5 +54,6 @@ pub(super) const ROWS: &[Operator] = &[
             step(13, By(convert::inputs::split_up), By(convert::inputs::split_down)),
             step(18, By(convert::inputs::split_count_up), By(convert::inputs::split_count_down)),
         ])
-        .work(Work::Moves),
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::split)),
 ];

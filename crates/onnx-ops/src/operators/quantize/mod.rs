@@ -5,17 +5,23 @@ pub(super) mod meaning;
 
 use super::{Operator, op};
 use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Rewrite, Zero},
+    STEPS, rules,
+};
 
 pub(super) const ROWS: &[Operator] = &[
     op("DequantizeLinear")
         .infer(infer::dequantize)
         .define(meaning::dequantize)
         .unchanged(&[13, 19, 21, 23, 24, 25, 28])
-        .work(Work::PerOutput(2)),
-    op("DynamicQuantizeLinear").infer(infer::dynamic).define(meaning::dynamic),
+        .work(Work::PerOutput(2))
+        .derivative(Rewrite(rules::norm::dequantize)),
+    op("DynamicQuantizeLinear").infer(infer::dynamic).define(meaning::dynamic).derivative(Zero(STEPS)),
     op("QuantizeLinear")
         .infer(infer::quantize)
         .define(meaning::quantize)
         .unchanged(&[13, 19, 21, 23, 24, 25, 28])
-        .work(Work::PerOutput(2)),
+        .work(Work::PerOutput(2))
+        .derivative(Zero(STEPS)),
 ];

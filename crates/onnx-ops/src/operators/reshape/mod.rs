@@ -6,6 +6,7 @@ use super::{Operator, op, view};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
+use crate::gradient::{Derivative::Build, rules};
 
 pub(super) const ROWS: &[Operator] = &[
     op("Flatten")
@@ -14,7 +15,8 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(11, convert::values::axis_down)])
         .unchanged(&[9, 13, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle]),
+        .lints(&[lints::idle::idle])
+        .derivative(Build(rules::movement::reshape)),
     op("Reshape")
         .infer(infer::reshape)
         .define(view::meaning::same_order)
@@ -22,7 +24,8 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(5, convert::inputs::reshape_up)])
         .unchanged(&[13, 14, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::shapes::batch]),
+        .lints(&[lints::idle::idle, lints::shapes::batch])
+        .derivative(Build(rules::movement::reshape)),
     op("Squeeze")
         .infer(infer::squeeze)
         .define(view::meaning::same_order)
@@ -33,7 +36,8 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle]),
+        .lints(&[lints::idle::idle])
+        .derivative(Build(rules::movement::reshape)),
     op("Unsqueeze")
         .infer(infer::unsqueeze)
         .define(view::meaning::same_order)
@@ -44,5 +48,6 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle]),
+        .lints(&[lints::idle::idle])
+        .derivative(Build(rules::movement::reshape)),
 ];

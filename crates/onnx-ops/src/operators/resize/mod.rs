@@ -7,6 +7,10 @@ mod versions;
 use super::{Operator, op};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    INTEGERS, rules,
+};
 
 pub(super) const ROWS: &[Operator] = &[
     op("AffineGrid").infer(infer::affine_grid).reads(&[1]),
@@ -14,7 +18,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::grid_sample)
         .converted(&[step(20, By(convert::values::grid_up), By(convert::values::grid_down))])
         .unchanged(&[22]),
-    op("ImageDecoder").infer(infer::image_decoder),
+    op("ImageDecoder").infer(infer::image_decoder).derivative(Zero(INTEGERS)),
     op("Resize")
         .infer(infer::resize_10)
         .infer_from(11, infer::resize)
@@ -26,7 +30,8 @@ pub(super) const ROWS: &[Operator] = &[
             down(13, versions::fill_down),
         ])
         .unchanged(&[18, 19])
-        .lints(&[lints::shapes::resize]),
+        .lints(&[lints::shapes::resize])
+        .derivative(Build(rules::movement::resize)),
     op("Upsample")
         .infer(infer::upsample_1)
         .infer_from(7, infer::upsample_7)

@@ -5,6 +5,7 @@ mod infer;
 use super::{Operator, op};
 use crate::convert::{self, down, up};
 use crate::cost::Work;
+use crate::gradient::{Derivative::Build, rules};
 
 pub(super) const ROWS: &[Operator] = &[
     op("Scatter")
@@ -15,7 +16,12 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::scatter_elements)
         .converted(&[down(11, convert::values::to_scatter)])
         .unchanged(&[13, 16, 18])
-        .work(Work::Moves),
-    op("ScatterND").infer(infer::scatter_nd).unchanged(&[13, 16, 18]).work(Work::Moves),
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::scatter_elements)),
+    op("ScatterND")
+        .infer(infer::scatter_nd)
+        .unchanged(&[13, 16, 18])
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::scatter_nd)),
     op("TensorScatter").infer(infer::tensor_scatter).work(Work::Moves),
 ];

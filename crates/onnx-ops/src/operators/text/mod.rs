@@ -2,13 +2,15 @@
 
 mod infer;
 
-use super::{Operator, elementwise, op};
+use super::elementwise::infer::same_shape;
+use super::{Operator, op};
+use crate::gradient::{Derivative::Zero, INTEGERS, NOT_NUMBERS};
 use crate::infer::rule::broadcast::broadcast;
 
 pub(super) const ROWS: &[Operator] = &[
-    op("RegexFullMatch").infer(elementwise::infer::same_shape),
-    op("StringConcat").infer(broadcast),
-    op("StringNormalizer").infer(infer::normalize),
-    op("StringSplit").infer(infer::split),
-    op("TfIdfVectorizer").infer(infer::count_grams),
+    op("RegexFullMatch").infer(same_shape).derivative(Zero(NOT_NUMBERS)),
+    op("StringConcat").infer(broadcast).derivative(Zero(INTEGERS)),
+    op("StringNormalizer").infer(infer::normalize).derivative(Zero(NOT_NUMBERS)),
+    op("StringSplit").infer(infer::split).derivative(Zero(NOT_NUMBERS)),
+    op("TfIdfVectorizer").infer(infer::count_grams).derivative(Zero(NOT_NUMBERS)),
 ];
