@@ -7,6 +7,7 @@
 
 mod examples;
 mod fixes;
+mod operators;
 mod whole;
 
 use libtest_mimic::{Arguments, Trial};
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     }
     trials.extend(examples::trials());
     trials.extend(fixes::trials(&cases));
+    trials.extend(operators::trials(&cases));
     trials.extend(whole::trials(&cases, snapshots()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -10,11 +10,11 @@ pub mod functions;
 pub mod gradient;
 pub mod infer;
 pub mod meaning;
+mod operators;
 pub mod opset;
 pub mod pass;
 mod passes;
-mod rules;
 pub mod schema;
 pub mod targets;
 
-pub use rules::family;
+pub use operators::family;

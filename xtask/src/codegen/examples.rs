@@ -35,7 +35,7 @@ pub(super) fn output() -> Result<Output> {
     Ok(Output { path: "crates/onnx-ops/src/schema/docs/list.rs", content, source: FOLDER })
 }
 
-fn names(folder: &str) -> Result<Vec<String>> {
+pub(super) fn names(folder: &str) -> Result<Vec<String>> {
     let entries = fs::read_dir(dirs::root().join(folder)).with_context(|| folder.to_owned())?;
     entries.map(|entry| entry?.file_name().into_string().ok().context("names are UTF-8")).collect()
 }

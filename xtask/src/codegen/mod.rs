@@ -4,11 +4,14 @@
 //! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package;
 //! - [`kernels`]: what the installed `onnxruntime` package runs;
 //! - [`examples`]: the list of the operators' examples, from their folder;
+//! - [`bodies`], [`documents`]: the lists of the function bodies in files and of the operator sets, from their folders;
 //! - [`map`]: the code map, from the documentation of the modules.
 //!
 //! `--check` writes nothing and fails if a file differs from what would be written; it also holds `proto/` against
 //! the package. What needs the package is omitted, loudly, where no Python has it.
 
+mod bodies;
+mod documents;
 mod examples;
 mod kernels;
 mod map;
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = dirs::root();
     let compiled = protos::compile(&root)?;
     settle(&protos::outputs(&compiled)?, args)?;
-    settle(&[examples::output()?], args)?;
+    settle(&[examples::output()?, bodies::output()?, documents::output()?], args)?;
     settle(&map::outputs()?, args)?;
     let Some(python) = python_with_onnx() else {
         let not = if args.check { "NOT CHECKED" } else { "NOT GENERATED" };

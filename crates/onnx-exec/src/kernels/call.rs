@@ -7,9 +7,11 @@ use crate::list::List;
 use crate::random::Random;
 use crate::tensor::{Tensor, count_of, width};
 use crate::value::Value;
-use onnx_ir::{AttrType, AttrValue, Body, ElemType, GraphId, Model, Node, NodeId, SparseTensor};
-use onnx_ops::schema::{Default, Schema};
+use onnx_ir::{Body, ElemType, GraphId, Model, Node, NodeId, SparseTensor};
+use onnx_ops::infer::ResolvedAttrs;
+use onnx_ops::schema::Schema;
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A node with its inputs.
@@ -99,79 +101,45 @@ pub(crate) struct Attributes<'a> {
     pub(crate) schema: &'a Schema,
 }
 
-enum Found<'a> {
-    Value(&'a AttrValue),
-    /// An empty list, which no field holds.
-    Empty,
-    Default(&'a Default),
-}
-
-macro_rules! attributes {
-    ($($(#[$doc:meta])* $name:ident: $given:ident as $ty:ty, $value:ident => $read:expr, $default:ident => $copy:expr;)*) => {
-        $(
-            $(#[$doc])*
-            pub(crate) fn $name(&self, name: &str) -> Option<$ty> {
-                match self.find(name)? {
-                    Found::Value(AttrValue::$given($value)) => Some($read),
-                    Found::Default(Default::$given($default)) => Some($copy),
-                    Found::Value(_) | Found::Default(_) | Found::Empty => None,
-                }
-            }
-        )*
-    };
-}
-
-macro_rules! lists {
-    ($($(#[$doc:meta])* $name:ident: $given:ident as $ty:ty, $value:ident => $read:expr, $default:ident => $copy:expr;)*) => {
-        $(
-            $(#[$doc])*
-            pub(crate) fn $name(&self, name: &str) -> Option<Vec<$ty>> {
-                match self.find(name)? {
-                    Found::Value(AttrValue::$given($value)) => Some($read),
-                    Found::Default(Default::$given($default)) => Some($copy),
-                    Found::Empty => Some(Vec::new()),
-                    Found::Value(_) | Found::Default(_) => None,
-                }
-            }
-        )*
-    };
-}
-
 impl<'a> Attributes<'a> {
-    fn find(&self, name: &str) -> Option<Found<'a>> {
-        let attr = self.node.attrs.iter().find(|a| self.model.text(a.name) == name);
-        match attr {
-            None => self.schema.attr(name)?.default.as_ref().map(Found::Default),
-            Some(attr) => match attr.value() {
-                Some(value) => Some(Found::Value(value)),
-                None => attr.ty.is_some_and(AttrType::is_list).then_some(Found::Empty),
-            },
-        }
+    /// The reader that kernels share with inference and definitions.
+    pub(super) fn reader(&self) -> ResolvedAttrs<'a> {
+        ResolvedAttrs::of(&self.model.names, self.body, self.node, self.schema)
     }
 
     /// Whether the node itself has the attribute.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.node.attrs.iter().any(|a| self.model.text(a.name) == name)
+        self.reader().has(name)
     }
 
-    attributes! {
-        /// An integer.
-        int: Int as i64, i => *i, d => *d;
-        /// A float.
-        float: Float as f32, x => *x, d => *d;
-        /// A string.
-        string: String as String, s => String::from_utf8_lossy(s).into_owned(), d => d.to_string();
+    /// An integer.
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        self.reader().int(name)
     }
 
-    lists! {
-        /// Integers.
-        ints: Ints as i64, list => list.to_vec(), d => d.to_vec();
-        /// Floats.
-        floats: Floats as f32, list => list.to_vec(), d => d.to_vec();
-        /// Strings.
-        strings: Strings as String,
-            list => list.elements().map(|s| String::from_utf8_lossy(s).into_owned()).collect(),
-            d => d.iter().map(|s| s.to_string()).collect();
+    /// A float.
+    pub(crate) fn float(&self, name: &str) -> Option<f32> {
+        self.reader().float(name)
+    }
+
+    /// A string.
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
+        self.reader().string(name).map(Cow::into_owned)
+    }
+
+    /// Integers.
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        Some(self.reader().each_int(name)?.collect())
+    }
+
+    /// Floats.
+    pub(crate) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        Some(self.reader().each_float(name)?.collect())
+    }
+
+    /// Strings.
+    pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
+        self.reader().strings(name)
     }
 
     /// A boolean attribute, stored as an integer.
@@ -181,33 +149,22 @@ impl<'a> Attributes<'a> {
 
     /// A tensor.
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<Tensor>, Failure> {
-        match self.find(name) {
-            Some(Found::Value(AttrValue::Tensor(tensor))) => {
-                Tensor::stored(&self.body.tensors[*tensor]).map(Some)
-            }
-            Some(Found::Value(_) | Found::Empty | Found::Default(_)) | None => Ok(None),
-        }
+        self.reader().tensor(name).map(Tensor::stored).transpose()
     }
 
     /// A sparse tensor.
     pub(crate) fn sparse(&self, name: &str) -> Option<&'a SparseTensor> {
-        match self.find(name)? {
-            Found::Value(AttrValue::SparseTensor(tensor)) => Some(tensor),
-            Found::Value(_) | Found::Empty | Found::Default(_) => None,
-        }
+        self.reader().sparse(name)
     }
 
     /// A graph.
     pub(crate) fn graph(&self, name: &str) -> Option<GraphId> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Graph(graph)) => Some(*graph),
-            Found::Value(_) | Found::Empty | Found::Default(_) => None,
-        }
+        self.reader().graph(name)
     }
 
     /// An element type, stored as its number.
     pub(crate) fn elem(&self, name: &str) -> Option<ElemType> {
-        i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
+        self.reader().elem(name)
     }
 
     /// An axis of a tensor of this rank; negative ones count from the end.

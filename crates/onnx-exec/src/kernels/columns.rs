@@ -1,7 +1,7 @@
 //! The Col2Im kernel: sums overlapping blocks of an image.
 
 use super::arithmetic::{Arithmetic, for_elements};
-use super::window::{dilations, longs, pads, strides};
+use super::window::{dilations, longs, pads, positions, strides};
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, advance, count_of};
@@ -53,9 +53,7 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (strides, dilations, pads) = (strides(call, rank)?, dilations(call, rank)?, pads(call, rank)?);
     let mut counts = Vec::with_capacity(rank);
     for (axis, (from, size)) in longs(&image)?.into_iter().zip(longs(&block)?).enumerate() {
-        let window = (size - 1) * dilations[axis] + 1;
-        let count = (from + pads[axis].0 + pads[axis].1 - window).div_euclid(strides[axis]) + 1;
-        counts.push(usize::try_from(count).unwrap_or(0));
+        counts.push(positions(from, pads[axis], (size, dilations[axis]), strides[axis])?);
     }
     let (elements, columns) = (count_of(&block)?, count_of(&counts)?);
     let (batch, channels) = match x.dims() {

@@ -1,6 +1,6 @@
 //! The DeformConv kernel: a convolution with offsets from data.
 
-use super::window::{dilations, long, longs, pads, strides};
+use super::window::{dilations, long, longs, pads, positions, strides};
 use super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
@@ -59,9 +59,9 @@ fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let (strides, dilations, pads) = (strides(call, 2)?, dilations(call, 2)?, pads(call, 2)?);
     for (axis, (from, to)) in longs(&[h, width])?.into_iter().zip([oh, ow]).enumerate() {
-        let window = (long([kh, kw][axis])? - 1) * dilations[axis] + 1;
-        let fitting = (from + pads[axis].0 + pads[axis].1 - window).div_euclid(strides[axis]) + 1;
-        if long(to)? != fitting {
+        let kernel = long([kh, kw][axis])?;
+        let fitting = positions(from, pads[axis], (kernel, dilations[axis]), strides[axis])?;
+        if to != fitting {
             fail!("the offsets are for {to} places, the window has {fitting}");
         }
     }

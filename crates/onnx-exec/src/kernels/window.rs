@@ -2,18 +2,22 @@
 
 use super::Call;
 use crate::failure::{Failure, fail};
+use onnx_ops::meaning::window;
 
-/// One number per spatial axis.
-fn per_axis(call: &Call<'_>, name: &str, rank: usize, default: i64, least: i64) -> Result<Vec<i64>, Failure> {
-    let all = call.attrs.ints(name).filter(|all| !all.is_empty()).unwrap_or_else(|| vec![default; rank]);
-    if all.len() != rank {
-        fail!("attribute `{name}` has {} numbers for {rank} spatial axes", all.len());
+/// Far beyond any tensor, so that a product of two numbers does not overflow.
+const MOST: i64 = i32::MAX as i64;
+
+fn per_axis(
+    call: &Call<'_>,
+    name: &str,
+    count: usize,
+    default: i64,
+    least: i64,
+) -> Result<Vec<i64>, Failure> {
+    match window::per_axis(&call.attrs.reader(), name, count, default, least..=MOST) {
+        Ok(list) => Ok(list),
+        Err(why) => fail!("{why}"),
     }
-    // Far beyond any tensor, so that a product of two numbers does not overflow.
-    if let Some(outside) = all.iter().find(|n| **n < least || **n > i64::from(i32::MAX)) {
-        fail!("attribute `{name}` cannot hold {outside}");
-    }
-    Ok(all)
 }
 
 /// The stride along each axis.
@@ -28,7 +32,7 @@ pub(super) fn dilations(call: &Call<'_>, rank: usize) -> Result<Vec<i64>, Failur
 
 /// The padding before and after each axis; negative numbers crop.
 pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<Vec<(i64, i64)>, Failure> {
-    let all = per_axis(call, "pads", 2 * rank, 0, -i64::from(i32::MAX))?;
+    let all = per_axis(call, "pads", 2 * rank, 0, -MOST)?;
     let (before, behind) = all.split_at(rank);
     Ok(before.iter().copied().zip(behind.iter().copied()).collect())
 }
@@ -44,4 +48,18 @@ pub(super) fn long(extent: usize) -> Result<i64, Failure> {
 /// Sizes as `i64`.
 pub(super) fn longs(extents: &[usize]) -> Result<Vec<i64>, Failure> {
     extents.iter().map(|&extent| long(extent)).collect()
+}
+
+/// The number of positions of a window on an axis: at least 0.
+pub(super) fn positions(
+    extent: i64,
+    pads: (i64, i64),
+    (kernel, dilation): (i64, i64),
+    stride: i64,
+) -> Result<usize, Failure> {
+    let span = window::span(kernel, dilation);
+    match span.and_then(|span| window::positions(extent, pads, span, stride)) {
+        Some(count) => Ok(usize::try_from(count).unwrap_or(0)),
+        None => fail!("a window of {kernel} elements with dilation {dilation} is too large"),
+    }
 }

@@ -5,7 +5,9 @@
 //! reports nothing.
 
 mod imports;
-mod lints;
+pub(crate) mod lints;
+
+pub(crate) use lints::Lint;
 
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;

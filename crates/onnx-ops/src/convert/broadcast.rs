@@ -8,7 +8,7 @@
 use super::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
-pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_asked = s.attrs().int("broadcast")?.unwrap_or(0) != 0;
     let axis = s.attrs().int("axis")?.filter(|_| is_asked);
     let text = match axis {
@@ -40,7 +40,7 @@ fn trail(s: &mut ConvertSite<'_>, count: i64) -> Result<(), String> {
 }
 
 /// A slope for each channel.
-pub(super) fn p_relu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn p_relu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.extent(1, 0) == Some(1) {
         return Ok(None);
     }
@@ -53,13 +53,13 @@ pub(super) fn p_relu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Gemm had an attribute for broadcasting its third matrix.
-pub(super) fn gemm_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn gemm_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("broadcast");
     Ok(is_said.then(|| "`broadcast` is removed".to_owned()))
 }
 
 /// Max, Min, Mean and Sum required inputs of equal shape.
-pub(super) fn one_shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn one_shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(first) = s.input(0) else { return Ok(None) };
     let shape = |v| s.ty(v).shape().cloned();
     let wanted = shape(first);
@@ -75,7 +75,7 @@ pub(super) fn one_shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Tile had the number of repetitions and the axis as inputs.
-pub(super) fn tile_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn tile_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let (tiles, axis) = (s.numbers_of(1, "tiles")?, s.numbers_of(2, "axis")?);
     let (Some(&[tiles]), Some(&[axis])) = (tiles.as_deref(), axis.as_deref()) else {
         return Err("`tiles` and `axis` are not scalars".to_owned());
@@ -91,7 +91,7 @@ pub(super) fn tile_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Split accepted the sizes of its parts as an input too.
-pub(super) fn split_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn split_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let sizes = s.ints_of(1, "split")?;
     if let Some(sizes) = sizes {
         s.set_input(1, None);

@@ -13,20 +13,20 @@ fn note(text: &str) -> Result<Note, String> {
     Ok(Some(text.to_owned()))
 }
 
-pub(super) fn axes_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn axes_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.ints_to_input("axes", 1, Empty::Counts)
 }
 
-pub(super) fn axes_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn axes_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.input_to_ints(1, "axes", Empty::Counts)
 }
 
 /// Without axes, all axes are reduced.
-pub(super) fn reduce_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn reduce_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.ints_to_input("axes", 1, Empty::IsNone)
 }
 
-pub(super) fn reduce_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn reduce_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_noop = s.attrs().int("noop_with_empty_axes")?.unwrap_or(0) != 0;
     let axes = s.ints_of(1, "axes")?;
     if is_noop && axes.is_none_or(|list| list.is_empty()) {
@@ -36,14 +36,14 @@ pub(super) fn reduce_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.input_to_ints(1, "axes", Empty::IsNone)
 }
 
-pub(super) fn slice_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn slice_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     for (i, name) in [(1, "starts"), (2, "ends"), (3, "axes")] {
         s.ints_to_input(name, i, if i == 3 { Empty::IsNone } else { Empty::Counts })?;
     }
     note("`starts`, `ends` and `axes` become inputs")
 }
 
-pub(super) fn slice_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn slice_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.ints_of(4, "steps")?.is_some_and(|steps| steps.iter().any(|step| *step != 1)) {
         return Err("its `steps` are not 1".to_owned());
     }
@@ -54,7 +54,7 @@ pub(super) fn slice_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`starts`, `ends` and `axes` become attributes")
 }
 
-pub(super) fn top_k_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn top_k_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(k) = s.attrs().int("k")? else { return Ok(None) };
     s.drop_attr("k");
     let value = s.int_list("k", vec![k]);
@@ -62,7 +62,7 @@ pub(super) fn top_k_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`k` becomes an input")
 }
 
-pub(super) fn top_k_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn top_k_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(&[k]) = s.ints_of(1, "K")?.as_deref() else { return Err("`K` is not a scalar".to_owned()) };
     s.set_input(1, None);
     s.set("k", AttrValue::Int(k));
@@ -70,7 +70,7 @@ pub(super) fn top_k_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Default bounds are the lowest and largest number of the element type; in version 6, of float.
-pub(super) fn clip_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn clip_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let bounds = [(1, "min", f32::MIN), (2, "max", f32::MAX)];
     let is_double = s.elem(0).ok() == Some(ElemType::DOUBLE);
     for (i, name, limit) in bounds {
@@ -83,7 +83,7 @@ pub(super) fn clip_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`min` and `max` become inputs")
 }
 
-pub(super) fn clip_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn clip_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     for (i, name) in [(2, "max"), (1, "min")] {
         let Some(list) = s.numbers_of(i, name)? else { continue };
         let &[x] = &list[..] else { return Err(format!("`{name}` is not a scalar")) };
@@ -99,7 +99,7 @@ fn single(x: f64, name: &str) -> Result<f32, String> {
     if f64::from(short) == x || x.is_nan() { Ok(short) } else { Err(format!("`{name}` is not a float: {x}")) }
 }
 
-pub(super) fn pad_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn pad_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let value = s.attrs().float("value")?.filter(|x| *x != 0.0);
     s.ints_to_input("pads", 1, Empty::Counts)?;
     s.drop_attr("value");
@@ -111,7 +111,7 @@ pub(super) fn pad_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`pads` and `value` become inputs")
 }
 
-pub(super) fn pad_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn pad_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if let Some(list) = s.numbers_of(2, "constant_value")? {
         let &[x] = &list[..] else { return Err("`constant_value` is not a scalar".to_owned()) };
         s.set("value", AttrValue::Float(single(x, "constant_value")?));
@@ -122,7 +122,7 @@ pub(super) fn pad_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// `axes` of Pad: other axes have no padding.
-pub(super) fn pad_axes_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn pad_axes_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(axes) = s.ints_of(3, "axes")? else { return Ok(None) };
     let (rank, pads) = (s.rank(0)?, s.ints_of(1, "pads")?.unwrap_or_default());
     let (count, size) = (axes.len(), usize::try_from(rank).unwrap_or_default());
@@ -144,7 +144,7 @@ pub(super) fn pad_axes_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`pads` covers all axes")
 }
 
-pub(super) fn dropout_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn dropout_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(ratio) = s.attrs().float("ratio")? else { return Ok(None) };
     s.drop_attr("ratio");
     let value = s.scalar("ratio", ElemType::FLOAT, ratio)?;
@@ -152,7 +152,7 @@ pub(super) fn dropout_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`ratio` becomes an input")
 }
 
-pub(super) fn dropout_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn dropout_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.ints_of(2, "training_mode")?.is_some_and(|list| list != [0]) {
         return Err("the node is in training mode".to_owned());
     }
@@ -167,7 +167,7 @@ pub(super) fn dropout_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// The mask had the type of the data.
-pub(super) fn mask_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn mask_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.output(1).is_none() {
         return Ok(None);
     }
@@ -176,7 +176,7 @@ pub(super) fn mask_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("the mask is cast to the type of the data")
 }
 
-pub(super) fn mask_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn mask_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.output(1).is_none() {
         return Ok(None);
     }
@@ -184,16 +184,16 @@ pub(super) fn mask_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("the mask is cast to bool")
 }
 
-pub(super) fn split_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn split_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.ints_to_input("split", 1, Empty::IsNone)
 }
 
-pub(super) fn split_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn split_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.input_to_ints(1, "split", Empty::Counts)
 }
 
 /// Without sizes, the number of parts is required.
-pub(super) fn split_count_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn split_count_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(1).is_some() {
         return Ok(None);
     }
@@ -203,7 +203,7 @@ pub(super) fn split_count_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// With `num_outputs` the last part can be smaller; before, this required explicit sizes.
-pub(super) fn split_count_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn split_count_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(count) = s.attrs().int("num_outputs")? else { return Ok(None) };
     let axis = s.attrs().int("axis")?.unwrap_or(0);
     let extent =
@@ -221,7 +221,7 @@ pub(super) fn split_count_down(s: &mut ConvertSite<'_>) -> Result<Note, String> 
     note("`num_outputs` is removed")
 }
 
-pub(super) fn dft_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn dft_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axis = s.attrs().int("axis")?.unwrap_or(1);
     s.drop_attr("axis");
     let value = s.int_scalar("axis", axis);
@@ -229,7 +229,7 @@ pub(super) fn dft_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`axis` becomes an input")
 }
 
-pub(super) fn dft_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn dft_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axis = match s.ints_of(2, "axis")?.as_deref() {
         None => -2,
         Some(&[axis]) => axis,
@@ -241,7 +241,7 @@ pub(super) fn dft_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`axis` becomes an attribute")
 }
 
-pub(super) fn upsample_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn upsample_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let scales = s.attrs().require::<&[f32]>("scales")?.to_vec();
     s.drop_attr("scales");
     let value = s.float_list("scales", scales);
@@ -249,20 +249,20 @@ pub(super) fn upsample_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`scales` becomes an input")
 }
 
-pub(super) fn upsample_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn upsample_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let scales = s.numbers_of(1, "scales")?.ok_or("`scales` is missing")?;
     s.set_input(1, None);
     s.set("scales", AttrValue::Floats(scales.into_iter().map(|x| x as f32).collect()));
     note("`scales` becomes an attribute")
 }
 
-pub(super) fn reshape_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn reshape_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.drop_attr("consumed_inputs");
     s.ints_to_input("shape", 1, Empty::Counts)
 }
 
 /// Values in attributes of their own kind, as tensors.
-pub(super) fn constant_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn constant_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     use onnx_ir::{Payload, Tensor};
     let scalar = |elem, payload| (elem, None, Some(payload));
     let (name, (elem, count, payload)) = if let Some(i) = s.attrs().int("value_int")? {
@@ -296,7 +296,7 @@ pub(super) fn constant_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Constants had to be floats; others become initializers.
-pub(super) fn constant_floats_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn constant_floats_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(AttrValue::Tensor(tensor)) = s.attrs().find("value").and_then(onnx_ir::Attr::value) else {
         return Ok(None);
     };
@@ -310,7 +310,7 @@ pub(super) fn constant_floats_down(s: &mut ConvertSite<'_>) -> Result<Note, Stri
 }
 
 /// `start` and `end` of Shape become a Slice of the whole shape.
-pub(super) fn shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let (start, end) = (s.attrs().int("start")?.unwrap_or(0), s.attrs().int("end")?);
     s.drop_attr("start");
     s.drop_attr("end");

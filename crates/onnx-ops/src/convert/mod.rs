@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The walk goes version by version over the main graph, training graphs and functions of the model, each from the version that
-//! it imports. At each version, nodes whose operator changed are looked up in `table`: most are unchanged, some have an adapter.
+//! it imports. At each version, nodes whose operator changed are looked up in their rows: most are unchanged, some have an adapter.
 //! In a downgrade, an operator that the lower version lacks is replaced by its function body, if it has one. The result of each
 //! step is checked against the signatures of its target version.
 //!
@@ -22,20 +22,16 @@
 //! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Versions before 7 are not
 //! supported: operators could be in training mode, broadcast differently, and compute in place.
 
-mod broadcast;
-mod coerced;
-mod inputs;
-mod norm;
-mod resize;
-mod scan;
+pub(crate) mod broadcast;
+mod change;
+pub(crate) mod inputs;
 mod sharding;
-mod site;
-mod table;
-mod trees;
-mod values;
+pub(crate) mod site;
+pub(crate) mod values;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use change::{Conversion, VersionChange, down, same, step, up};
 pub use walk::{Converted, Planned, convert_opset};

@@ -12,67 +12,67 @@ use onnx_ir::{
 use smallvec::SmallVec;
 
 /// A description of the change for the plan; `None` if the node is unchanged.
-pub(super) type Note = Option<String>;
+pub(crate) type Note = Option<String>;
 /// Converts one node by one version, or returns the reason why it cannot.
-pub(super) type Adapter = fn(&mut ConvertSite<'_>) -> Result<Note, String>;
+pub(crate) type Adapter = fn(&mut ConvertSite<'_>) -> Result<Note, String>;
 
 /// A node that is being converted.
-pub(super) struct ConvertSite<'a> {
-    pub(super) model: &'a mut Model,
-    pub(super) facts: &'a Facts,
-    pub(super) body: BodyId,
-    pub(super) graph: GraphId,
-    pub(super) node: NodeId,
+pub(crate) struct ConvertSite<'a> {
+    pub(crate) model: &'a mut Model,
+    pub(crate) facts: &'a Facts,
+    pub(crate) body: BodyId,
+    pub(crate) graph: GraphId,
+    pub(crate) node: NodeId,
     /// The version of ai.onnx that inserted nodes have.
-    pub(super) version: i64,
+    pub(crate) version: i64,
     /// Nodes inserted before and after it.
-    pub(super) before: Vec<NodeId>,
-    pub(super) after: Vec<NodeId>,
+    pub(crate) before: Vec<NodeId>,
+    pub(crate) after: Vec<NodeId>,
     /// Whether the node has been removed.
-    pub(super) is_gone: bool,
+    pub(crate) is_gone: bool,
 }
 
 impl ConvertSite<'_> {
-    pub(super) fn body(&self) -> &Body {
+    pub(crate) fn body(&self) -> &Body {
         &self.model.bodies[self.body]
     }
 
-    pub(super) fn n(&self) -> &Node {
+    pub(crate) fn n(&self) -> &Node {
         &self.body().nodes[self.node]
     }
 
-    pub(super) fn n_mut(&mut self) -> &mut Node {
+    pub(crate) fn n_mut(&mut self) -> &mut Node {
         &mut self.model.bodies[self.body].nodes[self.node]
     }
 
     /// An input; `None` if it is omitted.
-    pub(super) fn input(&self, i: usize) -> Option<ValueId> {
+    pub(crate) fn input(&self, i: usize) -> Option<ValueId> {
         self.n().inputs.get(i).copied().flatten()
     }
 
     /// An output; `None` if it is omitted.
-    pub(super) fn output(&self, i: usize) -> Option<ValueId> {
+    pub(crate) fn output(&self, i: usize) -> Option<ValueId> {
         self.n().outputs.get(i).copied().flatten()
     }
 
-    pub(super) fn ty(&self, value: ValueId) -> &Ty {
+    pub(crate) fn ty(&self, value: ValueId) -> &Ty {
         &self.facts.get(self.body, value).ty
     }
 
     /// The element type of an input.
-    pub(super) fn elem(&self, i: usize) -> Result<ElemType, String> {
+    pub(crate) fn elem(&self, i: usize) -> Result<ElemType, String> {
         let elem = self.input(i).and_then(|v| self.ty(v).elem());
         elem.ok_or_else(|| format!("the element type of input {i} is unknown"))
     }
 
     /// The rank of an input.
-    pub(super) fn rank(&self, i: usize) -> Result<i64, String> {
+    pub(crate) fn rank(&self, i: usize) -> Result<i64, String> {
         let rank = self.input(i).and_then(|v| Some(self.ty(v).shape()?.len()));
         rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is unknown"))
     }
 
     /// The size of an axis of an input, if it is a number.
-    pub(super) fn extent(&self, i: usize, axis: i64) -> Option<i64> {
+    pub(crate) fn extent(&self, i: usize, axis: i64) -> Option<i64> {
         let shape = self.ty(self.input(i)?).shape()?;
         let axis = if axis < 0 { axis.checked_add_unsigned(shape.len() as u64)? } else { axis };
         match shape.get(usize::try_from(axis).ok()?)? {
@@ -86,7 +86,7 @@ impl ConvertSite<'_> {
     }
 
     /// The elements of an input that is a list of integers, `None` if it is omitted.
-    pub(super) fn ints_of(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
+    pub(crate) fn ints_of(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ impl ConvertSite<'_> {
     }
 
     /// The elements of an input that is a list of numbers, `None` if it is omitted.
-    pub(super) fn numbers_of(&self, i: usize, name: &str) -> Result<Option<Vec<f64>>, String> {
+    pub(crate) fn numbers_of(&self, i: usize, name: &str) -> Result<Option<Vec<f64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
         }
@@ -104,23 +104,23 @@ impl ConvertSite<'_> {
     }
 
     /// The attributes of the node.
-    pub(super) fn attrs(&self) -> Attrs<'_> {
+    pub(crate) fn attrs(&self) -> Attrs<'_> {
         Attrs::of(self.n(), &self.model.names)
     }
 
     /// Removes an attribute; returns whether it existed.
-    pub(super) fn drop_attr(&mut self, name: &str) -> bool {
+    pub(crate) fn drop_attr(&mut self, name: &str) -> bool {
         self.model.names.find(name).is_some_and(|name| self.n_mut().remove_attr(name))
     }
 
     /// Sets an attribute.
-    pub(super) fn set(&mut self, name: &str, value: impl Into<AttrValue>) {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<AttrValue>) {
         let name = self.model.names.intern(name);
         self.n_mut().set_attr(name, value);
     }
 
     /// Renames an attribute.
-    pub(super) fn rename_attr(&mut self, from: &str, to: &str) {
+    pub(crate) fn rename_attr(&mut self, from: &str, to: &str) {
         let (Some(from), to) = (self.model.names.find(from), self.model.names.intern(to)) else { return };
         for attr in self.n_mut().attrs.iter_mut().filter(|a| a.name == Some(from)) {
             attr.name = Some(to);
@@ -128,13 +128,13 @@ impl ConvertSite<'_> {
     }
 
     /// Changes the operator, in the same domain.
-    pub(super) fn rename_op(&mut self, op: &str) {
+    pub(crate) fn rename_op(&mut self, op: &str) {
         let op = self.model.names.intern(op);
         self.n_mut().op = Some(op);
     }
 
     /// Sets an input; missing inputs before it are omitted.
-    pub(super) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
+    pub(crate) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
         let inputs = &mut self.n_mut().inputs;
         if inputs.len() <= i {
             inputs.resize(i + 1, None);
@@ -146,7 +146,7 @@ impl ConvertSite<'_> {
     }
 
     /// An unused name, derived from the node's first result.
-    pub(super) fn fresh_name(&mut self, stem: &str) -> Name {
+    pub(crate) fn fresh_name(&mut self, stem: &str) -> Name {
         let output = self.n().outputs.iter().flatten().next();
         let of = output.map_or("", |v| &self.model.names[self.body().values[*v].name]);
         let stem = if of.is_empty() { stem.to_owned() } else { format!("{of}_{stem}") };
@@ -172,7 +172,7 @@ impl ConvertSite<'_> {
     }
 
     /// Inserts a node of ai.onnx before this one, and returns its only output.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         stem: &str,
         op: &str,
@@ -188,7 +188,7 @@ impl ConvertSite<'_> {
     }
 
     /// Inserts a node after this one that takes over an output. Input 0 of the new node is the original output.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &mut self,
         i: usize,
         (stem, op): (&str, &str),
@@ -215,7 +215,7 @@ impl ConvertSite<'_> {
     }
 
     /// Replaces a node that yields a constant tensor by an initializer.
-    pub(super) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
+    pub(crate) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
         let Some(value) = self.output(0) else { return Err("the node has no output".to_owned()) };
         if self.model.functions.values().any(|f| f.body == self.body) {
             return Err("a function cannot have initializers".to_owned());
@@ -232,26 +232,26 @@ impl ConvertSite<'_> {
     }
 
     /// A constant list of integers.
-    pub(super) fn int_list(&mut self, stem: &str, list: Vec<i64>) -> ValueId {
+    pub(crate) fn int_list(&mut self, stem: &str, list: Vec<i64>) -> ValueId {
         let dims = [i64::try_from(list.len()).unwrap_or(i64::MAX)];
         let payload = (!list.is_empty()).then(|| Payload::int64s(list));
         self.constant(stem, ElemType::INT64, &dims, payload)
     }
 
     /// A constant integer scalar.
-    pub(super) fn int_scalar(&mut self, stem: &str, value: i64) -> ValueId {
+    pub(crate) fn int_scalar(&mut self, stem: &str, value: i64) -> ValueId {
         self.constant(stem, ElemType::INT64, &[], Some(Payload::int64s(vec![value])))
     }
 
     /// A constant list of floats.
-    pub(super) fn float_list(&mut self, stem: &str, list: Vec<f32>) -> ValueId {
+    pub(crate) fn float_list(&mut self, stem: &str, list: Vec<f32>) -> ValueId {
         let dims = [i64::try_from(list.len()).unwrap_or(i64::MAX)];
         let payload = (!list.is_empty()).then(|| Payload::floats(list));
         self.constant(stem, ElemType::FLOAT, &dims, payload)
     }
 
     /// A constant scalar of an element type.
-    pub(super) fn scalar(&mut self, stem: &str, elem: ElemType, x: f32) -> Result<ValueId, String> {
+    pub(crate) fn scalar(&mut self, stem: &str, elem: ElemType, x: f32) -> Result<ValueId, String> {
         let payload = match elem {
             ElemType::FLOAT => Payload::floats(vec![x]),
             ElemType::DOUBLE => Payload::doubles(vec![x.into()]),
@@ -264,7 +264,7 @@ impl ConvertSite<'_> {
 
     /// Converts an attribute with a list of integers to an input. If it is missing, or empty with the same meaning, the input is
     /// omitted.
-    pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
+    pub(crate) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
         let Some(attr) = self.attrs().find(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {
             if self.version < 12 {
@@ -308,7 +308,7 @@ impl ConvertSite<'_> {
     }
 
     /// Converts a constant input with a list of integers to an attribute.
-    pub(super) fn input_to_ints(&mut self, i: usize, name: &str, empty: Empty) -> Result<Note, String> {
+    pub(crate) fn input_to_ints(&mut self, i: usize, name: &str, empty: Empty) -> Result<Note, String> {
         let Some(list) = self.ints_of(i, name)? else { return Ok(None) };
         self.set_input(i, None);
         if !list.is_empty() || empty == Empty::Counts {
@@ -320,7 +320,7 @@ impl ConvertSite<'_> {
 
 /// The meaning of an empty list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Empty {
+pub(crate) enum Empty {
     /// The same as a missing one.
     IsNone,
     /// A meaning of its own.

@@ -8,24 +8,24 @@ fn note(text: &str) -> Result<Note, String> {
 }
 
 /// `consumed_inputs`, which a framework needed for in-place computation.
-pub(super) fn consumed(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn consumed(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("consumed_inputs");
     Ok(is_said.then(|| "`consumed_inputs` is removed".to_owned()))
 }
 
-pub(super) fn output_sequence(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn output_sequence(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.drop_attr("output_sequence");
     Ok(None)
 }
 
-pub(super) fn gru_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn gru_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.attrs().string("direction")?.as_deref() == Some("foward") {
         s.set("direction", "forward");
     }
     Ok(None)
 }
 
-pub(super) fn selu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn selu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.drop_attr("consumed_inputs");
     for (name, old) in [("alpha", 1.6732), ("gamma", 1.0507)] {
         if s.attrs().float(name)?.is_none() {
@@ -35,7 +35,7 @@ pub(super) fn selu_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`alpha` and `gamma` get the defaults of version 1")
 }
 
-pub(super) fn concat_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn concat_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.attrs().int("axis")?.is_some() {
         return Ok(None);
     }
@@ -43,13 +43,13 @@ pub(super) fn concat_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`axis = 1` is added")
 }
 
-pub(super) fn paddings_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn paddings_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.rename_attr("paddings", "pads");
     note("`paddings` is renamed to `pads`")
 }
 
 /// `p` became an integer.
-pub(super) fn p_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn p_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(p) = s.attrs().float("p")? else { return Ok(None) };
     if p.fract() != 0.0 || p.abs() > 1e6 {
         return Err(format!("`p` is {p}: expected an integer"));
@@ -59,7 +59,7 @@ pub(super) fn p_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// The element type was a name.
-pub(super) fn cast_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn cast_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let to = s.attrs().string("to")?.ok_or("`to` is missing")?;
     let elem =
         ElemType::from_name(&to.to_ascii_lowercase()).ok_or(format!("`{to}` is not an element type"))?;
@@ -68,7 +68,7 @@ pub(super) fn cast_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Dilations of 1 are removed.
-pub(super) fn dilations_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn dilations_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let Some(list) = s.attrs().ints("dilations")? else { return Ok(None) };
     if list.iter().any(|d| *d != 1) {
         return Err("it has dilations".to_owned());
@@ -77,7 +77,7 @@ pub(super) fn dilations_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("dilations of 1 are removed")
 }
 
-pub(super) fn grid_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn grid_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let new = match s.attrs().string("mode")?.as_deref() {
         Some("bilinear") => "linear",
         Some("bicubic") => "cubic",
@@ -87,7 +87,7 @@ pub(super) fn grid_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some(format!("`mode` is called `{new}`")))
 }
 
-pub(super) fn grid_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn grid_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.rank(0)? != 4 {
         return Err("the input is not an image of rank 4".to_owned());
     }
@@ -101,12 +101,12 @@ pub(super) fn grid_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Regions were shifted by half a pixel.
-pub(super) fn roi_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn roi_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.set("coordinate_transformation_mode", "output_half_pixel");
     note("`coordinate_transformation_mode` says what version 10 means")
 }
 
-pub(super) fn roi_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn roi_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.attrs().string("coordinate_transformation_mode")?.as_deref() != Some("output_half_pixel") {
         return Err("its coordinates are not `output_half_pixel`".to_owned());
     }
@@ -114,18 +114,18 @@ pub(super) fn roi_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("the coordinate attribute is removed")
 }
 
-pub(super) fn to_scatter_elements(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn to_scatter_elements(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.rename_op("ScatterElements");
     note("Scatter becomes ScatterElements")
 }
 
-pub(super) fn to_scatter(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn to_scatter(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.rename_op("Scatter");
     note("ScatterElements becomes Scatter")
 }
 
 /// Negative axes were not allowed.
-pub(super) fn axis_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn axis_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let mut is_changed = false;
     if let Some(axis) = s.attrs().int("axis")?.filter(|axis| *axis < 0) {
         s.set("axis", AttrValue::Int(axis + s.rank(0)?));
@@ -142,7 +142,7 @@ pub(super) fn axis_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// The axes of Unsqueeze refer to the result.
-pub(super) fn unsqueeze_axis_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn unsqueeze_axis_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axes = s.attrs().ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0));
     let Some(mut axes) = axes.map(<[_]>::to_vec) else { return Ok(None) };
     let rank = s.rank(0)?.saturating_add_unsigned(axes.len() as u64);
@@ -152,7 +152,7 @@ pub(super) fn unsqueeze_axis_down(s: &mut ConvertSite<'_>) -> Result<Note, Strin
 }
 
 /// The axis of OneHot refers to the result.
-pub(super) fn one_hot_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn one_hot_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     match s.attrs().int("axis")? {
         Some(axis) if axis < -1 => {
             s.set("axis", AttrValue::Int(axis + s.rank(0)? + 1));
@@ -163,7 +163,7 @@ pub(super) fn one_hot_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Before, remainders of floats always had the C semantics.
-pub(super) fn mod_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn mod_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let elem = s.elem(0)?;
     let is_float =
         matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16);
@@ -174,7 +174,7 @@ pub(super) fn mod_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// Gemm without a third matrix.
-pub(super) fn gemm_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn gemm_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(2).is_some() {
         return Ok(None);
     }
@@ -185,7 +185,7 @@ pub(super) fn gemm_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
 }
 
 /// An optional input was required.
-pub(super) fn has_element_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+pub(crate) fn has_element_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     match s.input(0) {
         Some(v) if matches!(s.ty(v), crate::infer::Ty::Optional(_)) => Ok(None),
         Some(_) => Err("its input is not an optional".to_owned()),

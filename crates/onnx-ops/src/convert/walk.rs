@@ -1,8 +1,8 @@
 //! The conversion, version by version.
 
+use super::change::{self, Conversion};
 use super::sharding::{self, Tensors};
 use super::site::{ConvertSite, Note};
-use super::table::{self, Conversion};
 use crate::functions::body_of;
 use crate::infer::{self, Facts, InferOptions, infer};
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
@@ -147,7 +147,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn is_possible(&self, model: &Model) -> Result<(), String> {
         let (name, target) = (if self.domain.is_empty() { "ai.onnx" } else { self.domain }, self.target);
-        if table::rows(self.domain).is_empty() {
+        if !change::is_convertible(self.domain) {
             return Err(format!("operators of {name} cannot be converted"));
         }
         let newest = releases::newest_version(self.domain).unwrap_or(0);
@@ -263,7 +263,7 @@ impl Walk<'_> {
         let mut bodies: HashMap<NodeKey, Foreign> = HashMap::default();
         for t in todo.iter().filter(|t| t.is_born) {
             let op = model.text(model.bodies[t.body].nodes[t.node].op);
-            if table::change(self.domain, op, small(from)).is_some() {
+            if change::change(self.domain, op, small(from)).is_some() {
                 continue;
             }
             let Some(body) = body_of(model, self.registry, facts, t.body, t.node) else { continue };
@@ -311,7 +311,7 @@ impl Walk<'_> {
     ) -> Result<Edit, String> {
         let n = &model.bodies[t.body].nodes[t.node];
         let op = model.text(n.op).to_owned();
-        let change = table::change(self.domain, &op, small(from.max(to)));
+        let change = change::change(self.domain, &op, small(from.max(to)));
         let conversion = match change {
             Some(change) if to > from => change.up,
             Some(change) => change.down,

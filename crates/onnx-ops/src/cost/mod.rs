@@ -6,18 +6,19 @@
 //!
 //! Costs are [`Dim`]s, so a model with symbols has symbolic costs. Sums of products (convolutions, matrix products, recurrent
 //! cells, attention) count in multiply-accumulate operations, each two operations. Other operators count operations per element
-//! by the table in `rows`; operators that only move or reinterpret elements count none.
+//! by their rows ([`Work`]); operators that only move or reinterpret elements count none.
 //!
 //! A `Loop` or `Scan` costs its body times its trip count, if that is known, and `If` its more expensive branch. Functions must
 //! have been inlined before ([`onnx_ir::pass::inline`]): calls have no cost.
 
 mod memory;
-mod rows;
+mod operations;
 
 use crate::dims::{Dim, Dims};
 use crate::infer::{Facts, InferOptions, Ty, infer};
 use crate::schema::Registry;
 use onnx_ir::{AttrValue, Body, BodyId, ElemType, GraphId, Model, Node, NodeId, ValueId, normalize_domain};
+pub(crate) use operations::Work;
 
 /// Deeper graphs are not counted; no model that a reader accepts has them.
 const MAX_DEPTH: usize = 200;
@@ -81,59 +82,59 @@ pub fn bytes(dims: &mut Dims, ty: &Ty) -> Dim {
 }
 
 /// The state of counting.
-struct Counter<'m> {
+pub(crate) struct Counter<'m> {
     model: &'m Model,
     body: &'m Body,
     id: BodyId,
-    facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 impl<'m> Counter<'m> {
-    fn n(&self, node: NodeId) -> &'m Node {
+    pub(crate) fn n(&self, node: NodeId) -> &'m Node {
         &self.body.nodes[node]
     }
 
-    fn op(&self, node: NodeId) -> (&'m str, &'m str) {
+    pub(crate) fn op(&self, node: NodeId) -> (&'m str, &'m str) {
         let n = self.n(node);
         (normalize_domain(self.model.text(n.domain)), self.model.text(n.op))
     }
 
-    fn shape(&self, value: Option<ValueId>) -> Option<Vec<Dim>> {
+    pub(crate) fn shape(&self, value: Option<ValueId>) -> Option<Vec<Dim>> {
         self.facts.get(self.id, value?).ty.shape().map(|shape| shape.to_vec())
     }
 
-    fn input(&self, node: NodeId, i: usize) -> Option<Vec<Dim>> {
+    pub(crate) fn input(&self, node: NodeId, i: usize) -> Option<Vec<Dim>> {
         self.shape(self.n(node).inputs.get(i).copied().flatten())
     }
 
-    fn output(&self, node: NodeId, i: usize) -> Option<Vec<Dim>> {
+    pub(crate) fn output(&self, node: NodeId, i: usize) -> Option<Vec<Dim>> {
         self.shape(self.n(node).outputs.get(i).copied().flatten())
     }
 
-    fn attr(&self, node: NodeId, name: &str) -> Option<&'m AttrValue> {
+    pub(crate) fn attr(&self, node: NodeId, name: &str) -> Option<&'m AttrValue> {
         let n = self.n(node);
         n.attrs.iter().find(|attr| self.model.text(attr.name) == name)?.value()
     }
 
-    fn int(&self, node: NodeId, name: &str) -> Option<i64> {
+    pub(crate) fn int(&self, node: NodeId, name: &str) -> Option<i64> {
         match self.attr(node, name)? {
             AttrValue::Int(i) => Some(*i),
             _ => None,
         }
     }
 
-    fn ints(&self, node: NodeId, name: &str) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self, node: NodeId, name: &str) -> Option<Vec<i64>> {
         match self.attr(node, name)? {
             AttrValue::Ints(list) => Some(list.to_vec()),
             _ => None,
         }
     }
 
-    fn product(&mut self, dims: &[Dim]) -> Dim {
+    pub(crate) fn product(&mut self, dims: &[Dim]) -> Dim {
         self.facts.dims.product(dims)
     }
 
-    fn mul(&mut self, a: Dim, b: Dim) -> Dim {
+    pub(crate) fn mul(&mut self, a: Dim, b: Dim) -> Dim {
         self.facts.dims.mul(a, b)
     }
 
@@ -175,7 +176,7 @@ impl<'m> Counter<'m> {
         }
         let nested: Vec<GraphId> = self.body.subgraphs(node).collect();
         let (macs, flops) = if nested.is_empty() {
-            rows::operations(self, node).unwrap_or((Dim::Unknown, Dim::Unknown))
+            operations::operations(self, node).unwrap_or((Dim::Unknown, Dim::Unknown))
         } else {
             self.nested(node, &nested, depth)
         };

@@ -1,7 +1,7 @@
 //! Function bodies of operators, in ONNX text.
 //!
 //! A body that is valid for all uses of an operator is a file in `text`; one that depends on attributes, types or present inputs
-//! is built by a function of this module. Both have a minimum version of ai.onnx, because the operators that they use change
+//! is built by a function, which the row of the operator names. Both have a minimum version of ai.onnx, because the operators that they use change
 //! between versions; the newest valid one is used, and it imports what its user imports.
 //!
 //! ```text
@@ -18,29 +18,18 @@
 //!
 //! Inference uses a body where there is no rule, and bodies can be inlined.
 
-mod added;
 mod alone;
-mod attention;
-mod draft;
-mod elements;
+pub(crate) mod draft;
 mod expand;
-mod fused;
-mod graphs;
-mod heads;
-mod layout;
-mod linear;
-mod losses;
-mod norms;
-mod products;
-mod recurrent;
-mod rotary;
 pub(crate) mod site;
-mod table;
+mod texts;
 
 use crate::infer::{Facts, NodeCx};
+use crate::operators;
+use crate::opset::CONTRIBUTED;
 use crate::schema::{BodyKind, Lookup, Registry, Schema, SchemaId};
 pub use alone::alone;
-use draft::Draft;
+pub(crate) use draft::Draft;
 pub use expand::{Expand, expand};
 use foldhash::HashMap;
 use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, normalize_domain};
@@ -56,19 +45,11 @@ pub struct FunctionBody {
     pub id: FunctionId,
 }
 
-/// The kinds of bodies.
+/// How an operator is defined by a function.
 enum Source {
     Text(&'static str),
     /// `None` if the facts about the node are insufficient.
     Draft(fn(&Site<'_>) -> Option<Draft>),
-}
-
-/// A body of an operator, valid since a version of ai.onnx.
-struct Row {
-    domain: &'static str,
-    name: &'static str,
-    since: i64,
-    source: Source,
 }
 
 /// The body of an operator for a node that is being inferred, if the operator has one.
@@ -104,27 +85,28 @@ pub fn body_of(
 
 /// Whether an operator has a body that is valid in a version of ai.onnx. For some nodes, facts may be insufficient to build it.
 pub fn has_body(schema: &Schema, version: i64) -> bool {
-    row(schema, version).is_some()
+    source(schema, version).is_some()
 }
 
-/// The newest valid body: bodies of standard operators must be valid in the version of their user; others import what they need.
-fn row(schema: &Schema, version: i64) -> Option<&'static Row> {
+/// The newest valid body, and the version of ai.onnx from which on it is valid: bodies of standard operators must be valid in
+/// the version of their user; others import what they need.
+fn source(schema: &Schema, version: i64) -> Option<(i64, Source)> {
     let domain = normalize_domain(&schema.domain);
+    let is_contributed = domain == CONTRIBUTED;
     // For contributed operators, bodies can exist that their document does not mention.
-    if schema.body == BodyKind::None && domain != "com.microsoft" {
+    if schema.body == BodyKind::None && !is_contributed {
         return None;
     }
-    let is_of = |r: &&Row| {
-        r.domain == domain && r.name == schema.name && (r.since <= version || domain == "com.microsoft")
-    };
-    let rows = table::ROWS.iter().filter(is_of);
-    rows.max_by_key(|r| r.since)
+    let text = texts::of(domain, &schema.name, version).map(|(since, text)| (since, Source::Text(text)));
+    let draft = operators::find(domain, &schema.name).and_then(|row| row.body);
+    let draft = draft.filter(|(since, _)| *since <= version || is_contributed);
+    text.or(draft.map(|(since, draft)| (since, Source::Draft(draft))))
 }
 
 fn of(site: &Site<'_>) -> Option<FunctionBody> {
-    let row = row(site.schema, site.version)?;
-    let version = site.version.max(row.since);
-    match row.source {
+    let (since, source) = source(site.schema, site.version)?;
+    let version = site.version.max(since);
+    match source {
         Source::Text(text) => read(text, version),
         Source::Draft(draft) => read(&draft(site)?.text(site), version),
     }

@@ -1,10 +1,9 @@
 //! The properties of a node that function bodies depend on: attributes, types, present inputs, number of outputs.
 
 use crate::dims::Dim;
-use crate::infer::{Bindings, Facts, Given, NodeCx, ResolvedAttrs, Scope, Ty};
+use crate::infer::{Facts, Given, NO_BINDINGS, NodeCx, ResolvedAttrs, Scope, Ty};
 use crate::schema::Schema;
 use onnx_ir::{AttrValue, BodyId, ElemType, Function, GraphId, Model, NodeId, ValueId};
-use std::sync::LazyLock;
 
 /// A node that a body replaces.
 pub(crate) struct Site<'a> {
@@ -59,13 +58,12 @@ impl<'a> Site<'a> {
         schema: &'a Schema,
         version: i64,
     ) -> Self {
-        static UNCALLED: LazyLock<Bindings> = LazyLock::new(Bindings::default);
         let n = &model.bodies[body].nodes[node];
         let scope = Scope {
             names: &model.names,
             body: &model.bodies[body],
             function,
-            bindings: &UNCALLED,
+            bindings: &NO_BINDINGS,
             is_called: false,
         };
         Site {

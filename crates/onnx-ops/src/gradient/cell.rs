@@ -22,18 +22,18 @@ pub(crate) struct Cell<'a> {
     /// Attributes and types of operands.
     pub(crate) site: Site<'a>,
     /// Facts of operands; `None` for omitted ones.
-    pub(super) inputs: Vec<Option<Fact>>,
+    pub(crate) inputs: Vec<Option<Fact>>,
     /// Facts of results; `None` for omitted ones.
-    pub(super) outputs: Vec<Option<Fact>>,
+    pub(crate) outputs: Vec<Option<Fact>>,
     /// Which results have a gradient; the others have gradient zero.
-    pub(super) gradients: Vec<bool>,
+    pub(crate) gradients: Vec<bool>,
     lines: String,
     count: usize,
     results: Vec<Option<String>>,
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         site: Site<'a>,
         inputs: Vec<Option<Fact>>,
         outputs: Vec<Option<Fact>>,
@@ -217,7 +217,7 @@ impl<'a> Cell<'a> {
 
     /// Adds lines of ONNX text, in which a number as an operand is a scalar of the type of `x0`. Gradients are `dx0`, `dx1` and
     /// so on; those of broadcast operands are summed.
-    pub(super) fn text(&mut self, text: &str) -> Done {
+    pub(crate) fn text(&mut self, text: &str) -> Done {
         let is_broadcast = self.arity() > 1;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (Some(open), Some((name, _))) = (line.rfind('('), line.split_once('=')) else {
@@ -242,12 +242,12 @@ impl<'a> Cell<'a> {
     }
 
     /// Which operands have a gradient.
-    pub(super) fn given(&self) -> Vec<bool> {
+    pub(crate) fn given(&self) -> Vec<bool> {
         self.results.iter().map(Option::is_some).collect()
     }
 
     /// The text of the derivative.
-    pub(super) fn derivative(mut self) -> String {
+    pub(crate) fn derivative(mut self) -> String {
         let mut outputs = Vec::new();
         for result in std::mem::take(&mut self.results).into_iter().flatten() {
             // Each output of a function must be a node result with a unique name.
@@ -261,7 +261,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The text of a function from operands to results, which were set as `y0`, `y1` …
-    pub(super) fn rewritten(self) -> String {
+    pub(crate) fn rewritten(self) -> String {
         let (inputs, outputs) = (numbered("x", self.inputs.len()), numbered("y", self.outputs.len()));
         self.function(&inputs, &outputs)
     }
@@ -283,7 +283,7 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
 }
 
 /// The sizes of a shape, if all are numbers.
-pub(super) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
+pub(crate) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
     let number = |dim: &Dim| match dim {
         Dim::Const(n) => Some(*n),
         Dim::Unknown | Dim::Expr(_) => None,

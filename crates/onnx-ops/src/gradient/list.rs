@@ -1,6 +1,6 @@
 //! Lists the derivative of each operator for the documentation.
 
-use super::table::{self, Rule};
+use super::derivative::{self, Derivative};
 use crate::functions::has_body;
 use crate::schema::{Registry, Schema};
 use onnx_ir::normalize_domain;
@@ -22,11 +22,11 @@ pub enum Differentiable {
 
 /// How an operator is differentiated.
 pub fn differentiable(schema: &Schema) -> Differentiable {
-    match table::find(normalize_domain(&schema.domain), &schema.name) {
-        Some(Rule::Text(_) | Rule::Build(_) | Rule::Graphs) => Differentiable::Derivative,
-        Some(Rule::Rewrite(_)) => Differentiable::Body,
-        Some(Rule::Zero(why)) => Differentiable::Zero(why),
-        Some(Rule::None(why)) => Differentiable::No(why),
+    match derivative::find(normalize_domain(&schema.domain), &schema.name) {
+        Some(Derivative::Text(_) | Derivative::Build(_) | Derivative::Graphs) => Differentiable::Derivative,
+        Some(Derivative::Rewrite(_)) => Differentiable::Body,
+        Some(Derivative::Zero(why)) => Differentiable::Zero(why),
+        Some(Derivative::None(why)) => Differentiable::No(why),
         None if has_body(schema, i64::MAX) => Differentiable::Body,
         None => Differentiable::No("its derivative is not known yet"),
     }
@@ -71,7 +71,7 @@ const HEAD: &str = "\
 `onnxtxt pass expand-gradient` replaces `ai.onnx.preview.training.Gradient` by ordinary operators. This is what it knows of each operator.
 A test writes this page (`crates/onnx-ops/tests/gradient_list.rs`): do not edit it.
 
-- *derivative*: a row of `crates/onnx-ops/src/gradient/table.rs`.
+- *derivative*: stated by its row in `crates/onnx-ops/src/operators`.
 - *through a body*: nodes that compute the same are differentiated: the operator's function body, or simpler operators.
 - *zero*: by definition, or everywhere but at jumps. The gradient ends there.
 - *none*: a `Gradient` through such a node is an error (E1515) that says so.

@@ -11,7 +11,7 @@
 //!          }
 //! ```
 //!
-//! The derivative of each operator is a row of `table`: lines of ONNX text, a function that builds such lines for a node, a body
+//! The derivative of each operator is in its row: lines of ONNX text, a function that builds such lines for a node, a body
 //! of simpler operators that is differentiated instead, or the reason why there is none. `reverse` walks backwards over the nodes
 //! between `xs` and `y` and appends a call for each derivative to the graph; then the calls are inlined like functions, and
 //! repeated or unused computations are removed.
@@ -21,14 +21,15 @@
 mod calls;
 mod cell;
 mod control;
+mod derivative;
 mod expand;
 mod list;
 mod reverse;
-mod rules;
+pub(crate) mod rules;
 mod shapes;
-mod table;
 mod through;
 
+pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS};
 pub use expand::expand_gradient;
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};

@@ -5,7 +5,7 @@
 
 use super::calls::{Calls, DOMAIN};
 use super::rules::elementwise::is_float;
-use super::{control, table, through};
+use super::{control, derivative, through};
 use crate::functions::{self, FunctionBody, site::Site};
 use crate::gradient::cell::Cell;
 use crate::infer::{Facts, InferOptions, infer};
@@ -330,13 +330,15 @@ fn derivative(
     let through = |function: FunctionBody| {
         through::derivative(model, registry, facts, body, node, &function, gradients)
     };
-    match table::find(domain, op) {
-        Some(table::Rule::Zero(_)) => return Ok(None),
-        Some(table::Rule::Graphs) => return Err(refuse("its graphs are not sound".to_owned())),
-        Some(table::Rule::None(why)) => return Err(Refusal::of(format!("`{op}` has no derivative: {why}"))),
-        Some(table::Rule::Text(text)) => cell.text(text).map_err(refuse)?,
-        Some(table::Rule::Build(build)) => build(&mut cell).map_err(refuse)?,
-        Some(table::Rule::Rewrite(rewrite)) => {
+    match derivative::find(domain, op) {
+        Some(derivative::Derivative::Zero(_)) => return Ok(None),
+        Some(derivative::Derivative::Graphs) => return Err(refuse("its graphs are not sound".to_owned())),
+        Some(derivative::Derivative::None(why)) => {
+            return Err(Refusal::of(format!("`{op}` has no derivative: {why}")));
+        }
+        Some(derivative::Derivative::Text(text)) => cell.text(text).map_err(refuse)?,
+        Some(derivative::Derivative::Build(build)) => build(&mut cell).map_err(refuse)?,
+        Some(derivative::Derivative::Rewrite(rewrite)) => {
             rewrite(&mut cell).map_err(refuse)?;
             let function = functions::read(&cell.rewritten(), version);
             return through(function.ok_or_else(|| refuse("its text is not sound".to_owned()))?);

@@ -1,16 +1,23 @@
-//! The attributes of a node, whether their values come from the node, the call of the function around it, the default of that
-//! function, or the default of the schema.
+//! The reader of attributes that inference, definitions, function bodies, lints and kernels share.
+//!
+//! Values come from the node, the call of the function around it, the default of that function, or the default of the schema.
 
 use crate::schema::{self, Schema};
 use bytes::Bytes;
 use onnx_ir::list::Elements;
-use onnx_ir::{Attr, AttrType, AttrValue, Attrs, Body, ElemType, FromAttr, Function, Names, Node, Tensor};
+use onnx_ir::{
+    Attr, AttrType, AttrValue, Attrs, Body, ElemType, FromAttr, Function, GraphId, Names, Node, SparseTensor,
+    Tensor,
+};
 use std::borrow::Cow;
 use std::rc::Rc;
 
 /// The attribute values of one call of a function.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Bindings(pub(crate) Vec<(String, Bound)>);
+
+/// No values of parameters: a node outside of functions, or a function apart from its calls.
+pub(crate) static NO_BINDINGS: Bindings = Bindings(Vec::new());
 
 /// The value that a call passes to an attribute parameter.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,7 +100,7 @@ impl<'a> Scope<'a> {
 }
 
 /// The attributes of one node, with the defaults of its schema.
-pub(crate) struct ResolvedAttrs<'a> {
+pub struct ResolvedAttrs<'a> {
     scope: Scope<'a>,
     node: &'a Node,
     schema: &'a Schema,
@@ -110,6 +117,17 @@ enum Found<'a> {
 impl<'a> ResolvedAttrs<'a> {
     pub(crate) fn new(scope: Scope<'a>, node: &'a Node, schema: &'a Schema) -> Self {
         ResolvedAttrs { scope, node, schema }
+    }
+
+    /// The attributes of a node of a body. Parameters of an enclosing function are unknown.
+    pub fn of(names: &'a Names, body: &'a Body, node: &'a Node, schema: &'a Schema) -> Self {
+        let scope = Scope { names, body, function: None, bindings: &NO_BINDINGS, is_called: false };
+        ResolvedAttrs::new(scope, node, schema)
+    }
+
+    /// Whether the node itself has the attribute.
+    pub fn has(&self, name: &str) -> bool {
+        self.given(name).is_some()
     }
 
     /// The value on the node, which may be unknown; `None` if the node does not have the attribute.
@@ -142,27 +160,32 @@ impl<'a> ResolvedAttrs<'a> {
     }
 
     /// An integer, or its default; `None` if there is neither, or a caller decides.
-    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+    pub fn int(&self, name: &str) -> Option<i64> {
         self.read(name)
     }
 
-    pub(crate) fn float(&self, name: &str) -> Option<f32> {
+    /// A float, or its default.
+    pub fn float(&self, name: &str) -> Option<f32> {
         self.read(name)
     }
 
-    pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
+    /// A string, or its default; bytes that are not UTF-8 are read as U+FFFD.
+    pub fn string(&self, name: &str) -> Option<Cow<'a, str>> {
         self.read(name)
     }
 
-    pub(crate) fn ints(&self, name: &str) -> Option<&'a [i64]> {
+    /// Integers, or their default.
+    pub fn ints(&self, name: &str) -> Option<&'a [i64]> {
         self.read(name)
     }
 
-    pub(crate) fn floats(&self, name: &str) -> Option<&'a [f32]> {
+    /// Floats, or their default.
+    pub fn floats(&self, name: &str) -> Option<&'a [f32]> {
         self.read(name)
     }
 
-    pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
+    /// Strings, or their default.
+    pub fn strings(&self, name: &str) -> Option<Vec<String>> {
         if let Found::Default(schema::Default::Strings(list)) = self.find(name)? {
             return Some(list.iter().map(|s| s.to_string()).collect());
         }
@@ -170,7 +193,12 @@ impl<'a> ResolvedAttrs<'a> {
     }
 
     /// Iterates over the integers of a list that may be long.
-    pub(crate) fn each_int(&self, name: &str) -> Option<Elements<'a, i64>> {
+    pub fn each_int(&self, name: &str) -> Option<Elements<'a, i64>> {
+        self.read(name)
+    }
+
+    /// Iterates over the floats of a list that may be long.
+    pub fn each_float(&self, name: &str) -> Option<Elements<'a, f32>> {
         self.read(name)
     }
 
@@ -193,12 +221,23 @@ impl<'a> ResolvedAttrs<'a> {
         }
     }
 
-    pub(crate) fn tensor(&self, name: &str) -> Option<&'a Tensor> {
+    /// A tensor.
+    pub fn tensor(&self, name: &str) -> Option<&'a Tensor> {
         self.given(name)?.tensor()
     }
 
+    /// A sparse tensor.
+    pub fn sparse(&self, name: &str) -> Option<&'a SparseTensor> {
+        FromAttr::from_attr(self.given(name)?.value()?)
+    }
+
+    /// A graph of the body of the node.
+    pub fn graph(&self, name: &str) -> Option<GraphId> {
+        FromAttr::from_attr(self.given(name)?.value()?)
+    }
+
     /// An element type by its number.
-    pub(crate) fn elem(&self, name: &str) -> Option<ElemType> {
+    pub fn elem(&self, name: &str) -> Option<ElemType> {
         i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
     }
 }
@@ -228,5 +267,6 @@ from_default! {
     &'a [i64]: Ints, list => list;
     &'a [f32]: Floats, list => list;
     Elements<'a, i64>: Ints, list => Elements::of(list);
+    Elements<'a, f32>: Floats, list => Elements::of(list);
     Elements<'a, Bytes>:;
 }

@@ -14,7 +14,7 @@ use super::trace::{By, Trace};
 use super::ty::{TensorTy, Ty};
 use super::value::Value;
 use crate::dims::{Dim, Dims};
-use crate::rules::Rules;
+use crate::operators;
 use crate::schema::{Registry, SchemaId};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, Suggestions, code};
@@ -123,7 +123,6 @@ pub(super) struct Ran {
 pub(super) struct Engine<'m> {
     pub(super) model: &'m Model,
     pub(super) registry: &'m Registry,
-    pub(super) rules: &'static Rules,
     pub(super) dims: Dims,
     pub(super) frame: Frame,
     pub(super) memo: Memo,
@@ -172,7 +171,6 @@ impl<'m> Engine<'m> {
         Engine {
             model,
             registry,
-            rules: Rules::get(),
             dims: Dims::default(),
             frame: Frame {
                 body: onnx_ir::EntityId::from_index(0),
@@ -420,7 +418,7 @@ impl<'m> Engine<'m> {
         if !checked.is_sound {
             return checked.outputs;
         }
-        let rule = self.rules.of(id, schema);
+        let rule = operators::of_schema(id, schema).and_then(|row| row.rule(schema.since));
         if let Some(trace) = &self.trace {
             let by = if rule.is_some() { By::Rule } else { By::Body };
             trace.note(self.frame.body, node, |looked| looked.by = by);

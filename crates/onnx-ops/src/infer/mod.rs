@@ -32,6 +32,7 @@ mod fitting;
 mod formulas;
 mod merge;
 mod node;
+pub(crate) mod rule;
 mod signature;
 mod stepwise;
 mod trace;
@@ -40,7 +41,8 @@ mod value;
 mod why;
 
 pub use apply::{Applied, Refined, apply, declared_type};
-pub(crate) use attrs::{Bindings, Given, ResolvedAttrs, Scope};
+pub use attrs::ResolvedAttrs;
+pub(crate) use attrs::{Given, NO_BINDINGS, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub(crate) use formulas::formulas_that_differ;

@@ -1,7 +1,7 @@
 //! Attributes of a node, with the defaults of its schema.
 
 use super::Dense;
-use crate::infer::attrs::{Bindings, ResolvedAttrs, Scope};
+use crate::infer::ResolvedAttrs;
 use crate::schema::Schema;
 use onnx_ir::{Body, Model, Node};
 
@@ -14,8 +14,6 @@ pub struct Attributes<'a> {
     schema: &'a Schema,
 }
 
-static NO_CALL: Bindings = Bindings(Vec::new());
-
 impl<'a> Attributes<'a> {
     /// The attributes of a node with this schema; `None` if one of them is a parameter of the enclosing function.
     pub fn of(
@@ -27,8 +25,7 @@ impl<'a> Attributes<'a> {
         if node.attrs.iter().any(|attr| attr.reference.is_some()) {
             return None;
         }
-        let scope = Scope { names: &model.names, body, function: None, bindings: &NO_CALL, is_called: false };
-        Some(Attributes { attrs: ResolvedAttrs::new(scope, node, schema), schema })
+        Some(Attributes { attrs: ResolvedAttrs::of(&model.names, body, node, schema), schema })
     }
 
     /// The operator, in the version that applies.
@@ -36,32 +33,37 @@ impl<'a> Attributes<'a> {
         self.schema
     }
 
-    pub(super) fn int(&self, name: &str) -> Option<i64> {
+    /// The reader of all attributes.
+    pub(crate) fn reader(&self) -> &ResolvedAttrs<'a> {
+        &self.attrs
+    }
+
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
         self.attrs.int(name)
     }
 
     /// Whether an integer is present and not 0.
-    pub(super) fn is(&self, name: &str) -> bool {
+    pub(crate) fn is(&self, name: &str) -> bool {
         self.int(name).is_some_and(|n| n != 0)
     }
 
-    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
-    pub(super) fn float(&self, name: &str) -> Option<f64> {
+    pub(crate) fn float(&self, name: &str) -> Option<f64> {
         self.attrs.float(name).map(f64::from)
     }
 
-    pub(super) fn floats(&self, name: &str) -> Option<Vec<f64>> {
+    pub(crate) fn floats(&self, name: &str) -> Option<Vec<f64>> {
         Some(self.attrs.floats(name)?.iter().copied().map(f64::from).collect())
     }
 
-    pub(super) fn string(&self, name: &str) -> Option<String> {
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
         Some(self.attrs.string(name)?.into_owned())
     }
 
-    pub(super) fn tensor(&self, name: &str) -> Option<Dense> {
+    pub(crate) fn tensor(&self, name: &str) -> Option<Dense> {
         Dense::of(self.attrs.tensor(name)?, MOST)
     }
 }

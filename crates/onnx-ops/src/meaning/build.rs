@@ -40,41 +40,41 @@ impl Expr {
     }
 
     /// Converts from one type to another, if they differ.
-    pub(super) fn into_type(self, from: ElemType, to: ElemType) -> Expr {
+    pub(crate) fn into_type(self, from: ElemType, to: ElemType) -> Expr {
         if from == to { self } else { self.cast(to) }
     }
 
-    pub(super) fn max(self, other: Expr) -> Expr {
+    pub(crate) fn max(self, other: Expr) -> Expr {
         self.binary(Binary::Max, other)
     }
 
-    pub(super) fn min(self, other: Expr) -> Expr {
+    pub(crate) fn min(self, other: Expr) -> Expr {
         self.binary(Binary::Min, other)
     }
 
-    pub(super) fn less(self, other: Expr) -> Expr {
+    pub(crate) fn less(self, other: Expr) -> Expr {
         self.binary(Binary::Less, other)
     }
 
-    pub(super) fn greater(self, other: Expr) -> Expr {
+    pub(crate) fn greater(self, other: Expr) -> Expr {
         self.binary(Binary::Greater, other)
     }
 
-    pub(super) fn equal(self, other: Expr) -> Expr {
+    pub(crate) fn equal(self, other: Expr) -> Expr {
         self.binary(Binary::Equal, other)
     }
 
-    pub(super) fn and(self, other: Expr) -> Expr {
+    pub(crate) fn and(self, other: Expr) -> Expr {
         self.binary(Binary::And, other)
     }
 
     /// The conjunction; `None` without conditions.
-    pub(super) fn all(conditions: impl IntoIterator<Item = Expr>) -> Option<Expr> {
+    pub(crate) fn all(conditions: impl IntoIterator<Item = Expr>) -> Option<Expr> {
         conditions.into_iter().reduce(Expr::and)
     }
 
     /// This where the condition is true, if there is one, otherwise the other.
-    pub(super) fn guarded(self, condition: Option<Expr>, other: Expr) -> Expr {
+    pub(crate) fn guarded(self, condition: Option<Expr>, other: Expr) -> Expr {
         match condition {
             Some(condition) => self.if_else(condition, other),
             None => self,
@@ -82,7 +82,7 @@ impl Expr {
     }
 
     /// A number selected by an index below their count. Conditions are nested as in a binary search, to limit the depth.
-    pub(super) fn table(index: &Index, numbers: &[Number]) -> Option<Expr> {
+    pub(crate) fn table(index: &Index, numbers: &[Number]) -> Option<Expr> {
         match numbers {
             [] => None,
             [number] => Some(Expr::Number(*number)),
@@ -102,7 +102,7 @@ impl Expr {
     }
 
     /// Combines many operands by one operation, as a balanced tree.
-    pub(super) fn fold(mut all: Vec<Expr>, op: Binary) -> Option<Expr> {
+    pub(crate) fn fold(mut all: Vec<Expr>, op: Binary) -> Option<Expr> {
         while all.len() > 1 {
             let mut next = Vec::with_capacity(all.len().div_ceil(2));
             let mut rest = all.into_iter();
@@ -155,17 +155,17 @@ impl Index {
     }
 
     /// Divides by an extent.
-    pub(super) fn div(self, by: i64) -> Index {
+    pub(crate) fn div(self, by: i64) -> Index {
         if by == 1 { self } else { Index::Div(Box::new(self), by) }
     }
 
     /// The remainder.
-    pub(super) fn rem(self, by: i64) -> Index {
+    pub(crate) fn rem(self, by: i64) -> Index {
         if by == 1 { Index::at(0) } else { Index::Rem(Box::new(self), by) }
     }
 
     /// The sum of two, affine if both are. Numbers that overflow 64 bits are not in any tensor.
-    pub(super) fn plus(self, other: Index) -> Index {
+    pub(crate) fn plus(self, other: Index) -> Index {
         match (self, other) {
             (Index::Affine(a, mut terms), Index::Affine(b, others)) => {
                 for (index, by) in others {
@@ -182,7 +182,7 @@ impl Index {
     }
 
     /// A multiple, affine if the index is.
-    pub(super) fn times(self, by: i64) -> Index {
+    pub(crate) fn times(self, by: i64) -> Index {
         match self {
             Index::Affine(offset, terms) => {
                 let terms = terms.into_iter().map(|(i, of)| (i, of.saturating_mul(by)));
@@ -196,24 +196,24 @@ impl Index {
 
 impl Formula {
     /// Adds a reduction.
-    pub(super) fn over(self, dims: Vec<usize>, combine: Combine, elem: ElemType) -> Formula {
+    pub(crate) fn over(self, dims: Vec<usize>, combine: Combine, elem: ElemType) -> Formula {
         Formula { over: Some(Reduction { dims, combine, elem }), ..self }
     }
 
     /// Adds an epilogue.
-    pub(super) fn then(self, then: Expr) -> Formula {
+    pub(crate) fn then(self, then: Expr) -> Formula {
         Formula { then: Some(then), ..self }
     }
 }
 
 /// The type in which functions of possibly integer elements are computed.
-pub(super) fn wide_float(elem: ElemType) -> ElemType {
+pub(crate) fn wide_float(elem: ElemType) -> ElemType {
     let is_single = super::number::is_float(elem) && elem != ElemType::DOUBLE;
     if is_single { ElemType::FLOAT } else { ElemType::DOUBLE }
 }
 
 /// The type in which floats are summed: at least single precision.
-pub(super) fn wide(elem: ElemType) -> ElemType {
+pub(crate) fn wide(elem: ElemType) -> ElemType {
     let is_narrow = super::number::is_float(elem) && elem != ElemType::DOUBLE;
     if is_narrow { ElemType::FLOAT } else { elem }
 }

@@ -35,30 +35,30 @@ pub struct Output<'a> {
 
 impl<'a> Cx<'a> {
     /// The version of the operator.
-    pub(super) fn since(&self) -> u32 {
+    pub(crate) fn since(&self) -> u32 {
         self.attributes.schema().since
     }
 
-    pub(super) fn input(&self, i: usize) -> Option<Operand<'a>> {
+    pub(crate) fn input(&self, i: usize) -> Option<Operand<'a>> {
         *self.inputs.get(i)?
     }
 
-    pub(super) fn has_input(&self, i: usize) -> bool {
+    pub(crate) fn has_input(&self, i: usize) -> bool {
         self.input(i).is_some()
     }
 
     /// The first output, which is always present.
-    pub(super) fn out(&self) -> Option<Output<'a>> {
+    pub(crate) fn out(&self) -> Option<Output<'a>> {
         self.output(0)
     }
 
-    pub(super) fn output(&self, i: usize) -> Option<Output<'a>> {
+    pub(crate) fn output(&self, i: usize) -> Option<Output<'a>> {
         *self.outputs.get(i)?
     }
 
     /// The integers of an input, or of the attribute in older versions; the outer `None` if the elements of the input are
     /// unknown.
-    pub(super) fn ints(&self, i: usize, attribute: &str) -> Option<Option<Vec<i64>>> {
+    pub(crate) fn ints(&self, i: usize, attribute: &str) -> Option<Option<Vec<i64>>> {
         match self.input(i) {
             Some(input) => input.value?.ints().map(Some),
             None => Some(self.attributes.ints(attribute)),
@@ -66,35 +66,35 @@ impl<'a> Cx<'a> {
     }
 
     /// The formula of the first output, without a reduction.
-    pub(super) fn formula(&self, expr: Expr) -> Option<Formula> {
+    pub(crate) fn formula(&self, expr: Expr) -> Option<Formula> {
         let out = self.out()?;
         Some(Formula { elem: out.elem, dims: out.dims.to_vec(), over: None, expr, then: None })
     }
 
     /// A definition that is one formula.
-    pub(super) fn one(&self, formula: Formula) -> Option<Definition> {
+    pub(crate) fn one(&self, formula: Formula) -> Option<Definition> {
         self.define(vec![formula], &[0])
     }
 
     /// A definition that is one expression.
-    pub(super) fn element(&self, expr: Expr) -> Option<Definition> {
+    pub(crate) fn element(&self, expr: Expr) -> Option<Definition> {
         self.one(self.formula(expr)?)
     }
 
     /// A definition: the index of the formula of each output. Further outputs must be omitted.
-    pub(super) fn define(&self, formulas: Vec<Formula>, of: &[usize]) -> Option<Definition> {
+    pub(crate) fn define(&self, formulas: Vec<Formula>, of: &[usize]) -> Option<Definition> {
         let is_complete = self.outputs.iter().skip(of.len()).all(Option::is_none);
         let outputs = of.iter().zip(self.outputs).map(|(formula, output)| output.map(|_| *formula)).collect();
         is_complete.then_some(Definition { formulas, inputs: self.inputs.len(), outputs })
     }
 
     /// The operand number of a formula's result.
-    pub(super) fn result(&self, formula: usize) -> usize {
+    pub(crate) fn result(&self, formula: usize) -> usize {
         self.inputs.len() + formula
     }
 
     /// The element of an input, broadcast to the first output.
-    pub(super) fn broadcast(&self, i: usize) -> Option<Expr> {
+    pub(crate) fn broadcast(&self, i: usize) -> Option<Expr> {
         let dims = self.input(i)?.dims;
         let shift = self.out()?.dims.len().checked_sub(dims.len())?;
         let index = |(at, d): (usize, &usize)| if *d == 1 { Index::at(0) } else { Index::of(at + shift) };
@@ -102,32 +102,32 @@ impl<'a> Cx<'a> {
     }
 
     /// The only element of an input.
-    pub(super) fn scalar(&self, i: usize) -> Option<Expr> {
+    pub(crate) fn scalar(&self, i: usize) -> Option<Expr> {
         let dims = self.input(i)?.dims;
         dims.iter().all(|d| *d == 1).then(|| Expr::Load(i, vec![Index::at(0); dims.len()]))
     }
 
     /// The attribute `axis` as an axis of a rank.
-    pub(super) fn axis(&self, rank: usize) -> Option<usize> {
+    pub(crate) fn axis(&self, rank: usize) -> Option<usize> {
         axis(self.attributes.int("axis")?, rank)
     }
 }
 
 /// Resolves an axis, which may be negative.
-pub(super) fn axis(axis: i64, rank: usize) -> Option<usize> {
+pub(crate) fn axis(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }
 
-pub(super) fn axes(list: Vec<i64>, rank: usize) -> Option<Vec<usize>> {
+pub(crate) fn axes(list: Vec<i64>, rank: usize) -> Option<Vec<usize>> {
     list.into_iter().map(|a| axis(a, rank)).collect()
 }
 
-pub(super) fn long(n: usize) -> Option<i64> {
+pub(crate) fn long(n: usize) -> Option<i64> {
     i64::try_from(n).ok()
 }
 
 /// The product of sizes.
-pub(super) fn count(dims: &[usize]) -> Option<usize> {
+pub(crate) fn count(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d))
 }

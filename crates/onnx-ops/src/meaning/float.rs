@@ -6,7 +6,7 @@ use onnx_ir::float::{exponent_of, power};
 
 /// Rounds a number to a power of two. Out of range, it becomes the least or greatest power if the cast saturates, otherwise NaN.
 /// (The operator's documentation has a table; ONNX Runtime behaves the same for negative numbers.)
-pub(super) fn cast_to_power(x: f64, rounding: Rounding, saturates: bool) -> f64 {
+pub(crate) fn cast_to_power(x: f64, rounding: Rounding, saturates: bool) -> f64 {
     let (least, most) = (power(-127), power(127));
     // Wider numbers become floats first.
     let x = f64::from(x as f32);

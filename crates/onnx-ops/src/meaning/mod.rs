@@ -21,7 +21,7 @@
 //! ```
 //!
 //! [`define`] builds the definition of a node with known element types and sizes ([`Cx`]); elements are needed only where shapes
-//! depend on them ([`value_inputs`]). `rows` has the operators. Operators that are not formulas (sorting, recurrences,
+//! depend on them ([`value_inputs`]). The rows of [`operators`](crate::operators) have the formulas. Operators that are not formulas (sorting, recurrences,
 //! data-dependent shapes, strings) have no definition.
 //!
 //! # Numbers
@@ -31,21 +31,22 @@
 //! folding yields only what is equal bit for bit everywhere, and execution yields what the reference evaluator yields.
 
 mod attributes;
-mod build;
+pub(crate) mod build;
 mod cast;
-mod cx;
+pub(crate) mod cx;
+mod define;
 mod eval;
 mod exact;
-mod float;
+pub(crate) mod float;
 mod lex;
 mod moves;
-mod number;
+pub(crate) mod number;
 mod ops;
 mod read;
-mod rows;
 mod show;
 mod sound;
 mod tensor;
+pub mod window;
 
 #[cfg(test)]
 mod tests;
@@ -53,12 +54,12 @@ mod tests;
 pub use attributes::Attributes;
 pub use cast::{Cast, Rounding};
 pub use cx::{Cx, Operand, Output};
+pub use define::{define, has_definition, open_shape, value_inputs};
 pub use lex::Token;
 pub use moves::Source;
 pub use number::Number;
 pub use ops::{Binary, Unary};
 pub use read::{Mistake, Reader};
-pub use rows::{define, has_definition, open_shape, value_inputs};
 pub use show::{line, quoted};
 pub use tensor::{Dense, Elements};
 

@@ -1,18 +1,20 @@
 //! Operators outside the standard that models use: those of ONNX Runtime.
 
+use super::documents::FILES;
 use super::load::{Loaded, load};
 use crate::schema::{Registry, Schema};
 use onnx_ir::{Model, normalize_domain};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The domain of the operators of ONNX Runtime.
 pub(crate) const CONTRIBUTED: &str = "com.microsoft";
 
-/// The documents by domain, read on demand.
-static DOCUMENTS: [(&str, LazyLock<Loaded>); 2] = [
-    ("", LazyLock::new(|| read(include_str!("../../opsets/ai.onnx.onnxtxt")))),
-    (CONTRIBUTED, LazyLock::new(|| read(include_str!("../../opsets/com.microsoft.onnxtxt")))),
-];
+/// The documents of [`FILES`], read on demand.
+static DOCUMENTS: [OnceLock<Loaded>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+fn document(at: usize) -> &'static Loaded {
+    DOCUMENTS[at].get_or_init(|| load(onnx_text::read_operator_set(FILES[at].1).0))
+}
 
 /// The operators that ONNX Runtime adds to a domain, if this crate describes any: those of `com.microsoft`, and one of the
 /// default domain that its optimizer writes.
@@ -23,7 +25,7 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
 /// The same with the functions that define some of them.
 pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
     let domain = normalize_domain(domain);
-    DOCUMENTS.iter().find(|(name, _)| *name == domain).map(|(_, loaded)| &**loaded)
+    FILES.iter().position(|(name, _)| *name == domain).map(document)
 }
 
 /// The built-in operators, and those of ONNX Runtime if a part of the model imports its domain.
@@ -32,7 +34,8 @@ pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
 pub fn registry_of(model: &Model) -> &'static Registry {
     let functions = model.functions.values().flat_map(|f| &f.opset_imports);
     let mut imports = model.header.opset_imports.iter().chain(functions);
-    if imports.any(|import| model.text(import.domain) == CONTRIBUTED) {
+    let is_described = |domain: &str| FILES.iter().any(|(name, _)| !name.is_empty() && *name == domain);
+    if imports.any(|import| is_described(model.text(import.domain))) {
         whole_registry()
     } else {
         Registry::builtin()
@@ -47,11 +50,7 @@ pub fn whole_registry() -> &'static Registry {
 
 /// The operator sets of ONNX Runtime, to build larger registries.
 pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
-    DOCUMENTS.iter().map(|(_, loaded)| &**loaded)
-}
-
-fn read(source: &str) -> Loaded {
-    load(onnx_text::read_operator_set(source).0)
+    (0..FILES.len()).map(document)
 }
 
 #[cfg(test)]
@@ -63,9 +62,7 @@ mod tests {
 
     #[test]
     fn documents_are_sound_and_formatted() {
-        for source in
-            [include_str!("../../opsets/ai.onnx.onnxtxt"), include_str!("../../opsets/com.microsoft.onnxtxt")]
-        {
+        for (_, source) in FILES {
             let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
             let checked = onnx_text::check_operator_set(source, &options);
             assert!(checked.diagnostics.is_empty(), "{:#?}", checked.diagnostics);

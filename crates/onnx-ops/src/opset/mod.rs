@@ -5,6 +5,8 @@
 //! ONNX Runtime, from documents of this crate.
 
 mod contributed;
+#[rustfmt::skip]
+mod documents;
 mod export;
 mod load;
 mod types;

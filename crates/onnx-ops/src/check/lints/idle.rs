@@ -6,7 +6,7 @@ use crate::pass::Look;
 use onnx_ir::diag::code;
 use onnx_ir::{Diagnostic, ValueId};
 
-pub(super) fn idle(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn idle(site: &LintSite<'_>) -> Option<Diagnostic> {
     let look = Look {
         model: site.model,
         facts: site.facts,

@@ -1,6 +1,6 @@
 //! Lints: legal but questionable models, on level `strict`.
 //!
-//! A lint checks one node with its facts ([`LintSite`]), or the stored tensors and declared names of the model. It reports only what
+//! A lint of the row of an operator checks one node with its facts ([`LintSite`]), others check or the stored tensors and declared names of the model. It reports only what
 //! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls does not justify
 //! changing a function.
 //!
@@ -13,71 +13,26 @@
 //! | `control` | constant conditions, training mode in an inference model |
 //! | `stored` | weights that are stored twice, in the wrong place, or too large |
 
-mod cast;
-mod control;
-mod idle;
-mod numbers;
-mod shapes;
+pub(crate) mod cast;
+pub(crate) mod control;
+pub(crate) mod idle;
+pub(crate) mod numbers;
+pub(crate) mod shapes;
 mod site;
 mod stored;
 
 use crate::infer::Facts;
+use crate::operators;
 use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
-use foldhash::HashMap;
 use onnx_ir::{BodyId, Diagnostic, Model, Uses, normalize_domain};
 use site::LintSite;
 
 /// A lint of the nodes of one operator.
-type Lint = fn(&LintSite<'_>) -> Option<Diagnostic>;
-
-/// The lints of nodes by operator of ai.onnx.
-const LINTS: &[(&str, Lint)] = &[
-    ("Add", idle::idle),
-    ("BatchNormalization", control::batch_normalization),
-    ("Cast", idle::idle),
-    ("Cast", cast::chain),
-    ("Cast", cast::double_constant),
-    ("CastLike", idle::idle),
-    ("Clip", numbers::clip),
-    ("Concat", idle::idle),
-    ("Div", idle::idle),
-    ("Div", numbers::division),
-    ("Dropout", idle::idle),
-    ("Dropout", control::dropout),
-    ("Expand", idle::idle),
-    ("Flatten", idle::idle),
-    ("Hardmax", shapes::softmax),
-    ("Identity", idle::idle),
-    ("If", control::condition),
-    ("LogSoftmax", shapes::softmax),
-    ("Loop", control::trips),
-    ("Max", idle::idle),
-    ("Mean", idle::idle),
-    ("Min", idle::idle),
-    ("Mod", numbers::division),
-    ("Mul", idle::idle),
-    ("Pad", idle::idle),
-    ("Pad", numbers::pad),
-    ("Reshape", idle::idle),
-    ("Reshape", shapes::batch),
-    ("Resize", shapes::resize),
-    ("Slice", idle::idle),
-    ("Softmax", shapes::softmax),
-    ("Squeeze", idle::idle),
-    ("Sub", idle::idle),
-    ("Sum", idle::idle),
-    ("Tile", idle::idle),
-    ("Transpose", idle::idle),
-    ("Unsqueeze", idle::idle),
-];
+pub(crate) type Lint = fn(&LintSite<'_>) -> Option<Diagnostic>;
 
 /// All lint findings of a model with these facts.
 pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &mut Vec<Diagnostic>) {
-    let mut lints: HashMap<&str, Vec<Lint>> = HashMap::default();
-    for (op, lint) in LINTS {
-        lints.entry(op).or_default().push(*lint);
-    }
     let local = local_functions(model);
     let version = model
         .header
@@ -98,7 +53,8 @@ pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &m
             if !normalize_domain(model.text(node.domain)).is_empty() || is_local {
                 continue;
             }
-            let (Some(lints), Some(version)) = (lints.get(op), version) else { continue };
+            let lints = operators::find("", op).map_or(&[][..], |row| row.lints);
+            let (false, Some(version)) = (lints.is_empty(), version) else { continue };
             let Lookup::Found(schema) = registry.lookup("", op, version) else { continue };
             let schema = registry.get(schema);
             let site = LintSite {

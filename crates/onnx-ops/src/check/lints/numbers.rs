@@ -6,7 +6,7 @@ use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Bounds were attributes before version 11.
-pub(super) fn clip(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn clip(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (min, max, place) = match site.schema.since {
         ..11 => {
             let bound = |name| site.attrs().float(name).map(f64::from);
@@ -33,7 +33,7 @@ fn pads(site: &LintSite<'_>) -> Option<Ints> {
     }
 }
 
-pub(super) fn pad(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn pad(site: &LintSite<'_>) -> Option<Diagnostic> {
     let &least = pads(site)?.iter().min()?;
     if least >= 0 {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn pad(site: &LintSite<'_>) -> Option<Diagnostic> {
 }
 
 /// Integer division by 0, and remainders by a negative number.
-pub(super) fn division(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn division(site: &LintSite<'_>) -> Option<Diagnostic> {
     let is_signed =
         [ElemType::INT8, ElemType::INT16, ElemType::INT32, ElemType::INT64].contains(&site.elem(1)?);
     let is_unsigned =

@@ -8,7 +8,7 @@ use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, DimValue, Model, Port, TypeKind, ValueDef};
 
 /// A Reshape of a symbolic shape to constant sizes: it is valid for one value of the symbol.
-pub(super) fn batch(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn batch(site: &LintSite<'_>) -> Option<Diagnostic> {
     let target = match site.schema.since {
         ..5 => Ints::from_slice(site.attrs().ints("shape")?),
         _ => site.value(1)?.ints()?,
@@ -31,7 +31,7 @@ pub(super) fn batch(site: &LintSite<'_>) -> Option<Diagnostic> {
 }
 
 /// Before version 13, Softmax and similar operators flattened everything from the axis on.
-pub(super) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {
     if site.schema.since >= 13 {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {
 }
 
 /// A mode that later versions of Resize do not have.
-pub(super) fn resize(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(crate) fn resize(site: &LintSite<'_>) -> Option<Diagnostic> {
     let mode = site.attrs().string("coordinate_transformation_mode")?;
     if mode != "tf_half_pixel_for_nn" {
         return None;
@@ -65,7 +65,7 @@ pub(super) fn resize(site: &LintSite<'_>) -> Option<Diagnostic> {
 }
 
 /// Declared formulas that differ from the inferred ones.
-pub(super) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut Vec<Diagnostic>) {
+pub(crate) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut Vec<Diagnostic>) {
     for differs in formulas_that_differ(model, facts, body) {
         let value = model.bodies[body].values[differs.value];
         let (name, only_where) = (&model.names[value.name], &differs.only_where);
@@ -84,7 +84,7 @@ pub(super) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut V
 }
 
 /// Symbols of the main graph that differ only in case.
-pub(super) fn spellings(model: &Model, found: &mut Vec<Diagnostic>) {
+pub(crate) fn spellings(model: &Model, found: &mut Vec<Diagnostic>) {
     let Some((body, root)) = model.main.and_then(|b| Some((b, model.bodies[b].root()?))) else { return };
     let graph = &model.bodies[body].graphs[root];
     let mut seen: HashMap<String, Vec<(&str, Entity)>> = HashMap::default();

@@ -1,105 +1,95 @@
 //! A node with its context, as lints see it.
 
-use crate::infer::{Bindings, Fact, Facts, ResolvedAttrs, Scope, Ty, Value};
+use crate::infer::{Fact, Facts, ResolvedAttrs, Ty, Value};
 use crate::schema::Schema;
 use onnx_ir::diag::{Change, Code, Entity};
 use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
 use std::collections::HashSet;
 
 /// A node with its facts.
-pub(super) struct LintSite<'a> {
-    pub(super) model: &'a Model,
-    pub(super) body_id: BodyId,
-    pub(super) body: &'a Body,
-    pub(super) id: NodeId,
-    pub(super) node: &'a Node,
-    pub(super) schema: &'a Schema,
-    pub(super) facts: &'a Facts,
-    pub(super) uses: &'a Uses,
+pub(crate) struct LintSite<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) body_id: BodyId,
+    pub(crate) body: &'a Body,
+    pub(crate) id: NodeId,
+    pub(crate) node: &'a Node,
+    pub(crate) schema: &'a Schema,
+    pub(crate) facts: &'a Facts,
+    pub(crate) uses: &'a Uses,
     /// Functions of the model, which can shadow operators.
-    pub(super) local: &'a HashSet<(String, Name)>,
+    pub(crate) local: &'a HashSet<(String, Name)>,
 }
 
-/// No bindings of attribute parameters, because functions are not linted.
-static NO_BINDINGS: Bindings = Bindings(Vec::new());
-
 impl<'a> LintSite<'a> {
-    pub(super) fn input(&self, i: usize) -> Option<ValueId> {
+    pub(crate) fn input(&self, i: usize) -> Option<ValueId> {
         self.node.inputs.get(i).copied().flatten()
     }
 
-    pub(super) fn output(&self, i: usize) -> Option<ValueId> {
+    pub(crate) fn output(&self, i: usize) -> Option<ValueId> {
         self.node.outputs.get(i).copied().flatten()
     }
 
-    pub(super) fn fact(&self, value: Option<ValueId>) -> Option<&'a Fact> {
+    pub(crate) fn fact(&self, value: Option<ValueId>) -> Option<&'a Fact> {
         value.map(|v| self.facts.get(self.body_id, v))
     }
 
-    pub(super) fn ty(&self, i: usize) -> Option<&'a Ty> {
+    pub(crate) fn ty(&self, i: usize) -> Option<&'a Ty> {
         self.fact(self.input(i)).map(|fact| &fact.ty)
     }
 
-    pub(super) fn elem(&self, i: usize) -> Option<ElemType> {
+    pub(crate) fn elem(&self, i: usize) -> Option<ElemType> {
         self.ty(i).and_then(Ty::elem)
     }
 
     /// The facts about the elements of an input.
-    pub(super) fn value(&self, i: usize) -> Option<&'a Value> {
+    pub(crate) fn value(&self, i: usize) -> Option<&'a Value> {
         self.fact(self.input(i))?.value.as_deref()
     }
 
     /// The elements of an input, if all are known numbers.
-    pub(super) fn numbers(&self, i: usize) -> Option<Vec<f64>> {
+    pub(crate) fn numbers(&self, i: usize) -> Option<Vec<f64>> {
         self.value(i)?.numbers()
     }
 
     /// The only element of an input, if it is known.
-    pub(super) fn number(&self, i: usize) -> Option<f64> {
+    pub(crate) fn number(&self, i: usize) -> Option<f64> {
         self.value(i)?.single()?.number()
     }
 
-    pub(super) fn attrs(&self) -> ResolvedAttrs<'a> {
-        let scope = Scope {
-            names: &self.model.names,
-            body: self.body,
-            function: None,
-            bindings: &NO_BINDINGS,
-            is_called: false,
-        };
-        ResolvedAttrs::new(scope, self.node, self.schema)
+    pub(crate) fn attrs(&self) -> ResolvedAttrs<'a> {
+        ResolvedAttrs::of(&self.model.names, self.body, self.node, self.schema)
     }
 
-    pub(super) fn at_op(&self) -> Entity {
+    pub(crate) fn at_op(&self) -> Entity {
         Entity::NodeOp(self.body_id, self.id)
     }
 
-    pub(super) fn at_input(&self, i: usize) -> Entity {
+    pub(crate) fn at_input(&self, i: usize) -> Entity {
         Entity::NodeInput(self.body_id, self.id, index(i))
     }
 
     /// The place of an attribute, or of the operator if the node does not have it.
-    pub(super) fn at_attr(&self, name: &str) -> Entity {
+    pub(crate) fn at_attr(&self, name: &str) -> Entity {
         let at = self.node.attrs.iter().position(|a| self.model.text(a.name) == name);
         at.map_or(self.at_op(), |at| Entity::Attr(self.body_id, self.id, index(at)))
     }
 
     /// A finding about the node.
-    pub(super) fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(code, self.at_op(), message)
     }
 
-    pub(super) fn op(&self) -> &'a str {
+    pub(crate) fn op(&self) -> &'a str {
         &self.schema.name
     }
 
     /// The name of a value.
-    pub(super) fn name(&self, value: ValueId) -> &'a str {
+    pub(crate) fn name(&self, value: ValueId) -> &'a str {
         &self.model.names[self.body.values[value].name]
     }
 
     /// The node that computes an input.
-    pub(super) fn producer(&self, i: usize) -> Option<(NodeId, &'a Node)> {
+    pub(crate) fn producer(&self, i: usize) -> Option<(NodeId, &'a Node)> {
         match self.body.values[self.input(i)?].def {
             ValueDef::Output(node, _) => Some((node, &self.body.nodes[node])),
             ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => None,
@@ -107,7 +97,7 @@ impl<'a> LintSite<'a> {
     }
 
     /// Whether an input is stored in the model.
-    pub(super) fn is_stored(&self, i: usize) -> bool {
+    pub(crate) fn is_stored(&self, i: usize) -> bool {
         match self.input(i).map(|v| self.body.values[v].def) {
             Some(ValueDef::Initializer(_)) => true,
             Some(ValueDef::Output(node, _)) => self.model.text(self.body.nodes[node].op) == "Constant",
@@ -116,13 +106,13 @@ impl<'a> LintSite<'a> {
     }
 
     /// Whether a graph returns the first output.
-    pub(super) fn is_returned(&self) -> bool {
+    pub(crate) fn is_returned(&self) -> bool {
         let uses = self.output(0).map(|v| self.uses.of_value(v)).unwrap_or_default();
         uses.iter().any(|u| matches!(u, Use::Output(..)))
     }
 
     /// The changes that make readers of the first output read another value and remove the node. Empty if the output must exist.
-    pub(super) fn bypass(&self, same: ValueId) -> Vec<Change> {
+    pub(crate) fn bypass(&self, same: ValueId) -> Vec<Change> {
         let Some(output) = self.output(0) else { return Vec::new() };
         let is_read = |v: &ValueId| *v != output && !self.uses.is_unused(*v);
         let is_annotated = self.body.graphs.values().any(|graph| !graph.quantization.is_empty());
@@ -140,6 +130,6 @@ impl<'a> LintSite<'a> {
     }
 }
 
-pub(super) fn index(i: usize) -> u32 {
+pub(crate) fn index(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
 }

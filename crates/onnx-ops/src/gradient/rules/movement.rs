@@ -121,7 +121,7 @@ fn positions(cell: &mut Cell<'_>) -> String {
 }
 
 /// Adds the gradient of the first result at positions of the first operand.
-pub(super) fn add_at(cell: &mut Cell<'_>, positions: &str) -> Result<String, String> {
+pub(crate) fn add_at(cell: &mut Cell<'_>, positions: &str) -> Result<String, String> {
     let (flat_at, flat) = (cell.reshape(positions, &[-1]), cell.reshape("dy0", &[-1]));
     let (size, elem) = (cell.size(0), cell.elem(0)?);
     let zeros = cell.filled(&size, 0, elem);

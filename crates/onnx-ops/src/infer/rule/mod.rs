@@ -1,0 +1,8 @@
+//! What the rules of operators share: parameters that are attributes or inputs, broadcasting, windows, and constraints between
+//! inputs with their errors.
+
+pub(crate) mod axes;
+pub(crate) mod broadcast;
+pub(crate) mod fit;
+pub(crate) mod fraction;
+pub(crate) mod window;

@@ -1,0 +1,89 @@
+//! Activation functions.
+
+mod bodies;
+mod gradient;
+mod meaning;
+
+use super::elementwise::infer::same_shape;
+use super::{Operator, elementwise, op};
+use crate::convert::{self, up};
+use crate::gradient::{Derivative::Build, rules};
+use crate::infer::rule::broadcast::one_sided;
+use crate::meaning::Unary;
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Celu")
+        .infer(same_shape)
+        .define(meaning::celu)
+        .unchanged(&[28])
+        .derivative(Build(rules::elementwise::celu)),
+    op("Elu")
+        .infer(same_shape)
+        .define(meaning::elu)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[22])
+        .derivative(Build(rules::elementwise::elu)),
+    op("Gelu").infer(same_shape).define(meaning::gelu).body(20, bodies::gelu),
+    op("HardSigmoid")
+        .infer(same_shape)
+        .define(meaning::hard_sigmoid)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[22])
+        .derivative(Build(rules::elementwise::hard_sigmoid)),
+    op("HardSwish").infer(same_shape).define(meaning::hard_swish).unchanged(&[22]),
+    op("LeakyRelu")
+        .infer(same_shape)
+        .define(meaning::leaky_relu)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[16])
+        .derivative(Build(rules::elementwise::leaky_relu)),
+    op("Mish").infer(same_shape).define(meaning::mish).unchanged(&[22]),
+    op("PRelu")
+        .infer(same_shape)
+        .infer_from(7, one_sided)
+        .define(meaning::prelu)
+        .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::p_relu_up)])
+        .unchanged(&[9, 16])
+        .derivative(gradient::PRELU),
+    op("Relu")
+        .infer(same_shape)
+        .define(meaning::relu)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[13, 14])
+        .derivative(gradient::RELU),
+    op("Selu")
+        .infer(same_shape)
+        .define(meaning::selu)
+        .converted(&[up(6, convert::values::selu_up)])
+        .unchanged(&[22])
+        .derivative(Build(rules::elementwise::selu)),
+    op("Shrink").infer(same_shape).define(meaning::shrink).derivative(Build(rules::elementwise::shrink)),
+    op("Sigmoid")
+        .infer(same_shape)
+        .define(meaning::sigmoid)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[13])
+        .derivative(gradient::SIGMOID),
+    op("Softplus")
+        .infer(same_shape)
+        .define(meaning::softplus)
+        .unchanged(&[22])
+        .derivative(gradient::SOFTPLUS),
+    op("Softsign")
+        .infer(same_shape)
+        .define(meaning::softsign)
+        .unchanged(&[22])
+        .derivative(gradient::SOFTSIGN),
+    op("Swish").infer(same_shape).define(meaning::swish),
+    op("Tanh")
+        .infer(same_shape)
+        .define(|cx| elementwise::meaning::unary(cx, Unary::Tanh))
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[13])
+        .derivative(gradient::TANH),
+    op("ThresholdedRelu")
+        .infer(same_shape)
+        .define(meaning::thresholded_relu)
+        .unchanged(&[22])
+        .derivative(Build(rules::elementwise::thresholded_relu)),
+];

@@ -1,0 +1,34 @@
+//! Operators that change the element type.
+
+mod bodies;
+pub(super) mod infer;
+mod meaning;
+
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{self, up};
+use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    INTEGERS, rules,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("BitCast").infer(infer::bit_cast).define(meaning::bits).work(Work::Moves).derivative(Zero(INTEGERS)),
+    op("Cast")
+        .infer(infer::cast)
+        .define(meaning::cast)
+        .converted(&[up(6, convert::values::cast_up)])
+        .unchanged(&[9, 13, 19, 21, 23, 24, 25, 28])
+        .work(Work::Moves)
+        .lints(&[lints::idle::idle, lints::cast::chain, lints::cast::double_constant])
+        .derivative(Build(rules::elementwise::cast)),
+    op("CastLike")
+        .infer(infer::cast_like)
+        .define(meaning::cast)
+        .body(15, bodies::cast_like)
+        .unchanged(&[19, 21, 23, 24, 25])
+        .work(Work::Moves)
+        .lints(&[lints::idle::idle])
+        .derivative(Build(rules::elementwise::cast)),
+];

@@ -1,0 +1,47 @@
+//! Convolutions, and the inverse operators of windows.
+
+mod bodies;
+pub(super) mod cost;
+pub(super) mod infer;
+mod meaning;
+mod spread;
+mod transposed;
+
+use super::{Operator, op};
+use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    INTEGERS, rules,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("CausalConvWithState").infer(infer::causal).body(27, bodies::causal_convolution),
+    op("Col2Im").infer(spread::col2im).reads(&[1, 2]),
+    op("Conv")
+        .infer(infer::conv)
+        .define(meaning::conv)
+        .unchanged(&[11, 22])
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), Some(2)))
+        .derivative(Build(rules::window::conv)),
+    op("ConvInteger")
+        .infer(infer::integer)
+        .define(meaning::conv_integer)
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None))
+        .derivative(Zero(INTEGERS)),
+    op("ConvTranspose")
+        .infer(spread::conv_transpose)
+        .define(transposed::conv_transpose)
+        .unchanged(&[11, 22])
+        .work(Work::Products(cost::transposed, Some(2)))
+        .derivative(Build(rules::window::conv_transpose)),
+    op("DeformConv")
+        .infer(infer::deformable)
+        .unchanged(&[22])
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None)),
+    op("MaxUnpool").infer(spread::max_unpool).reads(&[2]).unchanged(&[11, 22]),
+    op("QLinearConv")
+        .infer(infer::quantized)
+        .define(meaning::qlinear_conv)
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 3), Some(8)))
+        .derivative(Zero(INTEGERS)),
+];

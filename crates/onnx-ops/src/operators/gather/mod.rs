@@ -1,0 +1,31 @@
+//! Operators that select elements by indices.
+
+pub(super) mod infer;
+pub(super) mod meaning;
+
+use super::{Operator, op};
+use crate::convert::{self, down};
+use crate::cost::Work;
+use crate::gradient::{Derivative::Build, rules};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Gather")
+        .infer(infer::gather)
+        .define(meaning::gather)
+        .converted(&[down(11, convert::values::axis_down)])
+        .unchanged(&[13])
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::gather)),
+    op("GatherElements")
+        .infer(infer::gather_elements)
+        .define(meaning::gather_elements)
+        .unchanged(&[13])
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::gather_elements)),
+    op("GatherND")
+        .infer(infer::gather_nd)
+        .define(meaning::gather_nd)
+        .unchanged(&[12, 13])
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::gather_nd)),
+];

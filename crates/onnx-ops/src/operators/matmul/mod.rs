@@ -1,0 +1,41 @@
+//! Matrix products and determinants.
+
+pub(super) mod cost;
+pub(super) mod infer;
+mod meaning;
+
+use super::{Operator, op};
+use crate::convert::{self, down, up};
+use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    INTEGERS, rules,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Det").infer(infer::det).unchanged(&[22]),
+    op("Gemm")
+        .infer(infer::gemm)
+        .define(meaning::gemm)
+        .converted(&[up(7, convert::broadcast::gemm_up), down(11, convert::values::gemm_down)])
+        .unchanged(&[6, 9, 13])
+        .work(Work::Products(cost::gemm, Some(2)))
+        .derivative(Build(rules::contract::gemm)),
+    op("MatMul")
+        .infer(infer::matmul)
+        .define(meaning::matmul)
+        .unchanged(&[9, 13])
+        .work(Work::Products(|cx, n| cost::product(cx, n, 0), None))
+        .derivative(Build(rules::contract::matmul)),
+    op("MatMulInteger")
+        .infer(infer::integer)
+        .define(meaning::matmul_integer)
+        .work(Work::Products(|cx, n| cost::product(cx, n, 0), None))
+        .derivative(Zero(INTEGERS)),
+    op("QLinearMatMul")
+        .infer(infer::quantized)
+        .define(meaning::qlinear_matmul)
+        .unchanged(&[21])
+        .work(Work::Products(|cx, n| cost::product(cx, n, 0), None))
+        .derivative(Zero(INTEGERS)),
+];

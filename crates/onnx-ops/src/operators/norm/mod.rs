@@ -1,0 +1,76 @@
+//! Normalizations.
+
+pub(super) mod bodies;
+mod infer;
+mod meaning;
+pub(super) mod versions;
+
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{
+    self,
+    Conversion::{By, No},
+    step, up,
+};
+use crate::cost::Work;
+use crate::gradient::{Derivative::Rewrite, rules};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("BatchNormalization")
+        .infer(infer::batch_1)
+        .infer_from(9, infer::batch)
+        .define(meaning::batch)
+        .converted(&[
+            up(6, convert::values::consumed),
+            up(7, versions::is_test_up),
+            up(9, versions::spatial_up),
+            step(14, By(versions::batch_up), By(versions::batch_down)),
+        ])
+        .unchanged(&[15])
+        .work(Work::PerOutput(2))
+        .lints(&[lints::control::batch_normalization])
+        .derivative(Rewrite(rules::norm::batch)),
+    op("GroupNormalization")
+        .infer(infer::group)
+        .define(meaning::group)
+        .body(18, bodies::group_normalization)
+        .converted(&[step(
+            21,
+            By(versions::group_up),
+            No("`scale` and `bias` are per group before version 21, and per channel from then on"),
+        )])
+        .work(Work::PerInput(7)),
+    op("InstanceNormalization")
+        .infer(infer::instance)
+        .define(meaning::instance)
+        .converted(&[up(6, convert::values::consumed)])
+        .unchanged(&[22])
+        .work(Work::PerInput(7))
+        .derivative(Rewrite(rules::norm::instance)),
+    op("LRN")
+        .infer(infer::local_response)
+        .define(meaning::local_response)
+        .unchanged(&[13])
+        .derivative(Rewrite(rules::norm::local_response)),
+    op("LayerNormalization")
+        .infer(infer::layer)
+        .define(meaning::layer)
+        .body(17, bodies::layer_normalization)
+        .work(Work::PerInput(7)),
+    op("LpNormalization")
+        .infer(infer::lp_normalization)
+        .define(meaning::lp)
+        .unchanged(&[22])
+        .work(Work::PerInput(3))
+        .derivative(Rewrite(rules::norm::lp)),
+    op("MeanVarianceNormalization")
+        .infer(infer::mean_variance)
+        .body(9, bodies::mean_variance_normalization)
+        .unchanged(&[13])
+        .work(Work::PerInput(5)),
+    op("RMSNormalization")
+        .infer(infer::root_mean_square)
+        .define(meaning::root_mean_square)
+        .body(23, bodies::rms_normalization)
+        .work(Work::PerInput(4)),
+];

@@ -1,0 +1,27 @@
+//! Quantization: for a whole tensor, for each element of an axis, or for blocks along it.
+
+mod infer;
+pub(super) mod meaning;
+
+use super::{Operator, op};
+use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Rewrite, Zero},
+    STEPS, rules,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("DequantizeLinear")
+        .infer(infer::dequantize)
+        .define(meaning::dequantize)
+        .unchanged(&[13, 19, 21, 23, 24, 25, 28])
+        .work(Work::PerOutput(2))
+        .derivative(Rewrite(rules::norm::dequantize)),
+    op("DynamicQuantizeLinear").infer(infer::dynamic).define(meaning::dynamic).derivative(Zero(STEPS)),
+    op("QuantizeLinear")
+        .infer(infer::quantize)
+        .define(meaning::quantize)
+        .unchanged(&[13, 19, 21, 23, 24, 25, 28])
+        .work(Work::PerOutput(2))
+        .derivative(Zero(STEPS)),
+];

@@ -1,0 +1,30 @@
+//! Recurrent layers: `RNN`, `GRU`, `LSTM`.
+
+mod cost;
+pub(super) mod infer;
+
+use super::{Operator, op};
+use crate::convert::{self, up};
+use crate::cost::Work;
+use crate::gradient::{Derivative::Rewrite, rules};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("GRU")
+        .infer(infer::gru)
+        .converted(&[up(3, convert::values::gru_up), up(7, convert::values::output_sequence)])
+        .unchanged(&[14, 22])
+        .work(Work::Products(|cx, n| cost::recurrent(cx, n, 3), None))
+        .derivative(Rewrite(rules::recurrent::gru)),
+    op("LSTM")
+        .infer(infer::lstm)
+        .converted(&[up(7, convert::values::output_sequence)])
+        .unchanged(&[14, 22])
+        .work(Work::Products(|cx, n| cost::recurrent(cx, n, 4), None))
+        .derivative(Rewrite(rules::recurrent::lstm)),
+    op("RNN")
+        .infer(infer::rnn)
+        .converted(&[up(7, convert::values::output_sequence)])
+        .unchanged(&[14, 22])
+        .work(Work::Products(|cx, n| cost::recurrent(cx, n, 1), None))
+        .derivative(Rewrite(rules::recurrent::rnn)),
+];

@@ -1,0 +1,46 @@
+//! Image operators: resize, sample, decode.
+
+mod infer;
+mod meaning;
+mod versions;
+
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{self, Conversion::By, down, step, up};
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    INTEGERS, rules,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("AffineGrid").infer(infer::affine_grid).reads(&[1]),
+    op("GridSample")
+        .infer(infer::grid_sample)
+        .converted(&[step(20, By(convert::values::grid_up), By(convert::values::grid_down))])
+        .unchanged(&[22]),
+    op("ImageDecoder").infer(infer::image_decoder).derivative(Zero(INTEGERS)),
+    op("Resize")
+        .infer(infer::resize_10)
+        .infer_from(11, infer::resize)
+        .define(meaning::resize)
+        .reads(&[1, 2, 3])
+        .converted(&[
+            down(10, versions::to_upsample),
+            step(11, By(versions::up), By(versions::down)),
+            down(13, versions::fill_down),
+        ])
+        .unchanged(&[18, 19])
+        .lints(&[lints::shapes::resize])
+        .derivative(Build(rules::movement::resize)),
+    op("Upsample")
+        .infer(infer::upsample_1)
+        .infer_from(7, infer::upsample_7)
+        .infer_from(9, infer::upsample_9)
+        .define(meaning::upsample)
+        .reads(&[1])
+        .converted(&[
+            up(7, versions::scales_up),
+            step(9, By(convert::inputs::upsample_up), By(convert::inputs::upsample_down)),
+            up(10, versions::from_upsample),
+        ]),
+];

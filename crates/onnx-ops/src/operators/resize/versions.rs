@@ -1,0 +1,100 @@
+//! Conversion of Upsample and Resize.
+//!
+//! Version 10 of Resize does not specify the coordinate transformation. Runtimes treat it like Upsample: element `i` of the
+//! result has the coordinate `i / scale` (`asymmetric`), and the nearest element is rounded down for upscaling, up for
+//! downscaling.
+
+use crate::convert::site::{ConvertSite, Note};
+use onnx_ir::AttrValue;
+
+pub(super) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    s.rename_op("Resize");
+    if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
+        s.set("mode", "linear");
+    }
+    Ok(Some("Upsample becomes Resize".to_owned()))
+}
+
+/// Upsample cannot shrink.
+pub(super) fn to_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
+    if scales.iter().any(|scale| *scale < 1.0) {
+        return Err("it shrinks an axis, which `Upsample` does not support".to_owned());
+    }
+    s.rename_op("Upsample");
+    Ok(Some("Resize becomes Upsample".to_owned()))
+}
+
+pub(super) fn scales_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let (h, w) = (s.attrs().float("height_scale")?, s.attrs().float("width_scale")?);
+    s.drop_attr("height_scale");
+    s.drop_attr("width_scale");
+    s.set("scales", AttrValue::Floats(vec![1.0, 1.0, h.unwrap_or(1.0), w.unwrap_or(1.0)].into()));
+    if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
+        s.set("mode", "linear");
+    }
+    Ok(Some("the scales become one list".to_owned()))
+}
+
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
+    if is_nearest {
+        // Computed scales are assumed to enlarge: Upsample required that, and exporters rarely emit others.
+        let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
+        let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
+        if shrinks && grows {
+            return Err("it enlarges one axis and shrinks another".to_owned());
+        }
+        s.set("nearest_mode", if shrinks { "ceil" } else { "floor" });
+    }
+    s.set("coordinate_transformation_mode", "asymmetric");
+    let scales = s.input(1);
+    let none = s.float_list("roi", Vec::new());
+    s.set_input(1, Some(none));
+    s.set_input(2, scales);
+    Ok(Some("`coordinate_transformation_mode` of version 10 and an empty `roi` are added".to_owned()))
+}
+
+pub(super) fn down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    if s.input(3).is_some() {
+        return Err("it has `sizes` instead of `scales`".to_owned());
+    }
+    let mode = s.attrs().string("mode")?.unwrap_or("nearest".into());
+    if mode == "cubic" || s.attrs().string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric")
+    {
+        return Err("version 10 has no cubic mode, and no coordinates but `asymmetric`".to_owned());
+    }
+    if mode == "nearest" {
+        let scales = s.numbers_of(2, "scales")?.unwrap_or_default();
+        let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
+        let rounds = s.attrs().string("nearest_mode")?;
+        let fits = match rounds.as_deref() {
+            Some("floor") => !shrinks,
+            Some("ceil") => !grows,
+            Some(_) | None => !shrinks && !grows,
+        };
+        if !fits {
+            return Err("its rounding differs from version 10".to_owned());
+        }
+    }
+    for name in ["coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a"] {
+        s.drop_attr(name);
+    }
+    let scales = s.input(2);
+    s.set_input(2, None);
+    s.set_input(1, scales);
+    Ok(Some("`roi` and the coordinate attributes are removed".to_owned()))
+}
+
+/// `roi` and `scales` were required.
+pub(super) fn fill_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let mut is_filled = false;
+    for (i, name) in [(1, "roi"), (2, "scales")] {
+        if s.input(i).is_none() {
+            let none = s.float_list(name, Vec::new());
+            s.set_input(i, Some(none));
+            is_filled = true;
+        }
+    }
+    Ok(is_filled.then(|| "omitted inputs become empty tensors".to_owned()))
+}

@@ -1,0 +1,27 @@
+//! Operators that write elements at indices. The output has the shape of the data.
+
+mod infer;
+
+use super::{Operator, op};
+use crate::convert::{self, down, up};
+use crate::cost::Work;
+use crate::gradient::{Derivative::Build, rules};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Scatter")
+        .infer(infer::scatter_elements)
+        .converted(&[up(11, convert::values::to_scatter_elements)])
+        .work(Work::Moves),
+    op("ScatterElements")
+        .infer(infer::scatter_elements)
+        .converted(&[down(11, convert::values::to_scatter)])
+        .unchanged(&[13, 16, 18])
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::scatter_elements)),
+    op("ScatterND")
+        .infer(infer::scatter_nd)
+        .unchanged(&[13, 16, 18])
+        .work(Work::Moves)
+        .derivative(Build(rules::movement::scatter_nd)),
+    op("TensorScatter").infer(infer::tensor_scatter).work(Work::Moves),
+];

@@ -1,0 +1,45 @@
+//! Softmax and similar operators.
+
+mod bodies;
+pub(super) mod infer;
+mod meaning;
+mod versions;
+
+use super::elementwise::infer::same_shape;
+use super::{Operator, op};
+use crate::check::lints;
+use crate::convert::{self, Conversion::By, down, step};
+use crate::cost::Work;
+use crate::gradient::{
+    Derivative::{Build, Zero},
+    STEPS, rules,
+};
+
+pub(super) const ROWS: &[Operator] = &[
+    op("Hardmax")
+        .infer(same_shape)
+        .infer_from(11, infer::along_axis)
+        .define(meaning::hardmax)
+        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .work(Work::PerInput(1))
+        .lints(&[lints::shapes::softmax])
+        .derivative(Zero(STEPS)),
+    op("LogSoftmax")
+        .infer(same_shape)
+        .infer_from(11, infer::along_axis)
+        .define(meaning::log_softmax)
+        .body(13, bodies::log_softmax)
+        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .work(Work::PerInput(5))
+        .lints(&[lints::shapes::softmax])
+        .derivative(Build(rules::reduce::log_softmax)),
+    op("Softmax")
+        .infer(same_shape)
+        .infer_from(11, infer::along_axis)
+        .define(meaning::softmax)
+        .body(13, bodies::softmax)
+        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .work(Work::PerInput(5))
+        .lints(&[lints::shapes::softmax])
+        .derivative(Build(rules::reduce::softmax)),
+];
