@@ -7,6 +7,7 @@ mod codegen;
 mod corpus;
 mod dirs;
 mod fuzz;
+mod package;
 mod process;
 mod test;
 mod tidy;
@@ -30,6 +31,8 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Interpret unit tests with Miri (needs a nightly compiler)
     Miri(checkers::MiriArgs),
+    /// Pack the crates, and compile each from its package
+    Package(package::Args),
     /// Check everything, and say what was left out
     Test(test::Args),
     /// Look for data races in the thread pool with Miri and ThreadSanitizer (needs a nightly compiler)
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Task::Corpus(args) => corpus::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Miri(args) => checkers::miri(&args),
+        Task::Package(args) => package::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Threads(args) => checkers::threads(&args),
         Task::Tidy(args) => tidy::run(&args),

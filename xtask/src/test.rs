@@ -54,6 +54,7 @@ const STEPS: &[Step] = &[
     ("other processor", other_processor),
     ("other workspaces", other_workspaces),
     ("features", features),
+    ("packages", |_| xtask(&["package", "--no-verify"])),
     ("corpus", corpus),
     ("tests", tests),
     ("browser", browser),
