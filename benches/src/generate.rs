@@ -133,7 +133,7 @@ mod tests {
             let read = onnx_text::read_model(&text);
             assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
             let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
-            let mut found = onnx_ops::check::check(&read.model, Registry::builtin(), &options);
+            let mut found = onnx_ops::check::check(&read.value, Registry::builtin(), &options);
             found.retain(Diagnostic::is_error);
             assert!(found.is_empty(), "{found:?}");
         }

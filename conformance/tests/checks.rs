@@ -17,7 +17,7 @@ const REVIEWED: &[(&str, &str, &str)] = &[
 
 fn errors(model: &CorpusModel) -> Vec<Diagnostic> {
     let bytes = file::open(&model.path).expect("a model of the corpus can be read");
-    let (model, mut found) = onnx_proto::read(bytes);
+    let (model, mut found) = onnx_proto::read(bytes).into_parts();
     let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
     found.extend(onnx_ops::check::check(&model, Registry::builtin(), &options));
     found.retain(Diagnostic::is_error);

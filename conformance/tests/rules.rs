@@ -61,10 +61,10 @@ fn one(path: &Path) -> Option<Shown> {
     let checked = onnx_text::check_with(&text, Level::Types, |model| {
         onnx_ops::check::check(model, Registry::builtin(), &options)
     });
-    checked.model.main?;
+    checked.value.model.main?;
     Some(Shown {
         name: path.file_stem()?.to_str()?.to_owned(),
-        wire: onnx_proto::write(&checked.model).ok()?,
+        wire: onnx_proto::write(&checked.value.model).ok()?,
         worst: checked.diagnostics.iter().map(|found| found.severity).min(),
     })
 }

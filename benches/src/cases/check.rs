@@ -18,7 +18,7 @@ const SMALL: u64 = 4 << 20;
 
 fn check(bytes: Bytes) -> Vec<Diagnostic> {
     let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
-    onnx_ops::check::check(&read(bytes).0, Registry::builtin(), &options)
+    onnx_ops::check::check(&read(bytes).value, Registry::builtin(), &options)
 }
 
 pub(super) fn nodes(bench: &mut Bench) -> Result<Row> {

@@ -18,7 +18,7 @@ pub(super) fn run(data: &[u8]) {
     if checked.diagnostics.iter().any(onnx_ir::Diagnostic::is_error) {
         return;
     }
-    let model = checked.model;
+    let model = checked.value.model;
     let Some(given) = made_up(&model) else { return };
     let results = |node_by_node: bool| {
         let options = CompileOptions { node_by_node, exact: true, ..CompileOptions::default() };

@@ -64,7 +64,7 @@ fn new_warnings(before: &Model, after: &Model) -> Vec<String> {
 /// Changes a text at random, runs passes on it, and returns the first failure.
 fn failure(path: &Path, round: u64) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    let mut model = onnx_text::read_model(&text).model;
+    let mut model = onnx_text::read_model(&text).value;
     if model.main.is_none() || !errors(&model, Level::Types).is_empty() {
         return None;
     }

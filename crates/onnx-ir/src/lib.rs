@@ -43,7 +43,7 @@ pub use body::{
 };
 pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
 pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
-pub use diag::{Diagnostic, Severity};
+pub use diag::{Diagnostic, Parsed, Severity};
 pub use edit::{Cursor, Declaration, Use, Uses};
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};
 pub use list::List;

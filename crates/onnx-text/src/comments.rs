@@ -13,7 +13,7 @@
 
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use crate::lower::spelled_name;
-use crate::parse::Parsed;
+use crate::parse::Syntax;
 use onnx_ir::diag::Span;
 use std::collections::HashMap;
 
@@ -69,15 +69,15 @@ pub struct Comments(HashMap<Anchor, Attached>);
 
 impl Comments {
     /// The comments of a text that was parsed.
-    pub fn of(source: &str, parsed: &Parsed<File>) -> Comments {
-        if parsed.comments.is_empty() {
+    pub fn of(source: &str, syntax: &Syntax<File>) -> Comments {
+        if syntax.comments.is_empty() {
             return Comments::default();
         }
         let mut places = Places { source, list: Vec::new() };
-        places.file(&parsed.tree);
+        places.file(&syntax.tree);
         places.list.sort_by_key(|place| place.span.start);
         let mut found: HashMap<Anchor, Attached> = HashMap::new();
-        for &comment in &parsed.comments {
+        for &comment in &syntax.comments {
             let text = spelled(source, comment);
             let (anchor, is_behind) = places.of(comment);
             let attached = found.entry(anchor).or_default();

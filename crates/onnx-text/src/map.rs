@@ -341,8 +341,8 @@ g (bool c, float[N] x = {1}) => (float[N] y) <float[N] t, float[1] w = {2}> {
 }
 <domain: "l", opset_import: ["": 21]> f <alpha: float = 1.0> (float v) => (u) { u = Relu(v) }"#;
         let parsed = crate::parse_model(source);
-        let model = crate::lower(source, &parsed).model;
-        let map = SourceMap::new(source, &parsed.tree, &model);
+        let model = crate::lower(source, &parsed.value).value;
+        let map = SourceMap::new(source, &parsed.value.tree, &model);
         let text = |e| map.span(e).map_or("", |s| &source[s.range()]);
         let main = model.main.expect("a main graph");
         let [root, then, other] = [0, 1, 2].map(GraphId::from_index);

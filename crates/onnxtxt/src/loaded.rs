@@ -3,12 +3,12 @@
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
 use onnx_ir::pass::compact;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::{Diagnostic, Level, Model, Parsed, VerifyOptions};
 #[cfg(feature = "forms")]
 use onnx_proto::FileKind;
 use onnx_proto::FormatError;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnx_text::{Checked, Comments, Parsed, ast};
+use onnx_text::{Checked, Comments, Syntax, ast};
 use std::path::Path;
 
 /// A model and its origin.
@@ -19,8 +19,8 @@ pub struct Loaded {
     /// Findings about the file, in the order of its text or bytes.
     pub diagnostics: Vec<Diagnostic>,
     file: File,
-    /// The syntax tree, if the file is text.
-    tree: Option<Parsed<ast::File>>,
+    /// The syntax, if the file is text.
+    syntax: Option<Syntax<ast::File>>,
     /// The comments of the original text, for a model that passes have produced.
     kept: Comments,
 }
@@ -52,7 +52,7 @@ impl Loaded {
                 Loaded::checked(file, checked)
             }
             Form::Binary => {
-                let (model, diagnostics) = onnx_proto::read(file.bytes.clone());
+                let (model, diagnostics) = onnx_proto::read(file.bytes.clone()).into_parts();
                 Loaded::new(file, model, diagnostics)
             }
             #[cfg(feature = "forms")]
@@ -75,7 +75,7 @@ impl Loaded {
 
     /// A model that the caller has read from a file itself.
     pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
-        Loaded { model, diagnostics, file, tree: None, kept: Comments::default() }
+        Loaded { model, diagnostics, file, syntax: None, kept: Comments::default() }
     }
 
     /// An empty model, with the findings that explain why.
@@ -86,7 +86,7 @@ impl Loaded {
     fn document(file: File, bytes: Result<Vec<u8>, FormatError>) -> Loaded {
         match bytes {
             Ok(bytes) => {
-                let (model, diagnostics) = onnx_proto::read(bytes.into());
+                let (model, diagnostics) = onnx_proto::read(bytes.into()).into_parts();
                 Loaded::new(file, model, diagnostics)
             }
             Err(error) => {
@@ -96,9 +96,9 @@ impl Loaded {
         }
     }
 
-    fn checked(file: File, checked: Checked) -> Loaded {
-        let Checked { parsed, model, diagnostics } = checked;
-        Loaded { tree: Some(parsed), ..Loaded::new(file, model, diagnostics) }
+    fn checked(file: File, checked: Parsed<Checked>) -> Loaded {
+        let Parsed { value: Checked { syntax, model }, diagnostics } = checked;
+        Loaded { syntax: Some(syntax), ..Loaded::new(file, model, diagnostics) }
     }
 
     /// Reads a file with all findings up to a level; `judge` checks the model. Comments of a text can allow findings.
@@ -119,15 +119,15 @@ impl Loaded {
         &self.file
     }
 
-    /// The syntax tree, if the file is text.
-    pub fn tree(&self) -> Option<&Parsed<ast::File>> {
-        self.tree.as_ref()
+    /// The syntax tree with the comments, if the file is text.
+    pub fn syntax(&self) -> Option<&Syntax<ast::File>> {
+        self.syntax.as_ref()
     }
 
     /// The comments of the text that the model is from.
     pub fn comments(&self) -> Comments {
-        match &self.tree {
-            Some(parsed) => Comments::of(self.file.text(), parsed),
+        match &self.syntax {
+            Some(syntax) => Comments::of(self.file.text(), syntax),
             None => self.kept.clone(),
         }
     }

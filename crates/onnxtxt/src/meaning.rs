@@ -18,7 +18,7 @@ impl Loaded {
     pub fn check(&self, level: Level) -> Vec<Diagnostic> {
         let options = VerifyOptions { level, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);
-        if self.tree().is_some() {
+        if self.syntax().is_some() {
             return onnx_text::check_with(self.file().text(), level, judge).diagnostics;
         }
         let mut found = self.diagnostics.clone();

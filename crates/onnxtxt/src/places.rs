@@ -36,8 +36,8 @@ impl Loaded {
     /// Calls `show` with the source text in which entities have places. A binary model is printed only if entities are needed.
     pub fn with_source<T>(&self, has_entities: bool, show: impl FnOnce(&Source<'_>) -> T) -> T {
         let file = self.file();
-        if let Some(parsed) = self.tree() {
-            let map = SourceMap::new(file.text(), &parsed.tree, &self.model);
+        if let Some(syntax) = self.syntax() {
+            let map = SourceMap::new(file.text(), &syntax.tree, &self.model);
             let locate = |entity| map.span(entity);
             return show(&Source::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
         }
@@ -46,9 +46,9 @@ impl Loaded {
             return show(&Source::new(&file.name, file.text(), SourceKind::Text));
         }
         let text = if has_entities { printed(&self.model) } else { String::new() };
-        let parsed = onnx_text::parse_model(&text);
-        let lowered = onnx_text::lower(&text, &parsed);
-        let map = SourceMap::new(&text, &parsed.tree, &lowered.model);
+        let syntax = onnx_text::parse_model(&text).value;
+        let lowered = onnx_text::lower(&text, &syntax).value;
+        let map = SourceMap::new(&text, &syntax.tree, &lowered);
         let locate = |entity| map.span(entity);
         show(&Source::new(&file.name, &text, SourceKind::Binary).locating(&locate))
     }

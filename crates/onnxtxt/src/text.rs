@@ -36,16 +36,16 @@ impl Text {
 
     /// Writes the text piece by piece.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Raised { source, tree, annotated, comments, .. } = &self.0;
+        let Raised { source, syntax, .. } = &self.0;
         let mut text = TextWriter::new(out);
-        let written = format_to(&mut text, source, tree, comments, *annotated, &FormatOptions::default());
+        let written = format_to(&mut text, source, syntax, &FormatOptions::default());
         text.finish(written)
     }
 
     /// The text as a whole.
     pub fn to_text(&self) -> String {
-        let Raised { source, tree, annotated, comments, .. } = &self.0;
-        onnx_text::format(source, tree, comments, *annotated, &FormatOptions::default())
+        let Raised { source, syntax, .. } = &self.0;
+        onnx_text::format(source, syntax, &FormatOptions::default())
     }
 }
 

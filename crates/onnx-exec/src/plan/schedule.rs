@@ -88,7 +88,7 @@ impl Executable<'_> {
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
     ///     soft (float[2,3] x) => (float[2,3] y) { y = Softmax(x) }"#;
-    /// let model = onnx_text::read_model(text).model;
+    /// let model = onnx_text::read_model(text).value;
     /// let options = CompileOptions::default();
     /// let executable = compile(&model, Registry::builtin(), &options).expect("the model can be run");
     ///

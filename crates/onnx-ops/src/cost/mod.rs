@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> (Costs, Vec<String>) {
-        let model = onnx_text::read_model(text).model;
+        let model = onnx_text::read_model(text).value;
         let costs = costs(&model, Registry::builtin()).expect("a main graph");
         let shown = [costs.total.macs, costs.total.flops, costs.peak].map(|d| costs.facts.dims.text(d));
         (costs, shown.to_vec())

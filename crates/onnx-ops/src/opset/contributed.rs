@@ -51,7 +51,7 @@ pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
 }
 
 fn read(source: &str) -> Loaded {
-    load(onnx_text::read_operator_set(source).0)
+    load(onnx_text::read_operator_set(source).value)
 }
 
 #[cfg(test)]
@@ -69,13 +69,11 @@ mod tests {
             let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
             let checked = onnx_text::check_operator_set(source, &options);
             assert!(checked.diagnostics.is_empty(), "{:#?}", checked.diagnostics);
-            let (parsed, options) = (&checked.parsed, FormatOptions::default());
-            let (comments, annotated) = (&parsed.comments, parsed.annotated);
-            let formatted =
-                onnx_text::format_operator_set(source, &parsed.tree, comments, annotated, &options);
+            let onnx_text::CheckedSet { syntax, set } = &checked.value;
+            let formatted = onnx_text::format_operator_set(source, syntax, &FormatOptions::default());
             assert!(formatted == source, "run `onnxtxt fmt crates/onnx-ops/opsets`");
-            let names = &checked.set.model.names;
-            for operator in &checked.set.operators {
+            let names = &set.model.names;
+            for operator in &set.operators {
                 let summary = operator.doc.and_then(|doc| names[doc].rsplit('\n').next()).unwrap();
                 assert!(summary.ends_with('.') && summary.len() < 120, "{summary}");
             }

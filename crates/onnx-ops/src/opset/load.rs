@@ -42,7 +42,7 @@ pub struct Loaded {
 /// assert!(matches!(registry.lookup("com.acme", "Scale", 1), Lookup::Found(_)));
 /// ```
 pub fn load(set: OperatorSet) -> Loaded {
-    let (signatures, mut diagnostics) = onnx_text::signatures(&set);
+    let (signatures, mut diagnostics) = onnx_text::signatures(&set).into_parts();
     let options = VerifyOptions { level: Level::Spec, payloads: true };
     diagnostics.extend(verify_operator_set(&set, &signatures, &options));
     let (mut schemas, mut bodies, mut docs) = (Vec::new(), Vec::new(), Vec::new());

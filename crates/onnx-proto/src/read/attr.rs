@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn values(attribute: &[u8]) -> Vec<AttrValue> {
-        let model = crate::read(model(attribute).into()).0;
+        let model = crate::read(model(attribute).into()).value;
         let body = &model.bodies[model.main.unwrap()];
         body.nodes.values().flat_map(|node| &node.attrs[0].values).cloned().collect()
     }

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn graphs_nest_as_deep_as_the_walk_allows() {
         let read = |levels| {
-            let (model, diagnostics) = crate::read(nested(levels));
+            let (model, diagnostics) = crate::read(nested(levels)).into_parts();
             let graphs: usize = model.bodies.values().map(|body| body.graphs.len()).sum();
             (graphs, diagnostics.len())
         };

@@ -13,7 +13,7 @@
 
 use super::{Scope, SourceMap};
 use crate::ast::{Field, FieldValue, List, Node, Notes};
-use crate::raise::name_text;
+use crate::buffer::name_text;
 use onnx_ir::diag::{Change, Edit, Entity, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
 
@@ -394,8 +394,8 @@ mod tests {
     fn statements_move_with_what_belongs_to_them() {
         let text = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   y = Relu(t)  # last\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n}\n";
         let parsed = crate::parse_model(text);
-        let model = crate::lower(text, &parsed).model;
-        let map = SourceMap::new(text, &parsed.tree, &model);
+        let model = crate::lower(text, &parsed.value).value;
+        let map = SourceMap::new(text, &parsed.value.tree, &model);
         let [relu, abs] = [0, 1].map(NodeId::from_index);
         let (body, graph) = (model.main.expect("a main graph"), GraphId::from_index(0));
         let edits = map.edits(&[Change::Order(body, graph, vec![abs, relu])]).expect("edits");

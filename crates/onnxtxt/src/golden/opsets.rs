@@ -60,21 +60,14 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
 }
 
 fn sound(text: &str) -> Result<OperatorSet, String> {
-    let (set, diagnostics) = read_operator_set(text);
-    match diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        None => Ok(set),
-        Some(first) => {
-            Err(format!("the text has an error: {} at {:?}\n{text}", first.message, first.primary.place))
-        }
-    }
+    super::run::without_errors(read_operator_set(text), text)
 }
 
 fn fmt(context: &Context<'_>) -> Result<(), String> {
     let case = context.case;
     let formatted = |text: &str| {
-        let parsed = onnx_text::parse_operator_set(text);
-        let options = FormatOptions::default();
-        onnx_text::format_operator_set(text, &parsed.tree, &parsed.comments, parsed.annotated, &options)
+        let syntax = onnx_text::parse_operator_set(text).value;
+        onnx_text::format_operator_set(text, &syntax, &FormatOptions::default())
     };
     let once = formatted(&case.text);
     let twice = formatted(&once);
@@ -90,7 +83,7 @@ fn fmt(context: &Context<'_>) -> Result<(), String> {
 
 fn roundtrip(text: &str) -> Result<(), String> {
     let first = bytes(&sound(text)?)?;
-    let (read, diagnostics) = onnx_proto::read_operator_set(first.clone().into());
+    let (read, diagnostics) = onnx_proto::read_operator_set(first.clone().into()).into_parts();
     if let Some(diagnostic) = diagnostics.first() {
         return Err(format!("the written set cannot be read: {}", diagnostic.message));
     }

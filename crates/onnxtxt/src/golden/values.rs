@@ -21,7 +21,7 @@ impl Default for Tolerance {
 /// `float[2] y = {1, 2}` as a name and a value.
 pub(crate) fn literal(text: &str) -> Result<(String, Value), String> {
     let mut names = Names::new();
-    let (data, diagnostics) = read_value(text, &mut names);
+    let (data, diagnostics) = read_value(text, &mut names).into_parts();
     if let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         return Err(format!("`{text}` is not a value: {}", error.message));
     }

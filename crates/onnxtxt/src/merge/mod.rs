@@ -93,10 +93,7 @@ fn model(tree: Value) -> Result<Model, Error> {
     let text = serde_json::to_vec(&tree).map_err(Error::Json)?;
     drop(tree);
     let bytes = json::from_json(&text, FileKind::Model).map_err(Error::Format)?;
-    let (mut model, found) = onnx_proto::read(bytes.into());
-    if found.iter().any(Diagnostic::is_error) {
-        return Err(Error::Unreadable(found));
-    }
+    let mut model = onnx_proto::read(bytes.into()).into_result().map_err(Error::Unreadable)?;
     onnx_ir::pass::topological_sort(&mut model);
     Ok(model)
 }
