@@ -6,7 +6,7 @@ use bytes::Bytes;
 use conformance::convert::same_bytes;
 use conformance::corpus::{CorpusModel, in_parallel, models};
 use conformance::oracle::{Oracle, is_ok};
-use onnx_ir::{BodyBuilder, ElemType, EntityId as _, GraphId, Model, Parsed, Payload, Tensor};
+use onnx_ir::{BodyBuilder, ElemType, Model, Parsed, Payload, Tensor};
 use onnx_proto::{file, write_function, write_graph};
 use onnx_text::{
     Profile, RaiseOptions, print_attribute, print_function, print_graph, print_node, print_tensor,
@@ -221,7 +221,8 @@ fn printed(model: &CorpusModel) -> Vec<Case> {
     if let Some(main) = model.main {
         let text = print_graph(&model, main, &options);
         cases.push(("graph", text.clone(), graph_wire(&text)));
-        let root = &model.bodies[main].graphs[GraphId::from_index(0)];
+        let body = &model.bodies[main];
+        let root = &body.graphs[body.root().expect("it was read with a graph")];
         for &node in root.nodes.iter().take(20) {
             let text = print_node(&model, main, node, &options);
             cases.push(("node", text.clone(), node_wire(&text)));

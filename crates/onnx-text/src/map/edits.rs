@@ -382,7 +382,6 @@ fn longest_ascent(list: &[u32]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::EntityId;
 
     #[test]
     fn ascents_are_the_longest() {
@@ -396,9 +395,10 @@ mod tests {
         let parsed = crate::parse_model(text);
         let model = crate::lower(text, &parsed.value).value;
         let map = SourceMap::new(text, &parsed.value.tree, &model);
-        let [relu, abs] = [0, 1].map(NodeId::from_index);
-        let (body, graph) = (model.main.expect("a main graph"), GraphId::from_index(0));
-        let edits = map.edits(&[Change::Order(body, graph, vec![abs, relu])]).expect("edits");
+        let body = model.main.expect("a main graph");
+        let graph = model.bodies[body].root().expect("a root");
+        let order = model.bodies[body].nodes.ids().rev().collect();
+        let edits = map.edits(&[Change::Order(body, graph, order)]).expect("edits");
         let (fixed, _) = crate::check::apply(text, [&edits[..]]);
         let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n}\n";
         assert_eq!(fixed, expected);
