@@ -55,7 +55,7 @@ pub fn places_are_sound(diagnostics: &[Diagnostic], text: &str) -> Result<(), St
 pub fn use_text(text: &str) -> Vec<Diagnostic> {
     let parsed = parse_model(text);
     let lowered = lower(text, &parsed.value);
-    verify(&lowered.value, &VerifyOptions::default());
+    _ = verify(&lowered.value, &VerifyOptions::default());
     if !parsed.has_errors() {
         _ = format(text, &parsed.value, &FormatOptions::default());
     }

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 /// byte for byte if a standard encoder could have written it.
 pub(super) fn wire(data: &[u8]) {
     let (model, complaints) = read(data.to_vec().into()).into_parts();
-    verify(&model, &VerifyOptions::default());
+    _ = verify(&model, &VerifyOptions::default());
     let written = write(&model).expect("it is small");
     let mut is_usual = complaints.is_empty();
     let walked = walk(data, FileKind::Model, ScanDepth::Numbers, &mut |_| is_usual = false);
@@ -53,7 +53,7 @@ pub(super) fn convert(data: &[u8]) {
 pub(super) fn json(data: &[u8]) {
     let Ok(wire) = js::from_json(data, FileKind::Model) else { return };
     let model = read(wire.clone().into()).value;
-    verify(&model, &VerifyOptions::default());
+    _ = verify(&model, &VerifyOptions::default());
     let Ok(text) = js::to_json(&wire, FileKind::Model) else { return };
     let again = js::from_json(text.as_bytes(), FileKind::Model).expect("our JSON is read");
     let twice = js::to_json(&again, FileKind::Model).expect("it was written before");
@@ -64,7 +64,7 @@ pub(super) fn json(data: &[u8]) {
 pub(super) fn textproto(data: &[u8]) {
     let Ok(wire) = tp::from_text(data, FileKind::Model) else { return };
     let model = read(wire.clone().into()).value;
-    verify(&model, &VerifyOptions::default());
+    _ = verify(&model, &VerifyOptions::default());
     let Ok(text) = tp::to_text(&wire, FileKind::Model) else { return };
     let again = tp::from_text(text.as_bytes(), FileKind::Model).expect("our textproto is read");
     let twice = tp::to_text(&again, FileKind::Model).expect("it was written before");

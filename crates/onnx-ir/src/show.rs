@@ -12,6 +12,7 @@ use std::fmt::Write;
 const MOST: usize = 12;
 
 /// `seq(float[2,N])`
+#[must_use]
 pub fn type_text(model: &Model, mut ty: TypeId) -> String {
     let (mut text, mut closing) = (String::new(), 0);
     loop {

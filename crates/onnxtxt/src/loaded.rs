@@ -74,11 +74,13 @@ impl Loaded {
     }
 
     /// A model that the caller has read from a file itself.
+    #[must_use]
     pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
         Loaded { model, diagnostics, file, syntax: None, kept: Comments::default() }
     }
 
     /// An empty model, with the findings that explain why.
+    #[must_use]
     pub fn nothing(file: File, diagnostics: Vec<Diagnostic>) -> Loaded {
         Loaded::new(file, Model::default(), diagnostics)
     }
@@ -102,6 +104,7 @@ impl Loaded {
     }
 
     /// Reads a file with all findings up to a level; `judge` checks the model. Comments of a text can allow findings.
+    #[must_use]
     pub fn judged(file: &File, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Loaded {
         if file.form == Form::Text && file.no_text().is_none() {
             return Loaded::checked(file.clone(), onnx_text::check_with(file.text(), level, judge));

@@ -15,6 +15,7 @@ impl Loaded {
     }
 
     /// All findings about the file and the model up to a level, in the order of the text. The levels are nested.
+    #[must_use]
     pub fn check(&self, level: Level) -> Vec<Diagnostic> {
         let options = VerifyOptions { level, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);

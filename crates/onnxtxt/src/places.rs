@@ -21,12 +21,14 @@ impl Loaded {
     #[cfg(feature = "render")]
     /// A rendered finding with its source lines. For several findings, [`render_all`](Self::render_all) prints a binary model
     /// only once.
+    #[must_use]
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         self.render_all(std::slice::from_ref(diagnostic), Style { color: false, width: 120 })
     }
 
     #[cfg(feature = "render")]
     /// Rendered findings, one after the other.
+    #[must_use]
     pub fn render_all(&self, diagnostics: &[Diagnostic], style: Style) -> String {
         self.with_source(diagnostics.iter().any(has_entity), |source| {
             diagnostics.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect()

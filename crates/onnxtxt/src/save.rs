@@ -19,6 +19,7 @@ use std::path::Path;
 /// Where the weights of a model are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Weights {
     /// All in the result itself
     Inline,
@@ -96,6 +97,7 @@ impl Loaded {
     }
 
     /// The model as text.
+    #[must_use]
     pub fn text(&self) -> String {
         Text::commented(&self.model, &RaiseOptions::default(), &self.comments()).to_text()
     }

@@ -95,6 +95,7 @@ impl File {
     }
 
     /// The model in it, as much as could be read, with all findings.
+    #[must_use]
     pub fn load(&self) -> Loaded {
         Loaded::of(self.clone())
     }
@@ -120,6 +121,7 @@ impl File {
     }
 
     /// The finding for a file that is not a text.
+    #[must_use]
     pub fn no_text(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.foreign() {
             return Some(diagnostic);

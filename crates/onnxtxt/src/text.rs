@@ -10,11 +10,13 @@ pub struct Text(Raised);
 
 impl Text {
     /// The text of a model without comments.
+    #[must_use]
     pub fn new(model: &Model, options: &RaiseOptions) -> Text {
         Text::commented(model, options, &Comments::default())
     }
 
     /// The text with the comments of its original text.
+    #[must_use]
     pub fn commented(model: &Model, options: &RaiseOptions, comments: &Comments) -> Text {
         Text(raise_with(model, options, comments))
     }
@@ -43,6 +45,7 @@ impl Text {
     }
 
     /// The text as a whole.
+    #[must_use]
     pub fn to_text(&self) -> String {
         let Raised { source, syntax, .. } = &self.0;
         onnx_text::format(source, syntax, &FormatOptions::default())

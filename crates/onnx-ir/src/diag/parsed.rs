@@ -71,6 +71,7 @@ impl<T> Parsed<T> {
     }
 
     /// The value and the findings, to take them apart in one pattern.
+    #[must_use]
     pub fn into_parts(self) -> (T, Vec<Diagnostic>) {
         (self.value, self.diagnostics)
     }

@@ -92,11 +92,13 @@ impl Default for VerifyOptions {
 }
 
 /// Checks a model by every rule that needs no operator schema; see the [module](self).
+#[must_use]
 pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
     verify_with(model, options, Vec::new())
 }
 
 /// Like [`verify`], with what others found, all in the order of the text.
+#[must_use]
 pub fn verify_with(model: &Model, options: &VerifyOptions, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let cx = VerifyContext::new(model, options);
     let mut found = Findings::new(options);

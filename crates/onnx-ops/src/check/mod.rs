@@ -12,6 +12,7 @@ use crate::schema::Registry;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, verify_with};
 
 /// Checks a model by every rule up to the level of the options, with the operators of a registry.
+#[must_use]
 pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if options.level >= Level::Types {

@@ -53,6 +53,7 @@ pub struct Costs {
 }
 
 /// Computes the costs of the main graph; `None` if there is none.
+#[must_use]
 pub fn costs(model: &Model, registry: &Registry) -> Option<Costs> {
     let body = model.main?;
     let graph = model.bodies[body].root()?;

@@ -21,6 +21,7 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
 }
 
 /// The same with the functions that define some of them.
+#[must_use]
 pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
     let domain = normalize_domain(domain);
     DOCUMENTS.iter().find(|(name, _)| *name == domain).map(|(_, loaded)| &**loaded)
@@ -46,6 +47,7 @@ pub fn whole_registry() -> &'static Registry {
 }
 
 /// The operator sets of ONNX Runtime, to build larger registries.
+#[must_use]
 pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
     DOCUMENTS.iter().map(|(_, loaded)| &**loaded)
 }

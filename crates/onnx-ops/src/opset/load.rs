@@ -41,6 +41,7 @@ pub struct Loaded {
 /// let registry = Registry::with_sets([&loaded]);
 /// assert!(matches!(registry.lookup("com.acme", "Scale", 1), Lookup::Found(_)));
 /// ```
+#[must_use]
 pub fn load(set: OperatorSet) -> Loaded {
     let (signatures, mut diagnostics) = onnx_text::signatures(&set).into_parts();
     let options = VerifyOptions { level: Level::Spec, payloads: true };
@@ -73,6 +74,7 @@ pub fn load(set: OperatorSet) -> Loaded {
 }
 
 /// The schemas of a set, and its findings; see [`load`].
+#[must_use]
 pub fn schemas(set: &OperatorSet) -> (Vec<Schema>, Vec<Diagnostic>) {
     let loaded = load(set.clone());
     (loaded.schemas, loaded.diagnostics)

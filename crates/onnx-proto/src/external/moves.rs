@@ -200,6 +200,7 @@ fn is_layout_of_files(field: Field, elem: ElemType) -> bool {
 
 /// Which external tensors to take into the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Which {
     /// Those that were inline before [`externalize`] marked them.
     Marked,

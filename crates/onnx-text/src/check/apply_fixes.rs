@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 /// Which fixes are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Fixes {
     /// Fixes that certainly keep the intended meaning.
     Safe,
@@ -41,6 +42,7 @@ pub struct Fixed {
 /// let fixed = apply_fixes(text, Fixes::Safe, |text| check(text, &Default::default()));
 /// assert!(fixed.text.contains("[\"\": 21]"));
 /// ```
+#[must_use]
 pub fn apply_fixes<T>(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> Parsed<T>) -> Fixed {
     let mut result = Fixed { text: source.to_owned(), fixed: 0 };
     let mut judged = judge(source);

@@ -19,6 +19,7 @@ use onnx_ir::{Attr, BodyId, Data, DataRef, FunctionId, Model, Names, NodeId, Por
 /// let model = onnx_text::read_model(source).value;
 /// assert_eq!(onnx_text::print_model(&model, &Default::default()), source);
 /// ```
+#[must_use]
 pub fn print_model(model: &Model, options: &RaiseOptions) -> String {
     let raised = raise(model, options);
     print::format(&raised.source, &raised.syntax, &FormatOptions::default())
@@ -32,6 +33,7 @@ pub fn print_model(model: &Model, options: &RaiseOptions) -> String {
 /// let text = onnx_text::print_graph(&model, body.expect("a graph"), &Default::default());
 /// assert_eq!(text, "g (float[N] x) => (float[N] y)\n{\n    y = Relu(x)\n}");
 /// ```
+#[must_use]
 pub fn print_graph(model: &Model, body: BodyId, options: &RaiseOptions) -> String {
     let graph = |raiser: &mut Raiser<'_>| {
         let notes = raiser.conventions();
@@ -49,6 +51,7 @@ pub fn print_graph(model: &Model, body: BodyId, options: &RaiseOptions) -> Strin
 /// let text = onnx_text::print_function(&model, function.expect("a function"), &Default::default());
 /// assert_eq!(text, source);
 /// ```
+#[must_use]
 pub fn print_function(model: &Model, function: FunctionId, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.function(function), print::format_function)
 }
@@ -65,6 +68,7 @@ pub fn print_function(model: &Model, function: FunctionId, options: &RaiseOption
 ///     "y = LeakyRelu <alpha = 0.1> (t)"
 /// );
 /// ```
+#[must_use]
 pub fn print_node(model: &Model, body: BodyId, node: NodeId, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.node(body, node), print::format_node)
 }
@@ -77,6 +81,7 @@ pub fn print_node(model: &Model, body: BodyId, node: NodeId, options: &RaiseOpti
 /// let attr = &model.bodies[body].nodes.values().next().expect("a node").attrs[0];
 /// assert_eq!(onnx_text::print_attribute(&model, body, attr, &Default::default()), "alpha = 0.1");
 /// ```
+#[must_use]
 pub fn print_attribute(model: &Model, body: BodyId, attr: &Attr, options: &RaiseOptions) -> String {
     let format = |source: &str, tree: &Option<ast::Attr>, comments: &[Span], options: &FormatOptions| {
         tree.as_ref().map_or(String::new(), |tree| print::format_attribute(source, tree, comments, options))
@@ -92,6 +97,7 @@ pub fn print_attribute(model: &Model, body: BodyId, attr: &Attr, options: &Raise
 /// let text = onnx_text::print_type(&model, ty.expect("a type"), &Default::default());
 /// assert_eq!(text, "seq(float[N,3])");
 /// ```
+#[must_use]
 pub fn print_type(model: &Model, ty: TypeId, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.ty(ty), print::format_type)
 }
@@ -104,6 +110,7 @@ pub fn print_type(model: &Model, ty: TypeId, options: &RaiseOptions) -> String {
 /// let input = &body.graphs[body.root().expect("a graph")].inputs[0];
 /// assert_eq!(onnx_text::print_value_info(&model, input, &Default::default()), "float[N,3] x");
 /// ```
+#[must_use]
 pub fn print_value_info(model: &Model, port: &Port, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.port(port), print::format_value_info)
 }
@@ -123,6 +130,7 @@ pub fn print_value_info(model: &Model, port: &Port, options: &RaiseOptions) -> S
 /// };
 /// assert_eq!(onnx_text::print_tensor(&tensor, &names, &Default::default()), "float[2] w = {1, 0.5}");
 /// ```
+#[must_use]
 pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> String {
     print_data(DataRef::Tensor(tensor), names, options)
 }
@@ -138,6 +146,7 @@ pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> S
 /// let data = onnx_text::read_value(source, &mut names).value;
 /// assert_eq!(onnx_text::print_value(&data.expect("a map"), &names, &Default::default()), source);
 /// ```
+#[must_use]
 pub fn print_value(data: &Data, names: &Names, options: &RaiseOptions) -> String {
     print_data(data.data_ref(), names, options)
 }

@@ -37,6 +37,7 @@ use std::collections::HashMap;
 
 /// The syntax that a text may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Profile {
     /// The syntax of the reference parser, annotations in comments, and extended forms where necessary.
     #[default]

@@ -30,6 +30,7 @@ use onnx_ir::{
 /// let set = onnx_text::read_operator_set(source).value;
 /// assert_eq!(onnx_text::print_operator_set(&set, &Default::default()), source);
 /// ```
+#[must_use]
 pub fn print_operator_set(set: &OperatorSet, options: &RaiseOptions) -> String {
     let profile = match options.profile {
         Profile::Reference => Profile::Onnx,

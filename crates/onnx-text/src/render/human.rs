@@ -21,6 +21,7 @@ pub struct Style {
 }
 
 /// The finding as a block of lines, the last one with a line break.
+#[must_use]
 pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let paint = Paint(style.color);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 ///
 /// `start` and `end` are bytes of the file, or of the printed text if `printed` is true; `place` has only `byte` for a place in a
 /// binary file. Missing properties (rule, place, help) are omitted.
+#[must_use]
 pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)
@@ -121,6 +122,7 @@ impl Sarif {
     }
 
     /// The whole document, under the version of the program.
+    #[must_use]
     pub fn finish(self, version: &str) -> String {
         let rules: Vec<Value> = onnx_ir::diag::ALL.iter().map(|code| rule(code)).collect();
         let log = json!({

@@ -36,6 +36,7 @@ use onnx_ir::Model;
 use onnx_ir::semver::{Impact, differences};
 
 /// The differences of `b` from `a`.
+#[must_use]
 pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
     let mut found = ModelDiff {
         opsets: header::opsets(a, &a.header.opset_imports, b, &b.header.opset_imports),

@@ -44,6 +44,7 @@ pub type Literal = dyn Fn(&str, &Value) -> Result<String, String> + Send + Sync;
 
 /// Whether snapshots and expected values are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Bless {
     /// No: a difference is a failure.
     #[default]

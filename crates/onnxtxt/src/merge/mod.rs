@@ -38,6 +38,7 @@ pub struct Merged {
 
 /// The reasons why models cannot be merged.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// A model is too large for the wire format.
     TooLarge(onnx_proto::TooLarge),
