@@ -57,7 +57,7 @@ pub use opset::{
     Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet,
     OperatorStatus, Presence, Signature, Signatures, Trait, TypeVariable,
 };
-pub use show::type_text;
+pub use show::{dense_type_text, type_text};
 pub use tensor::{
     Bits, DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorElement, TensorError,
     TensorExtra, TensorId,

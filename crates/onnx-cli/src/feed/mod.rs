@@ -9,7 +9,6 @@ pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;
 
-pub(crate) use fits::tensor_type;
 
 use crate::reads::Unreadable;
 use crate::ready::Ready;

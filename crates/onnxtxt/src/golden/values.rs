@@ -45,7 +45,7 @@ pub(crate) fn difference(
         return Ok((actual != expected).then(message));
     };
     if (actual.elem(), actual.dims()) != (expected.elem(), expected.dims()) {
-        return Ok(Some(format!("is {}, but {} is expected", type_of(actual), type_of(expected))));
+        return Ok(Some(format!("is {}, but {} is expected", actual.type_text(), expected.type_text())));
     }
     if actual.is_strings() {
         let pairs = actual.string_slice()?.iter().zip(expected.string_slice()?);
@@ -76,9 +76,4 @@ pub(crate) fn difference(
 
 fn is_close(a: f64, b: f64, tolerance: Tolerance) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance.absolute + tolerance.relative * b.abs()
-}
-
-fn type_of(tensor: &Tensor) -> String {
-    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-    format!("{}[{}]", tensor.elem().name().unwrap_or("?"), dims.join(","))
 }

@@ -2,7 +2,6 @@
 
 use super::Args;
 use crate::columns::Columns;
-use crate::feed::tensor_type;
 use crate::ready::Ready;
 use crate::session::{Session, grouped};
 use onnx_exec::{RunOptions, Tensor, Value};
@@ -41,7 +40,7 @@ pub(super) fn of_weights(model: &Model) -> Vec<Row> {
             let name = model.names[body.values[init.value].name].to_owned();
             rows.push(Row {
                 name,
-                ty: tensor_type(tensor.elem(), tensor.dims()),
+                ty: tensor.type_text(),
                 numbers: Distribution::of(&tensor),
             });
         }
@@ -67,7 +66,7 @@ pub(super) fn of_results(
     let rows = RefCell::new(Vec::new());
     let observe = |name: &str, value: &Value| {
         let Ok(tensor) = value.tensor() else { return };
-        let ty = tensor_type(tensor.elem(), tensor.dims());
+        let ty = tensor.type_text();
         rows.borrow_mut().push(Row { name: name.to_owned(), ty, numbers: Distribution::of_value(value) });
     };
     match executable.run(inputs, &RunOptions { observe: Some(&observe), ..options.clone() }) {
