@@ -123,7 +123,8 @@ pub(crate) fn random(i: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::{Diagnostic, Level, VerifyOptions};
+    use onnx_ir::VerifyOptions;
+    use onnx_ir::diag::{Diagnostic, Level};
     use onnx_ops::schema::Registry;
 
     #[test]

@@ -1,7 +1,8 @@
 //! Wire format to text and back, with every complaint on the way an error.
 
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::external::{DataFile, Layout, Which, externalize, internalize};
 use onnx_text::{FormatOptions, Profile, RaiseOptions};
 

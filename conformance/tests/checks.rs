@@ -1,7 +1,8 @@
 //! The checker on every model of the corpus: it finds no error that is none.
 
 use conformance::corpus::{CorpusModel, in_parallel, models};
-use onnx_ir::{Diagnostic, Level, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ops::schema::Registry;
 use onnx_proto::file;
 use std::collections::BTreeSet;

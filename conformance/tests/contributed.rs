@@ -2,8 +2,8 @@
 
 use conformance::corpus::{left_out, models};
 use conformance::oracle::Oracle;
-use onnx_ir::diag::Place;
-use onnx_ir::{Level, Model, VerifyOptions};
+use onnx_ir::diag::{Level, Place};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::{contributed, registry_of, whole_registry};
 use onnx_ops::schema::{ElemSet, Lookup, Param, ParamKind, Schema, TypeSet};
 use onnx_proto::file;

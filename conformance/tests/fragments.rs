@@ -6,7 +6,8 @@ use bytes::Bytes;
 use conformance::convert::same_bytes;
 use conformance::corpus::{CorpusModel, in_parallel, models};
 use conformance::oracle::{Oracle, is_ok};
-use onnx_ir::{BodyBuilder, ElemType, Model, Parsed, Payload, Tensor};
+use onnx_ir::diag::Parsed;
+use onnx_ir::{BodyBuilder, ElemType, Model, Payload, Tensor};
 use onnx_proto::{file, write_function, write_graph};
 use onnx_text::{
     Profile, RaiseOptions, print_attribute, print_function, print_graph, print_node, print_tensor,

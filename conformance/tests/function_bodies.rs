@@ -3,7 +3,8 @@
 use conformance::bodies::expand;
 use conformance::corpus;
 use conformance::oracle::Oracle;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_ops::dims::Dim;
 use onnx_ops::functions::has_body;
 use onnx_ops::infer::{InferOptions, Inference, Ty, infer};

@@ -4,7 +4,8 @@ use conformance::comments;
 use conformance::convert::{same_bytes, tell};
 use conformance::random::{Choices, Generator, Random, Schema, Wildness};
 use conformance::texts::places_are_sound;
-use onnx_ir::{Diagnostic, Level, OperatorSet, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{OperatorSet, VerifyOptions};
 use onnx_proto::{FileKind, json, read_operator_set, sniff, textproto, write_operator_set};
 use onnx_text::{FormatOptions, RaiseOptions, check_operator_set, format_operator_set, print_operator_set};
 

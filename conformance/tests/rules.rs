@@ -3,7 +3,8 @@
 
 use conformance::corpus::workspace;
 use conformance::oracle::Oracle;
-use onnx_ir::{Level, Severity, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Level, Severity};
 use onnx_ops::schema::Registry;
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -2,8 +2,8 @@
 //! except those of removed items.
 
 use libtest_mimic::Trial;
-use onnx_ir::diag::{Edit, Span, code};
-use onnx_ir::{Diagnostic, Level, Parsed, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Diagnostic, Edit, Level, Parsed, Span, code};
 use onnx_text::{Fixes, TextKind, apply_fixes, sniff_text};
 use onnxtxt::golden::{Case, judged, opsets};
 

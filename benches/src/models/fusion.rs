@@ -153,7 +153,7 @@ impl<'e, 'r> Turns<'e, 'r> {
 
     /// One run that is not watched, and one that is.
     fn turn(&mut self, inputs: &[Option<Value>], options: &RunOptions<'_>) -> Result<()> {
-        let told = |error: Box<onnx_ir::Diagnostic>| failure(&[*error]);
+        let told = |error: Box<onnx_ir::diag::Diagnostic>| failure(&[*error]);
         let start = Instant::now();
         let outputs = self.executable.run(inputs.to_vec(), options).map_err(told)?;
         self.walls.push(start.elapsed().as_secs_f64());

@@ -152,7 +152,7 @@ pub(crate) fn read(path: &Path) -> Result<Model> {
 }
 
 /// The first of what is wrong.
-pub(crate) fn failure(found: &[onnx_ir::Diagnostic]) -> anyhow::Error {
+pub(crate) fn failure(found: &[onnx_ir::diag::Diagnostic]) -> anyhow::Error {
     anyhow!("{}", found.first().map_or("", |first| &first.message))
 }
 

@@ -4,7 +4,8 @@ use crate::convert::{content, print, same_bytes, text_to_wire, write_wire};
 use crate::corpus::workspace;
 use crate::texts::places_are_sound;
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, VerifyOptions, verify};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{VerifyOptions, verify};
 use onnx_proto::external::{
     Folder, Layout, Which, external_tensors, externalize, internalize, is_stored_outside,
 };

@@ -2,7 +2,8 @@
 
 use crate::convert::write_wire;
 use crate::texts::{places_are_sound, use_text};
-use onnx_ir::{Diagnostic, Level, Model, Parsed, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::{
     Checked, Fixes, FormatOptions, MAX_FINDINGS, Syntax, apply_fixes, ast::File, check_with, format, lower,

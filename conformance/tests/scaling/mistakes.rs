@@ -2,8 +2,8 @@
 
 use super::{FUNCTION, HEADER, WIRE_MEMORY_FACTOR, alone, is_linear};
 use conformance::convert::print;
-use onnx_ir::diag::Place;
-use onnx_ir::{Level, Model, VerifyOptions};
+use onnx_ir::diag::{Level, Place};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_text::{Profile, SourceMap, lower, parse_model, read_model};
 

@@ -2,8 +2,8 @@
 
 use crate::input::{Form, Input, undecodable};
 use crate::session::{Session, count};
-use onnx_ir::diag::Place;
-use onnx_ir::{Diagnostic, Level, OperatorSet, VerifyOptions, verify_operator_set};
+use onnx_ir::diag::{Diagnostic, Level, Place};
+use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::render::{Source, SourceKind};
 use onnx_text::{OpsetMap, RaiseOptions, TextKind, check_operator_set, print_operator_set, sniff_text};

@@ -3,8 +3,8 @@
 use crate::input::{Form, Input, undecodable};
 use crate::session::Session;
 use bytes::Bytes;
-use onnx_ir::diag::Place;
-use onnx_ir::{Data, Diagnostic, Level, Names, VerifyOptions, verify_data};
+use onnx_ir::diag::{Diagnostic, Level, Place};
+use onnx_ir::{Data, Names, VerifyOptions, verify_data};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::render::{Source, SourceKind};
 use onnx_text::{RaiseOptions, TextKind, check_value, print_value, read_value, sniff_text, value_span};

@@ -5,8 +5,7 @@
 //! an entity:
 //!
 //! ```
-//! use onnx_ir::entity::{PrimaryMap, SecondaryMap};
-//! use onnx_ir::NodeId;
+//! use onnx_ir::{NodeId, PrimaryMap, SecondaryMap};
 //!
 //! let mut nodes = PrimaryMap::<NodeId, &str>::new();
 //! let relu = nodes.push("Relu");
@@ -58,8 +57,8 @@ macro_rules! entity {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(std::num::NonZeroU32);
-        impl $crate::entity::EntityId for $name {
-            fn assigned(index: usize, _: $crate::entity::Arena) -> Self {
+        impl $crate::EntityId for $name {
+            fn assigned(index: usize, _: $crate::Arena) -> Self {
                 let raw = u32::try_from(index).ok().and_then(|i| i.checked_add(1));
                 Self(raw.and_then(std::num::NonZeroU32::new).expect("an arena holds fewer than 2^32 - 1 entities"))
             }
@@ -69,7 +68,7 @@ macro_rules! entity {
         }
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), $crate::entity::EntityId::index(*self))
+                write!(f, concat!($prefix, "{}"), $crate::EntityId::index(*self))
             }
         }
         impl std::fmt::Debug for $name {

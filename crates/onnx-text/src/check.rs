@@ -27,8 +27,8 @@ pub use value::{CheckedValue, check_value, value_span};
 use crate::ast;
 use crate::map::SourceMap;
 use crate::parse::Syntax;
-use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
-use onnx_ir::{Level, Model, VerifyOptions, verify};
+use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, Span, code};
+use onnx_ir::{Model, VerifyOptions, verify};
 use std::collections::HashSet;
 
 /// A text with a model, for those who need its syntax as well.

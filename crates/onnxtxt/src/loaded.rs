@@ -2,8 +2,9 @@
 
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::pass::compact;
-use onnx_ir::{Diagnostic, Level, Model, Parsed, VerifyOptions};
+use onnx_ir::{Model, VerifyOptions};
 #[cfg(feature = "forms")]
 use onnx_proto::FileKind;
 use onnx_proto::FormatError;

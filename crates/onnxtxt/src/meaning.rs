@@ -3,7 +3,8 @@
 use crate::loaded::Loaded;
 #[cfg(feature = "run")]
 use onnx_exec::{CompileOptions, Executable, compile};
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;

@@ -7,8 +7,8 @@
 use crate::loaded::Loaded;
 use crate::source::Form;
 use crate::text::Text;
-use onnx_ir::diag::Place;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::{Diagnostic, Place};
 use onnx_text::render::{Source, SourceKind};
 #[cfg(feature = "render")]
 use onnx_text::render::{Style, human};

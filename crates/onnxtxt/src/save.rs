@@ -9,7 +9,8 @@ use crate::files::{Guard, Moved, Reads, WriteModel, locations, plain, put, resol
 use crate::loaded::Loaded;
 use crate::source::{Form, undecodable};
 use crate::text::Text;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize, relocate};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Profile, RaiseOptions};

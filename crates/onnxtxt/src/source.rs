@@ -3,8 +3,7 @@
 use crate::error::Error;
 use crate::loaded::Loaded;
 use bytes::Bytes;
-use onnx_ir::Diagnostic;
-use onnx_ir::diag::{Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_proto::{FileKind, FormatError};
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
 //! Printing of models as text.
 
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_text::{Comments, FormatOptions, RaiseOptions, Raised, format_to, raise_with};
 use std::io::{self, Write};
 

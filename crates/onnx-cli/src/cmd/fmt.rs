@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use anyhow::ensure;
-use onnx_ir::Parsed;
+use onnx_ir::diag::Parsed;
 use onnx_text::render::{Source, SourceKind};
 use onnx_text::{FormatOptions, format_operator_set, format_value_file};
 use serde_json::json;

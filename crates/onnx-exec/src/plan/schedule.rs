@@ -98,7 +98,7 @@ impl Executable<'_> {
     /// // One row at a time instead of two.
     /// let edited = schedule.text.replace("of 2 rows, 2 at a time", "of 2 rows, 1 at a time");
     /// executable.read_schedule(&edited, vec![Some(x)], &options)?;
-    /// # Ok::<(), Box<onnx_ir::Diagnostic>>(())
+    /// # Ok::<(), Box<onnx_ir::diag::Diagnostic>>(())
     /// ```
     ///
     /// # Errors

@@ -8,8 +8,7 @@ use super::{Diagnostic, Level};
 /// is an `Option`.
 ///
 /// ```
-/// use onnx_ir::Parsed;
-/// use onnx_ir::diag::{Diagnostic, Span, code};
+/// use onnx_ir::diag::{Diagnostic, Parsed, Span, code};
 ///
 /// // A reader of comma-separated numbers.
 /// fn numbers(text: &str) -> Parsed<Vec<i64>> {

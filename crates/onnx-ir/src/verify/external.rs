@@ -3,7 +3,7 @@
 //! This crate does no I/O. The caller passes the properties of a file to [`check_file`]:
 //!
 //! ```
-//! use onnx_ir::verify::{FileFacts, check_file};
+//! use onnx_ir::{FileFacts, check_file};
 //! # use onnx_ir::{DataLocation, ElemType, Model, Tensor, diag::Place};
 //! # let mut model = Model::new();
 //! # let (key, value) = (model.names.intern("location"), model.names.intern("w.bin"));

@@ -65,7 +65,7 @@ mod training;
 mod types;
 mod versions;
 
-pub use crate::diag::Level;
+use crate::diag::Level;
 pub use data::verify_data;
 pub use external::{FileFacts, INLINE_KEY, check_file, check_location};
 pub use opset::verify_operator_set;

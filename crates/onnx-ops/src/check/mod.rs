@@ -9,7 +9,8 @@ mod lints;
 
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, verify_with};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, VerifyOptions, verify_with};
 
 /// Checks a model by every rule up to the level of the options, with the operators of a registry.
 #[must_use]

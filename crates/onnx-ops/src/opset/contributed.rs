@@ -60,7 +60,8 @@ fn read(source: &str) -> Loaded {
 mod tests {
     use super::*;
     use crate::schema::{BodyKind, Lookup, Registry};
-    use onnx_ir::{Level, VerifyOptions};
+    use onnx_ir::VerifyOptions;
+    use onnx_ir::diag::Level;
     use onnx_text::FormatOptions;
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::types::{set, spelling};
 use crate::schema::{AttrParam, BodyKind, Default, Param, ParamKind, Schema, Str, TypeSet, TypeVariable};
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{
-    AttrType, AttrValue, BodyId, Diagnostic, Formal, FormalAttr, FormalKind, FormalType, FunctionId, Level,
-    Model, Name, OperatorSet, OperatorStatus, Presence, Signature, Trait, VerifyOptions, verify_operator_set,
+    AttrType, AttrValue, BodyId, Formal, FormalAttr, FormalKind, FormalType, FunctionId, Model, Name,
+    OperatorSet, OperatorStatus, Presence, Signature, Trait, VerifyOptions, verify_operator_set,
 };
 use onnx_text::RaiseOptions;
 use std::borrow::Cow;

@@ -8,9 +8,9 @@
 
 use crate::file;
 use bytes::Bytes;
-use onnx_ir::diag::{Entity, code};
-use onnx_ir::verify::{FileFacts, check_file, check_location};
-use onnx_ir::{Diagnostic, Model, Tensor};
+use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::{FileFacts, check_file, check_location};
+use onnx_ir::{Model, Tensor};
 use sha1::{Digest as _, Sha1};
 use std::collections::HashMap;
 use std::fs::Metadata;

@@ -4,7 +4,8 @@ use super::tensor::{read_sparse_tensor, read_tensor};
 use super::{decode, name};
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use onnx_ir::{Data, DataKind, Diagnostic, ElemType, MapData, Names, OptionalData, Parsed, Sequence};
+use onnx_ir::diag::{Diagnostic, Parsed};
+use onnx_ir::{Data, DataKind, ElemType, MapData, Names, OptionalData, Sequence};
 
 /// Reads a value from a file of this kind, and returns findings about the bytes. `None`: they are not such a message, or the kind
 /// is not that of a value.

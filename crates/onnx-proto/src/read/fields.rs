@@ -2,7 +2,7 @@
 
 use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
-use onnx_ir::List;
+use onnx_ir::list::List;
 use onnx_ir::list::{CHUNK, Decode, Element};
 
 /// The value of a field.

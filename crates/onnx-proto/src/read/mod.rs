@@ -27,10 +27,10 @@ use crate::{FileKind, pb};
 use bytes::Bytes;
 use deferred::decode_walked;
 use graph::GraphReader;
-use onnx_ir::diag::{Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use onnx_ir::{
-    BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
-    Parsed, Port, TrainingInfo,
+    BodyBuilder, BodyId, DeviceConfiguration, Entry, Function, Model, Name, Names, OpsetImport, Port,
+    TrainingInfo,
 };
 use read_pass::ReadPass;
 

@@ -5,7 +5,8 @@ use super::{function, name, readable};
 use crate::wire::OPERATOR_SET_PROTO;
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use onnx_ir::{Operator, OperatorSet, OperatorStatus, Parsed};
+use onnx_ir::diag::Parsed;
+use onnx_ir::{Operator, OperatorSet, OperatorStatus};
 
 const FUNCTIONS: u32 = 9;
 

@@ -4,7 +4,8 @@ use super::read_pass::ReadPass;
 use super::readable;
 use crate::FileKind;
 use bytes::Bytes;
-use onnx_ir::{BodyId, FunctionId, Model, Parsed};
+use onnx_ir::diag::Parsed;
+use onnx_ir::{BodyId, FunctionId, Model};
 
 /// Reads a `GraphProto` into a new body of `model`, which does not become its main graph; also returns findings about the bytes.
 /// `None`: they are not such a message.

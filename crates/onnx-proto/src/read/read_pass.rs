@@ -7,7 +7,7 @@
 use super::Bytes;
 use super::deferred::{Deferred, decode_walked};
 use crate::wire::{self, MAX_DEPTH, Message};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 
 /// The deepest nesting of graphs in the fast pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;

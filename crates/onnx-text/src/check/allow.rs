@@ -16,8 +16,7 @@
 use crate::ast::{self, Node, ValueInfo};
 use crate::map::SourceMap;
 use crate::parse::Syntax;
-use onnx_ir::diag::{self, Code, Diagnostic, Edit, Place, Span, code, did_you_mean};
-use onnx_ir::{Level, Severity};
+use onnx_ir::diag::{self, Code, Diagnostic, Edit, Level, Place, Severity, Span, code, did_you_mean};
 
 /// A comment that allows codes.
 struct Allow<'s> {

@@ -4,8 +4,8 @@ use crate::ast;
 use crate::lower::{LoweredSet, lower_operator_set, too_large};
 use crate::map::OpsetMap;
 use crate::parse::{self, Syntax};
-use onnx_ir::diag::{Diagnostic, Parsed, Place};
-use onnx_ir::{Level, OperatorSet, VerifyOptions, verify_operator_set};
+use onnx_ir::diag::{Diagnostic, Level, Parsed, Place};
+use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 
 /// A text with an operator set, for those who need its syntax as well.
 #[derive(Clone, Debug)]

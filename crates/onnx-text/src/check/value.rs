@@ -2,8 +2,8 @@
 
 use crate::ast::{self, Content, MapPartValue, ValueKind};
 use crate::parse::Syntax;
-use onnx_ir::diag::{Entity, Parsed, Place, Span};
-use onnx_ir::{Data, Level, Names, VerifyOptions, verify_data};
+use onnx_ir::diag::{Entity, Level, Parsed, Place, Span};
+use onnx_ir::{Data, Names, VerifyOptions, verify_data};
 
 /// A text with a value, for those who need its syntax as well.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{Source, Spot};
 use crate::visible::{is_active, visible};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 
 /// `m.onnxtxt:3:7: error[E0203]: use of undefined value`, without a line break.
 #[must_use]

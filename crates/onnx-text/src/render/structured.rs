@@ -2,8 +2,7 @@
 
 use super::{Source, Spot};
 use crate::visible::visible;
-use onnx_ir::diag::{Code, Fix, Label, Span};
-use onnx_ir::{Diagnostic, Severity};
+use onnx_ir::diag::{Code, Diagnostic, Fix, Label, Severity, Span};
 use serde_json::{Value, json};
 
 /// A finding as a JSON object on one line.

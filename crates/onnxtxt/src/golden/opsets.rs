@@ -4,7 +4,8 @@ use super::claims;
 use super::context::Context;
 use super::directives::Directive;
 use super::run::snapshot;
-use onnx_ir::{Level, OperatorSet, VerifyOptions};
+use onnx_ir::diag::Level;
+use onnx_ir::{OperatorSet, VerifyOptions};
 use onnx_text::render::{Source, SourceKind, Style, human, json};
 use onnx_text::{
     FormatOptions, RaiseOptions, TextKind, check_operator_set, print_operator_set, read_operator_set,
@@ -25,7 +26,7 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
             let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
             let source = Source::new(&name, &case.text, SourceKind::Text);
             let style = Style { color: false, width: 100 };
-            let shown = |show: &dyn Fn(&onnx_ir::Diagnostic) -> String| {
+            let shown = |show: &dyn Fn(&onnx_ir::diag::Diagnostic) -> String| {
                 found.iter().map(|diagnostic| show(diagnostic) + "\n").collect::<String>()
             };
             match directive {
@@ -97,6 +98,6 @@ fn bytes(set: &OperatorSet) -> Result<Vec<u8>, String> {
 }
 
 /// The findings in an example of the code table.
-pub fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
+pub fn found_in(text: &str) -> Vec<onnx_ir::diag::Diagnostic> {
     check_operator_set(text, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() }).diagnostics
 }

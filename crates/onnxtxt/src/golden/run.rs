@@ -3,7 +3,8 @@
 use super::context::Context;
 use super::directives::{self, Directive, Expected};
 use super::{Case, checks, claims, execute, interface, opsets, passes, schedules};
-use onnx_ir::{Diagnostic, Level, Model, Parsed, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, Target};

@@ -1,6 +1,6 @@
 //! Values in directives, and comparison with a tolerance.
 
-use onnx_exec::{Failure, Tensor, Value};
+use onnx_exec::{Failure, Value};
 use onnx_ir::Names;
 use onnx_text::read_value;
 

@@ -12,7 +12,8 @@ mod list;
 mod nodes;
 mod three;
 
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::{FileKind, FormatError, json};
 use serde_json::Value;
 use std::fmt;

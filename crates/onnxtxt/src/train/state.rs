@@ -137,4 +137,3 @@ pub(super) fn load(variables: &mut [Variable], state: &State) -> Result<(), Vec<
 pub(super) fn is_alike(a: &Tensor, b: &Tensor) -> bool {
     (a.elem(), a.dims()) == (b.elem(), b.dims())
 }
-}

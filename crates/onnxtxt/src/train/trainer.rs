@@ -4,8 +4,8 @@ use super::derived_seed;
 use super::program::{Computed, Program, Purpose};
 use super::state::{State, Variable, is_alike, load, store, stored};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
-use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
-use onnx_ir::{BodyId, Entry, Level, Model, Name, Port, VerifyOptions, verify};
+use onnx_ir::diag::{Diagnostic, Entity, Level, Place, code, did_you_mean};
+use onnx_ir::{BodyId, Entry, Model, Name, Port, VerifyOptions, verify};
 use onnx_ops::schema::Registry;
 
 /// How a model is trained.

@@ -3,7 +3,8 @@
 use super::shown;
 use crate::session::{bytes, count};
 use onnx_exec::{Executable, KernelProfile, Limit, Machine, Profile, RunOptions, Value};
-use onnx_ir::{Diagnostic, dense_type_text};
+use onnx_ir::dense_type_text;
+use onnx_ir::diag::Diagnostic;
 use serde_json::json;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

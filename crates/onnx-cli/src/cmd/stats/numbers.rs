@@ -5,7 +5,8 @@ use crate::columns::Columns;
 use crate::ready::Ready;
 use crate::session::{Session, grouped};
 use onnx_exec::{RunOptions, Tensor, Value};
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnxtxt::Distribution;
 use serde_json::{Value as Json, json};
 use std::cell::RefCell;
@@ -38,11 +39,7 @@ pub(super) fn of_weights(model: &Model) -> Vec<Row> {
         for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
             let Ok(tensor) = Tensor::stored(&body.tensors[init.tensor]) else { continue };
             let name = model.names[body.values[init.value].name].to_owned();
-            rows.push(Row {
-                name,
-                ty: tensor.type_text(),
-                numbers: Distribution::of(&tensor),
-            });
+            rows.push(Row { name, ty: tensor.type_text(), numbers: Distribution::of(&tensor) });
         }
     }
     rows
