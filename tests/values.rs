@@ -23,7 +23,7 @@ fn lost(data: &Data, names: &Names) -> Result<(), String> {
         return Err(format!("taken for a model: {}", beginning(&text)));
     }
     let mut again = Names::new();
-    let (read, diagnostics) = onnx_text::read_value(&text, &mut again);
+    let (read, diagnostics) = onnx_text::read_value(&text, &mut again).into_parts();
     if let Some(first) = diagnostics.first() {
         return Err(format!("{}: {}", first.message, beginning(&text)));
     }
@@ -33,9 +33,8 @@ fn lost(data: &Data, names: &Names) -> Result<(), String> {
         return Err(format!("{} → {} bytes: {}", bytes.len(), written.len(), beginning(&text)));
     }
     let parsed = onnx_text::parse_value(&text);
-    let tree = parsed.tree.ok_or("no tree")?;
-    let options = FormatOptions::default();
-    let formatted = onnx_text::format_value_file(&text, &tree, &parsed.comments, parsed.annotated, &options);
+    let syntax = parsed.value.transpose().ok_or("no tree")?;
+    let formatted = onnx_text::format_value_file(&text, &syntax, &FormatOptions::default());
     if formatted.trim_end() == text.trim_end() {
         Ok(())
     } else {
@@ -87,7 +86,7 @@ fn inputs_and_outputs_come_back_byte_for_byte() {
         };
         *kinds.entry(kind.name()).or_insert(0) += 1;
         let mut names = Names::new();
-        let (data, _) = onnx_proto::read_data(bytes.clone(), kind, &mut names);
+        let data = onnx_proto::read_data(bytes.clone(), kind, &mut names).value;
         let data = data.unwrap_or_else(|| panic!("{}: {kind:?}", path.display()));
         // Against what was read, and that against the file.
         assert_eq!(onnx_proto::write_data(&data, &names).as_deref(), Ok(&bytes[..]), "{}", path.display());
@@ -202,9 +201,8 @@ fn comments_stay_and_layout_is_settled() {
     let source = "# the scores\nmap( int64 )scores={ # keys\nkeys=[1,2],values=seq(tensor)[float{0.25},\n# half\nfloat {0.5}]}# end\n";
     let parsed = onnx_text::parse_value(source);
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-    let tree = parsed.tree.unwrap();
-    let options = FormatOptions::default();
-    let text = onnx_text::format_value_file(source, &tree, &parsed.comments, parsed.annotated, &options);
+    let syntax = parsed.value.transpose().unwrap();
+    let text = onnx_text::format_value_file(source, &syntax, &FormatOptions::default());
     let expected = "\
 # the scores
 map(int64) scores = {  # keys
@@ -239,7 +237,7 @@ fn mistakes_are_told() {
         ("float {1} }", "expected the end of the file"),
         ("#@ onnxtxt 1\n#@ doc_string: \"x\"\nseq(tensor) []", "unknown key `doc_string`"),
     ] {
-        let (_, diagnostics) = onnx_text::read_value(source, &mut Names::new());
+        let diagnostics = onnx_text::read_value(source, &mut Names::new()).diagnostics;
         let told: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert!(told.iter().any(|t| t.starts_with(message)), "{source}: {told:?}");
         assert!(told.len() == 1, "{source}: {told:?}");
@@ -266,7 +264,7 @@ fn nesting_ends_well() {
         "map() {values = seq() [optional() = ".repeat(100_000),
         "#@ a: {b: ".repeat(100_000),
     ] {
-        let (_, diagnostics) = onnx_text::read_value(&source, &mut Names::new());
+        let diagnostics = onnx_text::read_value(&source, &mut Names::new()).diagnostics;
         assert!(!diagnostics.is_empty());
     }
 }
@@ -281,7 +279,7 @@ fn the_examples_of_the_manual_are_values() {
     let mut count = 0;
     for source in examples.chain(cells) {
         let mut names = Names::new();
-        let (data, diagnostics) = onnx_text::read_value(source, &mut names);
+        let (data, diagnostics) = onnx_text::read_value(source, &mut names).into_parts();
         assert!(diagnostics.is_empty(), "{source}\n{diagnostics:#?}");
         lost(&data.unwrap(), &names).unwrap();
         count += 1;

@@ -48,7 +48,7 @@ pub(crate) fn structures(corpus: &Path, folder: &Path, kind: Kind) -> Result<Vec
     let mut structures = Vec::new();
     for path in models(corpus) {
         let bytes = onnx_proto::file::open(&path)?;
-        let (mut model, _) = onnx_proto::read(bytes);
+        let mut model = onnx_proto::read(bytes).value;
         if kind_of(&model) != kind {
             continue;
         }

@@ -123,7 +123,8 @@ pub(crate) fn random(i: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::{Diagnostic, Level, VerifyOptions};
+    use onnx_ir::VerifyOptions;
+    use onnx_ir::diag::{Diagnostic, Level};
     use onnx_ops::schema::Registry;
 
     #[test]
@@ -133,7 +134,7 @@ mod tests {
             let read = onnx_text::read_model(&text);
             assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
             let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
-            let mut found = onnx_ops::check::check(&read.model, Registry::builtin(), &options);
+            let mut found = onnx_ops::check::check(&read.value, Registry::builtin(), &options);
             found.retain(Diagnostic::is_error);
             assert!(found.is_empty(), "{found:?}");
         }

@@ -1,7 +1,8 @@
 //! Wire format to text and back, with every complaint on the way an error.
 
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::external::{DataFile, Layout, Which, externalize, internalize};
 use onnx_text::{FormatOptions, Profile, RaiseOptions};
 
@@ -22,7 +23,7 @@ pub struct Printed {
 ///
 /// The first complaint of the reader.
 pub fn read_wire(wire: Bytes) -> Result<Model, String> {
-    let (model, diagnostics) = onnx_proto::read(wire);
+    let (model, diagnostics) = onnx_proto::read(wire).into_parts();
     match diagnostics.first() {
         None => Ok(model),
         Some(first) => Err(format!("reading the wire format: {}", first.message)),
@@ -33,7 +34,7 @@ pub fn read_wire(wire: Bytes) -> Result<Model, String> {
 pub fn print(model: &Model, profile: Profile) -> Printed {
     let raised = onnx_text::raise(model, &RaiseOptions { profile, ..RaiseOptions::default() });
     let format = FormatOptions::default();
-    let text = onnx_text::format(&raised.source, &raised.tree, &[], raised.annotated, &format);
+    let text = onnx_text::format(&raised.source, &raised.syntax, &format);
     let losses = raised.losses.iter().map(|loss| loss.message.to_string()).collect();
     Printed { text, is_extended: raised.is_extended, losses }
 }
@@ -46,7 +47,7 @@ pub fn print(model: &Model, profile: Profile) -> Printed {
 pub fn read_text(text: &str) -> Result<Model, String> {
     let lowered = onnx_text::read_model(text);
     match lowered.diagnostics.iter().find(|d| d.is_error()) {
-        None => Ok(lowered.model),
+        None => Ok(lowered.value),
         Some(first) => Err(format!("reading the text: {}", tell(first, text))),
     }
 }

@@ -54,10 +54,10 @@ pub fn places_are_sound(diagnostics: &[Diagnostic], text: &str) -> Result<(), St
 /// Reads, judges and, if it has no errors, formats.
 pub fn use_text(text: &str) -> Vec<Diagnostic> {
     let parsed = parse_model(text);
-    let lowered = lower(text, &parsed);
-    verify(&lowered.model, &VerifyOptions::default());
-    if !parsed.diagnostics.iter().any(Diagnostic::is_error) {
-        format(text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default());
+    let lowered = lower(text, &parsed.value);
+    _ = verify(&lowered.value, &VerifyOptions::default());
+    if !parsed.has_errors() {
+        _ = format(text, &parsed.value, &FormatOptions::default());
     }
     parsed.diagnostics.into_iter().chain(lowered.diagnostics).collect()
 }

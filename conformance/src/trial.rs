@@ -144,7 +144,7 @@ pub fn inputs(executable: &Executable<'_>, folder: &Path) -> Vec<Option<Value>> 
         count += 1;
         let kind =
             port.ty.map(|ty| FileKind::from(&executable.model().types[ty].kind)).unwrap_or(FileKind::Tensor);
-        let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
+        let data = read_data(file::open(&path).ok()?, kind, &mut Names::new()).value;
         Value::stored(data?.data_ref()).ok()
     };
     executable.inputs().iter().map(input).collect()
@@ -171,8 +171,9 @@ pub fn with_inputs_known(model: &Model, folder: &Path) -> Option<Model> {
 /// The tensor that a file of a backend test has.
 pub fn tensor(path: &Path, names: &mut Names) -> Option<Tensor> {
     let bytes = std::fs::read(path).ok()?;
-    match read_data(bytes.into(), FileKind::Tensor, names) {
-        (Some(Data::Tensor(tensor)), found) if found.is_empty() => Some(tensor),
+    let read = read_data(bytes.into(), FileKind::Tensor, names);
+    match read.value {
+        Some(Data::Tensor(tensor)) if read.diagnostics.is_empty() => Some(tensor),
         _ => None,
     }
 }

@@ -105,7 +105,7 @@ fn compare(from: &CorpusModel) -> Option<Compared> {
     let inputs = body.graphs[body.root()?].inputs.iter().enumerate().map(|(i, port)| {
         let path = from.path.with_file_name("test_data_set_0").join(format!("input_{i}.pb"));
         let kind = port.ty.map_or(FileKind::Tensor, |ty| FileKind::from(&model.types[ty].kind));
-        let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
+        let data = read_data(file::open(&path).ok()?, kind, &mut Names::new()).value;
         Value::stored(data?.data_ref()).ok()
     });
     let inputs: Vec<Option<Value>> = inputs.collect();

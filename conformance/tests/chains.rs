@@ -87,7 +87,8 @@ fn run(
     max_memory: usize,
 ) -> Result<Vec<Value>, String> {
     let options = CompileOptions { check_loops, exact: true, ..CompileOptions::default() };
-    let told = |found: Vec<onnx_ir::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
+    let told =
+        |found: Vec<onnx_ir::diag::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
     let executable = compile(model, Registry::builtin(), &options).map_err(told)?;
     let given = given.into_iter().flatten().map(Some).collect();
     let options = RunOptions { max_memory, fuel: 10_000, ..RunOptions::default() };

@@ -1,7 +1,8 @@
 //! The checker on every model of the corpus: it finds no error that is none.
 
 use conformance::corpus::{CorpusModel, in_parallel, models};
-use onnx_ir::{Diagnostic, Level, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ops::schema::Registry;
 use onnx_proto::file;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ const REVIEWED: &[(&str, &str, &str)] = &[
 
 fn errors(model: &CorpusModel) -> Vec<Diagnostic> {
     let bytes = file::open(&model.path).expect("a model of the corpus can be read");
-    let (model, mut found) = onnx_proto::read(bytes);
+    let (model, mut found) = onnx_proto::read(bytes).into_parts();
     let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
     found.extend(onnx_ops::check::check(&model, Registry::builtin(), &options));
     found.retain(Diagnostic::is_error);

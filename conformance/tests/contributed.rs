@@ -2,8 +2,8 @@
 
 use conformance::corpus::{left_out, models};
 use conformance::oracle::Oracle;
-use onnx_ir::diag::Place;
-use onnx_ir::{Level, Model, VerifyOptions};
+use onnx_ir::diag::{Level, Place};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::{contributed, registry_of, whole_registry};
 use onnx_ops::schema::{ElemSet, Lookup, Param, ParamKind, Schema, TypeSet};
 use onnx_proto::file;
@@ -44,7 +44,8 @@ fn what_is_added_to_the_default_domain_is_the_packages() {
 fn models_of_the_corpus_use_them_rightly() {
     let (mut uses, mut with) = (0, 0);
     for model in models() {
-        let read = onnx_proto::read(file::open(&model.path).expect("a model of the corpus can be read")).0;
+        let read =
+            onnx_proto::read(file::open(&model.path).expect("a model of the corpus can be read")).value;
         let nodes = read.bodies.values().flat_map(|body| body.nodes.values());
         let used =
             nodes.filter(|node| read.text(node.domain) == "com.microsoft").map(|node| read.text(node.op));

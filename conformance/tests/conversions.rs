@@ -5,7 +5,8 @@
 use conformance::corpus::in_parallel;
 use conformance::oracle::Oracle;
 use conformance::trial::{Trial, backend, data, encoded, judge};
-use onnx_ir::{Level, Model, VerifyOptions, pass};
+use onnx_ir::diag::Level;
+use onnx_ir::{Model, VerifyOptions, pass};
 use onnx_ops::convert::convert_opset;
 use onnx_ops::schema::Registry;
 use serde_json::json;
@@ -50,7 +51,7 @@ fn conversions_keep_the_results_of_backend_tests() {
     let mistake = |model: &Model| {
         let options = VerifyOptions { level: Level::Types, payloads: false };
         let found = onnx_ops::check::check(model, registry, &options);
-        found.into_iter().find(onnx_ir::Diagnostic::is_error).map(|d| d.message)
+        found.into_iter().find(onnx_ir::diag::Diagnostic::is_error).map(|d| d.message)
     };
     let mut models = backend(1);
     models.retain(|(_, model)| model.opset_version(&model.header.opset_imports, "").is_some());

@@ -98,7 +98,7 @@ fn damaged_models_are_printed_and_read_back() {
     let schema = Schema::load();
     let mut random = Random::new(5);
     let survives = |wire: Vec<u8>| {
-        let (model, _) = onnx_proto::read(wire.into());
+        let model = onnx_proto::read(wire.into()).value;
         let expected = write_wire(&model).unwrap();
         let text = print(&model, Profile::Onnx).text;
         assert_eq!(text_to_wire(&text).and_then(|wire| same_bytes(&expected, &wire)), Ok(()), "{text}");
@@ -179,7 +179,7 @@ fn a_hundred_thousand_nested_messages_are_one_clean_error() {
             backwards.extend(prefix.iter().rev());
         }
         backwards.reverse();
-        let (_, diagnostics) = onnx_proto::read(backwards.into());
+        let diagnostics = onnx_proto::read(backwards.into()).diagnostics;
         let errors = diagnostics.iter().filter(|d| d.is_error()).count();
         assert_eq!(errors, 1, "{what}");
     }

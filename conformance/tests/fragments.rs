@@ -6,7 +6,8 @@ use bytes::Bytes;
 use conformance::convert::same_bytes;
 use conformance::corpus::{CorpusModel, in_parallel, models};
 use conformance::oracle::{Oracle, is_ok};
-use onnx_ir::{BodyBuilder, Diagnostic, ElemType, EntityId as _, GraphId, Model, Payload, Tensor};
+use onnx_ir::diag::Parsed;
+use onnx_ir::{BodyBuilder, ElemType, Model, Payload, Tensor};
 use onnx_proto::{file, write_function, write_graph};
 use onnx_text::{
     Profile, RaiseOptions, print_attribute, print_function, print_graph, print_node, print_tensor,
@@ -25,8 +26,8 @@ fn small_models() -> Vec<CorpusModel> {
 }
 
 /// The construct that was read, without findings.
-fn whole<T>((read, diagnostics): (Option<T>, Vec<Diagnostic>), text: &str) -> Result<T, String> {
-    match (read, diagnostics.iter().find(|d| d.is_error())) {
+fn whole<T>(read: Parsed<Option<T>>, text: &str) -> Result<T, String> {
+    match (read.value, read.diagnostics.iter().find(|d| d.is_error())) {
         (Some(read), None) => Ok(read),
         (_, first) => Err(format!("{}: {text}", first.map_or("nothing was read", |d| &d.message))),
     }
@@ -58,7 +59,7 @@ fn node_wire(text: &str) -> Result<Vec<u8>, String> {
 /// Whether a part of a model is the same after a way through a file of its own.
 fn same_file<I>(
     written: &[u8],
-    read: impl FnOnce(Bytes, &mut Model) -> (Option<I>, Vec<Diagnostic>),
+    read: impl FnOnce(Bytes, &mut Model) -> Parsed<Option<I>>,
     write: impl FnOnce(&Model, I) -> Result<Vec<u8>, onnx_proto::TooLarge>,
 ) -> Result<(), String> {
     let mut model = Model::new();
@@ -156,7 +157,7 @@ fn comes_back(model: &Model) -> Result<usize, String> {
 fn constructs_come_back() {
     let models = small_models();
     let outcomes = in_parallel(&models, |model| {
-        let (read, _) = onnx_proto::read(file::open(&model.path).expect("it can be read"));
+        let read = onnx_proto::read(file::open(&model.path).expect("it can be read")).value;
         comes_back(&read).map_err(|why| format!("{}: {why}", model.name))
     });
     let count: usize = outcomes.iter().flatten().sum();
@@ -210,7 +211,7 @@ fn written() -> Vec<Case> {
 
 /// Constructs of the corpus, in the reference's own forms.
 fn printed(model: &CorpusModel) -> Vec<Case> {
-    let (model, _) = onnx_proto::read(file::open(&model.path).expect("it can be read"));
+    let model = onnx_proto::read(file::open(&model.path).expect("it can be read")).value;
     let options = RaiseOptions { profile: Profile::Reference, ..RaiseOptions::default() };
     let mut cases = Vec::new();
     // The reference has no form for packed elements, and takes a tensor without its elements, which is refused here.
@@ -221,7 +222,8 @@ fn printed(model: &CorpusModel) -> Vec<Case> {
     if let Some(main) = model.main {
         let text = print_graph(&model, main, &options);
         cases.push(("graph", text.clone(), graph_wire(&text)));
-        let root = &model.bodies[main].graphs[GraphId::from_index(0)];
+        let body = &model.bodies[main];
+        let root = &body.graphs[body.root().expect("it was read with a graph")];
         for &node in root.nodes.iter().take(20) {
             let text = print_node(&model, main, node, &options);
             cases.push(("node", text.clone(), node_wire(&text)));

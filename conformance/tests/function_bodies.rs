@@ -3,7 +3,8 @@
 use conformance::bodies::expand;
 use conformance::corpus;
 use conformance::oracle::Oracle;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_ops::dims::Dim;
 use onnx_ops::functions::has_body;
 use onnx_ops::infer::{InferOptions, Inference, Ty, infer};
@@ -121,7 +122,7 @@ fn bodies_compute_what_the_operators_compute() {
         let parts: Vec<&str> = found.name.split('/').collect();
         let ["backend", kind, case, "model"] = parts[..] else { continue };
         let bytes = std::fs::read(&found.path).expect("the corpus can be read");
-        let (model, _) = onnx_proto::read(bytes.into());
+        let model = onnx_proto::read(bytes.into()).value;
         let older = older_versions(&model);
         for (suffix, model) in std::iter::once((String::new(), model)).chain(older) {
             let mut expanded = model.clone();

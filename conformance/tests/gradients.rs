@@ -125,7 +125,7 @@ fn compiled(text: &str) -> Result<Executable<'static>, String> {
         return Err(format!("{}\n{text}", found.message));
     }
     let options = CompileOptions::default();
-    compile(&read.model, Registry::builtin(), &options)
+    compile(&read.value, Registry::builtin(), &options)
         .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())
 }
 

@@ -70,7 +70,7 @@ fn we_know_more_than_the_reference() {
         let results = in_parallel(&jobs, |(i, model, answer)| {
             let path = if strip { folder.join(format!("{i}.onnx")) } else { model.path.clone() };
             let bytes = file::open(&path).expect("a model of the corpus can be read");
-            let (read, _) = onnx_proto::read(bytes);
+            let read = onnx_proto::read(bytes).value;
             let mut inference = infer(&read, Registry::builtin(), &InferOptions::default());
             compare(&model.name, &read, &mut inference.facts, answer)
         });

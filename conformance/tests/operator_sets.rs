@@ -4,7 +4,8 @@ use conformance::comments;
 use conformance::convert::{same_bytes, tell};
 use conformance::random::{Choices, Generator, Random, Schema, Wildness};
 use conformance::texts::places_are_sound;
-use onnx_ir::{Diagnostic, Level, OperatorSet, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{OperatorSet, VerifyOptions};
 use onnx_proto::{FileKind, json, read_operator_set, sniff, textproto, write_operator_set};
 use onnx_text::{FormatOptions, RaiseOptions, check_operator_set, format_operator_set, print_operator_set};
 
@@ -68,7 +69,7 @@ helper <a, b: int = 2> (x) => (y)
 ];
 
 fn read(text: &str) -> Result<OperatorSet, String> {
-    let (set, diagnostics) = onnx_text::read_operator_set(text);
+    let (set, diagnostics) = onnx_text::read_operator_set(text).into_parts();
     match diagnostics.iter().find(|d| d.is_error()) {
         None => Ok(set),
         Some(first) => Err(format!("{}\n{text}", tell(first, text))),
@@ -94,9 +95,7 @@ fn comes_back(set: &OperatorSet) -> Result<(), String> {
 }
 
 fn format(text: &str) -> String {
-    let parsed = onnx_text::parse_operator_set(text);
-    let options = FormatOptions::default();
-    format_operator_set(text, &parsed.tree, &parsed.comments, parsed.annotated, &options)
+    format_operator_set(text, &onnx_text::parse_operator_set(text).value, &FormatOptions::default())
 }
 
 fn check(text: &str) -> Vec<Diagnostic> {
@@ -110,7 +109,7 @@ fn samples_are_canonical_and_come_back() {
         let set = read(sample).unwrap();
         comes_back(&set).unwrap();
         let bytes = wire(&set);
-        let (again, diagnostics) = read_operator_set(bytes.clone().into());
+        let (again, diagnostics) = read_operator_set(bytes.clone().into()).into_parts();
         assert!(diagnostics.is_empty());
         assert!(wire(&again) == bytes);
         comes_back(&again).unwrap();
@@ -128,7 +127,7 @@ fn random_sets_come_back() {
     for _ in 0..1500 {
         let choices = random.choices(400);
         let bytes = Generator::new(&schema, Choices::new(&choices), Wildness::Wild).operator_set();
-        let (mut set, diagnostics) = read_operator_set(bytes.clone().into());
+        let (mut set, diagnostics) = read_operator_set(bytes.clone().into()).into_parts();
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         assert_eq!(same_bytes(&bytes, &wire(&set)), Ok(()));
         comes_back(&set).unwrap();
@@ -244,10 +243,10 @@ fn changed_texts_are_read_without_panic() {
         }
         let found = check(&text);
         assert_eq!(places_are_sound(&found, &text), Ok(()), "{text}");
-        let (set, _) = onnx_text::read_operator_set(&text);
+        let set = onnx_text::read_operator_set(&text).value;
         // The partially read set is a set like any other.
         let bytes = wire(&set);
-        let again = read_operator_set(bytes.into()).0;
+        let again = read_operator_set(bytes.into()).value;
         comes_back(&again).unwrap();
         if read(&text).is_ok() {
             let tidy = format(&text);
@@ -268,7 +267,7 @@ fn damaged_bytes_are_read_and_come_back() {
     let sound = wire(&read(SAMPLES[0]).unwrap());
     let mut random = Random::new(14);
     for length in 0..sound.len() {
-        let (set, diagnostics) = read_operator_set(sound[..length].to_vec().into());
+        let (set, diagnostics) = read_operator_set(sound[..length].to_vec().into()).into_parts();
         comes_back(&set).unwrap();
         assert!(length == 0 || !diagnostics.is_empty() || wire(&set).len() == length);
     }
@@ -278,7 +277,7 @@ fn damaged_bytes_are_read_and_come_back() {
             let at = random.below(bytes.len());
             bytes[at] ^= 1 << random.below(8);
         }
-        let (set, _) = read_operator_set(bytes.into());
+        let set = read_operator_set(bytes.into()).value;
         comes_back(&set).unwrap();
         check(&print(&set));
     }
@@ -302,7 +301,7 @@ fn time_is_linear() {
             let text = text(count, item);
             let start = std::time::Instant::now();
             check(&text);
-            let (set, _) = onnx_text::read_operator_set(&text);
+            let set = onnx_text::read_operator_set(&text).value;
             print(&set);
             start.elapsed().as_secs_f64()
         };
@@ -326,7 +325,7 @@ fn what_follows_a_broken_operator_is_read() {
         "<since_version: 1",
     ] {
         let text = format!("operator_set <ir_version: 10, opset_version: 1>\n{broken}{good}");
-        let (set, diagnostics) = onnx_text::read_operator_set(&text);
+        let (set, diagnostics) = onnx_text::read_operator_set(&text).into_parts();
         assert!(diagnostics.iter().any(Diagnostic::is_error), "{text}");
         let last = set.operators.last().and_then(|operator| operator.name).map(|name| &set.model.names[name]);
         assert_eq!(last, Some("Last"), "{text}: {diagnostics:#?}");

@@ -9,9 +9,10 @@ use conformance::corpus::in_parallel;
 use conformance::random::Random;
 use conformance::texts::small_texts;
 use conformance::trial::encoded;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::diag::{Level, Parsed};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
-use onnx_text::{Fixes, apply_fixes};
+use onnx_text::{Checked, Fixes, apply_fixes};
 use std::fs;
 use std::path::Path;
 
@@ -31,41 +32,36 @@ fn safe_fixes_restore_the_model_or_leave_a_finding() {
     assert!(fixed > 100, "only {fixed} of the texts were fixed");
 }
 
-/// The findings of a text, whether all of it could be read, and its model.
-fn judged(text: &str) -> (Vec<Diagnostic>, bool, Model) {
+/// A text, checked with types.
+fn judged(text: &str) -> Parsed<Checked> {
     let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
     let judge = |model: &Model| onnx_ops::check::check(model, Registry::builtin(), &options);
-    let checked = onnx_text::check_with(text, Level::Types, judge);
-    let is_whole = !checked.is_partial();
-    (checked.diagnostics, is_whole, checked.model)
+    onnx_text::check_with(text, Level::Types, judge)
 }
 
 /// How many mistakes in a text were fixed, and those that became something else.
 fn text(path: &Path, mistakes: u64) -> (u64, Vec<String>) {
     let (mut fixed, mut wrong) = (0, Vec::new());
     let Ok(original) = fs::read_to_string(path) else { return (fixed, wrong) };
-    let (found, _, model) = judged(&original);
-    if model.main.is_none() || !found.is_empty() {
+    let read = judged(&original);
+    if read.value.model.main.is_none() || !read.diagnostics.is_empty() {
         return (fixed, wrong);
     }
-    let meant = encoded(&model);
+    let meant = encoded(&read.value.model);
     let seed = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
     let seed =
         seed.as_os_str().as_encoded_bytes().iter().fold(0_u64, |s, &b| s.wrapping_mul(31) ^ u64::from(b));
     let mut random = Random::new(seed);
     for _ in 0..mistakes {
         let mistaken = mistake(&original, &mut random);
-        let result = apply_fixes(&mistaken, Fixes::Safe, |text| {
-            let (found, is_whole, _) = judged(text);
-            (found, is_whole)
-        });
+        let result = apply_fixes(&mistaken, Fixes::Safe, judged);
         if result.fixed == 0 {
             continue;
         }
         fixed += 1;
-        let (found, _, model) = judged(&result.text);
-        if found.is_empty()
-            && encoded(&model) != meant
+        let after = judged(&result.text);
+        if after.diagnostics.is_empty()
+            && encoded(&after.value.model) != meant
             && !(is_quoted(&mistaken, &result.text) && is_another_name(&original, &result.text))
         {
             wrong.push(format!("{}\n{mistaken}\n── became ──\n{}", path.display(), result.text));

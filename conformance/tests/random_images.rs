@@ -15,7 +15,8 @@ const NETWORKS: u64 = 150;
 
 fn run(network: &Network, options: &CompileOptions, threads: usize) -> Result<Vec<Tensor>, String> {
     let model = read_text(&network.text)?;
-    let told = |found: Vec<onnx_ir::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
+    let told =
+        |found: Vec<onnx_ir::diag::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
     let executable = compile(&model, Registry::builtin(), options).map_err(told)?;
     let count: usize = network.dims.iter().product();
     let numbers: Vec<f32> = (0..count).map(|i| ((i * 37 + i / 7) % 33) as f32 / 16.0 - 1.0).collect();

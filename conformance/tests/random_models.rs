@@ -53,7 +53,7 @@ fn formatted(text: &str, options: &FormatOptions) -> Result<String, String> {
     if let Some(error) = parsed.diagnostics.iter().find(|d| d.is_error()) {
         return Err(convert::tell(error, text));
     }
-    Ok(format(text, &parsed.tree, &parsed.comments, parsed.annotated, options))
+    Ok(format(text, &parsed.value, options))
 }
 
 fn same_text(expected: &str, actual: &str) -> Result<(), String> {
@@ -127,8 +127,8 @@ proptest! {
         let printed = print(&read_wire(wire.clone()).unwrap(), Profile::Reference);
         prop_assert!(!printed.is_extended);
         let parsed = parse_model(&printed.text);
-        prop_assert!(parsed.annotated.is_none());
-        let lowered = lower(&printed.text, &parsed);
+        prop_assert!(parsed.value.annotated.is_none());
+        let lowered = lower(&printed.text, &parsed.value);
         let mut complaints = parsed.diagnostics;
         if printed.losses.is_empty() {
             complaints.extend(lowered.diagnostics);

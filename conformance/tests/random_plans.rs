@@ -15,7 +15,8 @@ const MODELS: u64 = 60;
 
 fn run(text: &str, options: &CompileOptions, is_taken: bool, fuel: u64) -> Result<Tensor, String> {
     let model = read_text(text)?;
-    let told = |found: Vec<onnx_ir::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
+    let told =
+        |found: Vec<onnx_ir::diag::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
     let executable = compile(&model, Registry::builtin(), options).map_err(told)?;
     let numbers: Vec<f32> = (0..32u8).map(|i| f32::from(i * 7 % 32) / 16.0 - 1.0).collect();
     let x = Tensor::of(&graphs::DIMS, &numbers).map_err(|why| why.to_string())?;

@@ -3,7 +3,8 @@
 
 use conformance::corpus::workspace;
 use conformance::oracle::Oracle;
-use onnx_ir::{Level, Severity, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Level, Severity};
 use onnx_ops::schema::Registry;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -61,10 +62,10 @@ fn one(path: &Path) -> Option<Shown> {
     let checked = onnx_text::check_with(&text, Level::Types, |model| {
         onnx_ops::check::check(model, Registry::builtin(), &options)
     });
-    checked.model.main?;
+    checked.value.model.main?;
     Some(Shown {
         name: path.file_stem()?.to_str()?.to_owned(),
-        wire: onnx_proto::write(&checked.model).ok()?,
+        wire: onnx_proto::write(&checked.value.model).ok()?,
         worst: checked.diagnostics.iter().map(|found| found.severity).min(),
     })
 }

@@ -61,7 +61,7 @@ fn inferred_shapes_are_those_that_are_computed() {
 }
 
 fn compare(model: &CorpusModel, answer: &Value) -> ([usize; 3], Vec<String>) {
-    let (read, _) = onnx_proto::read(file::open(&model.path).expect("a model of the corpus can be read"));
+    let read = onnx_proto::read(file::open(&model.path).expect("a model of the corpus can be read")).value;
     let mut inference = infer(&read, Registry::builtin(), &InferOptions::default());
     let facts = &mut inference.facts;
     let symbols = symbols(&read, |_, port| {

@@ -85,7 +85,7 @@ fn steps_are_those_of_the_formulas() {
              g (float[N,{inputs}] x) => (float[N,{outputs}] y) <float[{inputs},{outputs}] w = {{{list}}}> {{ y = MatMul(x, w) }}"
         ));
         assert!(model.diagnostics.is_empty(), "{:?}", model.diagnostics);
-        let mut model = model.model;
+        let mut model = model.value;
         let registry = onnx_ops::schema::Registry::builtin();
         let options = Trainable {
             loss: Loss::MeanSquaredError,

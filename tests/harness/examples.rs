@@ -1,8 +1,8 @@
 //! The examples of the code table: the first of a code has a finding of it, the second has none.
 
 use libtest_mimic::Trial;
-use onnx_ir::diag::{self, Code};
-use onnx_ir::{Level, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{self, Code, Level};
 use onnx_text::TextKind;
 
 /// The prefix for an example that starts with a graph.

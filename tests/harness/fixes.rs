@@ -2,8 +2,8 @@
 //! except those of removed items.
 
 use libtest_mimic::Trial;
-use onnx_ir::diag::{Edit, Span, code};
-use onnx_ir::{Diagnostic, Level, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Diagnostic, Edit, Level, Parsed, Span, code};
 use onnx_text::{Fixes, TextKind, apply_fixes, sniff_text};
 use onnxtxt::golden::{Case, judged, opsets};
 
@@ -24,7 +24,8 @@ fn check(text: &str) -> Result<(), String> {
             // `apply_fixes` applies what it is given, once: later rounds find nothing.
             let alone = Diagnostic { fixes: vec![fix.clone()], ..finding.clone() };
             let mut rounds = vec![vec![alone]];
-            let result = apply_fixes(text, Fixes::Unsafe, |_| (rounds.pop().unwrap_or_default(), true));
+            let result =
+                apply_fixes(text, Fixes::Unsafe, |_| Parsed::new((), rounds.pop().unwrap_or_default()));
             let after = found(&result.text);
             // A `/* … */` becomes one.
             let is_new_comment = finding.code == &code::FOREIGN_SPELLING;
@@ -55,7 +56,7 @@ fn check(text: &str) -> Result<(), String> {
 /// The comments of a text in any order: statements move with theirs. Without those in the middle of what edits remove, and those of
 /// statements that go: on the lines right above them, or behind them.
 fn comments(text: &str, edits: &[Edit]) -> Vec<String> {
-    let parsed = onnx_text::parse_model(text);
+    let syntax = onnx_text::parse_model(text).value;
     let is_inside = |comment: &Span, edit: &Edit| {
         let is_code = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
         let around = |from: u32, to: u32| text.get(from as usize..to as usize).unwrap_or_default();
@@ -70,7 +71,7 @@ fn comments(text: &str, edits: &[Edit]) -> Vec<String> {
         is_removed && !is_moved && is_beside_code(text, *comment)
     };
     let stays = |comment: &&Span| !edits.iter().any(|edit| is_inside(comment, edit) || goes(comment, edit));
-    let all = parsed.comments.iter().filter(stays);
+    let all = syntax.comments.iter().filter(stays);
     let mut comments: Vec<_> = all.map(|span| text[span.range()].to_owned()).collect();
     comments.sort();
     comments

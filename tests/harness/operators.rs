@@ -6,7 +6,8 @@
 
 use libtest_mimic::Trial;
 use onnx_exec::CompileOptions;
-use onnx_ir::{Diagnostic, Level, VerifyOptions, normalize_domain};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{VerifyOptions, normalize_domain};
 use onnx_ops::check::check;
 use onnx_ops::infer::{InferOptions, Ty, infer};
 use onnx_ops::schema::{Registry, docs};
@@ -54,7 +55,7 @@ fn example(registry: &Registry, domain: &str, name: &str) -> Vec<String> {
     let Some(text) = docs::example(domain, name) else {
         return vec![format!("an example: crates/onnx-ops/docs/{folder}/{name}.onnxtxt")];
     };
-    let mut model = onnx_text::read_model(text).model;
+    let mut model = onnx_text::read_model(text).value;
     let mut lacks = Vec::new();
     let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
     let found = check(&model, registry, &options);

@@ -8,6 +8,7 @@ mod corpus;
 mod dirs;
 mod fuzz;
 mod operator;
+mod package;
 mod process;
 mod test;
 mod tidy;
@@ -33,6 +34,8 @@ enum Task {
     Miri(checkers::MiriArgs),
     /// Make the row, the example and the suite file of a new operator
     NewOperator(operator::Args),
+    /// Pack the crates, and compile each from its package
+    Package(package::Args),
     /// Check everything, and say what was left out
     Test(test::Args),
     /// Look for data races in the thread pool with Miri and ThreadSanitizer (needs a nightly compiler)
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Miri(args) => checkers::miri(&args),
         Task::NewOperator(args) => operator::run(&args),
+        Task::Package(args) => package::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Threads(args) => checkers::threads(&args),
         Task::Tidy(args) => tidy::run(&args),

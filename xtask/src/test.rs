@@ -4,7 +4,7 @@
 //! problem. What the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end
 //! with its reason; a test that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
 //!
-//! With `--all`, the whole corpus is fetched and the fuzz targets run under libFuzzer. Otherwise, and in CI, what takes most of an hour
+//! With `--quick`, only what a developer wants to know after each change. With `--all`, the whole corpus is fetched and the fuzz targets run under libFuzzer. Otherwise, and in CI, what takes most of an hour
 //! is omitted and listed: the small part of the corpus has to do, with what an earlier run has fetched, and the tests run
 //! the fuzz targets on seeds and fixed changes of them. A change of the executor asks for `--all` once.
 
@@ -23,8 +23,11 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The whole corpus, and fuzzing with coverage: for a change of the executor
-    #[arg(long)]
+    #[arg(long, conflicts_with = "quick")]
     all: bool,
+    /// Format, tidy, unit tests and golden files alone: two minutes after a change
+    #[arg(long)]
+    quick: bool,
 }
 
 enum Outcome {
@@ -35,6 +38,7 @@ enum Outcome {
 
 struct Context {
     everything: bool,
+    is_quick: bool,
     /// The reference environment's interpreter, once there is one.
     python: Option<PathBuf>,
     left_out_file: PathBuf,
@@ -54,10 +58,22 @@ const STEPS: &[Step] = &[
     ("other processor", other_processor),
     ("other workspaces", other_workspaces),
     ("features", features),
+    ("packages", |_| xtask(&["package", "--no-verify"])),
     ("corpus", corpus),
     ("tests", tests),
     ("browser", browser),
     ("fuzzing", fuzzing),
+];
+
+/// For `--quick`: what shows most mistakes in the shortest time, without Python and without other compilations of the crates.
+const QUICK: &[Step] = &[
+    ("format", |_| cargo(&["fmt", "--all", "--check"])),
+    ("tidy", |_| xtask(&["tidy"])),
+    ("packages", |_| xtask(&["package", "--no-verify"])),
+    ("unit tests and suite", |_| {
+        binaries::quick(&[("INSTA_UPDATE", OsString::from("no"))])?;
+        Ok(Outcome::Passed)
+    }),
 ];
 
 /// Fetching may hang on a bad line: what is there after this time has to do.
@@ -69,10 +85,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let left_out_file = dirs::root().join("target/left-out.txt");
     fs::create_dir_all(dirs::root().join("target"))?;
     fs::write(&left_out_file, "")?;
-    let mut context = Context { everything: args.all, python: None, left_out_file };
+    let mut context = Context { everything: args.all, is_quick: args.quick, python: None, left_out_file };
 
     let mut results = Vec::new();
-    for (name, step) in STEPS {
+    for (name, step) in if args.quick { QUICK } else { STEPS } {
         println!("\n=== {name}");
         let start = Instant::now();
         let outcome = step(&mut context).unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
@@ -103,7 +119,9 @@ fn summary(results: &[(&str, Outcome, Duration)], context: &Context, took: Durat
         })
         .collect();
     left_out.extend(fs::read_to_string(&context.left_out_file)?.lines().map(str::to_owned));
-    if left_out.is_empty() {
+    if context.is_quick {
+        println!("\nNOT CHECKED: everything else (`cargo xtask test`)");
+    } else if left_out.is_empty() {
         println!("\nnothing was left out");
     } else {
         println!("\nLEFT OUT:");
@@ -154,19 +172,37 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
 const FEATURES: &[&str] = &["", "ops", "render", "run", "save"];
 /// Crates that programs which only read models must not build.
 const NOT_FOR_READERS: &[&str] = &["ariadne", "clap", "serde_json", "zip"];
+/// Everything that is compiled for a program which only parses text: a new name is a decision.
+#[rustfmt::skip]
+const FOR_PARSERS: &[&str] = &[
+    "aho-corasick", "allocator-api2", "bytemuck", "bytes", "cfg-if", "chumsky", "equivalent", "fnv", "foldhash", "half",
+    "hashbrown", "itoa", "logos", "logos-codegen", "logos-derive", "memchr", "onnx-ir", "onnx-text", "proc-macro2", "quote",
+    "regex-automata", "regex-syntax", "smallvec", "strsim", "syn", "unicode-ident", "unicode-segmentation", "zerocopy",
+    "zerocopy-derive", "zmij",
+];
 
-/// Compiles the library with some of its features, and looks at what it takes to read models.
+/// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models.
 fn features(_: &mut Context) -> Result<Outcome> {
     for features in FEATURES {
         let library = ["check", "--quiet", "-p", "onnxtxt", "--no-default-features", "--features", features];
         process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(library))?;
     }
-    let tree = ["tree", "-p", "onnxtxt", "--no-default-features", "--edges", "normal", "--prefix", "none"];
-    let tree = process::output(Command::new(env!("CARGO")).current_dir(dirs::root()).args(tree))?;
-    let crates = tree.lines().filter_map(|line| line.split(' ').next());
-    let unwanted: Vec<&str> = crates.filter(|name| NOT_FOR_READERS.contains(name)).collect();
+    let text = ["clippy", "--quiet", "-p", "onnx-text", "--no-default-features", "--", "-D", "warnings"];
+    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(text))?;
+    let mut unwanted = compiled_for("onnxtxt")?;
+    unwanted.retain(|name| NOT_FOR_READERS.contains(&name.as_str()));
     ensure!(unwanted.is_empty(), "who only reads models compiles {}", unwanted.join(", "));
+    let mut new = compiled_for("onnx-text")?;
+    new.retain(|name| !FOR_PARSERS.contains(&name.as_str()));
+    ensure!(new.is_empty(), "who only parses text compiles {}", new.join(", "));
     Ok(Outcome::Passed)
+}
+
+/// The crates that a crate without features needs, itself among them.
+fn compiled_for(package: &str) -> Result<Vec<String>> {
+    let tree = ["tree", "-p", package, "--no-default-features", "--edges", "normal", "--prefix", "none"];
+    let tree = process::output(Command::new(env!("CARGO")).current_dir(dirs::root()).args(tree))?;
+    Ok(tree.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
 }
 
 /// Workspaces that link what nothing of ours may, so that no other step compiles them.

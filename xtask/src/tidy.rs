@@ -6,6 +6,7 @@
 mod charged;
 mod layout;
 mod libraries;
+mod packed;
 mod source;
 mod text;
 mod words;
@@ -53,6 +54,8 @@ pub(crate) fn run(_: &Args) -> Result<()> {
         layout::no_ignored_test(&files),
         layout::unsafe_is_listed(&files),
         charged::lists_are_charged(&files),
+        packed::stays_inside(&files),
+        packed::manifests_describe(&files),
         text::no_machine_paths(&files),
         text::known_hosts(&files),
         words::plain_english(&files),

@@ -8,7 +8,8 @@ use crate::generate;
 use crate::pair::{Bench, Row};
 use anyhow::Result;
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, Level, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ops::schema::Registry;
 use onnx_proto::{file, read};
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ const SMALL: u64 = 4 << 20;
 
 fn check(bytes: Bytes) -> Vec<Diagnostic> {
     let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
-    onnx_ops::check::check(&read(bytes).0, Registry::builtin(), &options)
+    onnx_ops::check::check(&read(bytes).value, Registry::builtin(), &options)
 }
 
 pub(super) fn nodes(bench: &mut Bench) -> Result<Row> {

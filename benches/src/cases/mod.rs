@@ -79,7 +79,7 @@ const NODES: usize = 100_000;
 fn model_of(text: &str) -> Result<Model> {
     let read = onnx_text::read_model(text);
     ensure!(read.diagnostics.is_empty(), "a text of the bench has mistakes: {:?}", read.diagnostics);
-    Ok(read.model)
+    Ok(read.value)
 }
 
 /// A model as text.
@@ -94,7 +94,7 @@ pub(crate) fn reference_text(model: &Model) -> String {
 
 fn laid_out(model: &Model, options: &RaiseOptions) -> String {
     let raised = raise(model, options);
-    format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
+    format(&raised.source, &raised.syntax, &FormatOptions::default())
 }
 
 /// The encoded model of a text.

@@ -22,7 +22,7 @@ pub(super) fn nodes_parse(bench: &mut Bench) -> Result<Row> {
 
 pub(super) fn nodes_parse_bytes(bench: &mut Bench) -> Result<Row> {
     let (path, text) = nodes(bench)?;
-    bench.pairs("parse", &[path], text.len(), || time(|| onnx_proto::write(&read_model(&text).model)).0)
+    bench.pairs("parse", &[path], text.len(), || time(|| onnx_proto::write(&read_model(&text).value)).0)
 }
 
 pub(super) fn nodes_print(bench: &mut Bench) -> Result<Row> {
@@ -34,15 +34,15 @@ pub(super) fn nodes_print(bench: &mut Bench) -> Result<Row> {
 
 pub(super) fn nodes_print_bytes(bench: &mut Bench) -> Result<Row> {
     let (path, bytes) = bench.file("nodes.onnx", bytes_of(&generate::nodes(NODES))?)?;
-    let to_text = || text_of(&onnx_proto::read(bytes.clone()).0);
+    let to_text = || text_of(&onnx_proto::read(bytes.clone()).value);
     bench.pairs("print", &[path], to_text().len(), || time(to_text).0)
 }
 
 pub(super) fn nodes_format(bench: &mut Bench) -> Result<Row> {
     let (path, text) = nodes(bench)?;
     let formatted = || {
-        let parsed = parse_model(&text);
-        format(&text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default())
+        let syntax = parse_model(&text).value;
+        format(&text, &syntax, &FormatOptions::default())
     };
     bench.pairs("format", &[path], text.len(), || time(formatted).0)
 }
@@ -78,7 +78,7 @@ pub(super) fn real_print(bench: &mut Bench, kind: Kind) -> Result<Row> {
         return Ok(Row::LeftOut(NO_CORPUS.to_owned()));
     }
     let (paths, bytes): (Vec<_>, Vec<_>) = models.into_iter().map(|model| model.binary).unzip();
-    let models: Vec<_> = bytes.into_iter().map(|bytes| onnx_proto::read(bytes).0).collect();
+    let models: Vec<_> = bytes.into_iter().map(|bytes| onnx_proto::read(bytes).value).collect();
     let print = || models.iter().map(text_of).collect::<Vec<_>>();
     let size: usize = print().iter().map(String::len).sum();
     let row = bench.pairs("print", &paths, size, || time(print).0)?;

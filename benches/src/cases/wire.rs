@@ -16,7 +16,7 @@ pub(super) fn nodes_read(bench: &mut Bench) -> Result<Row> {
 
 pub(super) fn nodes_write(bench: &mut Bench) -> Result<Row> {
     let (path, bytes) = bench.file("nodes.onnx", bytes_of(&generate::nodes(NODES))?)?;
-    let (model, _) = read(bytes.clone());
+    let model = read(bytes.clone()).value;
     bench.pairs("encode", &[path], bytes.len(), || time(|| write(&model)).0)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn large_read(bench: &mut Bench) -> Result<Row> {
 pub(super) fn large_write(bench: &mut Bench) -> Result<Row> {
     let Some(path) = largest(bench) else { return Ok(no_corpus()) };
     let bytes = file::open(&path)?;
-    let (model, _) = read(bytes.clone());
+    let model = read(bytes.clone()).value;
     let row = bench.pairs("encode", std::slice::from_ref(&path), bytes.len(), || time(|| write(&model)).0)?;
     row.on_file(&path)
 }

@@ -153,7 +153,7 @@ impl<'e, 'r> Turns<'e, 'r> {
 
     /// One run that is not watched, and one that is.
     fn turn(&mut self, inputs: &[Option<Value>], options: &RunOptions<'_>) -> Result<()> {
-        let told = |error: Box<onnx_ir::Diagnostic>| failure(&[*error]);
+        let told = |error: Box<onnx_ir::diag::Diagnostic>| failure(&[*error]);
         let start = Instant::now();
         let outputs = self.executable.run(inputs.to_vec(), options).map_err(told)?;
         self.walls.push(start.elapsed().as_secs_f64());
@@ -288,13 +288,20 @@ impl Compared {
 mod tests {
     use super::*;
     use onnx_exec::{KernelProfile, Work};
-    use onnx_ir::EntityId as _;
+    use onnx_ir::PrimaryMap;
+
+    /// The nodes at these positions of a body.
+    fn ids(positions: &[usize]) -> Vec<NodeId> {
+        let mut nodes = PrimaryMap::<NodeId, ()>::new();
+        let all: Vec<NodeId> = (0..10).map(|_| nodes.push(())).collect();
+        positions.iter().map(|at| all[*at]).collect()
+    }
 
     fn kernel(op: &str, nodes: &[usize], times: &[u64]) -> KernelProfile {
         KernelProfile {
             op: op.to_owned(),
             name: format!("n{}", nodes.last().copied().unwrap_or(0)),
-            nodes: nodes.iter().map(|n| NodeId::from_index(*n)).collect(),
+            nodes: ids(nodes),
             results: Vec::new(),
             start: Duration::ZERO,
             times: times.iter().map(|t| Duration::from_micros(*t)).collect(),
@@ -339,8 +346,7 @@ mod tests {
 
     #[test]
     fn sets_grow_together() {
-        let n = |ids: &[usize]| ids.iter().map(|n| NodeId::from_index(*n)).collect::<Vec<_>>();
-        let kernels = [n(&[1]), n(&[2]), n(&[3, 4]), n(&[2, 3]), n(&[5])];
+        let kernels = [ids(&[1]), ids(&[2]), ids(&[3, 4]), ids(&[2, 3]), ids(&[5])];
         let kernels: Vec<&[NodeId]> = kernels.iter().map(|nodes| &nodes[..]).collect();
         assert_eq!(joined(&kernels), [vec![0], vec![1, 2, 3], vec![4]]);
     }

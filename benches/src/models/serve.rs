@@ -141,7 +141,7 @@ fn type_of(input: Option<&Value>) -> Option<(onnx_ir::ElemType, &[usize])> {
 
 /// A model with the weights that lie beside it.
 pub(crate) fn read(path: &Path) -> Result<Model> {
-    let (mut model, found) = onnx_proto::read(onnx_proto::file::open(path)?);
+    let (mut model, found) = onnx_proto::read(onnx_proto::file::open(path)?).into_parts();
     ensure!(found.is_empty(), failure(&found));
     let mut folder = Folder::of(path);
     let found = internalize(&mut model, Which::All, &mut |model, tensor, entity| {
@@ -152,7 +152,7 @@ pub(crate) fn read(path: &Path) -> Result<Model> {
 }
 
 /// The first of what is wrong.
-pub(crate) fn failure(found: &[onnx_ir::Diagnostic]) -> anyhow::Error {
+pub(crate) fn failure(found: &[onnx_ir::diag::Diagnostic]) -> anyhow::Error {
     anyhow!("{}", found.first().map_or("", |first| &first.message))
 }
 

@@ -3,7 +3,8 @@
 use crate::results::{difference, made_up, shortest};
 use crate::trial::is_determinate;
 use onnx_exec::{CompileOptions, RunOptions, compile};
-use onnx_ir::{Level, Model, VerifyOptions, verify};
+use onnx_ir::diag::Level;
+use onnx_ir::{Model, VerifyOptions, verify};
 use onnx_ops::opset::registry_of;
 
 /// The memory limit: more than random inputs need.
@@ -15,10 +16,10 @@ pub(super) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let judge = |model: &Model| verify(model, &VerifyOptions::default());
     let checked = onnx_text::check_with(&text, Level::Spec, judge);
-    if checked.diagnostics.iter().any(onnx_ir::Diagnostic::is_error) {
+    if checked.diagnostics.iter().any(onnx_ir::diag::Diagnostic::is_error) {
         return;
     }
-    let model = checked.model;
+    let model = checked.value.model;
     let Some(given) = made_up(&model) else { return };
     let results = |node_by_node: bool| {
         let options = CompileOptions { node_by_node, exact: true, ..CompileOptions::default() };

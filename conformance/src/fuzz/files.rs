@@ -4,7 +4,8 @@ use crate::convert::{content, print, same_bytes, text_to_wire, write_wire};
 use crate::corpus::workspace;
 use crate::texts::places_are_sound;
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, VerifyOptions, verify};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{VerifyOptions, verify};
 use onnx_proto::external::{
     Folder, Layout, Which, external_tensors, externalize, internalize, is_stored_outside,
 };
@@ -17,22 +18,22 @@ use std::sync::OnceLock;
 /// Any bytes as a model in wire format: what is read is judged without panic, and written so that it reads the same;
 /// byte for byte if a standard encoder could have written it.
 pub(super) fn wire(data: &[u8]) {
-    let (model, complaints) = read(data.to_vec().into());
-    verify(&model, &VerifyOptions::default());
+    let (model, complaints) = read(data.to_vec().into()).into_parts();
+    _ = verify(&model, &VerifyOptions::default());
     let written = write(&model).expect("it is small");
     let mut is_usual = complaints.is_empty();
     let walked = walk(data, FileKind::Model, ScanDepth::Numbers, &mut |_| is_usual = false);
     if is_usual && walked.is_ok() {
         assert_eq!(written, data, "what a standard encoder wrote comes back");
     }
-    let (again, complaints) = read(written.clone().into());
+    let (again, complaints) = read(written.clone().into()).into_parts();
     assert!(complaints.is_empty(), "what was written is sound: {complaints:?}");
     assert_eq!(write(&again).expect("it is small"), written, "what was written comes back");
 }
 
 /// Whatever can be decoded survives conversion to text, and to JSON and textproto as far as they can express it.
 pub(super) fn convert(data: &[u8]) {
-    let (model, _) = read(data.to_vec().into());
+    let model = read(data.to_vec().into()).value;
     let wire = write_wire(&model).expect("it is small");
     let text = print(&model, Profile::Onnx).text;
     let again = text_to_wire(&text).expect("our text is read");
@@ -52,8 +53,8 @@ pub(super) fn convert(data: &[u8]) {
 /// Any bytes as JSON: refused, or a message that is the same after it is written as JSON and read again.
 pub(super) fn json(data: &[u8]) {
     let Ok(wire) = js::from_json(data, FileKind::Model) else { return };
-    let (model, _) = read(wire.clone().into());
-    verify(&model, &VerifyOptions::default());
+    let model = read(wire.clone().into()).value;
+    _ = verify(&model, &VerifyOptions::default());
     let Ok(text) = js::to_json(&wire, FileKind::Model) else { return };
     let again = js::from_json(text.as_bytes(), FileKind::Model).expect("our JSON is read");
     let twice = js::to_json(&again, FileKind::Model).expect("it was written before");
@@ -63,8 +64,8 @@ pub(super) fn json(data: &[u8]) {
 /// Any bytes as textproto: refused, or a message that is the same after it is written as textproto and read again.
 pub(super) fn textproto(data: &[u8]) {
     let Ok(wire) = tp::from_text(data, FileKind::Model) else { return };
-    let (model, _) = read(wire.clone().into());
-    verify(&model, &VerifyOptions::default());
+    let model = read(wire.clone().into()).value;
+    _ = verify(&model, &VerifyOptions::default());
     let Ok(text) = tp::to_text(&wire, FileKind::Model) else { return };
     let again = tp::from_text(text.as_bytes(), FileKind::Model).expect("our textproto is read");
     let twice = tp::to_text(&again, FileKind::Model).expect("it was written before");
@@ -73,10 +74,10 @@ pub(super) fn textproto(data: &[u8]) {
 
 /// Any bytes as an operator set, in wire format and as text: read without panic, and what is read comes back from text.
 pub(super) fn opset(data: &[u8]) {
-    let (set, _) = read_operator_set(data.to_vec().into());
+    let set = read_operator_set(data.to_vec().into()).value;
     let wire = write_operator_set(&set).expect("it is small");
     let text = print_operator_set(&set, &RaiseOptions::default());
-    let (again, complaints) = onnx_text::read_operator_set(&text);
+    let (again, complaints) = onnx_text::read_operator_set(&text).into_parts();
     assert!(!complaints.iter().any(Diagnostic::is_error), "our text is read: {complaints:?}\n{text}");
     same_bytes(&wire, &write_operator_set(&again).expect("it is small"))
         .expect("the set comes back from text");
@@ -94,8 +95,8 @@ const SECRET: &[u8] = b"this lies outside the folder of the model";
 pub(super) fn external(data: &[u8]) {
     let as_text = std::str::from_utf8(data).ok().filter(|text| text.contains("=>"));
     let mut model = match as_text {
-        Some(text) => onnx_text::read_model(text).model,
-        None => read(data.to_vec().into()).0,
+        Some(text) => onnx_text::read_model(text).value,
+        None => read(data.to_vec().into()).value,
     };
     if is_stored_outside(&model) {
         let mut folder = Folder::new(folder());
@@ -113,7 +114,7 @@ pub(super) fn external(data: &[u8]) {
     let before = write_wire(&model).expect("it is small");
     let at_least = u64::try_from(data.len() % 9).expect("it is small");
     let files = externalize(&mut model, at_least, Layout::One("weights.data"), true);
-    let outside = read(write_wire(&model).expect("it is small").into()).0;
+    let outside = read(write_wire(&model).expect("it is small").into()).value;
     model = outside;
     let content = files.first().map(content).unwrap_or_default();
     let found = internalize(&mut model, Which::Marked, &mut |_, _, _| Ok(content.clone()));

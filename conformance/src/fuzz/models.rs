@@ -4,7 +4,8 @@ use crate::results::made_up;
 use crate::rewrites::rewritten;
 use crate::texts::places_are_sound;
 use onnx_exec::RunOptions;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, verify};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, VerifyOptions, verify};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::pass::Pass;
 use onnx_ops::schema::Registry;
@@ -20,7 +21,7 @@ pub(super) fn check(data: &[u8]) {
     places_are_sound(&checked.diagnostics, &text).expect("every finding lies in the text");
 
     let is_sound = !checked.diagnostics.iter().any(Diagnostic::is_error);
-    let model = checked.model;
+    let model = checked.value.model;
     let mut facts = infer(&model, registry, &InferOptions::default()).facts;
     apply(&mut model.clone(), &mut facts);
     let versions =
@@ -44,7 +45,7 @@ pub(super) fn passes(data: &[u8]) {
     if checked.diagnostics.iter().any(Diagnostic::is_error) {
         return;
     }
-    let mut model = checked.model.clone();
+    let mut model = checked.value.model.clone();
     let passes: Vec<_> = onnx_ops::pass::all().collect();
     let mut done = Vec::new();
     for turn in 0..4 {
@@ -56,8 +57,8 @@ pub(super) fn passes(data: &[u8]) {
         assert!(found.is_empty(), "{}: {found:?}\n{text}", done.join(" "));
     }
     let options = RunOptions { max_memory: 16 << 20, fuel: 40, ..RunOptions::default() };
-    if let Some(given) = made_up(&checked.model)
-        && let Some(how) = rewritten(&checked.model, &given, &options)
+    if let Some(given) = made_up(&checked.value.model)
+        && let Some(how) = rewritten(&checked.value.model, &given, &options)
     {
         panic!("{how}\n{text}");
     }

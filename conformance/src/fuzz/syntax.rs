@@ -2,10 +2,11 @@
 
 use crate::convert::write_wire;
 use crate::texts::{places_are_sound, use_text};
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::{
-    Checked, Fixes, FormatOptions, MAX_FINDINGS, Parsed, apply_fixes, ast::File, check_with, format, lower,
+    Checked, Fixes, FormatOptions, MAX_FINDINGS, Syntax, apply_fixes, ast::File, check_with, format, lower,
     parse_model,
 };
 
@@ -20,7 +21,7 @@ pub(super) fn lexer(data: &[u8]) {
     let model = parse_model(&text);
     sound(&model.diagnostics);
     let mut end = 0;
-    for comment in &model.comments {
+    for comment in &model.value.comments {
         let words = &text[comment.range()];
         assert!(comment.start >= end && !words.is_empty(), "comments are in order");
         assert!(!words.contains('\n'), "a comment ends with its line: {words:?}");
@@ -45,48 +46,40 @@ pub(super) fn text(data: &[u8]) {
 /// Formatting any text without errors keeps its comments and its meaning, and formatting it again changes nothing.
 pub(super) fn fmt(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let before = parse_model(text);
-    if before.diagnostics.iter().any(Diagnostic::is_error) {
-        return;
-    }
+    let Ok(before) = parse_model(text).into_result() else { return };
     // Of two widths, one that breaks nearly every line.
     let width = if text.len() % 2 == 0 { 100 } else { 30 };
     let once = formatted(text, &before, width);
     let after = parse_model(&once);
-    let errors: Vec<_> = after.diagnostics.iter().filter(|d| d.is_error()).collect();
+    let Parsed { value: after, diagnostics } = after;
+    let errors: Vec<_> = diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "what was formatted is read: {errors:?}\n{once}");
     assert_eq!(comments(text, &before), comments(&once, &after), "the comments stay");
     assert_eq!(meaning(text, &before), meaning(&once, &after), "the meaning stays:\n{once}");
     assert_eq!(formatted(&once, &after, width), once, "formatting is idempotent");
 }
 
-fn formatted(text: &str, parsed: &Parsed<File>, width: usize) -> String {
-    format(text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions { width })
+fn formatted(text: &str, syntax: &Syntax<File>, width: usize) -> String {
+    format(text, syntax, &FormatOptions { width })
 }
 
-fn comments<'t>(text: &'t str, parsed: &Parsed<File>) -> Vec<&'t str> {
-    parsed.comments.iter().map(|comment| &text[comment.range()]).collect()
+fn comments<'t>(text: &'t str, syntax: &Syntax<File>) -> Vec<&'t str> {
+    syntax.comments.iter().map(|comment| &text[comment.range()]).collect()
 }
 
 /// The model, and what is said about it; where it is said moves.
-fn meaning(text: &str, parsed: &Parsed<File>) -> (Vec<u8>, Vec<String>) {
-    let lowered = lower(text, parsed);
+fn meaning(text: &str, syntax: &Syntax<File>) -> (Vec<u8>, Vec<String>) {
+    let lowered = lower(text, syntax);
     let mut findings: Vec<_> = lowered.diagnostics.iter().map(|d| d.code.id.to_string()).collect();
     findings.sort();
-    (write_wire(&lowered.model).expect("it is small"), findings)
+    (write_wire(&lowered.value).expect("it is small"), findings)
 }
 
 /// Fixes of any text are applied without panic, once: there is nothing left to fix. After a typing mistake in a text
 /// without findings, safe fixes bring the model back or leave a finding.
 pub(super) fn fixes(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let fixed = |text: &str, fixes: Fixes| {
-        apply_fixes(text, fixes, |text| {
-            let checked = judged(text);
-            let is_whole = !checked.is_partial();
-            (checked.diagnostics, is_whole)
-        })
-    };
+    let fixed = |text: &str, fixes: Fixes| apply_fixes(text, fixes, judged);
     let original = judged(&text);
     places_are_sound(&original.diagnostics, &text).expect("every finding lies in the text");
     let once = fixed(&text, Fixes::Safe);
@@ -105,14 +98,14 @@ pub(super) fn fixes(data: &[u8]) {
         let meant = judged(&once.text);
         let bytes = |model: &Model| write_wire(model).expect("it is small");
         assert!(
-            bytes(&after.model) == bytes(&meant.model),
+            bytes(&after.value.model) == bytes(&meant.value.model),
             "safe fixes make another model:\n{text}\n--- with a mistake\n{mistaken}\n--- fixed\n{}",
             fixed.text
         );
     }
 }
 
-fn judged(text: &str) -> Checked {
+fn judged(text: &str) -> Parsed<Checked> {
     let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
     check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), &options))
 }

@@ -11,8 +11,8 @@ use conformance::corpus::in_parallel;
 use conformance::random::Random;
 use conformance::texts::small_texts;
 use conformance::trial::{encoded, run, shuffle};
-use onnx_ir::diag::code;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level, code};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::pass::Pass;
 use onnx_ops::schema::Registry;
 use onnx_text::Profile;
@@ -64,7 +64,7 @@ fn new_warnings(before: &Model, after: &Model) -> Vec<String> {
 /// Changes a text at random, runs passes on it, and returns the first failure.
 fn failure(path: &Path, round: u64) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    let mut model = onnx_text::read_model(&text).model;
+    let mut model = onnx_text::read_model(&text).value;
     if model.main.is_none() || !errors(&model, Level::Types).is_empty() {
         return None;
     }

@@ -6,8 +6,8 @@ use conformance::convert::{print, read_text};
 use conformance::graphs;
 use conformance::texts::{places_are_sound, use_text};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
-use onnx_ir::diag::Diagnostic;
-use onnx_ir::{Level, VerifyOptions, verify};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{VerifyOptions, verify};
 use onnx_ops::schema::Registry;
 use onnx_text::{Profile, read_model};
 use peak_alloc::PeakAlloc;
@@ -324,7 +324,7 @@ fn repeated_fields_take_linear_time_and_memory() {
                     path.iter().rev().fold(repeated, |inner, &number| delimited(number, &inner))
                 };
                 let use_wire = |wire: &[u8]| {
-                    let (model, _) = onnx_proto::read(wire.to_vec().into());
+                    let model = onnx_proto::read(wire.to_vec().into()).value;
                     drop(verify(&model, &VerifyOptions::default()));
                     drop(read_model(&print(&model, Profile::Onnx).text));
                 };
@@ -487,7 +487,7 @@ fn functions_take_the_memory_that_they_need() {
     let model = read_text(&text).expect("it is valid");
     let wire = onnx_proto::write(&model).expect("it is small");
     let before = MEMORY.current_usage();
-    let (model, _) = onnx_proto::read(wire.clone().into());
+    let model = onnx_proto::read(wire.clone().into()).value;
     let taken = MEMORY.current_usage().saturating_sub(before);
     assert_eq!(model.functions.len(), COUNT);
     assert!(taken <= FUNCTION_MEMORY_FACTOR * wire.len(), "{taken} bytes of memory for {}", wire.len());

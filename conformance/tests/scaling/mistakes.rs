@@ -2,8 +2,8 @@
 
 use super::{FUNCTION, HEADER, WIRE_MEMORY_FACTOR, alone, is_linear};
 use conformance::convert::print;
-use onnx_ir::diag::Place;
-use onnx_ir::{Level, Model, VerifyOptions};
+use onnx_ir::diag::{Level, Place};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_text::{Profile, SourceMap, lower, parse_model, read_model};
 
@@ -102,11 +102,11 @@ fn find_mistakes(text: &str) -> usize {
     let judge = |model: &Model| onnx_ops::check::check(model, Registry::builtin(), &options);
     let found = onnx_text::check_with(text, Level::Strict, judge).diagnostics;
     // Findings in a binary model are placed in its printed text.
-    let model = read_model(text).model;
+    let model = read_model(text).value;
     let printed = print(&model, Profile::Onnx).text;
-    let parsed = parse_model(&printed);
-    let lowered = lower(&printed, &parsed);
-    let map = SourceMap::new(&printed, &parsed.tree, &lowered.model);
+    let syntax = parse_model(&printed).value;
+    let lowered = lower(&printed, &syntax).value;
+    let map = SourceMap::new(&printed, &syntax.tree, &lowered);
     for diagnostic in judge(&model) {
         if let Place::Entity(entity) = diagnostic.primary.place {
             _ = map.span(entity);

@@ -6,8 +6,9 @@ use crate::locate;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::ensure;
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;
-use onnx_ir::{Diagnostic, Model};
 use onnx_proto::FileKind;
 use std::path::Path;
 

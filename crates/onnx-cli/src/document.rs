@@ -4,7 +4,8 @@ use crate::input::{Form, Input};
 use crate::opset::SetFile;
 use crate::session::Session;
 use crate::value::Value;
-use onnx_ir::{Diagnostic, VerifyOptions};
+use onnx_ir::VerifyOptions;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 

@@ -1,8 +1,7 @@
 //! The files that a command line names: folders stand for the files of a kind in them.
 
 use crate::reads::Unreadable;
-use anyhow::Context as _;
-use std::fs;
+use onnxtxt::files::below;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +21,7 @@ pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> anyhow::Result<V
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
-            walk(path, extensions, &mut files)?;
+            files.extend(below(path, extensions).map_err(unreadable)?);
         } else {
             files.push(path.clone());
         }
@@ -30,25 +29,12 @@ pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> anyhow::Result<V
     Ok(files)
 }
 
-fn walk(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let cannot = || {
-        let folder = folder.display().to_string();
-        Unreadable::because(&folder, format!("cannot read folder {folder}"))
-    };
-    let mut entries =
-        fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let kind = entry.file_type().with_context(|| Unreadable::new(&path))?;
-        let is_wanted =
-            |path: &Path| path.extension().and_then(|e| e.to_str()).is_some_and(|e| extensions.contains(&e));
-        if kind.is_dir() && !is_hidden {
-            walk(&path, extensions, files)?;
-        } else if !kind.is_dir() && is_wanted(&path) {
-            files.push(path);
+fn unreadable(error: onnxtxt::Error) -> anyhow::Error {
+    match error {
+        onnxtxt::Error::Read { file, source } => {
+            let message = format!("cannot read folder {file}");
+            anyhow::Error::new(source).context(Unreadable::because(&file, message))
         }
+        error => error.into(),
     }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Findings about a file, with places in its text.
 
 use crate::session::Session;
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use onnxtxt::{Loaded, has_entity};
 
 /// Prints findings about a file.

@@ -3,7 +3,8 @@
 use crate::input::Input;
 use crate::session::{Session, Status};
 use anyhow::bail;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, normalize_domain};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, VerifyOptions, normalize_domain};
 use onnx_ops::opset::{self, contributed_sets};
 use onnx_ops::schema::{Registry, Schema};
 use std::collections::HashSet;

@@ -2,8 +2,8 @@
 
 use crate::input::{Form, Input, undecodable};
 use crate::session::{Session, count};
-use onnx_ir::diag::Place;
-use onnx_ir::{Diagnostic, Level, OperatorSet, VerifyOptions, verify_operator_set};
+use onnx_ir::diag::{Diagnostic, Level, Place};
+use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::render::{Source, SourceKind};
 use onnx_text::{OpsetMap, RaiseOptions, TextKind, check_operator_set, print_operator_set, sniff_text};
@@ -21,7 +21,7 @@ impl Input {
     pub(crate) fn operator_set(&self) -> Option<SetFile> {
         match self.form {
             Form::Text => self.is_text_of_set().then(|| {
-                let (set, diagnostics) = onnx_text::read_operator_set(self.text());
+                let (set, diagnostics) = onnx_text::read_operator_set(self.text()).into_parts();
                 SetFile { set, diagnostics }
             }),
             Form::Binary => (self.kind == FileKind::OperatorSet).then(|| SetFile::read(self.bytes.clone())),
@@ -48,7 +48,7 @@ impl Input {
 
 impl SetFile {
     fn read(bytes: bytes::Bytes) -> SetFile {
-        let (set, diagnostics) = onnx_proto::read_operator_set(bytes);
+        let (set, diagnostics) = onnx_proto::read_operator_set(bytes).into_parts();
         SetFile { set, diagnostics }
     }
 
@@ -64,9 +64,9 @@ impl SetFile {
         }
         let mut found = self.diagnostics.clone();
         if options.level > Level::Syntax && !self.is_partial() {
-            let (signatures, unread) = onnx_text::signatures(&self.set);
-            found.extend(unread);
-            found.extend(verify_operator_set(&self.set, &signatures, options));
+            let signatures = onnx_text::signatures(&self.set);
+            found.extend(signatures.diagnostics);
+            found.extend(verify_operator_set(&self.set, &signatures.value, options));
         }
         found
     }
@@ -79,9 +79,9 @@ impl SetFile {
         let is_located = |diagnostic: &Diagnostic| matches!(diagnostic.primary.place, Place::Entity(_));
         let has_places = diagnostics.iter().any(is_located);
         let text = if has_places { self.text(&RaiseOptions::default()) } else { String::new() };
-        let parsed = onnx_text::parse_operator_set(&text);
-        let (set, _) = onnx_text::read_operator_set(&text);
-        let map = OpsetMap::new(&text, &parsed.tree, &set);
+        let tree = onnx_text::parse_operator_set(&text).value.tree;
+        let set = onnx_text::read_operator_set(&text).value;
+        let map = OpsetMap::new(&text, &tree, &set);
         let locate = |entity| map.span(entity);
         session.report(&Source::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
     }

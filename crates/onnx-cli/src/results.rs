@@ -1,6 +1,6 @@
 //! The results of a run: written as an archive of arrays, as files of values, or to stdout.
 
-use crate::feed::{npy, tensor_type};
+use crate::feed::npy;
 use crate::output::{self, Target};
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Tensor, Value};
@@ -74,7 +74,7 @@ pub(crate) fn print_json(results: &Results) -> anyhow::Result<()> {
 fn to_json(value: &Value) -> Json {
     match value {
         Value::Tensor(tensor) => {
-            let ty = tensor_type(tensor.elem(), tensor.dims());
+            let ty = tensor.type_text();
             json!({ "type": ty, "shape": tensor.dims(), "elements": elements(tensor) })
         }
         Value::Sequence(values) => {

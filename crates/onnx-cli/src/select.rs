@@ -223,7 +223,7 @@ mod tests {
         let text = "<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) {
             [\"/enc/0/Abs\"] a = Abs(x)  [\"/enc/1/Neg\"] b = Neg(a)  [\"/dec/*\"] y = Exp(b)
         }";
-        let model = onnx_text::read_model(text).model;
+        let model = onnx_text::read_model(text).value;
         let many = |selection: &str| selection.parse::<Selection>().unwrap().nodes(&model).len();
         assert_eq!(["/enc/*", "/enc/*/", "//enc/*/", "/enc/?/Abs", "/enc/0/Abs"].map(many), [2, 2, 2, 1, 1]);
         // The exact name takes precedence over the glob.
@@ -253,7 +253,7 @@ mod tests {
             b = If(c) <then_branch = t () => (p) { p = Abs(a) }, else_branch = e () => (q) { q = Neg(a) }>
             y = Neg(b)
         }";
-        let model = onnx_text::read_model(text).model;
+        let model = onnx_text::read_model(text).value;
         let body = model.main_body().unwrap();
         let named = |selection: &str| {
             let nodes = selection.parse::<Selection>().unwrap().nodes(&model);

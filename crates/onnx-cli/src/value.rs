@@ -3,8 +3,8 @@
 use crate::input::{Form, Input, undecodable};
 use crate::session::Session;
 use bytes::Bytes;
-use onnx_ir::diag::Place;
-use onnx_ir::{Data, Diagnostic, Level, Names, VerifyOptions, verify_data};
+use onnx_ir::diag::{Diagnostic, Level, Place};
+use onnx_ir::{Data, Names, VerifyOptions, verify_data};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::render::{Source, SourceKind};
 use onnx_text::{RaiseOptions, TextKind, check_value, print_value, read_value, sniff_text, value_span};
@@ -31,7 +31,7 @@ impl Input {
         match self.form {
             Form::Text => self.is_text_of_value().then(|| {
                 let mut names = Names::new();
-                let (data, diagnostics) = read_value(self.text(), &mut names);
+                let (data, diagnostics) = read_value(self.text(), &mut names).into_parts();
                 Value { names, data, diagnostics }
             }),
             Form::Binary => KINDS.contains(&self.kind).then(|| Value::read(self.bytes.clone(), self.kind)),
@@ -57,7 +57,7 @@ impl Input {
 impl Value {
     fn read(bytes: Bytes, kind: FileKind) -> Value {
         let mut names = Names::new();
-        let (data, diagnostics) = onnx_proto::read_data(bytes, kind, &mut names);
+        let (data, diagnostics) = onnx_proto::read_data(bytes, kind, &mut names).into_parts();
         Value { names, data, diagnostics }
     }
 
@@ -92,7 +92,7 @@ impl Value {
         let has_places = diagnostics.iter().any(is_located);
         let options = RaiseOptions { elide: Some(ELEMENTS), metadata: false, ..RaiseOptions::default() };
         let text = if has_places { self.text(&options) } else { String::new() };
-        let tree = onnx_text::parse_value(&text).tree;
+        let tree = onnx_text::parse_value(&text).value.tree;
         let locate = |entity| value_span(tree.as_ref()?, entity);
         session.report(&Source::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
     }

@@ -21,7 +21,7 @@ impl Executable<'_> {
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
     ///     double (float[N] x) => (float[N] y) { y = Add(x, x) }"#;
-    /// let model = onnx_text::read_model(text).model;
+    /// let model = onnx_text::read_model(text).value;
     /// let options = CompileOptions::default();
     /// let executable = compile(&model, Registry::builtin(), &options).expect("the model can be run");
     ///
@@ -74,7 +74,7 @@ impl Executable<'_> {
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
     ///     double (float[N] x) => (float[N] y) { y = Add(x, x) }"#;
-    /// let model = onnx_text::read_model(text).model;
+    /// let model = onnx_text::read_model(text).value;
     /// let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).expect("it can be run");
     ///
     /// let mut outputs = vec![Value::Tensor(Tensor::zeros(ElemType::FLOAT, &[3])?)];

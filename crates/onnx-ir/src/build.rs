@@ -33,7 +33,7 @@ pub(crate) use new_node::NodeHost;
 
 use crate::attr::Attr;
 use crate::body::*;
-use crate::entity::EntityId;
+use crate::entity::EntityId as _;
 use crate::model::{BodyId, Model};
 use crate::names::{Name, Names};
 use crate::tensor::{SparseTensor, Tensor, TensorId};
@@ -355,6 +355,7 @@ impl<'m> BodyBuilder<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entity::FromIndex as _;
 
     /// `"t = x"` lines, `"{"` and `"}"` around nested graphs; returns the body.
     fn body(lines: &[&str]) -> (Model, BodyId) {

@@ -1,7 +1,23 @@
 //! Typed ids and the maps they index.
 //!
 //! An id is a small number that its arena assigns; `Option<Id>` has the same size. [`PrimaryMap`] owns entities and assigns their
-//! ids, [`SecondaryMap`] adds facts about them with a default for unknown ids.
+//! ids, [`SecondaryMap`] adds facts about them with a default for unknown ids. Nothing else makes ids, so an id in hand is that of
+//! an entity:
+//!
+//! ```
+//! use onnx_ir::{NodeId, PrimaryMap, SecondaryMap};
+//!
+//! let mut nodes = PrimaryMap::<NodeId, &str>::new();
+//! let relu = nodes.push("Relu");
+//! let mut costs = SecondaryMap::default();
+//! costs[relu] = 12;
+//! assert_eq!((nodes[relu], nodes.id_at(0), nodes.id_at(1)), ("Relu", Some(relu), None));
+//! ```
+//!
+//! ```compile_fail
+//! use onnx_ir::{EntityId, NodeId};
+//! let node = NodeId::from_index(3); // of which body?
+//! ```
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,14 +25,30 @@ use std::ops::{Index, IndexMut};
 
 /// An index with a type: see [`entity!`](crate::entity!).
 pub trait EntityId: Copy + Eq + Ord + fmt::Debug + fmt::Display {
-    /// The id of the entity at `index`.
+    /// The id of the entity at `index`, for arenas.
     ///
     /// # Panics
     /// At 2^32 - 1 entities: an arena that large does not fit the ids.
-    fn from_index(index: usize) -> Self;
+    #[doc(hidden)]
+    fn assigned(index: usize, by: Arena) -> Self;
     /// The position in the arena.
     fn index(self) -> usize;
 }
+
+/// The right to make ids. Only this crate can make one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Arena(());
+
+/// Ids from positions, for the arenas of this crate.
+pub(crate) trait FromIndex: EntityId {
+    /// The id of the entity at `index`.
+    fn from_index(index: usize) -> Self {
+        Self::assigned(index, Arena(()))
+    }
+}
+
+impl<K: EntityId> FromIndex for K {}
 
 /// Declares an id newtype: `entity!(/** A node. */ NodeId, "n");` prints as `n12`.
 #[macro_export]
@@ -25,8 +57,8 @@ macro_rules! entity {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(std::num::NonZeroU32);
-        impl $crate::entity::EntityId for $name {
-            fn from_index(index: usize) -> Self {
+        impl $crate::EntityId for $name {
+            fn assigned(index: usize, _: $crate::Arena) -> Self {
                 let raw = u32::try_from(index).ok().and_then(|i| i.checked_add(1));
                 Self(raw.and_then(std::num::NonZeroU32::new).expect("an arena holds fewer than 2^32 - 1 entities"))
             }
@@ -36,7 +68,7 @@ macro_rules! entity {
         }
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), $crate::entity::EntityId::index(*self))
+                write!(f, concat!($prefix, "{}"), $crate::EntityId::index(*self))
             }
         }
         impl std::fmt::Debug for $name {
@@ -78,6 +110,11 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     /// The id that the next [`push`](Self::push) will return.
     pub fn next_id(&self) -> K {
         K::from_index(self.items.len())
+    }
+
+    /// The id of the entity at a position, if there is one.
+    pub fn id_at(&self, index: usize) -> Option<K> {
+        (index < self.items.len()).then(|| K::from_index(index))
     }
 
     /// The entity, if the id is in range.

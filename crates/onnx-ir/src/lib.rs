@@ -8,7 +8,7 @@
 //! - [`BodyBuilder`] fills a body and resolves names.
 //! - [`Data`] is a value in a separate file, such as an input of a test case; [`OperatorSet`] is a file of operators.
 //! - [`Cursor`] edits a body, with the [`Uses`] of its values.
-//! - [`verify()`] checks a model and returns [`Diagnostic`]s; it does not change the model.
+//! - [`verify()`] checks a model and returns [`Diagnostic`](diag::Diagnostic)s; it does not change the model.
 //! - Every field of the wire format is represented, including its presence, so that a model can be written as it was read.
 
 #![forbid(unsafe_code)]
@@ -18,8 +18,8 @@ mod body;
 mod build;
 mod data;
 pub mod diag;
-pub mod edit;
-pub mod entity;
+mod edit;
+mod entity;
 pub mod float;
 pub mod list;
 mod model;
@@ -32,8 +32,8 @@ pub mod semver;
 mod show;
 mod tensor;
 mod types;
-pub mod verify;
-pub mod walk;
+mod verify;
+mod walk;
 
 pub use attr::{Attr, AttrError, AttrType, AttrValue, Attrs, FromAttr};
 pub use body::{
@@ -43,10 +43,10 @@ pub use body::{
 };
 pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
 pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
-pub use diag::{Diagnostic, Severity};
-pub use edit::{Cursor, Declaration, Use, Uses};
+pub use edit::{Cursor, Declaration, Use, Uses, drop_declarations};
+#[doc(hidden)]
+pub use entity::Arena;
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};
-pub use list::List;
 pub use model::{
     BodyId, DeviceConfiguration, Function, FunctionId, Header, Model, OpsetImport, TrainingInfo,
     normalize_domain,
@@ -57,11 +57,14 @@ pub use opset::{
     Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet,
     OperatorStatus, Presence, Signature, Signatures, Trait, TypeVariable,
 };
-pub use show::type_text;
+pub use show::{dense_type_text, type_text};
 pub use tensor::{
     Bits, DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorElement, TensorError,
     TensorExtra, TensorId,
 };
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
-pub use verify::{Level, VerifyOptions, verify, verify_data, verify_operator_set, verify_with};
+pub use verify::{
+    FileFacts, INLINE_KEY, VerifyOptions, check_file, check_location, verify, verify_data,
+    verify_operator_set, verify_with,
+};
 pub use walk::{Walk, WalkEvent};

@@ -4,7 +4,7 @@
 //! UTF-8, but this is not enforced; an invalid string keeps its bytes beside a readable form.
 
 use crate::entity;
-use crate::entity::EntityId;
+use crate::entity::{EntityId as _, FromIndex as _};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hasher};
@@ -171,6 +171,11 @@ impl Names {
     /// Whether every string is UTF-8.
     pub fn all_utf8(&self) -> bool {
         self.invalid.is_empty()
+    }
+
+    /// The names of all strings, in the order in which they were added.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = Name> + use<> {
+        (0..self.len()).map(Name::from_index)
     }
 
     /// The number of different strings.

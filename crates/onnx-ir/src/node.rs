@@ -14,7 +14,7 @@
 //!         assert_eq!(node.float("axis").unwrap_err().message, "attribute `axis` must have type float, but has int");
 //!     }
 //! }
-//! # Ok::<(), Box<onnx_ir::Diagnostic>>(())
+//! # Ok::<(), Box<onnx_ir::diag::Diagnostic>>(())
 //! ```
 
 use crate::attr::{AttrError, Attrs, FromAttr, readers};

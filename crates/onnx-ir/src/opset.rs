@@ -173,6 +173,7 @@ pub struct TypeVariable {
 
 /// A property of an operator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum Trait {
     /// It is deprecated from this version on.
     Deprecated,

@@ -12,6 +12,7 @@ use std::fmt::Write;
 const MOST: usize = 12;
 
 /// `seq(float[2,N])`
+#[must_use]
 pub fn type_text(model: &Model, mut ty: TypeId) -> String {
     let (mut text, mut closing) = (String::new(), 0);
     loop {
@@ -66,6 +67,26 @@ pub fn type_text(model: &Model, mut ty: TypeId) -> String {
         }
     }
     text.push_str(&")".repeat(closing));
+    text
+}
+
+/// `float[2,3]`: the type of a tensor with these sizes, as ONNX text writes it. A scalar has its element type alone.
+///
+/// ```
+/// use onnx_ir::{ElemType, dense_type_text};
+///
+/// assert_eq!(dense_type_text(ElemType::FLOAT, &[2, 3]), "float[2,3]");
+/// assert_eq!(dense_type_text(ElemType::INT64, &[]), "int64");
+/// ```
+#[must_use]
+pub fn dense_type_text(elem: ElemType, dims: &[usize]) -> String {
+    let mut text = elem.name().unwrap_or("?").to_owned();
+    for (i, dim) in dims.iter().enumerate() {
+        let _ = write!(text, "{}{dim}", if i == 0 { '[' } else { ',' });
+    }
+    if !dims.is_empty() {
+        text.push(']');
+    }
     text
 }
 

@@ -156,6 +156,7 @@ struct NodeOf<'m> {
 const MOST_TOLD: usize = 4;
 
 /// Reports every node that a runtime does not support, in the order of the bodies.
+#[must_use]
 pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnostic> {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let mut refused: Vec<(String, Vec<(BodyId, NodeId)>)> = Vec::new();

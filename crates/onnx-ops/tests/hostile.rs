@@ -15,7 +15,7 @@ fn read(text: &str) -> Model {
     let lowered = onnx_text::read_model(text);
     let first = lowered.diagnostics.first().map(|d| &d.message);
     assert_eq!(first, None, "{}", &text[..text.len().min(2000)]);
-    lowered.model
+    lowered.value
 }
 
 /// The processor time of this thread.

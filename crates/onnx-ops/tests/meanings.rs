@@ -119,7 +119,7 @@ fn try_node(schema: &Schema, random: &mut Random) -> Option<()> {
     )
     .replace(" <>", "");
     let lowered = onnx_text::read_model(&text);
-    let model: Model = lowered.model;
+    let model: Model = lowered.value;
     let body = model.main_body()?;
     let node = body.nodes.values().next()?;
     let attributes = Attributes::of(&model, body, node, schema)?;

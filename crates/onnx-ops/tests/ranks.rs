@@ -11,7 +11,7 @@ fn ranks_that_double_are_given_up() {
         let _ = writeln!(text, "y{} = Gather (y{i}, y{i})", i + 1);
     }
     text.push('}');
-    let model = onnx_text::read_model(&text).model;
+    let model = onnx_text::read_model(&text).value;
     let inference = infer(&model, Registry::builtin(), &InferOptions::default());
     assert!(inference.diagnostics.is_empty());
     let main = model.main.expect("a model has a graph");

@@ -59,12 +59,14 @@ pub fn release(part: &[u8]) {
 
 /// The name of a mapped file that is shorter than it was.
 #[cfg(unix)]
+#[must_use]
 pub fn cut_short() -> Option<String> {
     watch::cut_short()
 }
 
 /// The name of a mapped file that is shorter than it was. This system does not let files be cut short that are mapped.
 #[cfg(not(unix))]
+#[must_use]
 pub fn cut_short() -> Option<String> {
     None
 }

@@ -5,6 +5,7 @@ use onnx_ir::TypeKind;
 
 /// The kind of a file: its root message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum FileKind {
     /// `ModelProto`: `model.onnx`.
     Model,

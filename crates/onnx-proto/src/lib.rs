@@ -12,8 +12,7 @@
 //! ```
 //! let bytes = bytes::Bytes::from_static(&[0x08, 10]); // ir_version: 10
 //! assert_eq!(onnx_proto::sniff(&bytes), Some(onnx_proto::FileKind::Model));
-//! let (model, diagnostics) = onnx_proto::read(bytes.clone());
-//! assert!(diagnostics.is_empty());
+//! let model = onnx_proto::read(bytes.clone()).into_result().unwrap();
 //! assert_eq!(model.header.ir_version, Some(10));
 //! assert_eq!(onnx_proto::write(&model)?, bytes);
 //! # Ok::<(), onnx_proto::TooLarge>(())

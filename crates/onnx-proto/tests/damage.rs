@@ -94,7 +94,7 @@ fn model() -> Vec<u8> {
 /// Reads, writes, and reads again. What was understood has to stay.
 fn survives(bytes: Vec<u8>) {
     let bytes = Bytes::from(bytes);
-    let (model, diagnostics) = read(bytes.clone());
+    let (model, diagnostics) = read(bytes.clone()).into_parts();
     let mut unusual = 0;
     let walked = walk(&bytes, FileKind::Model, ScanDepth::Numbers, &mut |_| unusual += 1);
     if walked.is_err() {
@@ -109,7 +109,7 @@ fn survives(bytes: Vec<u8>) {
         let end = |bytes: &[u8]| format!("{:?}", Bytes::copy_from_slice(&bytes[at.min(bytes.len())..]));
         assert_eq!(end(&written), end(&bytes), "byte {at} is written otherwise than read");
     }
-    let (again, diagnostics) = read(written.clone().into());
+    let (again, diagnostics) = read(written.clone().into()).into_parts();
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     assert_eq!(write(&again).unwrap(), written);
     if walked.is_ok()
@@ -122,7 +122,7 @@ fn survives(bytes: Vec<u8>) {
     }
     sniff(&bytes);
     for kind in [FileKind::Tensor, FileKind::Sequence, FileKind::Map, FileKind::Optional] {
-        read_data(bytes.clone(), kind, &mut onnx_ir::Names::new());
+        _ = read_data(bytes.clone(), kind, &mut onnx_ir::Names::new());
     }
 }
 
@@ -134,7 +134,7 @@ fn the_model_is_sound() {
     walk(&bytes, FileKind::Model, ScanDepth::Numbers, &mut |f| unusual.push((f.path.to_string(), f.kind)))
         .unwrap();
     assert_eq!(unusual, []);
-    let (model, diagnostics) = read(bytes.clone().into());
+    let (model, diagnostics) = read(bytes.clone().into()).into_parts();
     assert_eq!(diagnostics, []);
     assert_eq!(write(&model).unwrap(), bytes);
 }

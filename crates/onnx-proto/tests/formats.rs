@@ -48,12 +48,12 @@ fn python_reads_and_writes_the_same() {
         }
 
         if kind == FileKind::Model {
-            let (model, diagnostics) = read(bytes.clone().into());
+            let (model, diagnostics) = read(bytes.clone().into()).into_parts();
             assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
             assert!(write(&model).unwrap() == bytes, "{name}: written otherwise than read");
         }
         if kind == FileKind::OperatorSet {
-            let (set, diagnostics) = read_operator_set(bytes.clone().into());
+            let (set, diagnostics) = read_operator_set(bytes.clone().into()).into_parts();
             assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
             assert!(write_operator_set(&set).unwrap() == bytes, "{name}: written otherwise than read");
         }

@@ -29,12 +29,12 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn round_trip(bytes: &Bytes, kind: FileKind) -> Result<Vec<u8>, String> {
     let (written, diagnostics) = match kind {
         FileKind::Model => {
-            let (model, diagnostics) = read(bytes.clone());
+            let (model, diagnostics) = read(bytes.clone()).into_parts();
             (write(&model), diagnostics)
         }
         _ => {
             let mut names = Names::new();
-            let (data, diagnostics) = read_data(bytes.clone(), kind, &mut names);
+            let (data, diagnostics) = read_data(bytes.clone(), kind, &mut names).into_parts();
             let data = data.ok_or_else(|| format!("{kind:?}, {diagnostics:?}"))?;
             (write_data(&data, &names), diagnostics)
         }

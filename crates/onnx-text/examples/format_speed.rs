@@ -9,7 +9,7 @@
 use onnx_ir::diag::Span;
 use onnx_ir::{ElemType, Field};
 use onnx_text::ast::{Data, File, Graph, List, Stored, Type, ValueInfo};
-use onnx_text::{FormatOptions, format, format_to, parse_model};
+use onnx_text::{FormatOptions, Syntax, format, format_to, parse_model};
 use std::fmt::{self, Write};
 use std::time::Instant;
 
@@ -121,7 +121,7 @@ fn numbers<T: fmt::Display>(ty: &str, values: impl Iterator<Item = T>) -> String
 fn source(name: &str, text: &str) {
     let parsed = parse_model(text);
     assert!(parsed.diagnostics.is_empty(), "{name} has mistakes");
-    measure(name, text, &parsed.tree, &parsed.comments);
+    measure(name, text, &parsed.value);
 }
 
 /// Prints a tensor from its bytes.
@@ -149,12 +149,13 @@ fn stored(name: &str, elem: ElemType, field: Field, bytes: Vec<u8>) {
         span: ty.to(name_at),
     };
     let graph = Graph { values: Some(List { items: vec![value], span: ty.to(at) }), ..Graph::default() };
-    measure(name, &text, &File { graph: Some(graph), ..File::default() }, &[]);
+    let tree = File { graph: Some(graph), ..File::default() };
+    measure(name, &text, &Syntax { tree, ..Syntax::default() });
 }
 
-fn measure(name: &str, source: &str, file: &File, comments: &[Span]) {
+fn measure(name: &str, source: &str, syntax: &Syntax<File>) {
     let options = FormatOptions::default();
-    let bytes = format(source, file, comments, None, &options).len();
+    let bytes = format(source, syntax, &options).len();
     let run = |f: &dyn Fn() -> usize| {
         let mut times: Vec<f64> = (0..9)
             .map(|_| {
@@ -166,10 +167,10 @@ fn measure(name: &str, source: &str, file: &File, comments: &[Span]) {
         times.sort_by(f64::total_cmp);
         (bytes as f64 / times[0] / 1e6, bytes as f64 / times[times.len() / 2] / 1e6)
     };
-    let whole = run(&|| format(source, file, comments, None, &options).len());
+    let whole = run(&|| format(source, syntax, &options).len());
     let streamed = run(&|| {
         let mut out = Count(0);
-        format_to(&mut out, source, file, comments, None, &options).expect("counting cannot fail");
+        format_to(&mut out, source, syntax, &options).expect("counting cannot fail");
         out.0
     });
     println!(

@@ -13,113 +13,95 @@
 mod allow;
 mod apply_fixes;
 mod commas;
+#[cfg(feature = "print")]
 mod opset;
 mod value;
 
 #[cfg(test)]
 pub(crate) use apply_fixes::apply;
 pub use apply_fixes::{Fixed, Fixes, apply_fixes};
+#[cfg(feature = "print")]
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::{CheckedValue, check_value, value_span};
 
 use crate::ast;
 use crate::map::SourceMap;
-use crate::parse::{self, Parsed};
-use onnx_ir::diag::{Diagnostic, Place, Span, code};
-use onnx_ir::{Level, Model, VerifyOptions, verify};
+use crate::parse::Syntax;
+use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, Span, code};
+use onnx_ir::{Model, VerifyOptions, verify};
 use std::collections::HashSet;
 
-/// A parsed and checked text.
+/// A text with a model, for those who need its syntax as well.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
-    pub parsed: Parsed<ast::File>,
+    /// The tree and the comments.
+    pub syntax: Syntax<ast::File>,
     /// The model, as far as it could be read.
     pub model: Model,
-    /// Findings, in the order of the text.
-    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Parses, lowers and verifies a text.
-pub fn check(source: &str, options: &VerifyOptions) -> Checked {
+///
+/// ```
+/// let text = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x) => (float[N] y) { y = Relu(z) }";
+/// let checked = onnx_text::check(text, &Default::default());
+/// assert_eq!(checked.diagnostics[0].message, "use of undefined value `z`");
+/// ```
+pub fn check(source: &str, options: &VerifyOptions) -> Parsed<Checked> {
     check_with(source, options.level, |model| verify(model, options))
 }
 
 /// Parses and lowers a text and checks the model by `judge`, unless only the syntax is checked.
-pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Checked {
-    let mut checked = read(source);
+pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Parsed<Checked> {
+    let Parsed { value: (syntax, model), diagnostics } = crate::lower::read_syntax(source);
+    let mut checked = Parsed::new(Checked { syntax, model }, diagnostics);
     if level > Level::Syntax {
-        let found = judge(&checked.model);
-        checked.add(source, found);
+        let found = judge(&checked.value.model);
+        add(&mut checked, source, found);
     }
     commas::confirm(source, &mut checked, judge);
-    checked.allow(source, level);
+    allow(&mut checked, source, level);
     checked
 }
 
-fn read(source: &str) -> Checked {
-    if u32::try_from(source.len()).is_err() {
-        let message = "the text is larger than 4 GiB";
-        let diagnostic = Diagnostic::new(&code::SOURCE_TOO_LARGE, Place::Nowhere, message);
-        let parsed = parse::parse_model("");
-        return Checked { parsed, model: Model::new(), diagnostics: vec![diagnostic] };
-    }
-    let mut parsed = parse::parse_model(source);
-    let lowered = crate::lower(source, &parsed);
-    let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
-    diagnostics.extend(lowered.diagnostics);
-    parse::sort(&mut diagnostics);
-    Checked { parsed, model: lowered.model, diagnostics }
+/// Leaves out the warnings that comments of the text allow, and sorts the findings.
+fn allow(checked: &mut Parsed<Checked>, source: &str, level: Level) {
+    let is_whole = !checked.is_partial();
+    let Checked { syntax, model } = &checked.value;
+    let map = SourceMap::new(source, &syntax.tree, model);
+    let found = std::mem::take(&mut checked.diagnostics);
+    checked.diagnostics = allow::allow(source, syntax, &map, found, level, is_whole);
+    // A stable sort: findings at the same place keep their order.
+    checked.diagnostics.sort_by_cached_key(|d| match d.primary.place {
+        Place::Source(span) => span.start,
+        Place::Entity(entity) => map.span(entity).map_or(u32::MAX, |span| span.start),
+        Place::Nowhere => u32::MAX,
+    });
 }
 
-impl Checked {
-    /// Whether a part of the text was not understood, so that the model is incomplete.
-    pub fn is_partial(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.is_error() && is_of_reading(diagnostic))
-    }
-
-    /// Leaves out the warnings that comments of the text allow.
-    fn allow(&mut self, source: &str, level: Level) {
-        let is_whole = !self.is_partial();
-        let map = SourceMap::new(source, &self.parsed.tree, &self.model);
-        let found = std::mem::take(&mut self.diagnostics);
-        self.diagnostics = allow::allow(source, &self.parsed, &map, found, level, is_whole);
-        self.sort(source);
-    }
-
-    fn sort(&mut self, source: &str) {
-        let map = SourceMap::new(source, &self.parsed.tree, &self.model);
-        // A stable sort: findings at the same place keep their order.
-        self.diagnostics.sort_by_cached_key(|d| match d.primary.place {
-            Place::Source(span) => span.start,
-            Place::Entity(entity) => map.span(entity).map_or(u32::MAX, |span| span.start),
-            Place::Nowhere => u32::MAX,
-        });
-    }
-
-    /// Adds findings about the model, except those that may be consequences of syntax errors.
-    fn add(&mut self, source: &str, found: Vec<Diagnostic>) {
-        let map = SourceMap::new(source, &self.parsed.tree, &self.model);
-        let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
-            Place::Source(span) => Some(span),
-            Place::Entity(entity) => map.span(entity),
-            Place::Nowhere => None,
-        };
-        let damage = Damage::of(source, &self.diagnostics, &self.parsed.tree);
-        let read = &mut self.diagnostics;
-        // The missing results of a node without outputs are not reported again.
-        let is_lost = found.iter().any(|d| d.code == &code::NODE_WITHOUT_OUTPUT);
-        let is_missed = |d: &Diagnostic| is_lost && d.code == &code::GRAPH_OUTPUT;
-        let spared = found.into_iter().filter(|d| !is_missed(d) && damage.spares(d, span(d)));
-        let mut added = Vec::new();
-        for mut diagnostic in spared {
-            let at = span(&diagnostic);
-            if !is_told(read, &mut diagnostic, at) {
-                added.push(with_edits(diagnostic, &map));
-            }
+/// Adds findings about the model, except those that may be consequences of syntax errors.
+fn add(checked: &mut Parsed<Checked>, source: &str, found: Vec<Diagnostic>) {
+    let Checked { syntax, model } = &checked.value;
+    let map = SourceMap::new(source, &syntax.tree, model);
+    let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
+        Place::Source(span) => Some(span),
+        Place::Entity(entity) => map.span(entity),
+        Place::Nowhere => None,
+    };
+    let damage = Damage::of(source, &checked.diagnostics, &syntax.tree);
+    let read = &mut checked.diagnostics;
+    // The missing results of a node without outputs are not reported again.
+    let is_lost = found.iter().any(|d| d.code == &code::NODE_WITHOUT_OUTPUT);
+    let is_missed = |d: &Diagnostic| is_lost && d.code == &code::GRAPH_OUTPUT;
+    let spared = found.into_iter().filter(|d| !is_missed(d) && damage.spares(d, span(d)));
+    let mut added = Vec::new();
+    for mut diagnostic in spared {
+        let at = span(&diagnostic);
+        if !is_told(read, &mut diagnostic, at) {
+            added.push(with_edits(diagnostic, &map));
         }
-        read.extend(added);
     }
+    read.extend(added);
 }
 
 /// Whether a finding about the text duplicates one about the model; if the latter is more severe, it replaces the former.

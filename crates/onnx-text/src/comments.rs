@@ -13,7 +13,7 @@
 
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use crate::lower::spelled_name;
-use crate::parse::Parsed;
+use crate::parse::Syntax;
 use onnx_ir::diag::Span;
 use std::collections::HashMap;
 
@@ -101,16 +101,16 @@ pub struct Comments {
 
 impl Comments {
     /// The comments of a text that was parsed.
-    pub fn of(source: &str, parsed: &Parsed<File>) -> Comments {
+    pub fn of(source: &str, syntax: &Syntax<File>) -> Comments {
         let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
-        if parsed.comments.is_empty() {
+        if syntax.comments.is_empty() {
             return Comments { items: HashMap::new(), end };
         }
         let mut places = Places { source, list: Vec::new() };
-        places.file(&parsed.tree);
+        places.file(&syntax.tree);
         places.list.sort_by_key(|place| place.span.start);
         let mut found: HashMap<Anchor, Attached> = HashMap::new();
-        for &comment in &parsed.comments {
+        for &comment in &syntax.comments {
             let text = spelled(source, comment);
             let (anchor, is_behind) = places.of(comment);
             let attached = found.entry(anchor).or_default();

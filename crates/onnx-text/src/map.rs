@@ -341,13 +341,14 @@ g (bool c, float[N] x = {1}) => (float[N] y) <float[N] t, float[1] w = {2}> {
 }
 <domain: "l", opset_import: ["": 21]> f <alpha: float = 1.0> (float v) => (u) { u = Relu(v) }"#;
         let parsed = crate::parse_model(source);
-        let model = crate::lower(source, &parsed).model;
-        let map = SourceMap::new(source, &parsed.tree, &model);
+        let model = crate::lower(source, &parsed.value).value;
+        let map = SourceMap::new(source, &parsed.value.tree, &model);
         let text = |e| map.span(e).map_or("", |s| &source[s.range()]);
         let main = model.main.expect("a main graph");
-        let [root, then, other] = [0, 1, 2].map(GraphId::from_index);
-        let [abs, cond, call, neg] = [0, 1, 2, 3].map(NodeId::from_index);
-        let f = FunctionId::from_index(0);
+        let body = &model.bodies[main];
+        let [root, then, other] = [0, 1, 2].map(|at| body.graphs.id_at(at).expect("a graph"));
+        let [abs, cond, call, neg] = [0, 1, 2, 3].map(|at| body.nodes.id_at(at).expect("a node"));
+        let f = model.functions.id_at(0).expect("a function");
         assert_eq!(text(Entity::IrVersion), "ir_version: 10");
         assert_eq!(text(Entity::OpsetImport(1)), r#""l": 1"#);
         assert_eq!(text(Entity::Input(main, root, 1)), "float[N] x = {1}");

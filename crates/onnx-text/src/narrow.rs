@@ -117,6 +117,7 @@ impl Texts {
 /// assert_eq!(onnx_text::number_text(ElemType::FLOAT16, 0.0999755859375), "0.1");
 /// assert_eq!(onnx_text::number_text(ElemType::DOUBLE, f64::from(0.1f32)), "0.10000000149011612");
 /// ```
+#[must_use]
 pub fn number_text(elem: ElemType, value: f64) -> String {
     if !value.is_finite() {
         let sign = if value.is_sign_negative() { "-" } else { "" };

@@ -13,7 +13,7 @@
 
 use crate::lex::ANNOTATED;
 use crate::{lower, parse, raise};
-use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::diag::{Diagnostic, Entity, Parsed, code};
 use onnx_ir::{Model, OperatorSet, Signature, Signatures};
 
 /// The language tag of such a block.
@@ -22,7 +22,7 @@ const LANGUAGE: &str = "onnxtxt";
 const FENCE: usize = 3;
 
 /// The signatures of a set, from the documentation of its operators. Reports signature blocks that cannot be parsed.
-pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
+pub fn signatures(set: &OperatorSet) -> Parsed<Signatures> {
     let mut signatures = Signatures::default();
     let mut diagnostics = Vec::new();
     for (i, operator) in (0..).zip(&set.operators) {
@@ -38,7 +38,7 @@ pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
         }
         signatures.list.push(signature);
     }
-    (signatures, diagnostics)
+    Parsed::new(signatures, diagnostics)
 }
 
 /// The documentation of an operator without its signature.
@@ -78,7 +78,7 @@ pub(crate) fn read(text: &str, name: &[u8], model: &mut Model) -> Option<Signatu
     if !parsed.diagnostics.is_empty() {
         return None;
     }
-    lower::lower_signature(&source, &parsed.tree?, name, model)
+    lower::lower_signature(&source, &parsed.value.tree?, name, model)
 }
 
 /// The text of a signature. Names and bodies of the signature are those of `model`, to which the name is added.

@@ -5,6 +5,7 @@ use onnx_ir::ElemType;
 
 /// The kinds of texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum TextKind {
     /// A model: [`parse_model`](crate::parse_model). Also the default.
     Model,

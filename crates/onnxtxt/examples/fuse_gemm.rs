@@ -8,8 +8,8 @@
 //! cargo run -p onnxtxt --example fuse_gemm -- model.onnx fused.onnx
 //! ```
 
-use onnxtxt::ir::diag::{Code, Level, Severity};
-use onnxtxt::ir::{BodyId, Cursor, Diagnostic, Model, NodeRef, Uses, ValueId, pass};
+use onnxtxt::ir::diag::{Code, Diagnostic, Level, Severity};
+use onnxtxt::ir::{BodyId, Cursor, Model, NodeRef, Uses, ValueId, pass};
 use onnxtxt::ops::dims::Dim;
 use onnxtxt::ops::infer::{Facts, InferOptions, infer};
 use std::error::Error;

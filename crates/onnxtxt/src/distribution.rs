@@ -99,6 +99,7 @@ impl Distribution {
 
     /// The cells of a row of a table below [`Distribution::HEADS`].
     /// The cells below [`HEADS`](Self::HEADS).
+    #[must_use]
     pub fn cells(&self) -> Vec<String> {
         let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.4}"));
         let zero = |n: usize| if n == 0 { String::new() } else { n.to_string() };

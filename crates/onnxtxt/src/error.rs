@@ -1,6 +1,6 @@
 //! Errors of reading and writing files.
 
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::Path;

@@ -97,7 +97,8 @@ pub use error::Error;
 pub use loaded::Loaded;
 #[cfg(feature = "run")]
 pub use onnx_exec::{CompileOptions, Executable};
-pub use onnx_ir::{self as ir, Diagnostic, Level, Model, Severity};
+pub use onnx_ir::diag::{Diagnostic, Level, Severity};
+pub use onnx_ir::{self as ir, Model};
 #[cfg(feature = "ops")]
 pub use onnx_ops as ops;
 pub use onnx_text::Profile;

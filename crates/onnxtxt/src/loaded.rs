@@ -3,13 +3,14 @@
 use crate::edit::Incoming;
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::pass::compact;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::{Model, VerifyOptions};
 #[cfg(feature = "forms")]
 use onnx_proto::FileKind;
 use onnx_proto::FormatError;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnx_text::{Checked, Comments, Parsed, ast};
+use onnx_text::{Checked, Comments, Syntax, ast};
 use std::path::Path;
 
 /// A model and its origin.
@@ -20,9 +21,9 @@ pub struct Loaded {
     /// Findings about the file, in the order of its text or bytes.
     pub diagnostics: Vec<Diagnostic>,
     file: File,
-    /// The syntax tree, if the file is text.
-    tree: Option<Parsed<ast::File>>,
-    /// The comments, unless they are those of `tree`: for a model that passes have produced, or that adopted others.
+    /// The syntax, if the file is text.
+    syntax: Option<Syntax<ast::File>>,
+    /// The comments, unless they are those of `syntax`: for a model that passes have produced, or that adopted others.
     kept: Option<Comments>,
 }
 
@@ -53,7 +54,7 @@ impl Loaded {
                 Loaded::checked(file, checked)
             }
             Form::Binary => {
-                let (model, diagnostics) = onnx_proto::read(file.bytes.clone());
+                let (model, diagnostics) = onnx_proto::read(file.bytes.clone()).into_parts();
                 Loaded::new(file, model, diagnostics)
             }
             #[cfg(feature = "forms")]
@@ -75,11 +76,13 @@ impl Loaded {
     }
 
     /// A model that the caller has read from a file itself.
+    #[must_use]
     pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
-        Loaded { model, diagnostics, file, tree: None, kept: None }
+        Loaded { model, diagnostics, file, syntax: None, kept: None }
     }
 
     /// An empty model, with the findings that explain why.
+    #[must_use]
     pub fn nothing(file: File, diagnostics: Vec<Diagnostic>) -> Loaded {
         Loaded::new(file, Model::default(), diagnostics)
     }
@@ -87,7 +90,7 @@ impl Loaded {
     fn document(file: File, bytes: Result<Vec<u8>, FormatError>) -> Loaded {
         match bytes {
             Ok(bytes) => {
-                let (model, diagnostics) = onnx_proto::read(bytes.into());
+                let (model, diagnostics) = onnx_proto::read(bytes.into()).into_parts();
                 Loaded::new(file, model, diagnostics)
             }
             Err(error) => {
@@ -97,12 +100,13 @@ impl Loaded {
         }
     }
 
-    fn checked(file: File, checked: Checked) -> Loaded {
-        let Checked { parsed, model, diagnostics } = checked;
-        Loaded { tree: Some(parsed), ..Loaded::new(file, model, diagnostics) }
+    fn checked(file: File, checked: Parsed<Checked>) -> Loaded {
+        let Parsed { value: Checked { syntax, model }, diagnostics } = checked;
+        Loaded { syntax: Some(syntax), ..Loaded::new(file, model, diagnostics) }
     }
 
     /// Reads a file with all findings up to a level; `judge` checks the model. Comments of a text can allow findings.
+    #[must_use]
     pub fn judged(file: &File, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Loaded {
         if file.form == Form::Text && file.no_text().is_none() {
             return Loaded::checked(file.clone(), onnx_text::check_with(file.text(), level, judge));
@@ -120,16 +124,16 @@ impl Loaded {
         &self.file
     }
 
-    /// The syntax tree, if the file is text.
-    pub fn tree(&self) -> Option<&Parsed<ast::File>> {
-        self.tree.as_ref()
+    /// The syntax tree with the comments, if the file is text.
+    pub fn syntax(&self) -> Option<&Syntax<ast::File>> {
+        self.syntax.as_ref()
     }
 
     /// The comments of the text that the model is from.
     pub fn comments(&self) -> Comments {
-        match (&self.kept, &self.tree) {
+        match (&self.kept, &self.syntax) {
             (Some(kept), _) => kept.clone(),
-            (None, Some(parsed)) => Comments::of(self.file.text(), parsed),
+            (None, Some(syntax)) => Comments::of(self.file.text(), syntax),
             (None, None) => Comments::default(),
         }
     }

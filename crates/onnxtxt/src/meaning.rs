@@ -3,7 +3,8 @@
 use crate::loaded::Loaded;
 #[cfg(feature = "run")]
 use onnx_exec::{CompileOptions, Executable, compile};
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
@@ -15,10 +16,11 @@ impl Loaded {
     }
 
     /// All findings about the file and the model up to a level, in the order of the text. The levels are nested.
+    #[must_use]
     pub fn check(&self, level: Level) -> Vec<Diagnostic> {
         let options = VerifyOptions { level, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);
-        if self.tree().is_some() {
+        if self.syntax().is_some() {
             return onnx_text::check_with(self.file().text(), level, judge).diagnostics;
         }
         let mut found = self.diagnostics.clone();

@@ -7,8 +7,8 @@
 use crate::loaded::Loaded;
 use crate::source::Form;
 use crate::text::Text;
-use onnx_ir::diag::Place;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::{Diagnostic, Place};
 use onnx_text::render::{Source, SourceKind};
 #[cfg(feature = "render")]
 use onnx_text::render::{Style, human};
@@ -21,12 +21,14 @@ impl Loaded {
     #[cfg(feature = "render")]
     /// A rendered finding with its source lines. For several findings, [`render_all`](Self::render_all) prints a binary model
     /// only once.
+    #[must_use]
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         self.render_all(std::slice::from_ref(diagnostic), Style { color: false, width: 120 })
     }
 
     #[cfg(feature = "render")]
     /// Rendered findings, one after the other.
+    #[must_use]
     pub fn render_all(&self, diagnostics: &[Diagnostic], style: Style) -> String {
         self.with_source(diagnostics.iter().any(has_entity), |source| {
             diagnostics.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect()
@@ -36,8 +38,8 @@ impl Loaded {
     /// Calls `show` with the source text in which entities have places. A binary model is printed only if entities are needed.
     pub fn with_source<T>(&self, has_entities: bool, show: impl FnOnce(&Source<'_>) -> T) -> T {
         let file = self.file();
-        if let Some(parsed) = self.tree() {
-            let map = SourceMap::new(file.text(), &parsed.tree, &self.model);
+        if let Some(syntax) = self.syntax() {
+            let map = SourceMap::new(file.text(), &syntax.tree, &self.model);
             let locate = |entity| map.span(entity);
             return show(&Source::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
         }
@@ -46,9 +48,9 @@ impl Loaded {
             return show(&Source::new(&file.name, file.text(), SourceKind::Text));
         }
         let text = if has_entities { printed(&self.model) } else { String::new() };
-        let parsed = onnx_text::parse_model(&text);
-        let lowered = onnx_text::lower(&text, &parsed);
-        let map = SourceMap::new(&text, &parsed.tree, &lowered.model);
+        let syntax = onnx_text::parse_model(&text).value;
+        let lowered = onnx_text::lower(&text, &syntax).value;
+        let map = SourceMap::new(&text, &syntax.tree, &lowered);
         let locate = |entity| map.span(entity);
         show(&Source::new(&file.name, &text, SourceKind::Binary).locating(&locate))
     }

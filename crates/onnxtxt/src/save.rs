@@ -9,7 +9,8 @@ use crate::files::{Guard, Moved, Reads, WriteModel, locations, plain, put, resol
 use crate::loaded::Loaded;
 use crate::source::{Form, undecodable};
 use crate::text::Text;
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize, relocate};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Profile, RaiseOptions};
@@ -19,6 +20,7 @@ use std::path::Path;
 /// Where the weights of a model are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Weights {
     /// All in the result itself
     Inline,
@@ -96,6 +98,7 @@ impl Loaded {
     }
 
     /// The model as text.
+    #[must_use]
     pub fn text(&self) -> String {
         Text::commented(&self.model, &RaiseOptions::default(), &self.comments()).to_text()
     }

@@ -3,8 +3,7 @@
 use crate::error::Error;
 use crate::loaded::Loaded;
 use bytes::Bytes;
-use onnx_ir::Diagnostic;
-use onnx_ir::diag::{Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_proto::{FileKind, FormatError};
 use std::path::{Path, PathBuf};
 
@@ -95,6 +94,7 @@ impl File {
     }
 
     /// The model in it, as much as could be read, with all findings.
+    #[must_use]
     pub fn load(&self) -> Loaded {
         Loaded::of(self.clone())
     }
@@ -120,6 +120,7 @@ impl File {
     }
 
     /// The finding for a file that is not a text.
+    #[must_use]
     pub fn no_text(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.foreign() {
             return Some(diagnostic);

@@ -1,6 +1,7 @@
 //! Printing of models as text.
 
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_text::{Comments, FormatOptions, RaiseOptions, Raised, format_to, raise_with};
 use std::io::{self, Write};
 
@@ -10,11 +11,13 @@ pub struct Text(Raised);
 
 impl Text {
     /// The text of a model without comments.
+    #[must_use]
     pub fn new(model: &Model, options: &RaiseOptions) -> Text {
         Text::commented(model, options, &Comments::default())
     }
 
     /// The text with the comments of its original text.
+    #[must_use]
     pub fn commented(model: &Model, options: &RaiseOptions, comments: &Comments) -> Text {
         Text(raise_with(model, options, comments))
     }
@@ -36,16 +39,17 @@ impl Text {
 
     /// Writes the text piece by piece.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Raised { source, tree, annotated, comments, .. } = &self.0;
+        let Raised { source, syntax, .. } = &self.0;
         let mut text = TextWriter::new(out);
-        let written = format_to(&mut text, source, tree, comments, *annotated, &FormatOptions::default());
+        let written = format_to(&mut text, source, syntax, &FormatOptions::default());
         text.finish(written)
     }
 
     /// The text as a whole.
+    #[must_use]
     pub fn to_text(&self) -> String {
-        let Raised { source, tree, annotated, comments, .. } = &self.0;
-        onnx_text::format(source, tree, comments, *annotated, &FormatOptions::default())
+        let Raised { source, syntax, .. } = &self.0;
+        onnx_text::format(source, syntax, &FormatOptions::default())
     }
 }
 

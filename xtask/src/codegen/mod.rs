@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let compiled = protos::compile(&root)?;
     settle(&protos::outputs(&compiled)?, args)?;
     settle(&[examples::output()?, bodies::output()?, documents::output()?], args)?;
-    settle(&map::outputs()?, args)?;
+    settle(&[map::output()?], args)?;
     let Some(python) = python_with_onnx() else {
         let not = if args.check { "NOT CHECKED" } else { "NOT GENERATED" };
         println!(

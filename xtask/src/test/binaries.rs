@@ -47,28 +47,48 @@ struct Done {
     took: Duration,
 }
 
+/// What `--quick` builds: unit tests of all crates, and the golden files.
+const QUICK: &[&str] = &["--lib", "--test", "suite", "--test", "values"];
+
+/// Builds and runs the unit tests and the golden files, without what measures times.
+pub(super) fn quick(env: &[(&str, OsString)]) -> Result<()> {
+    let mut programs = build(QUICK)?;
+    programs.retain(|program| !ALONE.contains(&program.name.as_str()));
+    programs.sort_by_key(|program| program.name != "suite");
+    let mut done = on(cores(), programs, env);
+    summary(&mut done);
+    passed(done, false)
+}
+
 /// Builds and runs all tests, those in documentation too.
 pub(super) fn run(env: &[(&str, OsString)]) -> Result<()> {
-    let mut programs = build()?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut programs = build(&[])?;
     let rank = |program: &Program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len());
     programs.sort_by_key(rank);
     let (alone, together): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|program| ALONE.contains(&program.name.as_str()));
-    let mut done = on(cores, together, env);
+    let mut done = on(cores(), together, env);
     done.extend(on(1, alone, env));
     summary(&mut done);
-    let mut failed: Vec<String> =
-        done.into_iter().filter(|done| !done.is_passed).map(|done| done.name).collect();
     let mut doc = Command::new(env!("CARGO"));
     doc.current_dir(dirs::root()).args(["test", "--workspace", "--doc"]).envs(env.iter().cloned());
-    if process::run(&mut doc).is_err() {
-        failed.push("documentation".to_owned());
-    }
+    let is_doc_wrong = process::run(&mut doc).is_err();
+    passed(done, is_doc_wrong)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Fails with the names of what failed.
+fn passed(done: Vec<Done>, is_doc_wrong: bool) -> Result<()> {
+    let failed = done.into_iter().filter(|done| !done.is_passed).map(|done| done.name);
+    let failed: Vec<String> = failed.chain(is_doc_wrong.then(|| "documentation".to_owned())).collect();
     if failed.is_empty() { Ok(()) } else { bail!("tests fail in {}", failed.join(", ")) }
 }
 
-fn build() -> Result<Vec<Program>> {
+/// Builds test programs: all, or those that the arguments select.
+fn build(targets: &[&str]) -> Result<Vec<Program>> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(dirs::root()).args([
         "test",
@@ -76,6 +96,7 @@ fn build() -> Result<Vec<Program>> {
         "--no-run",
         "--message-format=json-render-diagnostics",
     ]);
+    command.args(targets);
     let messages = process::output(&mut command)?;
     let mut programs = Vec::new();
     for line in messages.lines() {

@@ -11,7 +11,7 @@ use crate::ready::Ready;
 use crate::session::{Session, Status, bytes, count};
 use kernels::Kernels;
 use onnx_exec::{Executable, Machine, RunOptions, Value};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -8,8 +8,8 @@ use crate::reads::Unreadable;
 use crate::session::{Session, Status, count};
 use crate::{files, locate, output};
 use anyhow::{bail, ensure};
-use onnx_ir::diag::{self, Code};
-use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
+use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::targets::{self, Target};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
@@ -341,8 +341,9 @@ fn fix(
     let result = apply_fixes(&original, wanted, |text| {
         fixed.replace(text.to_owned().into());
         let (loaded, found) = findings(args, operators, &fixed);
-        let is_of_reading = |d: &Diagnostic| d.is_error() && d.code.level == Level::Syntax;
-        (found, !loaded.diagnostics.iter().any(is_of_reading))
+        // Findings that were not asked for are not fixed, but they say whether the text could be read.
+        let unfixed = loaded.diagnostics.into_iter().map(|d| Diagnostic { fixes: Vec::new(), ..d });
+        Parsed::new((), found.into_iter().chain(unfixed).collect())
     });
     fixed.replace(result.text.into());
     if result.fixed == 0 {

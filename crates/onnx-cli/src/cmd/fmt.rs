@@ -7,9 +7,9 @@ use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use anyhow::ensure;
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Parsed;
 use onnx_text::render::{Source, SourceKind};
-use onnx_text::{FormatOptions, Parsed, format_operator_set, format_value_file};
+use onnx_text::{FormatOptions, format_operator_set, format_value_file};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -87,28 +87,25 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
         return None;
     }
     let options = FormatOptions::default();
+    let text = input.text();
     if input.is_text_of_value() {
-        let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_value(input.text());
-        let tree = tree.filter(|_| is_right(&diagnostics, input, session))?;
-        return Some(format_value_file(input.text(), &tree, &comments, annotated, &options));
+        let syntax = right(onnx_text::parse_value(text), input, session)?.transpose()?;
+        return Some(format_value_file(text, &syntax, &options));
     }
     if input.is_text_of_set() {
-        let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_operator_set(input.text());
-        let format = || format_operator_set(input.text(), &tree, &comments, annotated, &options);
-        return is_right(&diagnostics, input, session).then(format);
+        let syntax = right(onnx_text::parse_operator_set(text), input, session)?;
+        return Some(format_operator_set(text, &syntax, &options));
     }
-    let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_model(input.text());
-    let format = || onnx_text::format(input.text(), &tree, &comments, annotated, &options);
-    is_right(&diagnostics, input, session).then(format)
+    let syntax = right(onnx_text::parse_model(text), input, session)?;
+    Some(onnx_text::format(text, &syntax, &options))
 }
 
-/// Whether there are no errors; otherwise reports all findings.
-fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) -> bool {
-    let is_right = !diagnostics.iter().any(Diagnostic::is_error);
-    if !is_right {
-        session.report(&Source::new(&input.name, input.text(), SourceKind::Text), diagnostics);
-    }
-    is_right
+/// What was parsed without errors; otherwise reports all findings.
+fn right<T>(parsed: Parsed<T>, input: &Input, session: &mut Session) -> Option<T> {
+    let report = |found: Vec<_>| {
+        session.report(&Source::new(&input.name, input.text(), SourceKind::Text), &found);
+    };
+    parsed.into_result().map_err(report).ok()
 }
 
 /// The changes as a unified diff, as `patch` reads.

@@ -10,9 +10,8 @@ use crate::locate;
 use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
-use onnx_ir::{
-    Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain,
-};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
 use onnx_proto::FileKind;
 use onnx_proto::external::external_tensors;
 use onnx_text::RaiseOptions;

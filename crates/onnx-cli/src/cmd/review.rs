@@ -108,11 +108,11 @@ fn plain(model: &mut Model) -> Types {
 
 /// The text with comments at the ends of lines.
 fn annotated(text: &str, model: &Model, types: &Types, shown: usize) -> String {
-    let parsed = onnx_text::parse_model(text);
+    let syntax = onnx_text::parse_model(text).value;
     // Ids are assigned in document order, so those of the text are those of a model that was read. In a model with other ids,
     // only what agrees under the same id is annotated.
-    let lowered = onnx_text::lower(text, &parsed);
-    let map = SourceMap::new(text, &parsed.tree, &lowered.model);
+    let lowered = onnx_text::lower(text, &syntax).value;
+    let map = SourceMap::new(text, &syntax.tree, &lowered);
     let mut comments: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut note = |span: Option<Span>, comment: String| {
         let Some(end) = span.map(|span| span.end as usize).filter(|&end| text.is_char_boundary(end)) else {
@@ -130,8 +130,7 @@ fn annotated(text: &str, model: &Model, types: &Types, shown: usize) -> String {
                 let node = model.bodies.get(id).and_then(|body| body.nodes.get(node));
                 node.map(|node| model.text(node.op).to_owned())
             };
-            if let Some(comment) = of_node(model, id, node, types).filter(|_| op(model) == op(&lowered.model))
-            {
+            if let Some(comment) = of_node(model, id, node, types).filter(|_| op(model) == op(&lowered)) {
                 note(map.span(Entity::Node(id, node)), comment);
             }
         }

@@ -19,7 +19,7 @@ use crate::ready::Ready;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use onnxtxt::edit::{weight_name, weights};
 use onnxtxt::train::{TrainOptions, Trainer};
 use std::path::{Path, PathBuf};

@@ -55,13 +55,13 @@ fn behind_nodes(text: &str, declaring: &str) -> String {
 
 /// Where the nodes of a text end, and the types of their results; empty if none is known.
 fn nodes(text: &str) -> Vec<(usize, String)> {
-    let parsed = onnx_text::parse_model(text);
+    let syntax = onnx_text::parse_model(text).value;
     let mut found = Vec::new();
     let mut finder = Finder { text, found: &mut found };
-    if let Some(graph) = &parsed.tree.graph {
+    if let Some(graph) = &syntax.tree.graph {
         finder.graph(graph, &HashMap::new());
     }
-    for function in &parsed.tree.functions {
+    for function in &syntax.tree.functions {
         let mut types = HashMap::new();
         let values = function.values.as_ref().map(|list| list.items.as_slice()).unwrap_or_default();
         finder.declare(&mut types, &function.inputs.items);
@@ -123,7 +123,7 @@ mod tests {
     fn inferred_types_stand_behind_their_nodes() {
         let text = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x, bool c) => (y)\n{\n    t = Shape(x)\n    \
                     y = If(c) <then_branch = a () => (p) { p = Neg(x) }, else_branch = b () => (q) { q = Abs(x) }>\n}\n";
-        let model = onnx_text::read_model(text).model;
+        let model = onnx_text::read_model(text).value;
         let options = RaiseOptions::default();
         let typed = inferred(&Text::new(&model, &options).to_text(), &model, &options);
         for line in ["t = Shape(x)  # int64[1]\n", "p = Neg(x)  # float[N]\n", "q = Abs(x)  # float[N]\n"] {

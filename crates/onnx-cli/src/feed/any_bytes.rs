@@ -44,7 +44,8 @@ mod tests {
             npy::write_all(&[("a".to_owned(), tensor.clone())], &mut archive).unwrap();
             seeds.push(archive);
         }
-        let dictionary = words(include_str!("../../../../fuzz/npy.dict"));
+        let dictionary = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/npy.dict");
+        let dictionary = words(&std::fs::read_to_string(dictionary).unwrap());
         let mut mutator = Mutator::new(&seeds, dictionary, 3);
         seeds.iter().for_each(|seed| read_back(seed));
         for _ in 0..3000 {

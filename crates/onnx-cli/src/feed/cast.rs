@@ -13,7 +13,7 @@ pub(crate) fn cast(value: &Value, to: ElemType) -> Option<Value> {
          g ({from}[] x) => ({into}[] y) {{ y = Cast <to = {}> (x) }}\n",
         to.0
     );
-    let model = onnx_text::read_model(&text).model;
+    let model = onnx_text::read_model(&text).value;
     let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).ok()?;
     executable.run(vec![Some(value.clone())], &RunOptions::default()).ok()?.pop()
 }

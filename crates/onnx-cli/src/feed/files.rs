@@ -32,7 +32,7 @@ pub(crate) fn named(
     let (data, names, found) = match input.form {
         crate::input::Form::Binary => {
             let mut names = Names::new();
-            let (data, found) = onnx_proto::read_data(input.bytes.clone(), kind, &mut names);
+            let (data, found) = onnx_proto::read_data(input.bytes.clone(), kind, &mut names).into_parts();
             (data, names, found)
         }
         _ => match input.value() {

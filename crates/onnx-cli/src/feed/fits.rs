@@ -199,7 +199,7 @@ fn numpy_name(elem: ElemType) -> &'static str {
 /// The type of a value in type syntax.
 fn shown(value: &Value) -> String {
     match value {
-        Value::Tensor(tensor) => shown_tensor(tensor),
+        Value::Tensor(tensor) => Tensor::type_text(tensor),
         Value::Sequence(values) => match values.first() {
             Some(first) => format!("seq({})", shown(first)),
             None => "an empty sequence".to_owned(),
@@ -208,17 +208,6 @@ fn shown(value: &Value) -> String {
         Value::Optional(Some(value)) => format!("optional({})", shown(value)),
         Value::Optional(None) => "an empty optional".to_owned(),
     }
-}
-
-fn shown_tensor(tensor: &Tensor) -> String {
-    tensor_type(tensor.elem(), tensor.dims())
-}
-
-/// The type of a tensor as text.
-pub(crate) fn tensor_type(elem: ElemType, dims: &[usize]) -> String {
-    let elem = elem.name().unwrap_or("?");
-    let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
-    if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(",")) }
 }
 
 #[cfg(test)]

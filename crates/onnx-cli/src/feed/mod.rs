@@ -9,16 +9,14 @@ pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;
 
-pub(crate) use fits::tensor_type;
-
 use crate::reads::Unreadable;
 use crate::ready::Ready;
 use crate::session::{Session, count};
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
 use onnx_exec::{Executable, Failure, Random, Value};
-use onnx_ir::diag::{Entity, Place, code, did_you_mean};
-use onnx_ir::{Diagnostic, DimValue, Model, Port};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
+use onnx_ir::{DimValue, Model, Port};
 use onnxtxt::edit::SetShape;
 use std::path::Path;
 

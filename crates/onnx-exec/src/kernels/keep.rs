@@ -53,13 +53,13 @@ pub(super) fn kept<T: Any + Send + Sync>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::EntityId;
+    use onnx_ir::PrimaryMap;
     use std::cell::Cell;
 
     #[test]
     fn the_same_inputs_are_prepared_once_and_changing_ones_are_not_kept() {
         let keep = Keep::default();
-        let (node, made) = (NodeId::from_index(3), Cell::new(0));
+        let (node, made) = (PrimaryMap::<NodeId, ()>::new().push(()), Cell::new(0));
         let a = Tensor::scalar(1.0f32).expect("a tensor");
         let b = Tensor::scalar(1.0f32).expect("a tensor");
         let ask = |inputs: &[&Tensor]| {

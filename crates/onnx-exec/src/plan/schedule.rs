@@ -88,7 +88,7 @@ impl Executable<'_> {
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
     ///     soft (float[2,3] x) => (float[2,3] y) { y = Softmax(x) }"#;
-    /// let model = onnx_text::read_model(text).model;
+    /// let model = onnx_text::read_model(text).value;
     /// let options = CompileOptions::default();
     /// let executable = compile(&model, Registry::builtin(), &options).expect("the model can be run");
     ///
@@ -98,7 +98,7 @@ impl Executable<'_> {
     /// // One row at a time instead of two.
     /// let edited = schedule.text.replace("of 2 rows, 2 at a time", "of 2 rows, 1 at a time");
     /// executable.read_schedule(&edited, vec![Some(x)], &options)?;
-    /// # Ok::<(), Box<onnx_ir::Diagnostic>>(())
+    /// # Ok::<(), Box<onnx_ir::diag::Diagnostic>>(())
     /// ```
     ///
     /// # Errors

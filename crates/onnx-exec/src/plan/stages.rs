@@ -21,6 +21,7 @@ use std::sync::Mutex;
 
 /// A planning stage whose formulas can be inspected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Stage {
     /// The definitions of the nodes, before fusion.
     Formulas,

@@ -106,6 +106,12 @@ pub(crate) fn count_of(dims: &[usize]) -> Result<usize, Failure> {
 }
 
 impl Tensor {
+    /// The type as ONNX text writes it: `float[2,3]`.
+    #[must_use]
+    pub fn type_text(&self) -> String {
+        onnx_ir::dense_type_text(self.elem, &self.dims)
+    }
+
     /// A tensor of zeros (empty strings).
     pub fn zeros(elem: ElemType, dims: &[usize]) -> Result<Tensor, Failure> {
         let count = count_of(dims)?;

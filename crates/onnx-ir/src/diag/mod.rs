@@ -2,10 +2,12 @@
 
 mod codes;
 mod fix;
+mod parsed;
 mod place;
 
 pub use codes::{ALL, Code, Level, code, find};
 pub use fix::{Change, Edit, Fix};
+pub use parsed::Parsed;
 pub use place::{Entity, Place, Span};
 
 /// The severity of a finding.

@@ -149,44 +149,21 @@ impl Entity {
 
     /// The same part of another node; what is not a part of a node stays.
     #[must_use]
-    pub fn with_node(self, body: BodyId, node: NodeId) -> Entity {
-        match self {
-            Entity::Node(..) => Entity::Node(body, node),
-            Entity::NodeInput(_, _, i) => Entity::NodeInput(body, node, i),
-            Entity::NodeOutput(_, _, i) => Entity::NodeOutput(body, node, i),
-            Entity::NodeOp(..) => Entity::NodeOp(body, node),
-            Entity::Attr(_, _, i) => Entity::Attr(body, node, i),
-            Entity::AttrReference(_, _, i) => Entity::AttrReference(body, node, i),
-            Entity::Header
-            | Entity::IrVersion
-            | Entity::ModelVersion
-            | Entity::OpsetImport(..)
-            | Entity::ModelMetadata(..)
-            | Entity::Function(..)
-            | Entity::FunctionOpsetImport(..)
-            | Entity::FunctionAttribute(..)
-            | Entity::FunctionAttributeDefault(..)
-            | Entity::Graph(..)
-            | Entity::Input(..)
-            | Entity::Output(..)
-            | Entity::ValueInfo(..)
-            | Entity::Initializer(..)
-            | Entity::SparseInitializer(..)
-            | Entity::QuantizationAnnotation(..)
-            | Entity::Training(..)
-            | Entity::OpsetVersion
-            | Entity::Operator(..)
-            | Entity::OperatorInput(..)
-            | Entity::OperatorOutput(..)
-            | Entity::OperatorAttribute(..)
-            | Entity::OperatorVariable(..)
-            | Entity::Configuration(..)
-            | Entity::Data(..) => self,
+    pub fn with_node(mut self, body: BodyId, node: NodeId) -> Entity {
+        if let Some(place) = self.node_mut() {
+            *place.0 = body;
+            *place.1 = node;
         }
+        self
     }
 
     /// The node that it is, or is a part of.
-    pub fn node(self) -> Option<(BodyId, NodeId)> {
+    #[must_use]
+    pub fn node(mut self) -> Option<(BodyId, NodeId)> {
+        self.node_mut().map(|(body, node)| (*body, *node))
+    }
+
+    fn node_mut(&mut self) -> Option<(&mut BodyId, &mut NodeId)> {
         match self {
             Entity::Node(body, node)
             | Entity::NodeInput(body, node, _)

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::attr::AttrValue;
-use crate::entity::EntityId;
+use crate::entity::FromIndex as _;
 use crate::verify::{VerifyOptions, verify};
 use crate::{
     Attr, BodyBuilder, BodyId, ElemType, Model, NodeId, NodeSpec, Origin, Payload, QuantizationAnnotation,

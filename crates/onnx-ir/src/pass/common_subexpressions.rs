@@ -33,6 +33,7 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 
 /// Whether equal initializers are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Initializers {
     /// They become one.
     Merge,

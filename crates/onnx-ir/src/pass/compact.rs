@@ -1,7 +1,7 @@
 //! Removes the garbage of passes.
 
 use crate::body::{Body, GraphId};
-use crate::entity::{EntityId, PrimaryMap};
+use crate::entity::{FromIndex as _, PrimaryMap};
 use crate::model::{BodyId, Function, Model};
 use crate::pass::transplant::{Source, Style, Target, Transplant};
 use foldhash::fast::RandomState;

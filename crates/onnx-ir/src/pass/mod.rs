@@ -51,9 +51,9 @@ pub use topological_sort::{node_orders, topological_sort};
 pub use training::{JoinedStep, join_training};
 pub use transplant::{Source, Style, Target, Transplant};
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Level};
 use crate::model::Model;
-use crate::verify::{Level, VerifyOptions, verify};
+use crate::verify::{VerifyOptions, verify};
 
 /// A pass that can be run by name.
 #[derive(Clone, Copy)]

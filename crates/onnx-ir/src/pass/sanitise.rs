@@ -20,6 +20,7 @@ use hashbrown::HashMap;
 
 /// The treatment of nodes without a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum NodeNames {
     /// They get a name: the operator, followed by a number.
     Fill,

@@ -13,7 +13,7 @@ use super::transplant::{Source, Style, Target, Transplant};
 use crate::body::{Body, Graph, GraphId, NodeId, Origin, Port, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, Place};
 #[cfg(test)]
-use crate::entity::EntityId as _;
+use crate::entity::FromIndex as _;
 use crate::model::{BodyId, Model};
 use crate::names::Name;
 use foldhash::fast::RandomState;

@@ -146,6 +146,7 @@ pub struct Difference {
 
 /// The differences that affect users of a model, the greatest impact first. Internals are not compared, except for signatures of
 /// functions.
+#[must_use]
 pub fn differences(old: &Model, new: &Model) -> Vec<Difference> {
     let mut found = Found { old, new, list: Vec::new() };
     if let (Some((old_body, old_graph)), Some((new_body, new_graph))) = (main(old), main(new)) {

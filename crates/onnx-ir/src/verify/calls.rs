@@ -4,7 +4,7 @@ use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
 use super::functions::{Key, by_key, key, text};
 use crate::body::{Node, NodeId};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::entity::{EntityId, SecondaryMap};
+use crate::entity::{EntityId, FromIndex as _, SecondaryMap};
 use crate::model::FunctionId;
 use crate::names::Name;
 use crate::releases::newest_version;

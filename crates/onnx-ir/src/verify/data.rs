@@ -23,6 +23,7 @@ use crate::types::ElemType;
 /// let found = verify_data(&data, &Names::new(), &VerifyOptions::default());
 /// assert_eq!(found[0].message, "the map has no key type");
 /// ```
+#[must_use]
 pub fn verify_data(data: &Data, names: &Names, options: &VerifyOptions) -> Vec<Diagnostic> {
     // The rules on tensors are about those of a model.
     let model = Model { names: names.clone(), ..Model::new() };

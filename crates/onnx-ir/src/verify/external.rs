@@ -3,7 +3,7 @@
 //! This crate does no I/O. The caller passes the properties of a file to [`check_file`]:
 //!
 //! ```
-//! use onnx_ir::verify::{FileFacts, check_file};
+//! use onnx_ir::{FileFacts, check_file};
 //! # use onnx_ir::{DataLocation, ElemType, Model, Tensor, diag::Place};
 //! # let mut model = Model::new();
 //! # let (key, value) = (model.names.intern("location"), model.names.intern("w.bin"));
@@ -139,6 +139,7 @@ pub(super) fn check(
 
 /// Checks that an external tensor names one place below the model's folder; returns findings about the entries of its location.
 /// Every reader calls this before it opens a file, and [`verify`](super::verify) reports the same.
+#[must_use]
 pub fn check_location(model: &Model, tensor: &Tensor, at: impl Into<Place>) -> Vec<Diagnostic> {
     gate(model, tensor, at.into(), &format!("`{}`", model.text(tensor.name)))
 }
@@ -178,6 +179,7 @@ fn number(text: &str) -> Option<u64> {
 
 /// Checks the file of an external tensor (X03, X04, X07, X08, X10). Findings of [`verify`](super::verify) about the tensor itself
 /// are not repeated: invalid `location`, `offset` and `length` are skipped.
+#[must_use]
 pub fn check_file(
     model: &Model,
     tensor: &Tensor,

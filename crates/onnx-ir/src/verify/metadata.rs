@@ -142,8 +142,9 @@ fn of_model(cx: &VerifyContext<'_>, found: &mut Findings) {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use crate::Model;
+    use crate::diag::Level;
     use crate::types::Type;
-    use crate::{Level, Model};
 
     fn entry(model: &mut Model, key: &str, value: &str) -> Entry {
         Entry { key: Some(model.names.intern(key)), value: Some(model.names.intern(value)) }

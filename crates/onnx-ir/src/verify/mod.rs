@@ -65,7 +65,7 @@ mod training;
 mod types;
 mod versions;
 
-pub use crate::diag::Level;
+use crate::diag::Level;
 pub use data::verify_data;
 pub use external::{FileFacts, INLINE_KEY, check_file, check_location};
 pub use opset::verify_operator_set;
@@ -92,11 +92,13 @@ impl Default for VerifyOptions {
 }
 
 /// Checks a model by every rule that needs no operator schema; see the [module](self).
+#[must_use]
 pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
     verify_with(model, options, Vec::new())
 }
 
 /// Like [`verify`], with what others found, all in the order of the text.
+#[must_use]
 pub fn verify_with(model: &Model, options: &VerifyOptions, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let cx = VerifyContext::new(model, options);
     let mut found = Findings::new(options);

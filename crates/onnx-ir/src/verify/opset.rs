@@ -23,6 +23,7 @@ mod signature;
 /// let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &VerifyOptions::default());
 /// assert_eq!(found[0].message, "operator set does not begin with the magic `ONNXOPSET`");
 /// ```
+#[must_use]
 pub fn verify_operator_set(
     set: &OperatorSet,
     signatures: &Signatures,

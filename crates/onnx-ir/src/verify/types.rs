@@ -7,7 +7,7 @@ use super::formula::is_formula;
 use crate::attr::{Attr, AttrValue};
 use crate::body::{GraphId, Port};
 use crate::diag::{Code, Diagnostic, Entity, code};
-use crate::entity::EntityId;
+use crate::entity::{EntityId as _, FromIndex as _};
 use crate::names::Name;
 use crate::show::type_text;
 use crate::types::{DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};

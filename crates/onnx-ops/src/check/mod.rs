@@ -11,9 +11,11 @@ pub(crate) use lints::Lint;
 
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, verify_with};
+use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::{Model, VerifyOptions, verify_with};
 
 /// Checks a model by every rule up to the level of the options, with the operators of a registry.
+#[must_use]
 pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if options.level >= Level::Types {

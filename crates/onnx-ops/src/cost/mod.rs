@@ -54,6 +54,7 @@ pub struct Costs {
 }
 
 /// Computes the costs of the main graph; `None` if there is none.
+#[must_use]
 pub fn costs(model: &Model, registry: &Registry) -> Option<Costs> {
     let body = model.main?;
     let graph = model.bodies[body].root()?;
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> (Costs, Vec<String>) {
-        let model = onnx_text::read_model(text).model;
+        let model = onnx_text::read_model(text).value;
         let costs = costs(&model, Registry::builtin()).expect("a main graph");
         let shown = [costs.total.macs, costs.total.flops, costs.peak].map(|d| costs.facts.dims.text(d));
         (costs, shown.to_vec())

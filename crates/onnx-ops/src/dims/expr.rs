@@ -145,7 +145,7 @@ impl Arena {
             return id;
         }
         let mut facts = self.facts_of_atom(&atom);
-        facts.atoms |= bit(AtomId::from_index(self.atoms.len()));
+        facts.atoms |= bit(self.atoms.next_id());
         let id = self.atoms.push(AtomData { atom, facts, interval: OnceLock::new() });
         let (atoms, hasher) = (&self.atoms, &self.hasher);
         self.atom_table.insert_unique(hash, id, |&id| hasher.hash_one(&atoms[id].atom));

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 impl Dims {
     /// The canonical text, which [`Dims::parse`] reads as the same extent. Symbols of [`Dims::fresh`] have names in
     /// it, which are read as symbols of these names.
+    #[must_use]
     pub fn text(&self, d: Dim) -> String {
         if let Some(symbol) = self.as_symbol(d) {
             let name = &self.arena.symbols[symbol].name;

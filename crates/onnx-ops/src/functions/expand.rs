@@ -177,7 +177,7 @@ mod tests {
 
     /// The operators that are left after expanding everything.
     fn expanded(text: &str) -> Vec<String> {
-        let mut model = onnx_text::read_model(text).model;
+        let mut model = onnx_text::read_model(text).value;
         let options = Expand { select: &|_| true, depth: None, max_nodes: 100 };
         expand(&mut model, Registry::builtin(), &options);
         let nodes = model.bodies.values().flat_map(|body| body.nodes.values());

@@ -127,7 +127,7 @@ pub(crate) fn read(text: &str, version: i64) -> Option<FunctionBody> {
         return Some(body.clone());
     }
     let mut model = Model::new();
-    let (function, diagnostics) = onnx_text::read_function(text, &mut model);
+    let (function, diagnostics) = onnx_text::read_function(text, &mut model).into_parts();
     debug_assert!(diagnostics.is_empty(), "{diagnostics:?}\n{text}");
     let id = function.filter(|_| diagnostics.is_empty())?;
     for import in &mut model.functions[id].opset_imports {

@@ -14,10 +14,10 @@
 use super::reverse::{Refusal, Reverse, captured};
 use crate::infer::Ty;
 use foldhash::HashSet;
+use onnx_ir::list::List;
 use onnx_ir::pass::{Source, Style, Target, Transplant};
 use onnx_ir::{
-    Attr, AttrValue, BodyId, GraphId, List, Model, Name, NodeId, Port, Value, ValueDef, ValueId,
-    normalize_domain,
+    Attr, AttrValue, BodyId, GraphId, Model, Name, NodeId, Port, Value, ValueDef, ValueId, normalize_domain,
 };
 
 /// The kind of a node with graphs.

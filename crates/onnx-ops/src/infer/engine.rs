@@ -173,7 +173,8 @@ impl<'m> Engine<'m> {
             registry,
             dims: Dims::default(),
             frame: Frame {
-                body: onnx_ir::EntityId::from_index(0),
+                // The id of no body: each run sets its own.
+                body: model.bodies.next_id(),
                 function: None,
                 is_called: false,
                 run: 0,

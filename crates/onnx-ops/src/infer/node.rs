@@ -280,6 +280,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     }
 
     /// A list of strings, or its default.
+    #[must_use]
     pub fn strings(&self, name: &str) -> Option<Vec<String>> {
         self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }

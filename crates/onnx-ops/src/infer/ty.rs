@@ -132,6 +132,7 @@ impl Ty {
     }
 
     /// The type in ONNX syntax; unknown parts are `?`.
+    #[must_use]
     pub fn text(&self, dims: &Dims) -> String {
         let tensor = |t: &TensorTy| {
             let mut text = t.elem.map_or_else(|| "?".to_owned(), elem_text);
@@ -179,11 +180,13 @@ fn says_nothing(symbol: &str) -> bool {
 }
 
 /// The name of an element type, or its number.
+#[must_use]
 pub fn elem_text(elem: ElemType) -> String {
     elem.name().map_or_else(|| elem.0.to_string(), str::to_owned)
 }
 
 /// A dimension as text, `?` if it is unknown.
+#[must_use]
 pub fn dim_text(dims: &Dims, dim: Dim) -> String {
     match dim {
         Dim::Unknown => "?".to_owned(),

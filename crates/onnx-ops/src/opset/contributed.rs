@@ -13,7 +13,7 @@ pub(crate) const CONTRIBUTED: &str = "com.microsoft";
 static DOCUMENTS: [OnceLock<Loaded>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
 fn document(at: usize) -> &'static Loaded {
-    DOCUMENTS[at].get_or_init(|| load(onnx_text::read_operator_set(FILES[at].1).0))
+    DOCUMENTS[at].get_or_init(|| load(onnx_text::read_operator_set(FILES[at].1).value))
 }
 
 /// The operators that ONNX Runtime adds to a domain, if this crate describes any: those of `com.microsoft`, and one of the
@@ -23,6 +23,7 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
 }
 
 /// The same with the functions that define some of them.
+#[must_use]
 pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
     let domain = normalize_domain(domain);
     FILES.iter().position(|(name, _)| *name == domain).map(document)
@@ -49,6 +50,7 @@ pub fn whole_registry() -> &'static Registry {
 }
 
 /// The operator sets of ONNX Runtime, to build larger registries.
+#[must_use]
 pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
     (0..FILES.len()).map(document)
 }
@@ -57,7 +59,8 @@ pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
 mod tests {
     use super::*;
     use crate::schema::{BodyKind, Lookup, Registry};
-    use onnx_ir::{Level, VerifyOptions};
+    use onnx_ir::VerifyOptions;
+    use onnx_ir::diag::Level;
     use onnx_text::FormatOptions;
 
     #[test]
@@ -66,13 +69,11 @@ mod tests {
             let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
             let checked = onnx_text::check_operator_set(source, &options);
             assert!(checked.diagnostics.is_empty(), "{:#?}", checked.diagnostics);
-            let (parsed, options) = (&checked.parsed, FormatOptions::default());
-            let (comments, annotated) = (&parsed.comments, parsed.annotated);
-            let formatted =
-                onnx_text::format_operator_set(source, &parsed.tree, comments, annotated, &options);
+            let onnx_text::CheckedSet { syntax, set } = &checked.value;
+            let formatted = onnx_text::format_operator_set(source, syntax, &FormatOptions::default());
             assert!(formatted == source, "run `onnxtxt fmt crates/onnx-ops/opsets`");
-            let names = &checked.set.model.names;
-            for operator in &checked.set.operators {
+            let names = &set.model.names;
+            for operator in &set.operators {
                 let summary = operator.doc.and_then(|doc| names[doc].rsplit('\n').next()).unwrap();
                 assert!(summary.ends_with('.') && summary.len() < 120, "{summary}");
             }

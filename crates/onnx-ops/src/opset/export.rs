@@ -124,7 +124,7 @@ fn attr(param: &AttrParam, b: &mut BodyBuilder<'_>) -> Option<FormalAttr> {
         }
         Some(Default::Other(text)) if text == "[]" => None,
         Some(Default::Other(text)) => {
-            let (read, diagnostics) = onnx_text::read_attribute(&format!("a = {text}"), b, None);
+            let (read, diagnostics) = onnx_text::read_attribute(&format!("a = {text}"), b, None).into_parts();
             if !diagnostics.is_empty() {
                 return None;
             }
@@ -152,7 +152,7 @@ mod tests {
         for domain in registry.domains() {
             let set = document(registry, domain, None);
             let text = onnx_text::print_operator_set(&set, &onnx_text::RaiseOptions::default());
-            let (again, diagnostics) = onnx_text::read_operator_set(&text);
+            let (again, diagnostics) = onnx_text::read_operator_set(&text).into_parts();
             assert!(diagnostics.is_empty(), "{diagnostics:#?}");
             let loaded = load(again);
             assert!(loaded.diagnostics.is_empty(), "{:#?}", loaded.diagnostics);
@@ -188,7 +188,7 @@ mod tests {
             e: type_proto = seq(float[N]), f: strings = [\"a\\\"b\", \"\"], g: ints = [], h: sparse_tensor?,\n\
             i: string = \"\", j: floats = [-0.0, inf], k: type_protos = {float[2], int64}\n\
             > () => ()";
-        let loaded = load(onnx_text::read_operator_set(source).0);
+        let loaded = load(onnx_text::read_operator_set(source).value);
         assert!(loaded.diagnostics.is_empty(), "{:#?}", loaded.diagnostics);
         assert_eq!(loaded.schemas[0].attrs.len(), 11);
         let registry = Registry::with(loaded.schemas.clone());

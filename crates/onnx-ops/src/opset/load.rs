@@ -2,9 +2,10 @@
 
 use super::types::{set, spelling};
 use crate::schema::{AttrParam, BodyKind, Default, Param, ParamKind, Schema, Str, TypeSet, TypeVariable};
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{
-    AttrType, AttrValue, BodyId, Diagnostic, Formal, FormalAttr, FormalKind, FormalType, FunctionId, Level,
-    Model, Name, OperatorSet, OperatorStatus, Presence, Signature, Trait, VerifyOptions, verify_operator_set,
+    AttrType, AttrValue, BodyId, Formal, FormalAttr, FormalKind, FormalType, FunctionId, Model, Name,
+    OperatorSet, OperatorStatus, Presence, Signature, Trait, VerifyOptions, verify_operator_set,
 };
 use onnx_text::RaiseOptions;
 use std::borrow::Cow;
@@ -41,8 +42,9 @@ pub struct Loaded {
 /// let registry = Registry::with_sets([&loaded]);
 /// assert!(matches!(registry.lookup("com.acme", "Scale", 1), Lookup::Found(_)));
 /// ```
+#[must_use]
 pub fn load(set: OperatorSet) -> Loaded {
-    let (signatures, mut diagnostics) = onnx_text::signatures(&set);
+    let (signatures, mut diagnostics) = onnx_text::signatures(&set).into_parts();
     let options = VerifyOptions { level: Level::Spec, payloads: true };
     diagnostics.extend(verify_operator_set(&set, &signatures, &options));
     let (mut schemas, mut bodies, mut docs) = (Vec::new(), Vec::new(), Vec::new());
@@ -73,6 +75,7 @@ pub fn load(set: OperatorSet) -> Loaded {
 }
 
 /// The schemas of a set, and its findings; see [`load`].
+#[must_use]
 pub fn schemas(set: &OperatorSet) -> (Vec<Schema>, Vec<Diagnostic>) {
     let loaded = load(set.clone());
     (loaded.schemas, loaded.diagnostics)

@@ -12,7 +12,7 @@
 
 use super::fold::Known;
 use crate::infer::{Facts, Ty};
-use onnx_ir::edit::drop_declarations;
+use onnx_ir::drop_declarations;
 use onnx_ir::{
     AttrValue, Body, BodyId, Cursor, GraphId, Model, Name, Node, NodeId, Uses, ValueDef, ValueId,
     normalize_domain,

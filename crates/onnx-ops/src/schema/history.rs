@@ -6,6 +6,7 @@ use super::{AttrParam, BodyKind, Param, ParamKind, Schema, TypeSet};
 use onnx_ir::AttrType;
 
 /// The parameters and attributes of `new` that differ from `old`, one per line, in the order of the signature.
+#[must_use]
 pub fn differences(old: &Schema, new: &Schema) -> Vec<String> {
     let mut out = Vec::new();
     match (old.deprecated, new.deprecated) {

@@ -35,6 +35,7 @@ fn bit(elem: ElemType) -> u32 {
 
 impl TypeSet {
     /// `float, int8..int64, seq(float)`
+    #[must_use]
     pub fn text(&self) -> String {
         let mut parts: Vec<String> = self.tensors.names();
         let mut add = |elems: ElemSet, before: &str, after: &str| {
@@ -67,6 +68,7 @@ impl TypeSet {
 
 impl Default {
     /// As ONNX text writes it.
+    #[must_use]
     pub fn text(&self) -> String {
         fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
             format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(", "))

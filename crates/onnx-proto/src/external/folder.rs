@@ -8,9 +8,9 @@
 
 use crate::file;
 use bytes::Bytes;
-use onnx_ir::diag::{Entity, code};
-use onnx_ir::verify::{FileFacts, check_file, check_location};
-use onnx_ir::{Diagnostic, Model, Tensor};
+use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::{FileFacts, check_file, check_location};
+use onnx_ir::{Model, Tensor};
 use sha1::{Digest as _, Sha1};
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -272,7 +272,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn no_location_leads_outside() {
-        use onnx_ir::{BodyId, DataLocation, ElemType, EntityId as _, GraphId};
+        use onnx_ir::{BodyId, DataLocation, ElemType, GraphId, PrimaryMap};
         use std::fs;
         use std::os::unix::fs::symlink;
 
@@ -298,7 +298,9 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             usize::try_from(seed >> 33).unwrap() % below
         };
-        let entity = Entity::Initializer(BodyId::from_index(0), GraphId::from_index(0), 0);
+        let (body, graph) =
+            (PrimaryMap::<BodyId, ()>::new().push(()), PrimaryMap::<GraphId, ()>::new().push(()));
+        let entity = Entity::Initializer(body, graph, 0);
         let mut inside = 0;
         for _ in 0..5_000 {
             let mut model = Model::new();

@@ -2,14 +2,14 @@
 
 use super::places;
 use bytes::Bytes;
-use onnx_ir::diag::{Entity, code};
-use onnx_ir::{BodyId, DataLocation, Diagnostic, ElemType, Field, Model, Payload, Tensor, TensorId};
+use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::{BodyId, DataLocation, ElemType, Field, Model, Payload, Tensor, TensorId};
 use sha1::{Digest as _, Sha1};
 use smallvec::SmallVec;
 use std::io;
 
 /// The entry with the original field of external data: see the [module](super).
-pub const MARK: &str = onnx_ir::verify::INLINE_KEY;
+pub const MARK: &str = onnx_ir::INLINE_KEY;
 
 /// The alignment of offsets, so that each tensor can be mapped into memory separately.
 const ALIGNMENT: u64 = 4096;
@@ -200,6 +200,7 @@ fn is_layout_of_files(field: Field, elem: ElemType) -> bool {
 
 /// Which external tensors to take into the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Which {
     /// Those that were inline before [`externalize`] marked them.
     Marked,

@@ -5,7 +5,8 @@ use super::graph::GraphReader;
 use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
 use bytes::Bytes;
 use onnx_ir::list::Element;
-use onnx_ir::{Attr, AttrType, AttrValue, List, NodeId, SparseTensor, TensorId, TypeId};
+use onnx_ir::list::List;
+use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
 
 const NAME: u32 = 1;
@@ -177,7 +178,8 @@ fn add<T>(values: &mut SmallVec<[AttrValue; 1]>, value: Option<T>, wrap: impl Fn
 #[cfg(test)]
 mod tests {
     use crate::wire::push_bytes;
-    use onnx_ir::{AttrValue, List};
+    use onnx_ir::AttrValue;
+    use onnx_ir::list::List;
 
     /// A model whose only node has these fields in its attribute.
     fn model(attribute: &[u8]) -> Vec<u8> {
@@ -190,7 +192,7 @@ mod tests {
     }
 
     fn values(attribute: &[u8]) -> Vec<AttrValue> {
-        let model = crate::read(model(attribute).into()).0;
+        let model = crate::read(model(attribute).into()).value;
         let body = &model.bodies[model.main.unwrap()];
         body.nodes.values().flat_map(|node| &node.attrs[0].values).cloned().collect()
     }

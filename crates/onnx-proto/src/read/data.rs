@@ -4,11 +4,12 @@ use super::tensor::{read_sparse_tensor, read_tensor};
 use super::{decode, name};
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use onnx_ir::{Data, DataKind, Diagnostic, ElemType, MapData, Names, OptionalData, Sequence};
+use onnx_ir::diag::{Diagnostic, Parsed};
+use onnx_ir::{Data, DataKind, ElemType, MapData, Names, OptionalData, Sequence};
 
 /// Reads a value from a file of this kind, and returns findings about the bytes. `None`: they are not such a message, or the kind
 /// is not that of a value.
-pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> (Option<Data>, Vec<Diagnostic>) {
+pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> Parsed<Option<Data>> {
     let mut diagnostics = Vec::new();
     let ds = &mut diagnostics;
     let data = match kind {
@@ -21,7 +22,7 @@ pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> (Option<Dat
         FileKind::Optional => decode(bytes, kind, ds).map(|m| Data::Optional(optional(m, names, ds))),
         FileKind::Model | FileKind::Function | FileKind::Graph | FileKind::OperatorSet => None,
     };
-    (data, diagnostics)
+    Parsed::new(data, diagnostics)
 }
 
 fn sequence(message: pb::SequenceProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> Sequence {

@@ -6,8 +6,7 @@
 use super::fields::merged;
 use super::{Bytes, code};
 use crate::wire::{Cursor, Reason, WireType};
-use onnx_ir::Diagnostic;
-use onnx_ir::diag::Place;
+use onnx_ir::diag::{Diagnostic, Place};
 use std::ops::Range;
 
 /// Fields for which there is room from the beginning.

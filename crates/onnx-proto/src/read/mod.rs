@@ -27,10 +27,10 @@ use crate::{FileKind, pb};
 use bytes::Bytes;
 use deferred::decode_walked;
 use graph::GraphReader;
-use onnx_ir::diag::{Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use onnx_ir::{
-    BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
-    Port, TrainingInfo,
+    BodyBuilder, BodyId, DeviceConfiguration, Entry, Function, Model, Name, Names, OpsetImport, Port,
+    TrainingInfo,
 };
 use read_pass::ReadPass;
 
@@ -41,7 +41,7 @@ const MAX_REPORTED: usize = 50;
 ///
 /// An error means that the bytes are not a model, or that a part could not be decoded and is missing. A warning names an unknown
 /// field, which is dropped.
-pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
+pub fn read(bytes: Bytes) -> Parsed<Model> {
     let (mut model, mut pass) = (Model::new(), ReadPass::fast());
     read_model(&bytes, &mut model, &mut pass);
     if pass.is_unusual {
@@ -53,7 +53,7 @@ pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
             read_model(&bytes, &mut model, &mut pass);
         }
     }
-    (model, pass.diagnostics)
+    Parsed::new(model, pass.diagnostics)
 }
 
 /// Decodes a message; `None` if it is not one.

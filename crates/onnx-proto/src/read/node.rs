@@ -186,7 +186,7 @@ mod tests {
             })
             .unwrap();
             let canonical = wire::canonical(&model, &MODEL_PROTO).unwrap();
-            assert!(write(&read(model.into()).0).unwrap() == canonical, "rotated by {by}");
+            assert!(write(&read(model.into()).value).unwrap() == canonical, "rotated by {by}");
         }
     }
 }

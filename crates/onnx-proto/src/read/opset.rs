@@ -5,7 +5,8 @@ use super::{function, name, readable};
 use crate::wire::OPERATOR_SET_PROTO;
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, Operator, OperatorSet, OperatorStatus};
+use onnx_ir::diag::Parsed;
+use onnx_ir::{Operator, OperatorSet, OperatorStatus};
 
 const FUNCTIONS: u32 = 9;
 
@@ -13,13 +14,12 @@ const FUNCTIONS: u32 = 9;
 ///
 /// ```
 /// let bytes = bytes::Bytes::from_static(b"\x0a\x09ONNXOPSET\x22\x01d\x28\x02\x42\x05\x0a\x01A\x10\x01");
-/// let (set, diagnostics) = onnx_proto::read_operator_set(bytes.clone());
-/// assert!(diagnostics.is_empty());
+/// let set = onnx_proto::read_operator_set(bytes.clone()).into_result().unwrap();
 /// assert_eq!((set.domain(), set.opset_version, set.operators.len()), ("d", Some(2), 1));
 /// assert_eq!(onnx_proto::write_operator_set(&set)?, bytes);
 /// # Ok::<(), onnx_proto::TooLarge>(())
 /// ```
-pub fn read_operator_set(bytes: Bytes) -> (OperatorSet, Vec<Diagnostic>) {
+pub fn read_operator_set(bytes: Bytes) -> Parsed<OperatorSet> {
     let mut diagnostics = Vec::new();
     let mut set = OperatorSet::new();
     let bytes = readable(bytes, FileKind::OperatorSet, &mut diagnostics);
@@ -27,7 +27,7 @@ pub fn read_operator_set(bytes: Bytes) -> (OperatorSet, Vec<Diagnostic>) {
     if let Some(bytes) = bytes {
         fill(&bytes, &mut set, &mut pass);
     }
-    (set, pass.diagnostics)
+    Parsed::new(set, pass.diagnostics)
 }
 
 fn fill(bytes: &Bytes, set: &mut OperatorSet, pass: &mut ReadPass) {

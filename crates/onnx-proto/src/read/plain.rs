@@ -1,5 +1,5 @@
 //! Tensors and declarations as nearly all are, straight from their bytes. `None` where one is not: then it becomes a
-//! struct first.
+//! struct first. Measured by `cargo xtask bench nodes/read`.
 
 use super::fields::{Fields, Value};
 use crate::wire::varint;

@@ -7,7 +7,7 @@
 use super::Bytes;
 use super::deferred::{Deferred, decode_walked};
 use crate::wire::{self, MAX_DEPTH, Message};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 
 /// The deepest nesting of graphs in the fast pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn graphs_nest_as_deep_as_the_walk_allows() {
         let read = |levels| {
-            let (model, diagnostics) = crate::read(nested(levels));
+            let (model, diagnostics) = crate::read(nested(levels)).into_parts();
             let graphs: usize = model.bodies.values().map(|body| body.graphs.len()).sum();
             (graphs, diagnostics.len())
         };

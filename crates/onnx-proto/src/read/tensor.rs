@@ -4,10 +4,8 @@ use super::{entries, name};
 use crate::pb;
 use crate::wire::{Reason, varint};
 use bytes::Bytes;
-use onnx_ir::diag::{Place, code};
-use onnx_ir::{
-    DataLocation, Diagnostic, ElemType, Field, Names, Payload, Segment, SparseData, Tensor, TensorExtra,
-};
+use onnx_ir::diag::{Diagnostic, Place, code};
+use onnx_ir::{DataLocation, ElemType, Field, Names, Payload, Segment, SparseData, Tensor, TensorExtra};
 use smallvec::SmallVec;
 
 /// The parts of a sparse tensor, before they have a place in a body.

@@ -25,6 +25,7 @@ pub struct Anomaly<'a> {
 
 /// How much to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ScanDepth {
     /// Keys and lengths.
     Structure,
@@ -34,6 +35,7 @@ pub enum ScanDepth {
 
 /// The kinds of [`Anomaly`]. All but the first two decode correctly, but standard encoders write them differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AnomalyKind {
     /// The message has no field of this number.
     Unknown,

@@ -213,8 +213,8 @@ impl Strings {
     fn new(names: &Names) -> Strings {
         let mut pool = Vec::new();
         let mut ends = Vec::with_capacity(names.len());
-        for index in 0..names.len() {
-            pool.extend_from_slice(names.bytes(Name::from_index(index)));
+        for name in names.ids() {
+            pool.extend_from_slice(names.bytes(name));
             ends.push(pool.len());
         }
         Strings { pool: pool.into(), ends }

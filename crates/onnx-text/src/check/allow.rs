@@ -15,9 +15,8 @@
 
 use crate::ast::{self, Node, ValueInfo};
 use crate::map::SourceMap;
-use crate::parse::Parsed;
-use onnx_ir::diag::{self, Code, Diagnostic, Edit, Place, Span, code, did_you_mean};
-use onnx_ir::{Level, Severity};
+use crate::parse::Syntax;
+use onnx_ir::diag::{self, Code, Diagnostic, Edit, Level, Place, Severity, Span, code, did_you_mean};
 
 /// A comment that allows codes.
 struct Allow<'s> {
@@ -38,14 +37,14 @@ struct Word<'s> {
 /// Removes allowed findings, and on level `strict` adds findings about the comments. `is_whole`: the whole text could be read.
 pub(super) fn allow(
     source: &str,
-    parsed: &Parsed<ast::File>,
+    syntax: &Syntax<ast::File>,
     map: &SourceMap<'_>,
     mut found: Vec<Diagnostic>,
     level: Level,
     is_whole: bool,
 ) -> Vec<Diagnostic> {
     let mut told = Vec::new();
-    let mut allows = read(source, parsed, &mut told);
+    let mut allows = read(source, syntax, &mut told);
     if allows.is_empty() && told.is_empty() {
         return found;
     }
@@ -118,10 +117,10 @@ impl Allow<'_> {
 }
 
 /// The comments that allow codes; reports malformed ones.
-fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnostic>) -> Vec<Allow<'s>> {
+fn read<'s>(source: &'s str, syntax: &Syntax<ast::File>, told: &mut Vec<Diagnostic>) -> Vec<Allow<'s>> {
     let mut statements: Option<Vec<Span>> = None;
     let mut allows = Vec::new();
-    for &comment in &parsed.comments {
+    for &comment in &syntax.comments {
         let text = &source[comment.range()];
         let Some(said) = text.strip_prefix('#').and_then(|t| t.trim_start().strip_prefix("onnxtxt:")) else {
             continue;
@@ -131,7 +130,7 @@ fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnost
             let list = said.strip_prefix(verb)?.trim_start().strip_prefix('(')?;
             list.find(')').map(|end| &list[..end])
         };
-        let statements = statements.get_or_insert_with(|| statements_of(&parsed.tree));
+        let statements = statements.get_or_insert_with(|| statements_of(&syntax.tree));
         let (list, regions) = if let Some(list) = list("allow-file") {
             if statements.first().is_some_and(|first| first.start < comment.start) {
                 let message = "`allow-file` must come before the first statement of the file";

@@ -1,11 +1,11 @@
 //! Applies the fixes of findings to a text.
 
-use onnx_ir::Diagnostic;
-use onnx_ir::diag::{Edit, Fix, Span};
+use onnx_ir::diag::{Diagnostic, Edit, Fix, Parsed, Span};
 use std::collections::BTreeMap;
 
 /// Which fixes are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Fixes {
     /// Fixes that certainly keep the intended meaning.
     Safe,
@@ -32,29 +32,34 @@ pub struct Fixed {
     pub fixed: usize,
 }
 
-/// Applies fixes until there are none. `judge` returns the findings of a text, and whether all of it could be read; a round after
-/// which less can be read is undone.
-pub fn apply_fixes(
-    source: &str,
-    fixes: Fixes,
-    mut judge: impl FnMut(&str) -> (Vec<Diagnostic>, bool),
-) -> Fixed {
+/// Applies fixes until there are none. `judge` reads and checks a text; a round after which less can be read
+/// ([`Parsed::is_partial`]) is undone.
+///
+/// ```
+/// use onnx_text::{Fixes, apply_fixes, check};
+///
+/// let text = "<ir_version: 10, opset_import: [\"\" 21]>\ng (float[N] x) => (float[N] y) { y = Relu(x) }";
+/// let fixed = apply_fixes(text, Fixes::Safe, |text| check(text, &Default::default()));
+/// assert!(fixed.text.contains("[\"\": 21]"));
+/// ```
+#[must_use]
+pub fn apply_fixes<T>(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> Parsed<T>) -> Fixed {
     let mut result = Fixed { text: source.to_owned(), fixed: 0 };
-    let (mut found, mut is_whole) = judge(source);
+    let mut judged = judge(source);
     for _ in 0..MAX_ROUNDS {
         let mut wanted: Vec<&[Edit]> =
-            found.iter().filter_map(|d| fixes.of(d)).map(|fix| &fix.edits[..]).collect();
+            judged.diagnostics.iter().filter_map(|d| fixes.of(d)).map(|fix| &fix.edits[..]).collect();
         wanted.sort_by_key(|edits| edits.first().map(|edit| edit.span));
         let (text, fixed) = apply(&result.text, wanted);
         if fixed == 0 {
             break;
         }
-        let (later, is_whole_now) = judge(&text);
-        if is_whole && !is_whole_now {
+        let later = judge(&text);
+        if later.is_partial() && !judged.is_partial() {
             break;
         }
         result = Fixed { text, fixed: result.fixed + fixed };
-        (found, is_whole) = (later, is_whole_now);
+        judged = later;
     }
     result
 }
@@ -98,12 +103,12 @@ mod tests {
 
     fn fix(at: u32, end: u32, text: &str, safe: bool) -> Diagnostic {
         let edit = Edit { span: Span::new(at, end), text: text.to_owned() };
-        Diagnostic::new(&code::UNEXPECTED_TOKEN, Span::new(at, end), "x").fix("x", vec![edit], safe)
+        Diagnostic::new(&code::VALUE_UNDEFINED, Span::new(at, end), "x").fix("x", vec![edit], safe)
     }
 
     fn once(text: &str, fixes: Fixes, found: &[Diagnostic]) -> (String, usize) {
         let mut rounds = vec![found.to_vec()];
-        let result = apply_fixes(text, fixes, |_| (rounds.pop().unwrap_or_default(), true));
+        let result = apply_fixes(text, fixes, |_| Parsed::new((), rounds.pop().unwrap_or_default()));
         (result.text, result.fixed)
     }
 
@@ -130,7 +135,12 @@ mod tests {
 
     #[test]
     fn a_fix_that_breaks_the_text_is_taken_back() {
-        let result = apply_fixes("ab", Fixes::Safe, |text| (vec![fix(0, 1, "(", true)], text == "ab"));
+        let judge = |text: &str| {
+            let broken = Diagnostic::new(&code::UNEXPECTED_TOKEN, Span::at(0), "x");
+            let found = if text == "ab" { vec![fix(0, 1, "(", true)] } else { vec![broken] };
+            Parsed::new((), found)
+        };
+        let result = apply_fixes("ab", Fixes::Safe, judge);
         assert_eq!(result, Fixed { text: "ab".to_owned(), fixed: 0 });
     }
 }

@@ -3,17 +3,22 @@
 //! The parser cannot distinguish two names from one that contains a stray space. Here the names are known: if both are values,
 //! and no value's name could be made of the two, the fix is certain.
 
-use super::{Checked, read};
+use super::Checked;
 use crate::ast;
+use crate::parse::Syntax;
 use onnx_ir::Model;
-use onnx_ir::diag::{Diagnostic, Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use std::collections::{HashMap, HashSet};
 
 /// The most pairs of words that are considered; each needs a search of the whole model.
 const JUDGED: usize = 4;
 
 /// Makes the fixes certain that can be.
-pub(super) fn confirm(source: &str, checked: &mut Checked, judge: impl Fn(&Model) -> Vec<Diagnostic>) {
+pub(super) fn confirm(
+    source: &str,
+    checked: &mut Parsed<Checked>,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) {
     let place = |d: &Diagnostic| match d.primary.place {
         Place::Source(span) if d.code == &code::MISSING_PUNCTUATION && inserts_comma(d) => Some(span.start),
         Place::Source(_) | Place::Entity(_) | Place::Nowhere => None,
@@ -23,7 +28,7 @@ pub(super) fn confirm(source: &str, checked: &mut Checked, judge: impl Fn(&Model
     if open.is_empty() {
         return;
     }
-    let tree = &checked.parsed.tree;
+    let Checked { syntax: Syntax { tree, .. }, model } = &checked.value;
     let mut certain = Vec::new();
     let mut judged = 0;
     let graph = tree.graph.iter().map(|graph| (names_of_graph(source, graph), &graph.body));
@@ -43,7 +48,7 @@ pub(super) fn confirm(source: &str, checked: &mut Checked, judge: impl Fn(&Model
                 // One of two that are the same may be too many.
                 if first == second {
                     judged += 1;
-                    if judged > JUDGED || !is_needed(source, &checked.model, pair, &judge) {
+                    if judged > JUDGED || !is_needed(source, model, pair, &judge) {
                         continue;
                     }
                 }
@@ -70,12 +75,12 @@ fn is_needed(source: &str, model: &Model, pair: &[Span], judge: impl Fn(&Model) 
     else {
         return false;
     };
-    let without = read(&format!("{before}{behind}"));
+    let without = crate::read_model(&format!("{before}{behind}"));
     let missing = |model: &Model| {
         let found = judge(model);
         found.iter().filter(|d| [&code::ARITY, &code::PARAMETER_EMPTY].contains(&d.code)).count()
     };
-    missing(&without.model) > missing(model)
+    missing(&without.value) > missing(model)
 }
 
 /// Whether two words are a name in which one character was lost or replaced by a space.

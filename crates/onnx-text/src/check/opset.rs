@@ -1,21 +1,19 @@
 //! Checks a text with an operator set.
 
 use crate::ast;
-use crate::lower::{LoweredSet, lower_operator_set};
+use crate::lower::{LoweredSet, lower_operator_set, too_large};
 use crate::map::OpsetMap;
-use crate::parse::{self, Parsed};
-use onnx_ir::diag::{Diagnostic, Place, code};
-use onnx_ir::{Level, OperatorSet, VerifyOptions, verify_operator_set};
+use crate::parse::{self, Syntax};
+use onnx_ir::diag::{Diagnostic, Level, Parsed, Place};
+use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 
-/// A parsed and checked operator set.
+/// A text with an operator set, for those who need its syntax as well.
 #[derive(Clone, Debug)]
 pub struct CheckedSet {
-    /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
-    pub parsed: Parsed<ast::OperatorSet>,
+    /// The tree and the comments.
+    pub syntax: Syntax<ast::OperatorSet>,
     /// The set, as far as it could be read.
     pub set: OperatorSet,
-    /// Findings, in the order of the text.
-    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Parses, lowers and verifies a text with an operator set. A text with syntax errors is not verified, because missing parts
@@ -28,24 +26,23 @@ pub struct CheckedSet {
 /// let message = "`U` is neither a type nor a type variable of the operator";
 /// assert_eq!(checked.diagnostics[0].message, message);
 /// ```
-pub fn check_operator_set(source: &str, options: &VerifyOptions) -> CheckedSet {
-    if u32::try_from(source.len()).is_err() {
-        let message = "the text is larger than 4 GiB";
-        let diagnostics = vec![Diagnostic::new(&code::SOURCE_TOO_LARGE, Place::Nowhere, message)];
-        return CheckedSet { parsed: parse::parse_operator_set(""), set: OperatorSet::new(), diagnostics };
+pub fn check_operator_set(source: &str, options: &VerifyOptions) -> Parsed<CheckedSet> {
+    if let Some(diagnostic) = too_large(source) {
+        let nothing = CheckedSet { syntax: Syntax::default(), set: OperatorSet::new() };
+        return Parsed::new(nothing, vec![diagnostic]);
     }
-    let mut parsed = parse::parse_operator_set(source);
-    let LoweredSet { set, mut signatures, diagnostics: mut lowered } = lower_operator_set(source, &parsed);
-    let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
-    diagnostics.append(&mut lowered);
+    let Parsed { value: syntax, mut diagnostics } = parse::parse_operator_set(source);
+    let mut lowered = lower_operator_set(source, &syntax);
+    diagnostics.append(&mut lowered.diagnostics);
+    let LoweredSet { set, mut signatures } = lowered.value;
     if options.level > Level::Syntax && !diagnostics.iter().any(Diagnostic::is_error) {
         // A signature may be in the documentation still.
-        let (documented, mut found) = crate::signatures(&set);
+        let Parsed { value: documented, diagnostics: mut found } = crate::signatures(&set);
         if signatures.list.iter().any(Option::is_none) {
             signatures = documented;
         }
         found.extend(verify_operator_set(&set, &signatures, options));
-        let map = OpsetMap::new(source, &parsed.tree, &set);
+        let map = OpsetMap::new(source, &syntax.tree, &set);
         let put = |place: &mut Place| {
             if let Place::Entity(entity) = *place {
                 *place = map.span(entity).map_or(Place::Nowhere, Place::Source);
@@ -58,5 +55,5 @@ pub fn check_operator_set(source: &str, options: &VerifyOptions) -> CheckedSet {
         diagnostics.append(&mut found);
     }
     parse::sort(&mut diagnostics);
-    CheckedSet { parsed, set, diagnostics }
+    Parsed::new(CheckedSet { syntax, set }, diagnostics)
 }

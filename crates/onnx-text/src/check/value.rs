@@ -1,21 +1,19 @@
 //! Checks a text with a value.
 
 use crate::ast::{self, Content, MapPartValue, ValueKind};
-use crate::parse::Parsed;
-use onnx_ir::diag::{Diagnostic, Entity, Place, Span};
-use onnx_ir::{Data, Level, Names, VerifyOptions, verify_data};
+use crate::parse::Syntax;
+use onnx_ir::diag::{Entity, Level, Parsed, Place, Span};
+use onnx_ir::{Data, Names, VerifyOptions, verify_data};
 
-/// A parsed and checked value.
+/// A text with a value, for those who need its syntax as well.
 #[derive(Clone, Debug)]
 pub struct CheckedValue {
-    /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
-    pub parsed: Parsed<Option<ast::Value>>,
+    /// The tree and the comments.
+    pub syntax: Syntax<Option<ast::Value>>,
     /// The value, as far as it could be read.
     pub data: Option<Data>,
     /// The strings of the value.
     pub names: Names,
-    /// Findings, in the order of the text.
-    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Parses, lowers and verifies a text with a value. A text with syntax errors is not verified, because missing parts would be
@@ -25,12 +23,12 @@ pub struct CheckedValue {
 /// let checked = onnx_text::check_value("seq(map) s = [float {1}]", &Default::default());
 /// assert_eq!(checked.diagnostics[0].message, "`s` is a sequence of `map`, but holds a `tensor`");
 /// ```
-pub fn check_value(source: &str, options: &VerifyOptions) -> CheckedValue {
+pub fn check_value(source: &str, options: &VerifyOptions) -> Parsed<CheckedValue> {
     let mut names = Names::new();
-    let (mut parsed, data) = crate::lower::read_value_tree(source, &mut names);
-    let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
-    let is_whole = !diagnostics.iter().any(Diagnostic::is_error);
-    if let (Some(data), Some(tree), true) = (&data, &parsed.tree, is_whole && options.level > Level::Syntax) {
+    let read = crate::lower::read_value_syntax(source, &mut names);
+    let is_whole = !read.has_errors();
+    let Parsed { value: (syntax, data), mut diagnostics } = read;
+    if let (Some(data), Some(tree), true) = (&data, &syntax.tree, is_whole && options.level > Level::Syntax) {
         let mut found = verify_data(data, &names, options);
         for diagnostic in &mut found {
             if let Place::Entity(entity) = diagnostic.primary.place
@@ -42,7 +40,7 @@ pub fn check_value(source: &str, options: &VerifyOptions) -> CheckedValue {
         diagnostics.append(&mut found);
         crate::parse::sort(&mut diagnostics);
     }
-    CheckedValue { parsed, data, names, diagnostics }
+    Parsed::new(CheckedValue { syntax, data, names }, diagnostics)
 }
 
 /// The span of a value of a file about which [`verify_data`] has a finding: a whole tensor, or the words before the elements of a
@@ -112,7 +110,7 @@ mod tests {
             ("map(float) m", "`m` has the key type `float`: expected an integer type or string"),
         ];
         assert_eq!(told, expected);
-        let tree = checked.parsed.tree.expect("a tree");
+        let tree = checked.value.syntax.tree.expect("a tree");
         let text = |n| value_span(&tree, Entity::Data(n)).map(|span| &source[span.range()]);
         let all: Vec<_> = (0..8).map_while(text).collect();
         let expected =

@@ -4,8 +4,8 @@
 //! could be read. As in a whole file, annotations count if the first line is `#@ onnxtxt 1`.
 
 use super::{Cx, too_large};
-use crate::parse::{self, Parsed};
-use onnx_ir::diag::Diagnostic;
+use crate::parse::{self, Syntax};
+use onnx_ir::diag::Parsed;
 use onnx_ir::{Attr, BodyBuilder, BodyId, FunctionId, Model, NodeId, Port, TypeId};
 
 /// Reads a graph into a new body of `model`, whose main graph it does not become.
@@ -13,12 +13,11 @@ use onnx_ir::{Attr, BodyBuilder, BodyId, FunctionId, Model, NodeId, Port, TypeId
 /// ```
 /// let mut model = onnx_ir::Model::new();
 /// let source = "g (float[N] x) => (float[N] y) { y = Relu(x) }";
-/// let (body, diagnostics) = onnx_text::read_graph(source, &mut model);
-/// assert!(diagnostics.is_empty());
+/// let body = onnx_text::read_graph(source, &mut model).into_result().unwrap();
 /// model.main = body;
 /// assert_eq!(body.map(|b| model.bodies[b].nodes.len()), Some(1));
 /// ```
-pub fn read_graph(source: &str, model: &mut Model) -> (Option<BodyId>, Vec<Diagnostic>) {
+pub fn read_graph(source: &str, model: &mut Model) -> Parsed<Option<BodyId>> {
     read(source, parse::parse_graph, |cx, tree| {
         cx.file_notes(&mut model.names, &tree.notes);
         let mut b = BodyBuilder::new(model);
@@ -39,12 +38,11 @@ pub fn read_graph(source: &str, model: &mut Model) -> (Option<BodyId>, Vec<Diagn
 ///         t = Sigmoid(s)
 ///         y = Mul(x, t)
 ///     }"#;
-/// let (function, diagnostics) = onnx_text::read_function(source, &mut model);
-/// assert!(diagnostics.is_empty());
+/// let function = onnx_text::read_function(source, &mut model).into_result().unwrap();
 /// let function = &model.functions[function.expect("a function")];
 /// assert_eq!(model.text(function.name), "Swish");
 /// ```
-pub fn read_function(source: &str, model: &mut Model) -> (Option<FunctionId>, Vec<Diagnostic>) {
+pub fn read_function(source: &str, model: &mut Model) -> Parsed<Option<FunctionId>> {
     read(source, parse::parse_function, |cx, tree| cx.function(model, tree))
 }
 
@@ -58,8 +56,8 @@ pub fn read_function(source: &str, model: &mut Model) -> (Option<FunctionId>, Ve
 /// let mut b = BodyBuilder::new(&mut model);
 /// b.begin_graph(None, None);
 /// for line in ["t = MatMul(x, w)", "y = LeakyRelu <alpha = 0.1> (t)"] {
-///     let (node, diagnostics) = onnx_text::read_node(line, &mut b);
-///     assert!(node.is_some() && diagnostics.is_empty());
+///     let node = onnx_text::read_node(line, &mut b).into_result().unwrap();
+///     assert!(node.is_some());
 /// }
 /// let nodes = b.body().nodes.values().collect::<Vec<_>>();
 /// assert_eq!(nodes[0].outputs[0], nodes[1].inputs[0]);
@@ -69,7 +67,7 @@ pub fn read_function(source: &str, model: &mut Model) -> (Option<FunctionId>, Ve
 /// # Panics
 ///
 /// If no graph is open.
-pub fn read_node(source: &str, b: &mut BodyBuilder<'_>) -> (Option<NodeId>, Vec<Diagnostic>) {
+pub fn read_node(source: &str, b: &mut BodyBuilder<'_>) -> Parsed<Option<NodeId>> {
     read(source, parse::parse_node, |cx, tree| cx.node(b, tree))
 }
 
@@ -81,29 +79,22 @@ pub fn read_node(source: &str, b: &mut BodyBuilder<'_>) -> (Option<NodeId>, Vec<
 ///
 /// let mut model = Model::new();
 /// let mut b = BodyBuilder::new(&mut model);
-/// let (attr, diagnostics) = onnx_text::read_attribute("axes = [0, -1]", &mut b, None);
-/// assert!(diagnostics.is_empty());
+/// let attr = onnx_text::read_attribute("axes = [0, -1]", &mut b, None).into_result().unwrap();
 /// let attr = attr.expect("an attribute");
 /// assert_eq!(attr.value(), Some(&AttrValue::Ints(vec![0, -1].into())));
 /// ```
-pub fn read_attribute(
-    source: &str,
-    b: &mut BodyBuilder<'_>,
-    owner: Option<NodeId>,
-) -> (Option<Attr>, Vec<Diagnostic>) {
-    let (attr, diagnostics) = read(source, parse::parse_attribute, |cx, tree| cx.attr(b, tree, owner));
-    (attr.flatten(), diagnostics)
+pub fn read_attribute(source: &str, b: &mut BodyBuilder<'_>, owner: Option<NodeId>) -> Parsed<Option<Attr>> {
+    read(source, parse::parse_attribute, |cx, tree| cx.attr(b, tree, owner)).map(Option::flatten)
 }
 
 /// Reads a type.
 ///
 /// ```
 /// let mut model = onnx_ir::Model::new();
-/// let (ty, diagnostics) = onnx_text::read_type("map(int64, float[N,3])", &mut model);
-/// assert!(diagnostics.is_empty());
+/// let ty = onnx_text::read_type("map(int64, float[N,3])", &mut model).into_result().unwrap();
 /// assert_eq!(ty.map(|t| onnx_ir::type_text(&model, t)).as_deref(), Some("map(int64, float[N,3])"));
 /// ```
-pub fn read_type(source: &str, model: &mut Model) -> (Option<TypeId>, Vec<Diagnostic>) {
+pub fn read_type(source: &str, model: &mut Model) -> Parsed<Option<TypeId>> {
     // Only names and types of the model are touched.
     read(source, parse::parse_type, |cx, tree| cx.ty(&mut BodyBuilder::new(model), tree))
 }
@@ -112,11 +103,10 @@ pub fn read_type(source: &str, model: &mut Model) -> (Option<TypeId>, Vec<Diagno
 ///
 /// ```
 /// let mut model = onnx_ir::Model::new();
-/// let (port, diagnostics) = onnx_text::read_value_info("float[N,\"height/2\"] image", &mut model);
-/// assert!(diagnostics.is_empty());
+/// let port = onnx_text::read_value_info("float[N,\"height/2\"] image", &mut model).into_result().unwrap();
 /// assert_eq!(port.map(|p| model.text(p.name).to_owned()).as_deref(), Some("image"));
 /// ```
-pub fn read_value_info(source: &str, model: &mut Model) -> (Option<Port>, Vec<Diagnostic>) {
+pub fn read_value_info(source: &str, model: &mut Model) -> Parsed<Option<Port>> {
     read(source, parse::parse_value_info, |cx, tree| {
         cx.no_data(tree, "declaration");
         cx.port(&mut BodyBuilder::new(model), tree)
@@ -126,26 +116,25 @@ pub fn read_value_info(source: &str, model: &mut Model) -> (Option<Port>, Vec<Di
 /// Parses a construct and lowers its tree.
 pub(super) fn read<T, O>(
     source: &str,
-    parse: fn(&str) -> Parsed<Option<T>>,
+    parse: fn(&str) -> Parsed<Syntax<Option<T>>>,
     lower: impl FnOnce(&mut Cx<'_>, &T) -> O,
-) -> (Option<O>, Vec<Diagnostic>) {
-    let (parsed, out) = read_tree(source, parse, lower);
-    (out, parsed.diagnostics)
+) -> Parsed<Option<O>> {
+    read_tree(source, parse, lower).map(|(_, out)| out)
 }
 
-/// The same with the tree; its diagnostics are all that there are.
+/// The same with the tree.
 pub(super) fn read_tree<T, O>(
     source: &str,
-    parse: fn(&str) -> Parsed<Option<T>>,
+    parse: fn(&str) -> Parsed<Syntax<Option<T>>>,
     lower: impl FnOnce(&mut Cx<'_>, &T) -> O,
-) -> (Parsed<Option<T>>, Option<O>) {
+) -> Parsed<(Syntax<Option<T>>, Option<O>)> {
     if let Some(diagnostic) = too_large(source) {
-        return (Parsed { diagnostics: vec![diagnostic], ..parse("") }, None);
+        return Parsed::new((Syntax::default(), None), vec![diagnostic]);
     }
-    let mut parsed = parse(source);
-    let mut cx = Cx::new(source, parsed.annotated.is_some());
-    let out = parsed.tree.as_ref().map(|tree| lower(&mut cx, tree));
-    parsed.diagnostics.append(&mut cx.diagnostics);
-    parse::sort(&mut parsed.diagnostics);
-    (parsed, out)
+    let Parsed { value: syntax, mut diagnostics } = parse(source);
+    let mut cx = Cx::new(source, syntax.annotated.is_some());
+    let out = syntax.tree.as_ref().map(|tree| lower(&mut cx, tree));
+    diagnostics.append(&mut cx.diagnostics);
+    parse::sort(&mut diagnostics);
+    Parsed::new((syntax, out), diagnostics)
 }

@@ -13,7 +13,9 @@ mod integers;
 pub(crate) mod literals;
 mod notes;
 mod numbers;
+#[cfg(feature = "print")]
 mod opset;
+#[cfg(feature = "print")]
 mod signature;
 mod tensors;
 mod types;
@@ -21,55 +23,60 @@ mod value;
 
 use crate::ast;
 use crate::lex::MAX_FINDINGS;
-use crate::parse::{self, Parsed};
+use crate::parse::{self, Syntax};
 use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
-use onnx_ir::diag::{Diagnostic, Span, code, did_you_mean};
+use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
 
 pub use fragment::{read_attribute, read_function, read_graph, read_node, read_type, read_value_info};
+#[cfg(feature = "print")]
 pub use opset::read_operator_set;
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
+#[cfg(feature = "print")]
 pub(crate) use opset::{LoweredSet, lower_operator_set};
+#[cfg(feature = "print")]
 pub(crate) use signature::lower_signature;
-pub(crate) use value::read_value_tree;
-
-/// A model read from text, with everything that was wrong.
-#[derive(Clone, Debug, Default)]
-pub struct Lowered {
-    /// The model, as far as it could be read.
-    pub model: Model,
-    /// Findings, in the order of the source, without those of the parser.
-    pub diagnostics: Vec<Diagnostic>,
-}
+pub(crate) use value::read_value_syntax;
 
 /// Parses and lowers a model. Returns all findings, in the order of the source.
-pub fn read_model(source: &str) -> Lowered {
+///
+/// ```
+/// let read = onnx_text::read_model("g (float[N] x) => (flaot[N] y) { y = Relu(x) }");
+/// assert_eq!(read.diagnostics[0].message, "unknown type `flaot`");
+/// assert_eq!(read.value.walk_main().count(), 1); // there is a model nevertheless
+/// ```
+pub fn read_model(source: &str) -> Parsed<Model> {
+    read_syntax(source).map(|(_, model)| model)
+}
+
+/// [`read_model`] with the syntax of the source.
+pub(crate) fn read_syntax(source: &str) -> Parsed<(Syntax<ast::File>, Model)> {
     if let Some(diagnostic) = too_large(source) {
-        return Lowered { model: Model::new(), diagnostics: vec![diagnostic] };
+        return Parsed::new((Syntax::default(), Model::new()), vec![diagnostic]);
     }
-    let mut parsed = parse::parse_model(source);
-    let mut lowered = lower(source, &parsed);
-    parsed.diagnostics.append(&mut lowered.diagnostics);
-    parse::sort(&mut parsed.diagnostics);
-    Lowered { diagnostics: parsed.diagnostics, ..lowered }
+    let Parsed { value: syntax, mut diagnostics } = parse::parse_model(source);
+    let mut lowered = lower(source, &syntax);
+    diagnostics.append(&mut lowered.diagnostics);
+    parse::sort(&mut diagnostics);
+    Parsed::new((syntax, lowered.value), diagnostics)
 }
 
 /// The finding for a text whose spans would overflow.
-fn too_large(source: &str) -> Option<Diagnostic> {
+pub(crate) fn too_large(source: &str) -> Option<Diagnostic> {
     let message = "the text is larger than 4 GiB";
     let is_too_large = u32::try_from(source.len()).is_err();
     is_too_large.then(|| Diagnostic::new(&code::SOURCE_TOO_LARGE, onnx_ir::diag::Place::Nowhere, message))
 }
 
-/// Lowers a parsed model.
-pub fn lower(source: &str, parsed: &Parsed<ast::File>) -> Lowered {
+/// Lowers a parsed model. The findings are those of lowering, without those of the parser.
+pub fn lower(source: &str, syntax: &Syntax<ast::File>) -> Parsed<Model> {
     let mut model = Model::new();
-    let mut cx = Cx::new(source, parsed.annotated.is_some());
-    let file = &parsed.tree;
+    let mut cx = Cx::new(source, syntax.annotated.is_some());
+    let file = &syntax.tree;
     let first = file.graph.as_ref().map(|g| &g.notes);
     // Notes of the file are those before the header; without one, the graph's.
     let file_notes = if file.header.is_some() { &file.notes } else { first.unwrap_or(&file.notes) };
@@ -87,7 +94,7 @@ pub fn lower(source: &str, parsed: &Parsed<ast::File>) -> Lowered {
     cx.training(&mut model, file);
     cx.model_notes(&mut model, file_notes, file.header.is_some());
     parse::sort(&mut cx.diagnostics);
-    Lowered { model, diagnostics: cx.diagnostics }
+    Parsed::new(model, cx.diagnostics)
 }
 
 /// Which field of a tensor a plain list of elements is stored in.

@@ -3,9 +3,9 @@
 use super::signature::is_of_signature;
 use super::{Cx, Fields, int_at, keys, parse, too_large};
 use crate::ast::{self, Field, FieldValue, List, OpsetItem};
-use crate::parse::Parsed;
+use crate::parse::Syntax;
 use crate::signature::{self, join};
-use onnx_ir::diag::{Diagnostic, Span, code};
+use onnx_ir::diag::{Diagnostic, Parsed, Span, code};
 use onnx_ir::{FunctionId, Name, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus, Signatures};
 
 const KEYS: [&str; 7] = [
@@ -22,13 +22,11 @@ const OPERATOR_KEYS: [&str; 7] =
 /// The key of an operator's header that is about the function that its body makes.
 const IMPORTS: &str = "opset_import";
 
-/// An operator set read from text, with everything that was wrong.
+/// An operator set read from text, with the signatures of its operators.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoweredSet {
     pub(crate) set: OperatorSet,
     pub(crate) signatures: Signatures,
-    /// Findings, in the order of the source, without those of the parser.
-    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// Reads a file with an operator set (`grammar/opsets.md`). Returns all findings, in the order of the source.
@@ -37,31 +35,30 @@ pub(crate) struct LoweredSet {
 /// let source = r#"
 ///     operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
 ///     <since_version: 1> operator Scale <axis: int = -1> (T x, T? scale) => (T y) where T: {float, float16}"#;
-/// let (set, diagnostics) = onnx_text::read_operator_set(source);
-/// assert!(diagnostics.is_empty());
+/// let set = onnx_text::read_operator_set(source).into_result().unwrap();
 /// assert_eq!((set.domain(), set.operators.len()), ("com.acme", 1));
 /// ```
-pub fn read_operator_set(source: &str) -> (OperatorSet, Vec<Diagnostic>) {
+pub fn read_operator_set(source: &str) -> Parsed<OperatorSet> {
     if let Some(diagnostic) = too_large(source) {
-        return (OperatorSet::new(), vec![diagnostic]);
+        return Parsed::new(OperatorSet::new(), vec![diagnostic]);
     }
-    let mut parsed = parse::parse_operator_set(source);
-    let mut lowered = lower_operator_set(source, &parsed);
-    parsed.diagnostics.append(&mut lowered.diagnostics);
-    parse::sort(&mut parsed.diagnostics);
-    (lowered.set, parsed.diagnostics)
+    let Parsed { value: syntax, mut diagnostics } = parse::parse_operator_set(source);
+    let mut lowered = lower_operator_set(source, &syntax);
+    diagnostics.append(&mut lowered.diagnostics);
+    parse::sort(&mut diagnostics);
+    Parsed::new(lowered.value.set, diagnostics)
 }
 
-/// Lowers a parsed operator set.
-pub(crate) fn lower_operator_set(source: &str, parsed: &Parsed<ast::OperatorSet>) -> LoweredSet {
-    let mut cx = Cx::new(source, parsed.annotated.is_some());
+/// Lowers a parsed operator set. The findings are those of lowering.
+pub(crate) fn lower_operator_set(source: &str, syntax: &Syntax<ast::OperatorSet>) -> Parsed<LoweredSet> {
+    let mut cx = Cx::new(source, syntax.annotated.is_some());
     let mut lowered = LoweredSet::default();
     let set = &mut lowered.set;
-    cx.file_notes(&mut set.model.names, &parsed.tree.notes);
-    cx.only_conventions(&parsed.tree.notes);
-    cx.set_header(set, &parsed.tree.header);
+    cx.file_notes(&mut set.model.names, &syntax.tree.notes);
+    cx.only_conventions(&syntax.tree.notes);
+    cx.set_header(set, &syntax.tree.header);
     let mut bodies = Vec::new();
-    for item in &parsed.tree.items {
+    for item in &syntax.tree.items {
         match item {
             OpsetItem::Operator(operator) => {
                 let function = cx.operator(set, &mut lowered.signatures, operator);
@@ -76,8 +73,7 @@ pub(crate) fn lower_operator_set(source: &str, parsed: &Parsed<ast::OperatorSet>
     parse::sort(&mut cx.diagnostics);
     // A default is lowered twice: for the signature, and for the function.
     cx.diagnostics.dedup();
-    lowered.diagnostics = cx.diagnostics;
-    lowered
+    Parsed::new(lowered, cx.diagnostics)
 }
 
 /// The functions that bodies of operators have become are those of the set, and of the version if there is a newer one.

@@ -4,8 +4,8 @@ use super::literals::Escapes;
 use super::{Cx, Fields, int_at, parse};
 use crate::ast::{self, Content, MapPartValue, ValueKind};
 use crate::lex::shown;
-use crate::parse::Parsed;
-use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
+use crate::parse::Syntax;
+use onnx_ir::diag::{Diagnostic, Edit, Parsed, Span, code, did_you_mean};
 use onnx_ir::{Data, DataKind, MapData, Name, Names, OptionalData, Sequence, Tensor};
 
 /// Reads a file with a value (`grammar/values.md`). Its names go into `names`. `None`: nothing could be read. Returns all
@@ -15,18 +15,19 @@ use onnx_ir::{Data, DataKind, MapData, Name, Names, OptionalData, Sequence, Tens
 /// use onnx_ir::{Data, Names};
 ///
 /// let mut names = Names::new();
-/// let (data, diagnostics) = onnx_text::read_value("seq(tensor) s = [float[2] {1, 2}, float[1] {3}]", &mut names);
-/// assert!(diagnostics.is_empty());
+/// let data = onnx_text::read_value("seq(tensor) s = [float[2] {1, 2}, float[1] {3}]", &mut names).into_result().unwrap();
 /// let Some(Data::Sequence(s)) = data else { panic!("a sequence") };
 /// assert_eq!((s.name.map(|n| &names[n]), s.tensors.len()), (Some("s"), 2));
 /// ```
-pub fn read_value(source: &str, names: &mut Names) -> (Option<Data>, Vec<Diagnostic>) {
-    let (parsed, data) = read_value_tree(source, names);
-    (data, parsed.diagnostics)
+pub fn read_value(source: &str, names: &mut Names) -> Parsed<Option<Data>> {
+    read_value_syntax(source, names).map(|(_, data)| data)
 }
 
-/// [`read_value`] with the tree that was read; its diagnostics are all that there are.
-pub(crate) fn read_value_tree(source: &str, names: &mut Names) -> (Parsed<Option<ast::Value>>, Option<Data>) {
+/// [`read_value`] with the syntax of the source.
+pub(crate) fn read_value_syntax(
+    source: &str,
+    names: &mut Names,
+) -> Parsed<(Syntax<Option<ast::Value>>, Option<Data>)> {
     super::fragment::read_tree(source, parse::parse_value, |cx, tree| cx.value_file(names, tree))
 }
 
@@ -37,12 +38,11 @@ pub(crate) fn read_value_tree(source: &str, names: &mut Names) -> (Parsed<Option
 /// use onnx_ir::{ElemType, Names};
 ///
 /// let mut names = Names::new();
-/// let (tensor, diagnostics) = onnx_text::read_tensor("int64[3] axes = {0, 1, -1}", &mut names);
-/// assert!(diagnostics.is_empty());
+/// let tensor = onnx_text::read_tensor("int64[3] axes = {0, 1, -1}", &mut names).into_result().unwrap();
 /// assert_eq!(tensor.map(|t| (t.elem, t.element_count())), Some((Some(ElemType::INT64), Some(3))));
 /// ```
-pub fn read_tensor(source: &str, names: &mut Names) -> (Option<Tensor>, Vec<Diagnostic>) {
-    let (tensor, diagnostics) =
+pub fn read_tensor(source: &str, names: &mut Names) -> Parsed<Option<Tensor>> {
+    let read =
         super::fragment::read(source, parse::parse_value, |cx, tree| match cx.value_file(names, tree) {
             Data::Tensor(tensor) => Some(tensor),
             Data::SparseTensor(_) | Data::Sequence(_) | Data::Map(_) | Data::Optional(_) => {
@@ -50,7 +50,7 @@ pub fn read_tensor(source: &str, names: &mut Names) -> (Option<Tensor>, Vec<Diag
                 None
             }
         });
-    (tensor.flatten(), diagnostics)
+    read.map(Option::flatten)
 }
 
 impl Cx<'_> {

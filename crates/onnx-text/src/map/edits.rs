@@ -13,7 +13,7 @@
 
 use super::{Scope, SourceMap};
 use crate::ast::{Field, FieldValue, List, Node, Notes};
-use crate::raise::name_text;
+use crate::buffer::name_text;
 use onnx_ir::diag::{Change, Edit, Entity, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
 
@@ -382,7 +382,6 @@ fn longest_ascent(list: &[u32]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::EntityId;
 
     #[test]
     fn ascents_are_the_longest() {
@@ -394,11 +393,12 @@ mod tests {
     fn statements_move_with_what_belongs_to_them() {
         let text = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   y = Relu(t)  # last\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n}\n";
         let parsed = crate::parse_model(text);
-        let model = crate::lower(text, &parsed).model;
-        let map = SourceMap::new(text, &parsed.tree, &model);
-        let [relu, abs] = [0, 1].map(NodeId::from_index);
-        let (body, graph) = (model.main.expect("a main graph"), GraphId::from_index(0));
-        let edits = map.edits(&[Change::Order(body, graph, vec![abs, relu])]).expect("edits");
+        let model = crate::lower(text, &parsed.value).value;
+        let map = SourceMap::new(text, &parsed.value.tree, &model);
+        let body = model.main.expect("a main graph");
+        let graph = model.bodies[body].root().expect("a root");
+        let order = model.bodies[body].nodes.ids().rev().collect();
+        let edits = map.edits(&[Change::Order(body, graph, order)]).expect("edits");
         let (fixed, _) = crate::check::apply(text, [&edits[..]]);
         let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n}\n";
         assert_eq!(fixed, expected);

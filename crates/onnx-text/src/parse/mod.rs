@@ -17,26 +17,34 @@ use chumsky::Parser;
 use chumsky::inspector::SimpleState;
 use failure::Failure;
 use grammar::{Context, production, whole};
-use onnx_ir::diag::{Diagnostic, Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use std::collections::HashMap;
 
-/// A parsed source: the tree, comments and findings.
-#[derive(Clone, Debug)]
-pub struct Parsed<T> {
+/// The syntax of a source: the tree and the comments. All places are spans of the source, which [`format`](crate::format())
+/// needs beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Syntax<T> {
     /// The tree, as much of it as could be built.
     pub tree: T,
     /// Comments that are not annotations, in order.
     pub comments: Vec<Span>,
     /// The first line, if it declares that the file has annotations.
     pub annotated: Option<Span>,
-    /// Findings, in the order of the source.
-    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl<T> Syntax<Option<T>> {
+    /// The syntax of a source of which something could be parsed.
+    #[must_use]
+    pub fn transpose(self) -> Option<Syntax<T>> {
+        let Syntax { tree, comments, annotated } = self;
+        tree.map(|tree| Syntax { tree, comments, annotated })
+    }
 }
 
 macro_rules! entry {
     ($(#[$doc:meta])* $name:ident, $production:expr, $tree:ty) => {
         $(#[$doc])*
-        pub fn $name(source: &str) -> Parsed<$tree> {
+        pub fn $name(source: &str) -> Parsed<Syntax<$tree>> {
             let lexed = lex(source);
             let mut context = SimpleState(Context { source, emitted: Vec::new(), depth: 0 });
             let (tree, mut failures) =
@@ -88,7 +96,7 @@ entry!(
     parse_value, whole(grammar::value), Option<ast::Value>
 );
 
-fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<T> {
+fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<Syntax<T>> {
     let Lexed { tokens, comments, mut diagnostics, annotated, swallowing } = lexed;
     // Tokens inside an unterminated string are not reported as missing, and a skipped text has no other mistakes.
     let told = |f: &Failure| {
@@ -111,7 +119,7 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
         let message = format!("more than {MAX_FINDINGS} mistakes: the rest of the text was not read");
         diagnostics.push(Diagnostic::new(&code::TOO_MANY_MISTAKES, Place::Nowhere, message));
     }
-    Parsed { tree, comments, annotated, diagnostics }
+    Parsed::new(Syntax { tree, comments, annotated }, diagnostics)
 }
 
 /// The places of dropped characters that belong to no token, in order.

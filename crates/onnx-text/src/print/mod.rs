@@ -58,6 +58,7 @@ mod value;
 mod wrap;
 
 use crate::ast;
+use crate::parse::Syntax;
 pub(crate) use ends::ENDS;
 use line::Printer;
 use onnx_ir::diag::Span;
@@ -79,18 +80,20 @@ impl Default for FormatOptions {
     }
 }
 
-/// Formats a file. The spans of `file` refer to `source`; `comments` and `annotated` are those of [`Parsed`](crate::Parsed). The
-/// tree should come from a parse without errors, because text that was not understood is not printed.
-pub fn format(
-    source: &str,
-    file: &ast::File,
-    comments: &[Span],
-    annotated: Option<Span>,
-    options: &FormatOptions,
-) -> String {
-    let mut p = Printer::new(source, comments, options, None);
+/// Formats a file. The spans of `syntax` refer to `source`. It should come from a parse without errors, because text that was not
+/// understood is not printed.
+///
+/// ```
+/// let source = "g (float[N] x)=>(float[N] y){y=Relu(x)} # done";
+/// let syntax = onnx_text::parse_model(source).into_result().unwrap();
+/// let text = onnx_text::format(source, &syntax, &Default::default());
+/// assert_eq!(text, "g (float[N] x) => (float[N] y)\n{\n    y = Relu(x)\n}  # done\n");
+/// ```
+#[must_use]
+pub fn format(source: &str, syntax: &Syntax<ast::File>, options: &FormatOptions) -> String {
+    let mut p = Printer::new(source, &syntax.comments, options, None);
     p.reserve(source.len() + source.len() / 8);
-    p.file(file, annotated);
+    p.file(&syntax.tree, syntax.annotated);
     p.finish();
     p.into_text()
 }
@@ -103,13 +106,11 @@ pub fn format(
 pub fn format_to(
     out: &mut impl fmt::Write,
     source: &str,
-    file: &ast::File,
-    comments: &[Span],
-    annotated: Option<Span>,
+    syntax: &Syntax<ast::File>,
     options: &FormatOptions,
 ) -> fmt::Result {
-    let mut p = Printer::new(source, comments, options, Some(out));
-    p.file(file, annotated);
+    let mut p = Printer::new(source, &syntax.comments, options, Some(out));
+    p.file(&syntax.tree, syntax.annotated);
     p.finish();
     p.result()
 }
@@ -119,6 +120,7 @@ macro_rules! entry {
         $(#[$doc])*
         ///
         /// The result has no line break at the end.
+        #[must_use]
         pub fn $name(source: &str, tree: &$tree, comments: &[Span], options: &FormatOptions) -> String {
             let mut p = Printer::new(source, comments, options, None);
             p.$construct(tree);
@@ -152,30 +154,24 @@ entry! {
 }
 
 /// Formats an operator set in a file of its own. The arguments are those of [`format()`].
+#[must_use]
 pub fn format_operator_set(
     source: &str,
-    tree: &ast::OperatorSet,
-    comments: &[Span],
-    annotated: Option<Span>,
+    syntax: &Syntax<ast::OperatorSet>,
     options: &FormatOptions,
 ) -> String {
-    let mut p = Printer::new(source, comments, options, None);
-    p.operator_set(tree, annotated);
+    let mut p = Printer::new(source, &syntax.comments, options, None);
+    p.operator_set(&syntax.tree, syntax.annotated);
     p.finish();
     p.into_text()
 }
 
 /// Formats a file with a value. The arguments are those of [`format()`].
-pub fn format_value_file(
-    source: &str,
-    tree: &ast::Value,
-    comments: &[Span],
-    annotated: Option<Span>,
-    options: &FormatOptions,
-) -> String {
-    let mut p = Printer::new(source, comments, options, None);
-    p.first_line(annotated);
-    p.value(tree);
+#[must_use]
+pub fn format_value_file(source: &str, syntax: &Syntax<ast::Value>, options: &FormatOptions) -> String {
+    let mut p = Printer::new(source, &syntax.comments, options, None);
+    p.first_line(syntax.annotated);
+    p.value(&syntax.tree);
     p.finish();
     p.into_text()
 }

@@ -53,7 +53,7 @@ f () => () { }
 fn fmt_to(width: usize, source: &str) -> String {
     let parsed = parse_model(source);
     assert!(parsed.diagnostics.is_empty(), "{source}\n{:#?}", parsed.diagnostics);
-    format(source, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions { width })
+    format(source, &parsed.value, &FormatOptions { width })
 }
 
 fn fmt(source: &str) -> String {

@@ -178,7 +178,7 @@ impl<'m> Raiser<'m> {
     /// `[1.0, 2.5]`, without elided elements.
     fn elements<T: Element>(
         &mut self,
-        list: &onnx_ir::List<T>,
+        list: &onnx_ir::list::List<T>,
         scalar: impl FnMut(&mut Self, T::Ref<'_>) -> Scalar,
     ) -> Box<List<AttrElement>> {
         let open = self.out.put("[");

@@ -16,22 +16,24 @@ use onnx_ir::{Attr, BodyId, Data, DataRef, FunctionId, Model, Names, NodeId, Por
 ///
 /// ```
 /// let source = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x) => (float[N] y)\n{\n    y = Relu(x)\n}\n";
-/// let model = onnx_text::read_model(source).model;
+/// let model = onnx_text::read_model(source).value;
 /// assert_eq!(onnx_text::print_model(&model, &Default::default()), source);
 /// ```
+#[must_use]
 pub fn print_model(model: &Model, options: &RaiseOptions) -> String {
     let raised = raise(model, options);
-    print::format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
+    print::format(&raised.source, &raised.syntax, &FormatOptions::default())
 }
 
 /// The root graph of a body as text.
 ///
 /// ```
 /// let mut model = onnx_ir::Model::new();
-/// let (body, _) = onnx_text::read_graph("g (float[N] x) => (float[N] y) { y = Relu(x) }", &mut model);
+/// let body = onnx_text::read_graph("g (float[N] x) => (float[N] y) { y = Relu(x) }", &mut model).value;
 /// let text = onnx_text::print_graph(&model, body.expect("a graph"), &Default::default());
 /// assert_eq!(text, "g (float[N] x) => (float[N] y)\n{\n    y = Relu(x)\n}");
 /// ```
+#[must_use]
 pub fn print_graph(model: &Model, body: BodyId, options: &RaiseOptions) -> String {
     let graph = |raiser: &mut Raiser<'_>| {
         let notes = raiser.conventions();
@@ -45,10 +47,11 @@ pub fn print_graph(model: &Model, body: BodyId, options: &RaiseOptions) -> Strin
 /// ```
 /// let mut model = onnx_ir::Model::new();
 /// let source = "<domain: \"l\", opset_import: [\"\": 21]>\nTwice (x) => (y)\n{\n    y = Add(x, x)\n}";
-/// let (function, _) = onnx_text::read_function(source, &mut model);
+/// let function = onnx_text::read_function(source, &mut model).value;
 /// let text = onnx_text::print_function(&model, function.expect("a function"), &Default::default());
 /// assert_eq!(text, source);
 /// ```
+#[must_use]
 pub fn print_function(model: &Model, function: FunctionId, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.function(function), print::format_function)
 }
@@ -57,7 +60,7 @@ pub fn print_function(model: &Model, function: FunctionId, options: &RaiseOption
 ///
 /// ```
 /// let source = "g (x) => (y) { t = Abs(x) y = LeakyRelu <alpha = 0.1> (t) }";
-/// let model = onnx_text::read_model(source).model;
+/// let model = onnx_text::read_model(source).value;
 /// let body = model.main.expect("a main graph");
 /// let node = model.bodies[body].nodes.ids().last().expect("a node");
 /// assert_eq!(
@@ -65,6 +68,7 @@ pub fn print_function(model: &Model, function: FunctionId, options: &RaiseOption
 ///     "y = LeakyRelu <alpha = 0.1> (t)"
 /// );
 /// ```
+#[must_use]
 pub fn print_node(model: &Model, body: BodyId, node: NodeId, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.node(body, node), print::format_node)
 }
@@ -72,11 +76,12 @@ pub fn print_node(model: &Model, body: BodyId, node: NodeId, options: &RaiseOpti
 /// An attribute in a body as text; empty if the profile cannot express it.
 ///
 /// ```
-/// let model = onnx_text::read_model("g (x) => (y) { y = LeakyRelu <alpha = 0.1> (x) }").model;
+/// let model = onnx_text::read_model("g (x) => (y) { y = LeakyRelu <alpha = 0.1> (x) }").value;
 /// let body = model.main.expect("a main graph");
 /// let attr = &model.bodies[body].nodes.values().next().expect("a node").attrs[0];
 /// assert_eq!(onnx_text::print_attribute(&model, body, attr, &Default::default()), "alpha = 0.1");
 /// ```
+#[must_use]
 pub fn print_attribute(model: &Model, body: BodyId, attr: &Attr, options: &RaiseOptions) -> String {
     let format = |source: &str, tree: &Option<ast::Attr>, comments: &[Span], options: &FormatOptions| {
         tree.as_ref().map_or(String::new(), |tree| print::format_attribute(source, tree, comments, options))
@@ -88,10 +93,11 @@ pub fn print_attribute(model: &Model, body: BodyId, attr: &Attr, options: &Raise
 ///
 /// ```
 /// let mut model = onnx_ir::Model::new();
-/// let (ty, _) = onnx_text::read_type("seq( float [ N,3 ] )", &mut model);
+/// let ty = onnx_text::read_type("seq( float [ N,3 ] )", &mut model).value;
 /// let text = onnx_text::print_type(&model, ty.expect("a type"), &Default::default());
 /// assert_eq!(text, "seq(float[N,3])");
 /// ```
+#[must_use]
 pub fn print_type(model: &Model, ty: TypeId, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.ty(ty), print::format_type)
 }
@@ -99,11 +105,12 @@ pub fn print_type(model: &Model, ty: TypeId, options: &RaiseOptions) -> String {
 /// A declaration as text: an input, an output, or an entry of `value_info`.
 ///
 /// ```
-/// let model = onnx_text::read_model("g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }").model;
+/// let model = onnx_text::read_model("g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }").value;
 /// let body = model.main_body().expect("a main graph");
 /// let input = &body.graphs[body.root().expect("a graph")].inputs[0];
 /// assert_eq!(onnx_text::print_value_info(&model, input, &Default::default()), "float[N,3] x");
 /// ```
+#[must_use]
 pub fn print_value_info(model: &Model, port: &Port, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.port(port), print::format_value_info)
 }
@@ -123,6 +130,7 @@ pub fn print_value_info(model: &Model, port: &Port, options: &RaiseOptions) -> S
 /// };
 /// assert_eq!(onnx_text::print_tensor(&tensor, &names, &Default::default()), "float[2] w = {1, 0.5}");
 /// ```
+#[must_use]
 pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> String {
     print_data(DataRef::Tensor(tensor), names, options)
 }
@@ -135,9 +143,10 @@ pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> S
 ///
 /// let mut names = Names::new();
 /// let source = r#"map(string) "my map" = {string_keys = ["a"], values = seq(tensor) "" = [float v = {0.5}]}"#;
-/// let (data, _) = onnx_text::read_value(source, &mut names);
+/// let data = onnx_text::read_value(source, &mut names).value;
 /// assert_eq!(onnx_text::print_value(&data.expect("a map"), &names, &Default::default()), source);
 /// ```
+#[must_use]
 pub fn print_value(data: &Data, names: &Names, options: &RaiseOptions) -> String {
     print_data(data.data_ref(), names, options)
 }

@@ -1,8 +1,8 @@
 //! Graphs, functions and nodes of a raised tree.
 
 use super::Raiser;
-use super::buffer::is_identifier;
 use crate::ast::{Attr, Function, Graph, List, Node, Notes, Type, ValueInfo};
+use crate::buffer::is_identifier;
 use crate::comments::{Anchor, Role, Scope, function_key};
 use crate::lower::keys;
 use onnx_ir::diag::{Entity, Span};

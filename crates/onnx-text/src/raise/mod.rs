@@ -5,7 +5,6 @@
 //! yields the same model, including field presence.
 
 mod attributes;
-mod buffer;
 mod defaults;
 mod fragment;
 mod graphs;
@@ -24,13 +23,13 @@ pub use fragment::{
 
 pub use opset::print_operator_set;
 
-pub(crate) use buffer::name_text;
 pub(crate) use signature::signature_text;
 
 use crate::ast::File;
+use crate::buffer::Buffer;
 use crate::comments::{Anchor, Comments, Scope};
 use crate::lex::ANNOTATED;
-use buffer::Buffer;
+use crate::parse::Syntax;
 use defaults::Defaults;
 use onnx_ir::diag::{Diagnostic, Entity, Place, Span, code};
 use onnx_ir::{BodyId, Model};
@@ -38,6 +37,7 @@ use std::collections::HashMap;
 
 /// The syntax that a text may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Profile {
     /// The syntax of the reference parser, annotations in comments, and extended forms where necessary.
     #[default]
@@ -74,15 +74,12 @@ impl Default for RaiseOptions {
 
 /// A model as a syntax tree.
 #[derive(Clone, Debug, Default)]
+#[must_use = "a profile may not express the whole model"]
 pub struct Raised {
     /// The text that the spans of the tree point into. Not laid out: [`format`](crate::format) does that.
     pub source: String,
-    /// The tree.
-    pub tree: File,
-    /// The first line, if the tree has annotations.
-    pub annotated: Option<Span>,
-    /// The comments, in order.
-    pub comments: Vec<Span>,
+    /// The tree and the comments.
+    pub syntax: Syntax<File>,
     /// Losses: what the profile cannot express.
     pub losses: Vec<Diagnostic>,
     /// Whether an extended form was needed, so that the reference parser refuses the text.
@@ -123,9 +120,7 @@ pub fn raise_with(model: &Model, options: &RaiseOptions, comments: &Comments) ->
     }
     Raised {
         source: raiser.out.text,
-        annotated: raiser.annotated,
-        tree,
-        comments: raiser.written,
+        syntax: Syntax { tree, comments: raiser.written, annotated: raiser.annotated },
         losses: grouped(raiser.losses),
         is_extended: raiser.is_extended,
     }

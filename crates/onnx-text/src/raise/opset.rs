@@ -5,6 +5,7 @@ use super::{Profile, RaiseOptions, Raiser};
 use crate::ast::{self, Field, FieldValue, List, Notes, OperatorBody, OpsetItem};
 use crate::lex::ANNOTATED;
 use crate::lower::keys;
+use crate::parse::Syntax;
 use crate::print::{FormatOptions, format_operator_set};
 use crate::signature;
 use onnx_ir::diag::{Entity, Span};
@@ -26,9 +27,10 @@ use onnx_ir::{
 ///     y = Add(x, x)
 /// }
 /// "#;
-/// let (set, _) = onnx_text::read_operator_set(source);
+/// let set = onnx_text::read_operator_set(source).value;
 /// assert_eq!(onnx_text::print_operator_set(&set, &Default::default()), source);
 /// ```
+#[must_use]
 pub fn print_operator_set(set: &OperatorSet, options: &RaiseOptions) -> String {
     let profile = match options.profile {
         Profile::Reference => Profile::Onnx,
@@ -44,7 +46,8 @@ pub fn print_operator_set(set: &OperatorSet, options: &RaiseOptions) -> String {
         raiser = Raiser::new(model, &options, defaults);
         tree = raiser.operator_set(set, &parts);
     }
-    format_operator_set(&raiser.out.text, &tree, &[], raiser.annotated, &FormatOptions::default())
+    let syntax = Syntax { tree, comments: Vec::new(), annotated: raiser.annotated };
+    format_operator_set(&raiser.out.text, &syntax, &FormatOptions::default())
 }
 
 /// A set with its signatures apart from its documentation.

@@ -6,8 +6,7 @@
 use super::window::{Window, windows};
 use super::{Source, SourceKind, Spot};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
-use onnx_ir::diag::{Label as DiagLabel, Place, Span};
-use onnx_ir::{Diagnostic, Severity};
+use onnx_ir::diag::{Diagnostic, Label as DiagLabel, Place, Severity, Span};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -21,6 +20,7 @@ pub struct Style {
 }
 
 /// The finding as a block of lines, the last one with a line break.
+#[must_use]
 pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let paint = Paint(style.color);

@@ -45,6 +45,7 @@ pub struct Source<'a> {
 
 /// The kind of text of a [`Source`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum SourceKind {
     /// The file's own: spans of findings are places in it.
     Text,

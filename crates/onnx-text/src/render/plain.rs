@@ -2,9 +2,10 @@
 
 use super::{Source, Spot};
 use crate::visible::{is_active, visible};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 
 /// `m.onnxtxt:3:7: error[E0203]: use of undefined value`, without a line break.
+#[must_use]
 pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let place = match source.spot(diagnostic.primary.place) {
@@ -20,6 +21,7 @@ pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
 }
 
 /// `::error file=m.onnxtxt,line=3,col=7,title=E0203::use of undefined value`: an annotation of a GitHub workflow.
+#[must_use]
 pub fn github(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let mut out = format!("::{} file={}", severity.name(), property(&one_line(source.name())));

@@ -2,14 +2,14 @@
 
 use super::{Source, Spot};
 use crate::visible::visible;
-use onnx_ir::diag::{Code, Fix, Label, Span};
-use onnx_ir::{Diagnostic, Severity};
+use onnx_ir::diag::{Code, Diagnostic, Fix, Label, Severity, Span};
 use serde_json::{Value, json};
 
 /// A finding as a JSON object on one line.
 ///
 /// `start` and `end` are bytes of the file, or of the printed text if `printed` is true; `place` has only `byte` for a place in a
 /// binary file. Missing properties (rule, place, help) are omitted.
+#[must_use]
 pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)
@@ -121,6 +121,7 @@ impl Sarif {
     }
 
     /// The whole document, under the version of the program.
+    #[must_use]
     pub fn finish(self, version: &str) -> String {
         let rules: Vec<Value> = onnx_ir::diag::ALL.iter().map(|code| rule(code)).collect();
         let log = json!({

@@ -6,7 +6,7 @@
 //! ```
 //! use onnxtxt::diff::{Options, diff, render};
 //!
-//! let read = |text| onnx_text::read_model(text).model;
+//! let read = |text| onnx_text::read_model(text).value;
 //! let a = read("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.1> (x) }");
 //! let b = read("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.2> (x) }");
 //! let found = diff(&a, &b, &Options::default());
@@ -36,6 +36,7 @@ use onnx_ir::Model;
 use onnx_ir::semver::{Impact, differences};
 
 /// The differences of `b` from `a`.
+#[must_use]
 pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
     let mut found = ModelDiff {
         opsets: header::opsets(a, &a.header.opset_imports, b, &b.header.opset_imports),

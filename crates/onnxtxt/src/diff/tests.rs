@@ -6,7 +6,7 @@ use proptest::prelude::*;
 fn read(text: &str) -> Model {
     let read = onnx_text::read_model(text);
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-    read.model
+    read.value
 }
 
 /// A node of a made-up model.
@@ -235,7 +235,7 @@ fn a_broken_model_is_equal_to_itself() {
         <float[1] w = {nan}, float[2] w = {1, 2}> { y = Add(x, w) y = Add(x, w) z = Relu(nowhere) }
         <domain: \"l\", opset_import: [\"\": 21]> F (a) => (b) { b = Abs(a) }
         <domain: \"l\", opset_import: [\"\": 21]> F (a) => (b) { b = Exp(a) }";
-    let model = onnx_text::read_model(text).model;
+    let model = onnx_text::read_model(text).value;
     let found = diff(&model, &model, &Options::default());
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -33,6 +33,7 @@ pub fn same_elements(x: &Tensor, y: &Tensor) -> bool {
 
 /// SHA-256 of the elements in little-endian order, as `raw_data` would have them, in hexadecimal digits; `None` for elements that
 /// cannot be read. Of strings, each is preceded by its length in 8 bytes.
+#[must_use]
 pub fn digest(tensor: &Tensor) -> Option<String> {
     let mut hasher = Sha256::new();
     match &tensor.data[..] {

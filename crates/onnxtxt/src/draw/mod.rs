@@ -51,6 +51,7 @@ use scene::Scene;
 /// Which groups are closed at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Collapse {
     /// All of a model that is too large to be read at once; none of a smaller one
     #[default]
@@ -116,21 +117,25 @@ impl Drawing {
     }
 
     /// A picture, readable on light and dark backgrounds.
+    #[must_use]
     pub fn svg(&self) -> String {
         svg::svg(&self.scene, &self.layers)
     }
 
     /// A page of its own, which needs no network.
+    #[must_use]
     pub fn html(&self) -> String {
         page::html(&self.scene, &self.layers)
     }
 
     /// A graph for the programs of Graphviz.
+    #[must_use]
     pub fn dot(&self) -> String {
         dot::dot(&self.scene)
     }
 
     /// A flowchart for Markdown.
+    #[must_use]
     pub fn mermaid(&self) -> String {
         mermaid::mermaid(&self.scene)
     }

@@ -86,7 +86,7 @@ mod tests {
     fn neighbourhoods_and_paths() {
         let text = "<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y, float[N] z) {
             a = Abs(x) b = Neg(a) c = Exp(b) d = Sin(a) y = Add(c, d) z = Sqrt(x) }";
-        let model = onnx_text::read_model(text).model;
+        let model = onnx_text::read_model(text).value;
         let body = model.main_body().unwrap();
         let named = |nodes: Vec<NodeId>| -> Vec<&str> {
             nodes.iter().map(|&n| &model.names[body.values[body.nodes[n].outputs[0].unwrap()].name]).collect()

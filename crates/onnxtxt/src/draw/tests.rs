@@ -8,7 +8,7 @@ use onnx_ops::opset::registry_of;
 const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>\n";
 
 fn model(text: &str) -> Model {
-    onnx_text::read_model(&(HEAD.to_owned() + text)).model
+    onnx_text::read_model(&(HEAD.to_owned() + text)).value
 }
 
 fn drawn(text: &str) -> Drawing {

@@ -262,7 +262,7 @@ fn attributes(
     }
 }
 
-fn anonymous_list(list: &onnx_ir::List<Bytes>, texts: &mut Texts) -> AttrValue {
+fn anonymous_list(list: &onnx_ir::list::List<Bytes>, texts: &mut Texts) -> AttrValue {
     let new: Vec<Bytes> = list.iter().map(|text| Bytes::from(texts.text("text", text))).collect();
     AttrValue::Strings(new.into())
 }

@@ -339,7 +339,7 @@ mod tests {
     const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n";
 
     fn read(graph: &str) -> Model {
-        onnx_text::read_model(&format!("{HEAD}{graph}")).model
+        onnx_text::read_model(&format!("{HEAD}{graph}")).value
     }
 
     fn joined(first: &str, second: &str, options: &Concat) -> Result<String, String> {

@@ -20,7 +20,7 @@ mod products;
 use super::Edited;
 use integers::{Grain, bias, narrow};
 use onnx_ir::diag::{Diagnostic, Place, code};
-use onnx_ir::edit::drop_declarations;
+use onnx_ir::drop_declarations;
 use onnx_ir::pass::{Report, compact, upgrade_ir_version};
 use onnx_ir::{
     Cursor, ElemType, GraphId, Model, NodeId, NodeSpec, Tensor, Use, Uses, Value, ValueDef, ValueId,

@@ -16,7 +16,7 @@ mod prepare;
 
 use super::{Edited, Incoming, listed, main_graph, reads};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
-use onnx_ir::edit::drop_declarations;
+use onnx_ir::drop_declarations;
 use onnx_ir::pass::{Report, Source, Style, Target, Transplant, compact, topological_sort};
 use onnx_ir::{BodyId, GraphId, Model, Node, NodeId, Port, Value, ValueDef, ValueId};
 use prepare::{apart, prepared};

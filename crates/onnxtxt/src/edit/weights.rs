@@ -156,7 +156,7 @@ g (float[2] x) => (float[2] y, float[2] z)
     t = Add(x, a) u = Mul(t, b) y = Add(u, big) z = Neg(t) }";
 
     fn read() -> Model {
-        onnx_text::read_model(TEXT).model
+        onnx_text::read_model(TEXT).value
     }
 
     fn text(model: &Model) -> String {

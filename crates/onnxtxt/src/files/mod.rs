@@ -1,11 +1,13 @@
 //! Atomic writing of files: each is replaced completely or not at all, a model together with its weights.
 
+mod below;
 mod place;
 mod reads;
 mod temporary;
 mod together;
 mod whole;
 
+pub use below::below;
 pub use place::resolve;
 pub use reads::{FileId, Reads, id};
 pub(crate) use together::{Moved, WriteModel, locations, plain, put};

@@ -1,6 +1,6 @@
 //! Claims: comments in a file that state the findings of the line above.
 
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use onnx_text::render::Source;
 use std::fmt::Write as _;
 

@@ -3,7 +3,7 @@
 use super::passes;
 use super::values::{Tolerance, literal};
 use onnx_exec::Value;
-use onnx_ir::Level;
+use onnx_ir::diag::Level;
 use onnx_text::{Fixes, Profile};
 
 /// One `#!` line.

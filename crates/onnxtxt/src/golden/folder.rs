@@ -21,7 +21,7 @@
 use super::directives::{file_of_values, split_tolerances};
 use super::store::Store;
 use super::{Case, Host, Named, changed_results, run, split};
-use crate::files::{Guard, Reads, write};
+use crate::files::{Guard, Reads, below, write};
 use crate::{Error, Loaded};
 use onnx_exec::Value;
 use onnx_ir::Model;
@@ -44,6 +44,7 @@ pub type Literal = dyn Fn(&str, &Value) -> Result<String, String> + Send + Sync;
 
 /// Whether snapshots and expected values are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Bless {
     /// No: a difference is a failure.
     #[default]
@@ -222,30 +223,10 @@ pub fn tests(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Test>, Err
         add(path, path.parent().unwrap_or(Path::new("")), false, options, &mut tests)?;
         return Ok(tests);
     }
-    let mut files = Vec::new();
-    walk(path, &mut files)?;
-    for file in files {
+    for file in below(path, &["onnxtxt", "onnxtext"])? {
         add(&file, path, true, options, &mut tests)?;
     }
     Ok(tests)
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let cannot = |source| Error::read(folder, source);
-    let mut entries: Vec<_> =
-        fs::read_dir(folder).map_err(cannot)?.collect::<Result<_, _>>().map_err(cannot)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        let is_dir = entry.file_type().map_err(cannot)?.is_dir();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        if is_dir && !entry.file_name().to_string_lossy().starts_with('.') {
-            walk(&path, files)?;
-        } else if !is_dir && matches!(extension, Some("onnxtxt" | "onnxtext")) {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// Adds the tests of a file. In a folder, texts without directives are not tests, but models that tests refer to.

@@ -4,7 +4,8 @@ use super::claims;
 use super::context::Context;
 use super::directives::Directive;
 use super::run::snapshot;
-use onnx_ir::{Level, OperatorSet, VerifyOptions};
+use onnx_ir::diag::Level;
+use onnx_ir::{OperatorSet, VerifyOptions};
 use onnx_text::render::{Source, SourceKind, Style, human, json};
 use onnx_text::{
     FormatOptions, RaiseOptions, TextKind, check_operator_set, print_operator_set, read_operator_set,
@@ -25,7 +26,7 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
             let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
             let source = Source::new(&name, &case.text, SourceKind::Text);
             let style = Style { color: false, width: 100 };
-            let shown = |show: &dyn Fn(&onnx_ir::Diagnostic) -> String| {
+            let shown = |show: &dyn Fn(&onnx_ir::diag::Diagnostic) -> String| {
                 found.iter().map(|diagnostic| show(diagnostic) + "\n").collect::<String>()
             };
             match directive {
@@ -60,21 +61,14 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
 }
 
 fn sound(text: &str) -> Result<OperatorSet, String> {
-    let (set, diagnostics) = read_operator_set(text);
-    match diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        None => Ok(set),
-        Some(first) => {
-            Err(format!("the text has an error: {} at {:?}\n{text}", first.message, first.primary.place))
-        }
-    }
+    super::run::without_errors(read_operator_set(text), text)
 }
 
 fn fmt(context: &Context<'_>) -> Result<(), String> {
     let case = context.case;
     let formatted = |text: &str| {
-        let parsed = onnx_text::parse_operator_set(text);
-        let options = FormatOptions::default();
-        onnx_text::format_operator_set(text, &parsed.tree, &parsed.comments, parsed.annotated, &options)
+        let syntax = onnx_text::parse_operator_set(text).value;
+        onnx_text::format_operator_set(text, &syntax, &FormatOptions::default())
     };
     let once = formatted(&case.text);
     let twice = formatted(&once);
@@ -90,7 +84,7 @@ fn fmt(context: &Context<'_>) -> Result<(), String> {
 
 fn roundtrip(text: &str) -> Result<(), String> {
     let first = bytes(&sound(text)?)?;
-    let (read, diagnostics) = onnx_proto::read_operator_set(first.clone().into());
+    let (read, diagnostics) = onnx_proto::read_operator_set(first.clone().into()).into_parts();
     if let Some(diagnostic) = diagnostics.first() {
         return Err(format!("the written set cannot be read: {}", diagnostic.message));
     }
@@ -104,6 +98,6 @@ fn bytes(set: &OperatorSet) -> Result<Vec<u8>, String> {
 }
 
 /// The findings in an example of the code table.
-pub fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
+pub fn found_in(text: &str) -> Vec<onnx_ir::diag::Diagnostic> {
     check_operator_set(text, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() }).diagnostics
 }

@@ -73,8 +73,8 @@ pub(crate) fn run(context: &Context<'_>, step: &PassDirective, finds: &[&str]) -
         claims::compare_without_places(&report.diagnostics, finds)?;
     } else {
         let case = context.case;
-        let Checked { parsed, .. } = sound(&case.text)?;
-        let map = SourceMap::new(&case.text, &parsed.tree, &before);
+        let Checked { syntax, .. } = sound(&case.text)?;
+        let map = SourceMap::new(&case.text, &syntax.tree, &before);
         let locate = |entity| map.span(entity);
         let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
         claims::compare(&source, &case.text, &report.diagnostics, finds)?;

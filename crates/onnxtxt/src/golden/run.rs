@@ -3,13 +3,14 @@
 use super::context::Context;
 use super::directives::{self, Directive, Expected};
 use super::{Case, checks, claims, execute, interface, opsets, passes, schedules};
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
+use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, Target};
 use onnx_text::render::{Source, SourceKind, Style, human, json};
 use onnx_text::{
-    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, apply_fixes, ast, check, check_value,
+    Checked, FormatOptions, RaiseOptions, SourceMap, Syntax, TextKind, apply_fixes, ast, check, check_value,
     check_with, format, raise,
 };
 
@@ -68,11 +69,7 @@ pub fn run(case: &Case) -> Result<(), String> {
             }
             Directive::Fix(level, fixes) => {
                 let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
-                let result = apply_fixes(&case.text, *fixes, |text| {
-                    let checked = judged(text, &options);
-                    let is_partial = checked.is_partial();
-                    (checked.diagnostics, !is_partial)
-                });
+                let result = apply_fixes(&case.text, *fixes, |text| judged(text, &options));
                 snapshot(&context, "fix", result.text.trim_end())?;
             }
             Directive::Fmt => fmt(&context)?,
@@ -136,9 +133,9 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
         diagnostics.retain(is_wanted);
         return show(&Source::new(&name, &case.text, SourceKind::Text), &diagnostics);
     }
-    let Checked { parsed, model, mut diagnostics } = judged(&case.text, &options);
+    let Parsed { value: Checked { syntax, model }, mut diagnostics } = judged(&case.text, &options);
     diagnostics.retain(is_wanted);
-    let map = SourceMap::new(&case.text, &parsed.tree, &model);
+    let map = SourceMap::new(&case.text, &syntax.tree, &model);
     let locate = |entity| map.span(entity);
     let source = Source::new(&name, &case.text, SourceKind::Text).locating(&locate);
     show(&source, &diagnostics)
@@ -153,24 +150,29 @@ fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), Strin
         let found = targets::check(&model, registry_of(&model), target);
         return claims::compare_without_places(&found, finds);
     }
-    let Checked { parsed, model, .. } = sound(&case.text)?;
+    let Checked { syntax, model } = sound(&case.text)?;
     let found = targets::check(&model, registry_of(&model), target);
-    let map = SourceMap::new(&case.text, &parsed.tree, &model);
+    let map = SourceMap::new(&case.text, &syntax.tree, &model);
     let locate = |entity| map.span(entity);
     let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
     claims::compare(&source, &case.text, &found, finds)
 }
 
 /// A text, checked by all rules.
-pub fn judged(text: &str, options: &VerifyOptions) -> Checked {
+pub fn judged(text: &str, options: &VerifyOptions) -> Parsed<Checked> {
     check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), options))
 }
 
 /// The text, which must have no errors.
 pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     let checked = check(text, &VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() });
-    match checked.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        None => Ok(checked),
+    without_errors(checked, text)
+}
+
+/// What was read from the text, which must have no errors.
+pub(crate) fn without_errors<T>(parsed: Parsed<T>, text: &str) -> Result<T, String> {
+    match parsed.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        None => Ok(parsed.value),
         Some(first) => {
             Err(format!("the text has an error: {} at {:?}\n{text}", first.message, first.primary.place))
         }
@@ -187,10 +189,10 @@ fn fmt(context: &Context<'_>) -> Result<(), String> {
     if is_value(case) {
         return fmt_value(context);
     }
-    let Checked { parsed, model, .. } = sound(&case.text)?;
-    let once = formatted(&case.text, &parsed);
+    let Checked { syntax, model } = sound(&case.text)?;
+    let once = formatted(&case.text, &syntax);
     let again = sound(&once)?;
-    let twice = formatted(&once, &again.parsed);
+    let twice = formatted(&once, &again.syntax);
     if once != twice {
         return Err(format!("formatting twice is not formatting once:\n{once}\n--- twice:\n{twice}"));
     }
@@ -204,14 +206,9 @@ fn fmt(context: &Context<'_>) -> Result<(), String> {
 fn fmt_value(context: &Context<'_>) -> Result<(), String> {
     let case = context.case;
     let formatted = |text: &str| {
-        let parsed = onnx_text::parse_value(text);
-        match (&parsed.tree, parsed.diagnostics.first()) {
-            (Some(tree), None) => {
-                let options = FormatOptions::default();
-                Ok(onnx_text::format_value_file(text, tree, &parsed.comments, parsed.annotated, &options))
-            }
-            (_, first) => Err(format!("the text has an error: {first:?}\n{text}")),
-        }
+        let syntax = without_errors(onnx_text::parse_value(text), text)?.transpose();
+        let syntax = syntax.ok_or_else(|| format!("the text has no value\n{text}"))?;
+        Ok::<_, String>(onnx_text::format_value_file(text, &syntax, &FormatOptions::default()))
     };
     let once = formatted(&case.text)?;
     let twice = formatted(&once)?;
@@ -222,18 +219,18 @@ fn fmt_value(context: &Context<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn formatted(text: &str, parsed: &Parsed<ast::File>) -> String {
-    format(text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default())
+fn formatted(text: &str, syntax: &Syntax<ast::File>) -> String {
+    format(text, syntax, &FormatOptions::default())
 }
 
 pub(crate) fn print(model: &Model, options: &RaiseOptions) -> String {
     let raised = raise(model, options);
-    format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
+    format(&raised.source, &raised.syntax, &FormatOptions::default())
 }
 
 fn roundtrip(model: &Model) -> Result<(), String> {
     let first = bytes(model)?;
-    let (read, diagnostics) = onnx_proto::read(first.clone().into());
+    let (read, diagnostics) = onnx_proto::read(first.clone().into()).into_parts();
     if let Some(diagnostic) = diagnostics.first() {
         return Err(format!("the written model cannot be read: {}", diagnostic.message));
     }

@@ -3,7 +3,8 @@
 use super::context::Context;
 use super::run::snapshot;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Stats, Tensor, Value, compile};
-use onnx_ir::{Diagnostic, Dim, DimValue, Port, TypeKind};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{Dim, DimValue, Port, TypeKind};
 use onnx_ops::opset::registry_of;
 
 /// Compares the schedule with the snapshot. Inputs are zeros, so their types must be known.

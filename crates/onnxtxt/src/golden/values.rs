@@ -1,6 +1,6 @@
 //! Values in directives, and comparison with a tolerance.
 
-use onnx_exec::{Failure, Tensor, Value};
+use onnx_exec::{Failure, Value};
 use onnx_ir::Names;
 use onnx_text::read_value;
 
@@ -21,7 +21,7 @@ impl Default for Tolerance {
 /// `float[2] y = {1, 2}` as a name and a value.
 pub(crate) fn literal(text: &str) -> Result<(String, Value), String> {
     let mut names = Names::new();
-    let (data, diagnostics) = read_value(text, &mut names);
+    let (data, diagnostics) = read_value(text, &mut names).into_parts();
     if let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         return Err(format!("`{text}` is not a value: {}", error.message));
     }
@@ -45,7 +45,7 @@ pub(crate) fn difference(
         return Ok((actual != expected).then(message));
     };
     if (actual.elem(), actual.dims()) != (expected.elem(), expected.dims()) {
-        return Ok(Some(format!("is {}, but {} is expected", type_of(actual), type_of(expected))));
+        return Ok(Some(format!("is {}, but {} is expected", actual.type_text(), expected.type_text())));
     }
     if actual.is_strings() {
         let pairs = actual.string_slice()?.iter().zip(expected.string_slice()?);
@@ -76,9 +76,4 @@ pub(crate) fn difference(
 
 fn is_close(a: f64, b: f64, tolerance: Tolerance) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance.absolute + tolerance.relative * b.abs()
-}
-
-fn type_of(tensor: &Tensor) -> String {
-    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-    format!("{}[{}]", tensor.elem().name().unwrap_or("?"), dims.join(","))
 }

@@ -12,7 +12,8 @@ mod list;
 mod nodes;
 mod three;
 
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_proto::{FileKind, FormatError, json};
 use serde_json::Value;
 use std::fmt;
@@ -38,6 +39,7 @@ pub struct Merged {
 
 /// The reasons why models cannot be merged.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// A model is too large for the wire format.
     TooLarge(onnx_proto::TooLarge),
@@ -93,10 +95,7 @@ fn model(tree: Value) -> Result<Model, Error> {
     let text = serde_json::to_vec(&tree).map_err(Error::Json)?;
     drop(tree);
     let bytes = json::from_json(&text, FileKind::Model).map_err(Error::Format)?;
-    let (mut model, found) = onnx_proto::read(bytes.into());
-    if found.iter().any(Diagnostic::is_error) {
-        return Err(Error::Unreadable(found));
-    }
+    let mut model = onnx_proto::read(bytes.into()).into_result().map_err(Error::Unreadable)?;
     onnx_ir::pass::topological_sort(&mut model);
     Ok(model)
 }

@@ -13,7 +13,7 @@ g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {3, 4}> {
 fn read(text: &str) -> Model {
     let read = onnx_text::read_model(text);
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-    read.model
+    read.value
 }
 
 fn merged(ours: &str, theirs: &str) -> (String, Vec<String>) {

@@ -33,8 +33,9 @@ mod tensors;
 
 pub use size::Size;
 
+use onnx_ir::diag::Level;
 use onnx_ir::pass::{Inline, Report, compact, dead_code, inline};
-use onnx_ir::{BodyId, Level, Model, SecondaryMap, TypeId, ValueId, VerifyOptions};
+use onnx_ir::{BodyId, Model, SecondaryMap, TypeId, ValueId, VerifyOptions};
 use onnx_ops::infer::{InferOptions, declared_type, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::pass::{fold_constants, lift_constants, simplify};
@@ -86,7 +87,9 @@ pub fn reduce<O: Oracle>(model: &Model, may_have_errors: bool, oracle: &mut O) -
 
 fn has_errors(model: &Model) -> bool {
     let options = VerifyOptions { level: Level::Types, payloads: false };
-    onnx_ops::check::check(model, registry_of(model), &options).iter().any(onnx_ir::Diagnostic::is_error)
+    onnx_ops::check::check(model, registry_of(model), &options)
+        .iter()
+        .any(onnx_ir::diag::Diagnostic::is_error)
 }
 
 /// The types of the values of the main body, as declared or inferred.

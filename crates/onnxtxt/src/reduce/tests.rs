@@ -31,7 +31,7 @@ fn has(model: &Model, op: &str) -> bool {
 
 fn reduced(graph: &str, is_failing: &dyn Fn(&Model) -> bool) -> String {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\n{graph}");
-    let model = onnx_text::read_model(&text).model;
+    let model = onnx_text::read_model(&text).value;
     let mut oracle = Looks { is_failing, runs: 0 };
     let result = reduce(&model, false, &mut oracle);
     assert_eq!(result.stop, None);
@@ -72,7 +72,7 @@ fn branches_and_calls_are_put_in_place() {
     assert!(!text.contains("If") && !text.contains("Neg"), "{text}");
     let call = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]> g (float[N] x) => (float[N] y) { a = l.f(x) y = Neg(a) }
         <domain: \"l\", opset_import: [\"\": 21]> f (p) => (q) { r = Exp(p) q = Abs(r) }";
-    let model = onnx_text::read_model(call).model;
+    let model = onnx_text::read_model(call).value;
     let mut oracle = Looks { is_failing: &|model| has(model, "Exp"), runs: 0 };
     let result = reduce(&model, false, &mut oracle);
     assert_eq!((result.size.functions, result.size.nodes, result.stop), (0, 1, None));
@@ -111,7 +111,7 @@ fn a_limit_leaves_the_best_model() {
             Ok(())
         }
     }
-    let result = reduce(&model.model, false, &mut Few(1));
+    let result = reduce(&model.value, false, &mut Few(1));
     assert_eq!(result.stop, Some(()));
-    assert!(result.size < Size::of(&model.model));
+    assert!(result.size < Size::of(&model.value));
 }

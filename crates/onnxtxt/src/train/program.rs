@@ -2,8 +2,9 @@
 
 use super::state::Variable;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
+use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::{JoinedStep, dead_code, join_training};
-use onnx_ir::{BodyId, Diagnostic, DimValue, Entry, Model, Port, ValueDef};
+use onnx_ir::{BodyId, DimValue, Entry, Model, Port, ValueDef};
 use onnx_ops::schema::Registry;
 
 /// An executable whose inputs are variables of the training and inputs of the caller.

@@ -115,8 +115,8 @@ pub(super) fn load(variables: &mut [Variable], state: &State) -> Result<(), Vec<
             wrong(
                 format!(
                     "`{name}` is {}, but the saved state has {}",
-                    type_of(&variable.value),
-                    type_of(tensor)
+                    variable.value.type_text(),
+                    tensor.type_text()
                 ),
                 None,
             );
@@ -136,11 +136,4 @@ pub(super) fn load(variables: &mut [Variable], state: &State) -> Result<(), Vec<
 /// Whether two tensors have one type and shape.
 pub(super) fn is_alike(a: &Tensor, b: &Tensor) -> bool {
     (a.elem(), a.dims()) == (b.elem(), b.dims())
-}
-
-/// `float[2,3]`
-pub(super) fn type_of(tensor: &Tensor) -> String {
-    let elem = tensor.elem().name().unwrap_or("?");
-    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-    if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(",")) }
 }

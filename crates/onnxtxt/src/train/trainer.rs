@@ -2,10 +2,10 @@
 
 use super::derived_seed;
 use super::program::{Computed, Program, Purpose};
-use super::state::{State, Variable, is_alike, load, store, stored, type_of};
+use super::state::{State, Variable, is_alike, load, store, stored};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
-use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
-use onnx_ir::{BodyId, Entry, Level, Model, Name, Port, VerifyOptions, verify};
+use onnx_ir::diag::{Diagnostic, Entity, Level, Place, code, did_you_mean};
+use onnx_ir::{BodyId, Entry, Model, Name, Port, VerifyOptions, verify};
 use onnx_ops::schema::Registry;
 
 /// How a model is trained.
@@ -236,8 +236,8 @@ impl<'r> Trainer<'r> {
             let variable = &self.variables[at];
             let fits = new.tensor().is_ok_and(|tensor| is_alike(tensor, &variable.value));
             if !fits {
-                let is = new.tensor().map_or_else(|_| new.kind().to_owned(), type_of);
-                let (name, wanted) = (&variable.name, type_of(&variable.value));
+                let is = new.tensor().map_or_else(|_| new.kind().to_owned(), onnx_exec::Tensor::type_text);
+                let (name, wanted) = (&variable.name, variable.value.type_text());
                 let message =
                     format!("training assigns a value of type `{is}` to `{name}` of type `{wanted}`");
                 return Err(failed(message));

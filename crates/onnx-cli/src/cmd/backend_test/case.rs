@@ -5,7 +5,7 @@ use crate::feed::files;
 use crate::input::Input;
 use anyhow::bail;
 use onnx_exec::{CompileOptions, RunOptions, compile};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use onnx_ops::opset::registry_of;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Times of the kernels of a run, compared with the peak of the processor, and a trace of all kernels.
 
 use super::shown;
-use crate::feed::tensor_type;
 use crate::session::{bytes, count};
 use onnx_exec::{Executable, KernelProfile, Limit, Machine, Profile, RunOptions, Value};
-use onnx_ir::Diagnostic;
+use onnx_ir::dense_type_text;
+use onnx_ir::diag::Diagnostic;
 use serde_json::json;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -189,7 +189,7 @@ fn machine_json(machine: &Machine) -> serde_json::Value {
 
 /// The types of the results of a kernel.
 fn results(kernel: &KernelProfile) -> Vec<String> {
-    kernel.results.iter().map(|(elem, dims)| tensor_type(*elem, dims)).collect()
+    kernel.results.iter().map(|(elem, dims)| dense_type_text(*elem, dims)).collect()
 }
 
 /// The end of a text that is longer than `most`.

@@ -1,7 +1,7 @@
 //! Weights that stay out of the edited text.
 
-use onnx_ir::diag::{Entity, Place, code};
-use onnx_ir::{DataLocation, Diagnostic, Entry, Model, Tensor};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::{DataLocation, Entry, Model, Tensor};
 use onnxtxt::edit::weights;
 use std::collections::HashMap;
 

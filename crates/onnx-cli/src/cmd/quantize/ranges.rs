@@ -4,7 +4,7 @@ use super::Args;
 use crate::ready::Ready;
 use crate::session::Session;
 use onnx_exec::{RunOptions, Value};
-use onnx_ir::Diagnostic;
+use onnx_ir::diag::Diagnostic;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! The README of a report.
 
 use super::Args;
-use crate::feed::tensor_type;
 use crate::results::Results;
 use crate::session::count;
 use crate::trial::End;
@@ -57,7 +56,7 @@ impl Readme<'_> {
         line(format!("| operators | {} |", self.operators()));
         for (name, value) in self.inputs {
             let ty = match value {
-                Value::Tensor(tensor) => tensor_type(tensor.elem(), tensor.dims()),
+                Value::Tensor(tensor) => tensor.type_text(),
                 other => other.kind().to_owned(),
             };
             line(format!("| input | `{name}`: {ty}, in inputs.npz |"));

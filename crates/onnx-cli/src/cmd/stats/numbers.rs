@@ -2,11 +2,11 @@
 
 use super::Args;
 use crate::columns::Columns;
-use crate::feed::tensor_type;
 use crate::ready::Ready;
 use crate::session::{Session, grouped};
 use onnx_exec::{RunOptions, Tensor, Value};
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnxtxt::Distribution;
 use serde_json::{Value as Json, json};
 use std::cell::RefCell;
@@ -39,11 +39,7 @@ pub(super) fn of_weights(model: &Model) -> Vec<Row> {
         for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
             let Ok(tensor) = Tensor::stored(&body.tensors[init.tensor]) else { continue };
             let name = model.names[body.values[init.value].name].to_owned();
-            rows.push(Row {
-                name,
-                ty: tensor_type(tensor.elem(), tensor.dims()),
-                numbers: Distribution::of(&tensor),
-            });
+            rows.push(Row { name, ty: tensor.type_text(), numbers: Distribution::of(&tensor) });
         }
     }
     rows
@@ -67,7 +63,7 @@ pub(super) fn of_results(
     let rows = RefCell::new(Vec::new());
     let observe = |name: &str, value: &Value| {
         let Ok(tensor) = value.tensor() else { return };
-        let ty = tensor_type(tensor.elem(), tensor.dims());
+        let ty = tensor.type_text();
         rows.borrow_mut().push(Row { name: name.to_owned(), ty, numbers: Distribution::of_value(value) });
     };
     match executable.run(inputs, &RunOptions { observe: Some(&observe), ..options.clone() }) {

@@ -8,7 +8,7 @@ use crate::ready::Ready;
 use crate::results::{self, Results};
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
-use onnx_ir::Level;
+use onnx_ir::diag::Level;
 use onnx_text::visible;
 use onnxtxt::golden::folder::{Bless, Options, tests};
 use std::fmt::Write as _;

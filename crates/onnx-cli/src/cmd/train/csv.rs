@@ -133,7 +133,7 @@ mod tests {
             "<ir_version: 10, opset_import: [\"\": 21]>
              g (float[N,2] x, int64[N] label) => (float[N,2] y) { y = Relu(x) }",
         )
-        .model;
+        .value;
         let ports = &model.main_body().unwrap().graphs.values().next().unwrap().inputs;
         let inputs: Vec<(&Model, &Port)> = ports.iter().map(|port| (&model, port)).collect();
         read(text.as_bytes(), &inputs)

@@ -4,7 +4,7 @@ use super::fit::differs;
 use super::{Map, Set, Setting};
 use crate::body::{Body, Graph, GraphId, Node, NodeId, Origin, Port, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::entity::EntityId;
+use crate::entity::FromIndex as _;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::pass::calls::{Imports, function_text, nodes};

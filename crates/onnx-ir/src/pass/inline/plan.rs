@@ -223,7 +223,7 @@ pub(super) fn levels(body: &Body) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entity::EntityId;
+    use crate::entity::{EntityId as _, FromIndex as _};
 
     #[test]
     fn what_is_on_no_circle_is_taken_away_in_order() {

@@ -2,8 +2,8 @@
 
 use super::site::LintSite;
 use crate::infer::elem_text;
-use onnx_ir::diag::{Change, Entity, code};
-use onnx_ir::{Diagnostic, ElemType};
+use onnx_ir::ElemType;
+use onnx_ir::diag::{Change, Diagnostic, Entity, code};
 
 /// A Cast of a lossless Cast that has no other reader.
 pub(crate) fn chain(site: &LintSite<'_>) -> Option<Diagnostic> {

@@ -3,8 +3,8 @@
 use super::site::LintSite;
 use crate::infer::elem_text;
 use crate::pass::Look;
-use onnx_ir::diag::code;
-use onnx_ir::{Diagnostic, ValueId};
+use onnx_ir::ValueId;
+use onnx_ir::diag::{Diagnostic, code};
 
 pub(crate) fn idle(site: &LintSite<'_>) -> Option<Diagnostic> {
     let look = Look {

@@ -25,7 +25,8 @@ use crate::infer::Facts;
 use crate::operators;
 use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
-use onnx_ir::{BodyId, Diagnostic, Model, Uses, normalize_domain};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{BodyId, Model, Uses, normalize_domain};
 use site::LintSite;
 
 /// A lint of the nodes of one operator.

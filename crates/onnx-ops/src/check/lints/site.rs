@@ -2,8 +2,8 @@
 
 use crate::infer::{Fact, Facts, ResolvedAttrs, Ty, Value};
 use crate::schema::Schema;
-use onnx_ir::diag::{Change, Code, Entity};
-use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
+use onnx_ir::diag::{Change, Code, Diagnostic, Entity};
+use onnx_ir::{Body, BodyId, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
 use std::collections::HashSet;
 
 /// A node with its facts.

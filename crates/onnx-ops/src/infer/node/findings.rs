@@ -10,6 +10,7 @@ impl<'m> NodeCx<'_, 'm> {
     }
 
     /// The name of an input in the schema.
+    #[must_use]
     pub fn param_name(&self, i: usize) -> String {
         self.schema.input(i).map_or_else(|| format!("input {i}"), |p| format!("`{}`", p.name))
     }

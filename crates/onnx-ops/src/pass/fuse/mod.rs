@@ -31,7 +31,7 @@ use super::local_functions;
 use crate::gradient::is_trained;
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;
-use onnx_ir::edit::drop_declarations;
+use onnx_ir::drop_declarations;
 use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{BodyId, Model, NodeId, Uses, ValueDef};
 use site::FuseSite;

@@ -55,11 +55,11 @@ mod tests {
         let text = example(domain, name).unwrap();
         let checked = onnx_text::check(text, &VerifyOptions::default());
         assert!(checked.diagnostics.is_empty(), "{domain}.{name}: {:?}", checked.diagnostics);
-        let (parsed, model) = (&checked.parsed, &checked.model);
+        let onnx_text::Checked { syntax, model } = &checked.value;
         let found = crate::check::check(model, registry, &VerifyOptions::default());
         assert!(found.is_empty(), "{domain}.{name}: {found:?}");
         let options = FormatOptions::default();
-        let formatted = onnx_text::format(text, &parsed.tree, &parsed.comments, parsed.annotated, &options);
+        let formatted = onnx_text::format(text, syntax, &options);
         assert_eq!(text, formatted, "{domain}.{name} is not formatted");
 
         let is_it = |node: &Node| model.text(node.domain) == domain && model.text(node.op) == name;

@@ -210,7 +210,7 @@ fn a_comment_never_turns_annotations_on() {
 fn files_without_anything() {
     let empty = |source: &str| {
         let parsed = parse_model(source);
-        format(source, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default())
+        format(source, &parsed.value, &FormatOptions::default())
     };
     assert_eq!(empty(""), "");
     assert_eq!(empty(" \n\n\t"), "");
@@ -221,8 +221,8 @@ fn files_without_anything() {
 fn commas_that_count_are_kept_and_others_dropped() {
     let node = |source: &str| {
         let parsed = crate::parse_node(source);
-        let tree = parsed.tree.expect("a node");
-        format_node(source, &tree, &parsed.comments, &FormatOptions::default())
+        let tree = parsed.value.tree.expect("a node");
+        format_node(source, &tree, &parsed.value.comments, &FormatOptions::default())
     };
     assert_eq!(node("a = Op(x,)"), "a = Op(x)");
     assert_eq!(node("a = Op(x,,)"), "a = Op(x, ,)");
@@ -265,29 +265,29 @@ fn tensors_keep_the_equals_sign_that_they_need() {
 fn single_constructs_end_without_a_line_break() {
     let options = FormatOptions::default();
     let parsed = crate::parse_type("seq( float[ 2,N ] ) # c\n");
-    let ty = parsed.tree.expect("a type");
+    let ty = parsed.value.tree.expect("a type");
     assert_eq!(
-        format_type("seq( float[ 2,N ] ) # c\n", &ty, &parsed.comments, &options),
+        format_type("seq( float[ 2,N ] ) # c\n", &ty, &parsed.value.comments, &options),
         "seq(float[2,N])  # c"
     );
     let source = "float[2]  w={ 1,2 }";
     let parsed = crate::parse_value_info(source);
-    let value = parsed.tree.expect("a value info");
-    assert_eq!(format_value_info(source, &value, &parsed.comments, &options), "float[2] w = {1, 2}");
+    let value = parsed.value.tree.expect("a value info");
+    assert_eq!(format_value_info(source, &value, &parsed.value.comments, &options), "float[2] w = {1, 2}");
     let source = "## d\n a:int=1";
     let parsed = crate::parse_attribute(source);
-    let attr = parsed.tree.expect("an attribute");
-    assert_eq!(format_attribute(source, &attr, &parsed.comments, &options), "## d\na: int = 1");
+    let attr = parsed.value.tree.expect("an attribute");
+    assert_eq!(format_attribute(source, &attr, &parsed.value.comments, &options), "## d\na: int = 1");
     let source = "f(x)=>(y){y=Abs(x)}";
     let parsed = crate::parse_function(source);
-    let function = parsed.tree.expect("a function");
+    let function = parsed.value.tree.expect("a function");
     assert_eq!(
-        format_function(source, &function, &parsed.comments, &options),
+        format_function(source, &function, &parsed.value.comments, &options),
         "f (x) => (y)\n{\n    y = Abs(x)\n}"
     );
     let parsed = crate::parse_graph(source);
     assert_eq!(
-        format_graph(source, &parsed.tree.expect("a graph"), &parsed.comments, &options),
+        format_graph(source, &parsed.value.tree.expect("a graph"), &parsed.value.comments, &options),
         "f (x) => (y)\n{\n    y = Abs(x)\n}"
     );
 }

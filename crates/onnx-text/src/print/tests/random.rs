@@ -326,7 +326,7 @@ proptest! {
         text.drain(from.min(to)..from.max(to));
         let text: String = text.into_iter().collect();
         let parsed = parse_model(&text);
-        format(&text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default());
+        _ = format(&text, &parsed.value, &FormatOptions::default());
     }
 
     #[test]
@@ -334,8 +334,8 @@ proptest! {
         let text = text(&choices, &[]);
         let (parsed, options) = (parse_model(&text), FormatOptions::default());
         let mut out = String::new();
-        let done = format_to(&mut out, &text, &parsed.tree, &parsed.comments, parsed.annotated, &options);
+        let done = format_to(&mut out, &text, &parsed.value, &options);
         prop_assert!(done.is_ok());
-        prop_assert_eq!(out, format(&text, &parsed.tree, &parsed.comments, parsed.annotated, &options));
+        prop_assert_eq!(out, format(&text, &parsed.value, &options));
     }
 }

@@ -24,8 +24,8 @@ fn printed(elem: ElemType, field: Field, bytes: &[u8], count: usize, elide_after
         values: Some(List { items: vec![value], span: Span::default() }),
         ..Graph::default()
     };
-    let file = File { graph: Some(graph), ..File::default() };
-    let text = format(&source, &file, &[], None, &FormatOptions::default());
+    let tree = File { graph: Some(graph), ..File::default() };
+    let text = format(&source, &Syntax { tree, ..Syntax::default() }, &FormatOptions::default());
     if elide_after.is_none() {
         // Printed text is already formatted.
         assert_eq!(check(&text), text);

@@ -15,6 +15,7 @@ details { border-top: 1px solid var(--line) } pre { margin: 0; white-space: pre-
 ";
 
 /// A whole page.
+#[must_use]
 pub fn html(diff: &ModelDiff, style: &Style) -> String {
     let title = match &style.names {
         Some([a, b]) => format!("{} → {}", escaped(a), escaped(b)),

@@ -33,6 +33,7 @@ fn sign(kind: Kind) -> char {
 }
 
 /// For terminals; empty without differences. Control characters of the models are escaped.
+#[must_use]
 pub fn human(diff: &ModelDiff, style: &Style) -> String {
     if diff.is_empty() {
         return String::new();
@@ -71,6 +72,7 @@ pub fn human(diff: &ModelDiff, style: &Style) -> String {
 }
 
 /// One line: `nodes: 1 added, 2 changed · weights: 1 changed · version: patch`
+#[must_use]
 pub fn stat(diff: &ModelDiff) -> String {
     let mut counts: Vec<(&str, [usize; 3])> = Vec::new();
     let mut count = |name: &'static str, kinds: Vec<Kind>| {
@@ -123,6 +125,7 @@ impl Totals {
 }
 
 /// A JSON object, the fields of [`ModelDiff`] with `equal` beside them.
+#[must_use]
 pub fn json(diff: &ModelDiff) -> String {
     let mut object = serde_json::to_value(diff).unwrap_or_default();
     object["equal"] = diff.is_empty().into();
@@ -130,6 +133,7 @@ pub fn json(diff: &ModelDiff) -> String {
 }
 
 /// Markdown for a comment on a pull request: a summary, and the details folded away.
+#[must_use]
 pub fn markdown(diff: &ModelDiff, style: &Style) -> String {
     let mut out = String::new();
     if let Some([a, b]) = &style.names {

@@ -21,7 +21,7 @@ acme_ranker (float[users,64] clicks, float["2*users"] extra) => (float[users,1] 
 "#;
 
 fn anonymous(options: Anonymize) -> String {
-    let mut model = onnx_text::read_model(TEXT).model;
+    let mut model = onnx_text::read_model(TEXT).value;
     let registry = registry_of(&model.clone());
     anonymize(&mut model, registry, options).unwrap();
     crate::Text::new(&model, &onnx_text::RaiseOptions::default()).to_text()

@@ -11,7 +11,7 @@ const PRODUCTS: &str = "g (float[N,2] x) => (float[N,2] y, float[N,2] z)
     a = MatMul(x, w) y = Relu(a) z = Gemm <transB = 1> (x, u, c) }";
 
 fn quantized(graph: &str, options: &Quantize<'_>) -> (String, Vec<(String, String)>) {
-    let mut model = onnx_text::read_model(&format!("{HEAD}{graph}")).model;
+    let mut model = onnx_text::read_model(&format!("{HEAD}{graph}")).value;
     let mut kept = Vec::new();
     quantize(&mut model, options, &mut kept).unwrap();
     let found = onnx_ops::check::check(&model, registry_of(&model), &onnx_ir::VerifyOptions::default());
@@ -73,7 +73,7 @@ fn what_cannot_be_quantized_stays() {
     let excluded = Quantize { keep: &|_| true, ..options(Scheme::Dynamic) };
     assert_eq!(quantized(PRODUCTS, &excluded).1[0], ("a (MatMul)".to_owned(), "excluded".to_owned()));
     let mut old =
-        onnx_text::read_model(&format!("<ir_version: 5, opset_import: [\"\": 10]>\n{PRODUCTS}")).model;
+        onnx_text::read_model(&format!("<ir_version: 5, opset_import: [\"\": 10]>\n{PRODUCTS}")).value;
     assert!(quantize(&mut old, &options(Scheme::Dynamic), &mut Vec::new()).is_err());
 }
 

@@ -11,7 +11,7 @@ const MODEL: &str = "g (float[N] x) => (float[N] y) <float[1] w = {2}, float[1] 
     a = Abs(x) t = Mul(a, w) b = Exp(t) c = Mul(b, v) y = Relu(c) }";
 
 fn read(graph: &str) -> Model {
-    onnx_text::read_model(&format!("{HEAD}{graph}")).model
+    onnx_text::read_model(&format!("{HEAD}{graph}")).value
 }
 
 fn shown(model: &Model) -> String {

@@ -8,6 +8,7 @@ use onnx_ir::{ElemType, Entry, Model, Name, Tensor};
 /// How weights are drawn: uniformly, within bounds that depend on how many numbers are summed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Initial {
     /// Within `sqrt(6 / inputs)`, for networks with Relu (He et al. 2015)
     Kaiming,

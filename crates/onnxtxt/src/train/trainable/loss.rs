@@ -9,6 +9,7 @@ use onnx_ir::{BodyId, Dim, ElemType, Model, Name, Port, TensorType, Type, TypeId
 /// The loss to minimize: the mean over all elements of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Loss {
     /// Cross entropy of classes, from scores or from the operand of a Softmax; labels are numbers of classes.
     #[cfg_attr(feature = "clap", value(name = "SoftmaxCrossEntropyLoss"))]

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 /// Spellings, set apart by white space.
 #[derive(Default)]
-pub(super) struct Buffer {
-    pub(super) text: String,
+pub(crate) struct Buffer {
+    pub(crate) text: String,
 }
 
 impl Buffer {
@@ -24,28 +24,28 @@ impl Buffer {
     }
 
     /// The place where the next spelling will begin.
-    pub(super) fn here(&self) -> Span {
+    pub(crate) fn here(&self) -> Span {
         Span::at(u32::try_from(self.text.len()).unwrap_or(u32::MAX))
     }
 
     /// From an earlier place to the end of the last spelling.
-    pub(super) fn since(&self, start: Span) -> Span {
+    pub(crate) fn since(&self, start: Span) -> Span {
         let end = self.text.len().saturating_sub(1);
         Span::new(start.start, u32::try_from(end).unwrap_or(u32::MAX).max(start.start))
     }
 
-    pub(super) fn put(&mut self, word: &str) -> Span {
+    pub(crate) fn put(&mut self, word: &str) -> Span {
         let start = self.start();
         self.text.push_str(word);
         self.end(start)
     }
 
-    pub(super) fn int(&mut self, value: impl itoa::Integer) -> Span {
+    pub(crate) fn int(&mut self, value: impl itoa::Integer) -> Span {
         self.put(itoa::Buffer::new().format(value))
     }
 
     /// `[1, 2, 3]`, or `[1, 2, …]` if others are elided.
-    pub(super) fn ints(&mut self, list: impl Iterator<Item = i64>, is_cut: bool) -> Span {
+    pub(crate) fn ints(&mut self, list: impl Iterator<Item = i64>, is_cut: bool) -> Span {
         let start = self.start();
         let mut separator = "[";
         let mut buffer = itoa::Buffer::new();
@@ -63,7 +63,7 @@ impl Buffer {
     }
 
     /// A float with a point or an exponent, so that it reads as one.
-    pub(super) fn float(&mut self, value: f32) -> Span {
+    pub(crate) fn float(&mut self, value: f32) -> Span {
         if value.is_nan() {
             return self.put(if value.is_sign_negative() { "-nan" } else { "nan" });
         }
@@ -74,7 +74,7 @@ impl Buffer {
         self.put(buffer.format_finite(value))
     }
 
-    pub(super) fn double(&mut self, value: f64) -> Span {
+    pub(crate) fn double(&mut self, value: f64) -> Span {
         if value.is_nan() {
             return self.put(if value.is_sign_negative() { "-nan" } else { "nan" });
         }
@@ -86,7 +86,7 @@ impl Buffer {
     }
 
     /// A string as the reference reads it: a backslash protects quotes and backslashes, everything else is itself.
-    pub(super) fn string(&mut self, text: &str) -> Span {
+    pub(crate) fn string(&mut self, text: &str) -> Span {
         let start = self.start();
         self.text.push('"');
         let mut rest = text;
@@ -102,7 +102,7 @@ impl Buffer {
     }
 
     /// A string with the escapes of annotations: on one line.
-    pub(super) fn escaped(&mut self, text: &str) -> Span {
+    pub(crate) fn escaped(&mut self, text: &str) -> Span {
         let start = self.start();
         self.text.push('"');
         let special = |c: char| c < ' ' || matches!(c, '"' | '\\') || is_active(c);
@@ -119,7 +119,7 @@ impl Buffer {
     }
 
     /// `b"…"`: any bytes.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Span {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Span {
         let start = self.start();
         self.text.push_str("b\"");
         for &byte in bytes {
@@ -158,7 +158,7 @@ pub(crate) fn name_text(name: &str) -> String {
 }
 
 /// Whether a name needs no quotes.
-pub(super) fn is_identifier(text: &str) -> bool {
+pub(crate) fn is_identifier(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|b| !b.is_ascii_digit())
         && bytes.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_')
