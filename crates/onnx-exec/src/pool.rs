@@ -124,7 +124,7 @@ const MOST_SHARES: usize = 16;
 
 /// Successive tasks that a thread begins with.
 struct Share {
-    /// The next task that nobody has claimed.
+    /// The next unclaimed task.
     next: AtomicUsize,
     end: usize,
 }
@@ -287,7 +287,7 @@ mod tests {
 
     /// A worker that the system never schedules: its tasks are run by the others, and it does not hold up the run.
     #[test]
-    fn nobody_waits_for_a_thread_that_has_not_begun() {
+    fn a_thread_that_has_not_begun_delays_no_run() {
         static JOB: OnceLock<Job<'static>> = OnceLock::new();
         static COUNTS: [AtomicUsize; 9] = [const { AtomicUsize::new(0) }; 9];
         let job = JOB.get_or_init(|| {

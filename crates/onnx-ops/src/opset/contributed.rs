@@ -50,7 +50,6 @@ pub fn whole_registry() -> &'static Registry {
 }
 
 /// The operator sets of ONNX Runtime, to build larger registries.
-#[must_use]
 pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
     (0..FILES.len()).map(document)
 }
