@@ -6,7 +6,7 @@
 //!
 //! Some parts are found by name and not in the rows: the signature ([`schema`](crate::schema)), a function body in ONNX text
 //! (`functions/text`) and the example (`docs`). Engines (inference, definitions, costs, conversion, derivatives, lints) ask
-//! [`find`] or [`of_schema`] and have no lists of operators of their own.
+//! [`find()`] or [`of_schema`] and have no lists of operators of their own.
 //!
 //! An operator without a rule that a function body defines is inferred through that body.
 
