@@ -1,4 +1,4 @@
-//! What each operator of ONNX must have, and which operator lacks some of it.
+//! A walk over all operators of ONNX that lists what each of them lacks.
 //!
 //! An operator has a signature, so it must have an example, and the example must be inferred, be without findings, and
 //! run: by formulas, by a function body or by a kernel. A file of the suite must use it. `cargo xtask new-operator` makes these
@@ -7,9 +7,10 @@
 use libtest_mimic::Trial;
 use onnx_exec::CompileOptions;
 use onnx_ir::diag::{Diagnostic, Level};
-use onnx_ir::{VerifyOptions, normalize_domain};
+use onnx_ir::{AttrValue, DimValue, Model, Node, Port, ValueDef, ValueId, VerifyOptions, normalize_domain};
 use onnx_ops::check::check;
 use onnx_ops::infer::{InferOptions, Ty, infer};
+use onnx_ops::meaning::value_inputs;
 use onnx_ops::schema::{Registry, docs};
 use onnxtxt::golden::Case;
 use std::collections::HashSet;
@@ -20,7 +21,10 @@ const EXEMPT: &[(&str, &str)] =
 
 pub(crate) fn trials(cases: &[Case]) -> Vec<Trial> {
     let used: HashSet<String> = cases.iter().flat_map(|case| calls(&case.text)).collect();
-    vec![Trial::test("operators/nothing_is_missing", move || missing(&used).map_err(Into::into))]
+    vec![
+        Trial::test("operators/nothing_is_missing", move || missing(&used).map_err(Into::into)),
+        Trial::test("operators/rows_state_what_shapes_depend_on", || unstated().map_err(Into::into)),
+    ]
 }
 
 /// The names in a text that are followed by attributes or operands.
@@ -62,11 +66,7 @@ fn example(registry: &Registry, domain: &str, name: &str) -> Vec<String> {
     if let Some(first) = found.iter().find(|found| found.is_error()) {
         lacks.push(format!("a correct example: {}", first.message));
     }
-    // A declaration would complete what inference does not know.
-    for body in model.bodies.values_mut() {
-        let ports = body.graphs.values_mut().flat_map(|graph| &mut graph.outputs);
-        ports.for_each(|port| port.ty = None);
-    }
+    undeclare(&mut model);
     let facts = infer(&model, registry, &InferOptions::default()).facts;
     let has_shapes = model.main.is_some_and(|id| {
         let body = &model.bodies[id];
@@ -90,4 +90,72 @@ fn example(registry: &Registry, domain: &str, name: &str) -> Vec<String> {
         lacks.push(format!("formulas, a function body or a kernel: {why}"));
     }
     lacks
+}
+
+/// Lists inputs without which the shape of a result is unknown, and which the row of the operator does not have: the executor
+/// plans nodes for shapes, so it must know the elements of these inputs before.
+fn unstated() -> Result<(), String> {
+    let registry = Registry::builtin();
+    let mut lines = Vec::new();
+    for domain in registry.domains() {
+        for name in registry.operators(domain) {
+            let Some(text) = docs::example(domain, name) else { continue };
+            let mut model = onnx_text::read_model(text).value;
+            undeclare(&mut model);
+            let Some(id) = model.main else { continue };
+            let is_it =
+                |n: &&Node| model.text(n.op) == name && normalize_domain(model.text(n.domain)) == domain;
+            let Some(node) = model.bodies[id].nodes.values().find(is_it).cloned() else { continue };
+            let Some(&schema) =
+                registry.versions(domain, name).iter().rfind(|id| !registry.get(**id).deprecated)
+            else {
+                continue;
+            };
+            // Operators that run graphs are not planned.
+            if node.attrs.iter().any(|attr| matches!(attr.value(), Some(AttrValue::Graph(_)))) {
+                continue;
+            }
+            let stated = value_inputs(registry.get(schema));
+            let known = shapes(&model, registry, &node);
+            for (i, input) in node.inputs.iter().enumerate() {
+                let Some(without) = input.and_then(|input| without_elements(&model, input)) else { continue };
+                if !stated.contains(&i) && shapes(&without, registry, &node) != known {
+                    lines.push(format!("{domain} {name}: `.reads(…)` lacks input {i}"));
+                }
+            }
+        }
+    }
+    if lines.is_empty() { Ok(()) } else { Err(lines.join("\n")) }
+}
+
+/// Removes declarations of outputs, which would complete what inference does not know.
+fn undeclare(model: &mut Model) {
+    for body in model.bodies.values_mut() {
+        let ports = body.graphs.values_mut().flat_map(|graph| &mut graph.outputs);
+        ports.for_each(|port| port.ty = None);
+    }
+}
+
+/// The types of the outputs of a node, as text.
+fn shapes(model: &Model, registry: &Registry, node: &Node) -> Vec<String> {
+    let Some(id) = model.main else { return Vec::new() };
+    let facts = infer(model, registry, &InferOptions::default()).facts;
+    let types: Vec<Ty> =
+        node.outputs.iter().flatten().map(|output| facts.get(id, *output).ty.clone()).collect();
+    types.iter().map(|ty| ty.text(&facts.dims)).collect()
+}
+
+/// A model in which an initializer is an input of the same type; `None` if the value is something else.
+fn without_elements(model: &Model, value: ValueId) -> Option<Model> {
+    let mut model = model.clone();
+    let id = model.main?;
+    let root = model.bodies[id].root()?;
+    let body = &mut model.bodies[id];
+    let at = body.graphs[root].initializers.iter().position(|init| init.value == value)?;
+    let tensor = &body.tensors[body.graphs[root].initializers.remove(at).tensor];
+    let ty = model.types.tensor(tensor.elem?, tensor.dims.iter().map(|d| DimValue::Value(*d)));
+    let name = Some(body.values[value].name);
+    body.values[value].def = ValueDef::Input(root);
+    body.graphs[root].inputs.push(Port { name, value: Some(value), ty: Some(ty), ..Port::default() });
+    Some(model)
 }

@@ -7,7 +7,7 @@
 //! | document | in `crates/onnx-ops/opsets`, for operators of other domains: the signature with a function body |
 //! | suite | in `tests/suite/run`: a model with values of its inputs and outputs |
 //!
-//! What is missing afterwards, `operators/nothing_is_missing` of the suite reports.
+//! The test `operators/nothing_is_missing` of the suite reports what is missing afterwards.
 
 mod document;
 mod row;

@@ -6,7 +6,7 @@
 //!
 //! Costs are [`Dim`]s, so a model with symbols has symbolic costs. Sums of products (convolutions, matrix products, recurrent
 //! cells, attention) count in multiply-accumulate operations, each two operations. Other operators count operations per element
-//! by their rows ([`Work`]); operators that only move or reinterpret elements count none.
+//! by their rows in `operators`; operators that only move or reinterpret elements count none.
 //!
 //! A `Loop` or `Scan` costs its body times its trip count, if that is known, and `If` its more expensive branch. Functions must
 //! have been inlined before ([`onnx_ir::pass::inline`]): calls have no cost.

@@ -20,8 +20,8 @@
 //! float[2,3] y[i0, i1] = exp(x[i0, i1] - m[i0, 0]) / s[i0, 0]
 //! ```
 //!
-//! [`define`] builds the definition of a node with known element types and sizes ([`Cx`]); elements are needed only where shapes
-//! depend on them ([`value_inputs`]). The rows of [`operators`](crate::operators) have the formulas. Operators that are not formulas (sorting, recurrences,
+//! [`define()`] builds the definition of a node with known element types and sizes ([`Cx`]); elements are needed only where shapes
+//! depend on them ([`value_inputs`]). The rows of `operators` have the formulas. Operators that are not formulas (sorting, recurrences,
 //! data-dependent shapes, strings) have no definition.
 //!
 //! # Numbers

@@ -1,4 +1,4 @@
-//! Checks invariants of definitions that [`define`](super::define) guarantees to its users: positions have an index for each
+//! Checks invariants of definitions that [`define()`](super::define()) guarantees to its users: positions have an index for each
 //! dimension, indices belong to the result or to the reduction, and both operands of an operation have the same type.
 
 use super::number::{Kind, is_float};

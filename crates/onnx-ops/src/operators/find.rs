@@ -62,7 +62,7 @@ pub fn family(domain: &str, op: &str) -> Option<(&'static str, usize)> {
     if !normalize_domain(domain).is_empty() {
         return None;
     }
-    let row = find("", op).filter(|row| row.has_rule())?;
+    let row = find("", op)?;
     let has_it = |rows: &[Operator]| rows.iter().any(|other| std::ptr::eq(row, other));
     let (name, _) = FAMILIES.iter().find(|(_, rows)| has_it(rows))?;
     let registry = Registry::builtin();

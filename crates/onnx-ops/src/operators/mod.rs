@@ -4,9 +4,9 @@
 //! op("Relu").infer(same_shape).define(meaning::relu).converted(&[up(6, values::consumed)]).unchanged(&[13, 14])
 //! ```
 //!
-//! What is found by name is not in the rows: the signature ([`schema`](crate::schema)), a function body in ONNX text
-//! (`functions/text`) and the example (`docs`). Engines (inference, definitions, costs, conversion, lints) ask
-//! [`find`] or [`of_schema`] and have no lists of operators of their own.
+//! Some parts are found by name and not in the rows: the signature ([`schema`](crate::schema)), a function body in ONNX text
+//! (`functions/text`) and the example (`docs`). Engines (inference, definitions, costs, conversion, derivatives, lints) ask
+//! [`find()`] or [`of_schema`] and have no lists of operators of their own.
 //!
 //! An operator without a rule that a function body defines is inferred through that body.
 

@@ -174,13 +174,8 @@ impl Operator {
 
     /// The rule of a version.
     pub(crate) fn rule(&self, version: u32) -> Option<Rule> {
-        let applies = |(since, rule): &(u32, Rule)| (*since <= version).then_some(*rule);
-        self.rules.iter().flatten().filter_map(applies).last()
-    }
-
-    /// Whether any version has a rule.
-    pub(super) const fn has_rule(&self) -> bool {
-        self.rules[0].is_some()
+        let applies = |(since, _): &&(u32, Rule)| *since <= version;
+        self.rules.iter().flatten().rfind(applies).map(|(_, rule)| *rule)
     }
 
     /// The conversion at a version.

@@ -1,5 +1,5 @@
-//! What the rules of operators share: parameters that are attributes or inputs, broadcasting, windows, and constraints between
-//! inputs with their errors.
+//! Parts that the rules of several families use: parameters that are attributes or inputs, broadcasting, windows, and constraints
+//! between inputs with their errors.
 
 pub(crate) mod axes;
 pub(crate) mod broadcast;

@@ -12,11 +12,7 @@ use crate::infer::rule::broadcast::one_sided;
 use crate::meaning::Unary;
 
 pub(super) const ROWS: &[Operator] = &[
-    op("Celu")
-        .infer(same_shape)
-        .define(meaning::celu)
-        .unchanged(&[28])
-        .derivative(Build(rules::elementwise::celu)),
+    op("Celu").define(meaning::celu).unchanged(&[28]).derivative(Build(rules::elementwise::celu)),
     op("Elu")
         .infer(same_shape)
         .define(meaning::elu)
@@ -30,14 +26,14 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[22])
         .derivative(Build(rules::elementwise::hard_sigmoid)),
-    op("HardSwish").infer(same_shape).define(meaning::hard_swish).unchanged(&[22]),
+    op("HardSwish").define(meaning::hard_swish).unchanged(&[22]),
     op("LeakyRelu")
         .infer(same_shape)
         .define(meaning::leaky_relu)
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[16])
         .derivative(Build(rules::elementwise::leaky_relu)),
-    op("Mish").infer(same_shape).define(meaning::mish).unchanged(&[22]),
+    op("Mish").define(meaning::mish).unchanged(&[22]),
     op("PRelu")
         .infer(same_shape)
         .infer_from(7, one_sided)
@@ -74,7 +70,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::softsign)
         .unchanged(&[22])
         .derivative(gradient::SOFTSIGN),
-    op("Swish").infer(same_shape).define(meaning::swish),
+    op("Swish").define(meaning::swish),
     op("Tanh")
         .infer(same_shape)
         .define(|cx| elementwise::meaning::unary(cx, Unary::Tanh))
