@@ -1,6 +1,6 @@
 //! Operators outside the standard that models use: those of ONNX Runtime.
 
-use super::load::{Loaded, load};
+use super::load::{LoadedSet, load};
 use crate::schema::{Registry, Schema};
 use onnx_ir::{Model, normalize_domain};
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 pub(crate) const CONTRIBUTED: &str = "com.microsoft";
 
 /// The documents by domain, read on demand.
-static DOCUMENTS: [(&str, LazyLock<Loaded>); 2] = [
+static DOCUMENTS: [(&str, LazyLock<LoadedSet>); 2] = [
     ("", LazyLock::new(|| read(include_str!("../../opsets/ai.onnx.onnxtxt")))),
     (CONTRIBUTED, LazyLock::new(|| read(include_str!("../../opsets/com.microsoft.onnxtxt")))),
 ];
@@ -22,7 +22,7 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
 
 /// The same with the functions that define some of them.
 #[must_use]
-pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
+pub fn contributed_set(domain: &str) -> Option<&'static LoadedSet> {
     let domain = normalize_domain(domain);
     DOCUMENTS.iter().find(|(name, _)| *name == domain).map(|(_, loaded)| &**loaded)
 }
@@ -48,11 +48,11 @@ pub fn whole_registry() -> &'static Registry {
 
 /// The operator sets of ONNX Runtime, to build larger registries.
 #[must_use]
-pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
+pub fn contributed_sets() -> impl Iterator<Item = &'static LoadedSet> {
     DOCUMENTS.iter().map(|(_, loaded)| &**loaded)
 }
 
-fn read(source: &str) -> Loaded {
+fn read(source: &str) -> LoadedSet {
     load(onnx_text::read_operator_set(source).value)
 }
 

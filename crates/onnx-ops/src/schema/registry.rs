@@ -2,7 +2,7 @@
 
 use super::{Schema, docs, table};
 use crate::functions::FunctionBody;
-use crate::opset::Loaded;
+use crate::opset::LoadedSet;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use onnx_ir::normalize_domain;
@@ -92,7 +92,7 @@ impl Registry {
 
     /// The built-in schemas and those of operator sets, with the functions that define them. For operators with equal domain,
     /// name and `since`, the last one wins.
-    pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s Loaded>) -> Registry {
+    pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s LoadedSet>) -> Registry {
         let (mut extra, mut unsigned) = (Vec::new(), Vec::new());
         for set in sets {
             unsigned.extend_from_slice(&set.unsigned);
