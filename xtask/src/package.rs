@@ -57,7 +57,7 @@ fn file(name: &str) -> String {
     format!("{}.crate", folder(name))
 }
 
-/// What cargo calls the folder in a package. All crates have the version of the workspace.
+/// The name of the folder in a package. All crates have the version of the workspace.
 fn folder(name: &str) -> String {
     format!("{name}-{}", env!("CARGO_PKG_VERSION"))
 }

@@ -38,6 +38,15 @@ pub enum Lookup {
 }
 
 /// The built-in schemas and those that were loaded. `""` and `ai.onnx` are one domain.
+///
+/// ```
+/// use onnx_ops::schema::{Lookup, Registry};
+///
+/// let registry = Registry::builtin();
+/// let Lookup::Found(id) = registry.lookup("", "Relu", 21) else { panic!("no Relu") };
+/// assert_eq!(registry.get(id).since, 14); // the newest version that is not newer than 21
+/// assert_eq!(registry.lookup("", "Gelu", 13), Lookup::TooNew { since: 20 });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Registry {
     /// Loaded schemas; their ids follow those of the built-in ones.
