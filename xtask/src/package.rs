@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let names = crates(&root)?;
     let mut pack = Command::new(env!("CARGO"));
     pack.current_dir(&root).args(["package", "--quiet", "--no-verify", "--exclude-lockfile"]);
-    // Who packs a change that is not committed yet knows; the project has no address to name.
+    // Changes that are not committed are packed, too; the project has no address to name.
     pack.args(["--allow-dirty", "--no-metadata"]);
     for name in &names {
         pack.args(["--package", name]);

@@ -47,7 +47,6 @@ pub fn whole_registry() -> &'static Registry {
 }
 
 /// The operator sets of ONNX Runtime, to build larger registries.
-#[must_use]
 pub fn contributed_sets() -> impl Iterator<Item = &'static LoadedSet> {
     DOCUMENTS.iter().map(|(_, loaded)| &**loaded)
 }
