@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let names = crates(&root)?;
     let mut pack = Command::new(env!("CARGO"));
     pack.current_dir(&root).args(["package", "--quiet", "--no-verify", "--exclude-lockfile"]);
-    // Who packs a change that is not committed yet knows; the project has no address to name.
+    // Changes that are not committed are packed, too; the project has no address to name.
     pack.args(["--allow-dirty", "--no-metadata"]);
     for name in &names {
         pack.args(["--package", name]);
@@ -57,7 +57,7 @@ fn file(name: &str) -> String {
     format!("{}.crate", folder(name))
 }
 
-/// What cargo calls the folder in a package. All crates have the version of the workspace.
+/// The name of the folder in a package. All crates have the version of the workspace.
 fn folder(name: &str) -> String {
     format!("{name}-{}", env!("CARGO_PKG_VERSION"))
 }

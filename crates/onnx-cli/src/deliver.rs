@@ -2,7 +2,7 @@
 
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::reads;
@@ -22,7 +22,7 @@ pub(crate) const EXTENDED: &str =
 
 /// Where and how a model is written.
 pub(crate) struct Delivery {
-    pub(crate) target: Target,
+    pub(crate) target: OutputTarget,
     pub(crate) to: Form,
     pub(crate) weights: Option<Weights>,
     pub(crate) profile: ProfileArg,
@@ -79,14 +79,14 @@ impl OutFile {
     /// Where and how to write the model of `input`, in the format `to` if given.
     pub(crate) fn delivery(&self, input: &Path, to: Option<Form>) -> anyhow::Result<Delivery> {
         let target = match &self.output {
-            Some(path) => Target::new(path),
-            None if self.in_place => Target::new(input),
-            None => Target::Stdout,
+            Some(path) => OutputTarget::new(path),
+            None if self.in_place => OutputTarget::new(input),
+            None => OutputTarget::Stdout,
         };
-        let named = if let Target::File(path) = &target { Form::of_name(path) } else { None };
+        let named = if let OutputTarget::File(path) = &target { Form::of_name(path) } else { None };
         let to = match to.or(named) {
             Some(form) => form,
-            None if target == Target::Stdout => Form::Text,
+            None if target == OutputTarget::Stdout => Form::Text,
             None => bail!("output format of {} unknown: add `--to FORMAT`", target.name()),
         };
         ensure!(
@@ -94,7 +94,7 @@ impl OutFile {
             "{} is the input: add `--in-place` to replace it",
             target.name()
         );
-        let is_shown = target == Target::Stdout && to == Form::Binary && output::is_terminal();
+        let is_shown = target == OutputTarget::Stdout && to == Form::Binary && output::is_terminal();
         ensure!(
             !is_shown || self.force,
             "refusing to write binary data to a terminal: add `-o FILE` or `--force`"
@@ -121,8 +121,8 @@ pub(crate) fn deliver(
         reads: reads::all(),
     };
     let saved = match target {
-        Target::File(path) => loaded.save_with(path, &options),
-        Target::Stdout => {
+        OutputTarget::File(path) => loaded.save_with(path, &options),
+        OutputTarget::Stdout => {
             let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
             loaded.write_to(&mut out, &options)
         }
@@ -149,8 +149,8 @@ pub(crate) fn deliver(
 }
 
 /// Notes that the result needs files that are not beside it.
-fn still_elsewhere(session: &Session, model: &Model, input: &Input, target: &Target) {
-    let (Some(from), Target::File(to)) = (&input.path, target) else { return };
+fn still_elsewhere(session: &Session, model: &Model, input: &Input, target: &OutputTarget) {
+    let (Some(from), OutputTarget::File(to)) = (&input.path, target) else { return };
     let (Ok(from), Ok(to)) = (resolve(from), resolve(to)) else { return };
     if from.parent() == to.parent() {
         return;

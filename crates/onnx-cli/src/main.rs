@@ -20,6 +20,7 @@ mod limits;
 mod locate;
 mod operators;
 mod opset;
+mod original;
 mod output;
 mod profile;
 mod progress;

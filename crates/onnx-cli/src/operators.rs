@@ -55,7 +55,8 @@ impl OpsetArgs {
             }
             sets.push(opset::load(file.set));
         }
-        let registry = Registry::with_sets(contributed_sets().map(|set| set as &opset::Loaded).chain(&sets));
+        let registry =
+            Registry::with_sets(contributed_sets().map(|set| set as &opset::LoadedSet).chain(&sets));
         let ours = sets.iter().flat_map(|set| &set.schemas).map(key).collect();
         Ok(Ok(Operators::Loaded { registry: Box::new(registry), ours }))
     }

@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 
 /// Where a result is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
+pub(crate) enum OutputTarget {
     Stdout,
     File(PathBuf),
 }
 
-impl Target {
+impl OutputTarget {
     /// `-` is stdout, and so is its device: the file that stdout is redirected to must not be replaced.
-    pub(crate) fn new(path: &Path) -> Target {
+    pub(crate) fn new(path: &Path) -> OutputTarget {
         let is_stdout = path == Path::new("-") || path == Path::new("/dev/stdout");
-        if is_stdout { Target::Stdout } else { Target::File(path.to_owned()) }
+        if is_stdout { OutputTarget::Stdout } else { OutputTarget::File(path.to_owned()) }
     }
 
     /// Whether it is the file that `input` was read from.
     pub(crate) fn is(&self, input: &Path) -> bool {
-        let Target::File(path) = self else { return false };
+        let OutputTarget::File(path) = self else { return false };
         let is_same_path = match (path.canonicalize(), input.canonicalize()) {
             (Ok(a), Ok(b)) => a == b,
             _ => false,
@@ -35,8 +35,8 @@ impl Target {
     /// The display name.
     pub(crate) fn name(&self) -> String {
         match self {
-            Target::Stdout => "stdout".to_owned(),
-            Target::File(path) => path.display().to_string(),
+            OutputTarget::Stdout => "stdout".to_owned(),
+            OutputTarget::File(path) => path.display().to_string(),
         }
     }
 }
@@ -79,13 +79,13 @@ pub(crate) fn rewrite(
 }
 
 /// Writes a small result made from `input`.
-pub(crate) fn put(target: &Target, input: Option<&Path>, content: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn put(target: &OutputTarget, input: Option<&Path>, content: &[u8]) -> anyhow::Result<()> {
     match target {
-        Target::Stdout => to_stdout(|out| out.write_all(content)),
-        Target::File(path) if input.is_some_and(|input| target.is(input)) => {
+        OutputTarget::Stdout => to_stdout(|out| out.write_all(content)),
+        OutputTarget::File(path) if input.is_some_and(|input| target.is(input)) => {
             rewrite(path, |out| out.write_all(content))
         }
-        Target::File(path) => to_file(path, |out| out.write_all(content)),
+        OutputTarget::File(path) => to_file(path, |out| out.write_all(content)),
     }
 }
 

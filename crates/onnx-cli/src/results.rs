@@ -1,7 +1,7 @@
 //! The results of a run: written as an archive of arrays, as files of values, or to stdout.
 
 use crate::feed::npy;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Tensor, Value};
 use onnx_ir::{Data, ElemType, Names};
@@ -124,15 +124,15 @@ pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> any
     for (name, value) in results {
         spread(name, value, &mut arrays);
     }
-    match Target::new(path) {
-        Target::Stdout => {
+    match OutputTarget::new(path) {
+        OutputTarget::Stdout => {
             ensure!(
                 is_forced || !output::is_terminal(),
                 "refusing to write binary data to a terminal: add `-o FILE.npz` or `--force`"
             );
             output::to_stdout(|out| npy::write_all(&arrays, out))
         }
-        Target::File(path) => {
+        OutputTarget::File(path) => {
             ensure!(npy::is_archive(&path), "{} does not end in .npz", path.display());
             output::to_file(&path, |out| npy::write_all(&arrays, out))
         }

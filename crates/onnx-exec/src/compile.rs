@@ -50,6 +50,20 @@ impl CompileOptions {
 }
 
 /// A prepared model, which any number of threads can run at once.
+///
+/// ```
+/// use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
+/// use onnx_ops::schema::Registry;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[N] a, float[N] b) => (float[N] y) { y = Sub(a, b) }"#;
+/// let model = onnx_text::read_model(text).value;
+/// let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).expect("the model can be run");
+/// let value = |x: f32| Tensor::of(&[1], &[x]).map(Value::Tensor);
+/// let inputs = executable.inputs_by_name([("b", value(1.0)?), ("a", value(3.0)?)])?;
+/// let results = executable.run(inputs, &RunOptions::default())?;
+/// assert_eq!(results[0].tensor()?.slice::<f32>()?, [2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Executable<'r> {
     pub(crate) model: Model,
     pub(crate) registry: &'r Registry,

@@ -10,6 +10,19 @@
 //!                       └ other nodes: control flow with its subgraphs, a kernel, or a function body
 //! ```
 //!
+//! ```
+//! use onnx_exec::{CompileOptions, RunOptions, Tensor, compile};
+//! use onnx_ops::schema::Registry;
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { t = Abs(x) y = Sqrt(t) }"#;
+//! let model = onnx_text::read_model(text).value;
+//! let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).expect("the model can be run");
+//! let x = Tensor::of(&[2], &[4.0f32, -9.0])?;
+//! let results = executable.run(vec![Some(x.into())], &RunOptions::default())?;
+//! assert_eq!(results[0].tensor()?.slice::<f32>()?, [2.0, 3.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Outside plans, a node is run by the first of these that exists: control flow (`control`), a kernel (`kernels`), the formula
 //! that [`onnx_ops::meaning`] has for it, its function body. Inference on the actual inputs determines the types of the outputs,
 //! so every size is a number.

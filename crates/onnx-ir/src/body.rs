@@ -44,6 +44,25 @@ impl Default for Origin {
 }
 
 /// One main graph or function body with all that is nested in it.
+///
+/// A value that a nested graph reads from outside is the same [`ValueId`] there, because all graphs share the arenas:
+///
+/// ```
+/// use onnx_ir::{Body, GraphBuilder, Model, ValueDef};
+///
+/// let mut model = Model::of_opset(21);
+/// let mut b = GraphBuilder::main(&mut model, "g");
+/// let x = b.input("x", None);
+/// let y = b.op("Neg", [x]);
+/// b.output("y", y, None);
+/// let main = b.finish();
+///
+/// let body: &Body = &model.bodies[main];
+/// let root = body.root().unwrap();
+/// let neg = body.graphs[root].nodes[0];
+/// assert_eq!(body.nodes[neg].inputs[0], Some(x));
+/// assert_eq!(body.values[y].def, ValueDef::Output(neg, 0));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     /// The graphs, an enclosing one before those nested in it.

@@ -11,6 +11,24 @@
 //! - [`verify()`] checks a model and returns [`Diagnostic`](diag::Diagnostic)s; it does not change the model.
 //! - Every field of the wire format is represented, including its presence, so that a model can be written as it was read.
 
+//!
+//! ```
+//! use onnx_ir::{ElemType, GraphBuilder, Model, VerifyOptions, verify};
+//!
+//! let mut model = Model::of_opset(21);
+//! let mut b = GraphBuilder::main(&mut model, "g");
+//! let ty = b.tensor_type(ElemType::FLOAT, [2, 3]);
+//! let x = b.input("x", ty);
+//! let t = b.op("Abs", [x]);
+//! let y = b.op("Sqrt", [t]);
+//! b.output("y", y, ty);
+//! b.finish();
+//!
+//! assert!(verify(&model, &VerifyOptions::default()).is_empty());
+//! let operators: Vec<&str> = model.walk_main().map(|node| node.op()).collect();
+//! assert_eq!(operators, ["Abs", "Sqrt"]);
+//! ```
+
 #![forbid(unsafe_code)]
 
 mod attr;

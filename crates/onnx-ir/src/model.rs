@@ -23,6 +23,22 @@ entity!(
 ///
 /// Names and types are interned here and shared by all bodies; graphs, nodes, values and tensors are in arenas of
 /// the body that they belong to.
+///
+/// ```
+/// use onnx_ir::{GraphBuilder, Model};
+///
+/// let mut model = Model::of_opset(21);
+/// let mut b = GraphBuilder::main(&mut model, "g");
+/// let x = b.input("x", None);
+/// let y = b.op("Relu", [x]);
+/// b.output("y", y, None);
+/// b.finish();
+///
+/// let body = model.main_body().unwrap();
+/// let (node, relu) = body.nodes.iter().next().unwrap();
+/// assert_eq!((model.text(relu.op), relu.outputs[0]), ("Relu", Some(y)));
+/// assert_eq!(body.nodes.id_at(0), Some(node));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// Every string of the model.

@@ -1,4 +1,16 @@
 //! The operators of ONNX: signatures of every version, type and shape inference, and semantics.
+//!
+//! ```
+//! use onnx_ops::infer::{InferOptions, apply, infer};
+//! use onnx_ops::schema::Registry;
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["": 21]>
+//!     g (float[N,2] x) => (float[N,3] y) <float[2,3] w> { t = MatMul(x, w) y = Relu(t) }"#;
+//! let mut model = onnx_text::read_model(text).value;
+//! let mut inferred = infer(&model, Registry::builtin(), &InferOptions::default());
+//! apply(&mut model, &mut inferred.facts);
+//! assert!(onnx_text::print_model(&model, &Default::default()).contains("float[N,3] t"));
+//! ```
 
 #![forbid(unsafe_code)]
 

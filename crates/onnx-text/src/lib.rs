@@ -10,6 +10,13 @@
 //! With the feature `print`, models are printed and texts formatted; without it, the crate reads and checks models and values, and
 //! few other crates are compiled. `human` and `json` render findings.
 //!
+//! ```
+//! let read = onnx_text::read_model("g (float[N] x) => (float[N] y) { t = Abs(x) y = Sqrt(t) }");
+//! assert!(read.diagnostics.is_empty());
+//! let operators: Vec<&str> = read.value.walk_main().map(|node| node.op()).collect();
+//! assert_eq!(operators, ["Abs", "Sqrt"]);
+//! ```
+//!
 //! For whole files: [`read_model`] and [`print_model`], and for a file with a value [`read_value`] and [`print_value`];
 //! [`sniff_text`] distinguishes them. For single constructs there are further `read_*` and `print_*` functions, from
 //! [`read_graph`] to [`read_type`].

@@ -14,6 +14,14 @@ use onnx_text::{Checked, Comments, Syntax, ast};
 use std::path::Path;
 
 /// A model and its origin.
+///
+/// ```
+/// let loaded = onnxtxt::parse("g (float[N] x) => (float[N] y) { y = Relu(z) } # a comment");
+/// assert!(loaded.diagnostics.is_empty()); // it could be read
+/// let found = loaded.check(onnxtxt::Level::Spec);
+/// assert!(found.iter().any(|finding| loaded.render(finding).contains("use of undefined value `z`")));
+/// assert_eq!(loaded.syntax().map(|syntax| syntax.comments.len()), Some(1));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The model, as much of it as could be read.

@@ -47,7 +47,7 @@ struct Done {
     took: Duration,
 }
 
-/// What `--quick` builds: unit tests of all crates, and the golden files.
+/// The targets of `--quick`: unit tests of all crates, and the golden files.
 const QUICK: &[&str] = &["--lib", "--test", "suite", "--test", "values"];
 
 /// Builds and runs the unit tests and the golden files, without what measures times.

@@ -1,15 +1,15 @@
 //! Crates as packages: nothing outside a crate's folder is needed to compile it, and its manifest describes it.
 //!
-//! What a package holds is the folder of its crate, so that a path out of it compiles in the workspace and nowhere else.
+//! A package holds the folder of its crate, so that a path out of it compiles in the workspace and nowhere else.
 //! `cargo xtask package` compiles the packages themselves.
 
 use super::Finding;
 use super::source::File;
 
-/// What reads a file while a crate is compiled; its first string is the path, or the beginning of one.
+/// Code that reads a file while a crate is compiled; its first string is the path, or the beginning of one.
 const READERS: &[&str] = &["include_str!(", "include_bytes!(", "include!(", "#[path = "];
 
-/// What a registry shows of a package, or checks.
+/// The fields that a registry shows or checks.
 const FIELDS: &[&str] = &["description", "license", "readme", "keywords", "categories", "rust-version"];
 
 pub(super) fn stays_inside(files: &[File]) -> Vec<Finding> {

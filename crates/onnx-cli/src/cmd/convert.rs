@@ -4,7 +4,7 @@ use crate::deliver::{Delivery, deliver};
 use crate::document::Document;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     ensure!(args.profile != ProfileArg::Review, "`--profile review` is supported only by `onnxtxt print`");
     let output = args.output.as_ref().unwrap_or(&args.input);
     ensure!(args.output.is_some() || output != Path::new("-"), "stdin cannot be replaced: add `-o FILE`");
-    let target = Target::new(output);
+    let target = OutputTarget::new(output);
     let named = args.to.or_else(|| args.output.as_deref().and_then(Form::of_name));
     let to = match named {
         Some(form) => form,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         "{} is the input: add `--in-place` to replace it",
         target.name()
     );
-    let is_shown = target == Target::Stdout && to == Form::Binary && output::is_terminal();
+    let is_shown = target == OutputTarget::Stdout && to == Form::Binary && output::is_terminal();
     ensure!(
         !is_shown || args.force,
         "refusing to write binary data to a terminal: add `-o FILE` or `--force`"
@@ -128,7 +128,7 @@ fn convert_document(
     document: &Document,
     input: &Input,
     to: Form,
-    target: &Target,
+    target: &OutputTarget,
     session: &mut Session,
 ) -> anyhow::Result<Status> {
     let mut diagnostics = document.diagnostics().to_vec();
@@ -137,7 +137,7 @@ fn convert_document(
     if document.is_partial() || diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(Status::Findings);
     }
-    let visible = *target == Target::Stdout && args.profile == ProfileArg::Onnx;
+    let visible = *target == OutputTarget::Stdout && args.profile == ProfileArg::Onnx;
     let options = RaiseOptions { profile: args.profile.into(), visible, ..RaiseOptions::default() };
     match document.write(to, &options)? {
         Ok(content) => output::put(target, input.path.as_deref(), &content).map(|()| Status::Clean),
@@ -149,7 +149,7 @@ fn convert_document(
 }
 
 /// Converts a message that is neither model nor value nor operator set.
-fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> anyhow::Result<Status> {
+fn message(input: &Input, to: Form, target: &OutputTarget, session: &mut Session) -> anyhow::Result<Status> {
     let document = match to {
         Form::Json => onnx_proto::json::to_json(&input.bytes, input.kind),
         Form::Textproto => onnx_proto::textproto::to_text(&input.bytes, input.kind),

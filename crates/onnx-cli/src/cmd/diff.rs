@@ -3,7 +3,7 @@
 use crate::args::Format;
 use crate::input::{Input, Loaded};
 use crate::locate;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::reads;
 use crate::session::{Session, Status};
@@ -74,8 +74,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if let Some(out) = &args.draw {
         drawing(out, [old, new], [a, b], &found)?;
     }
-    let style =
-        render::Style { color: session.colors_data(), stat: args.stat, names: Some([a.clone(), b.clone()]) };
+    let style = render::DiffStyle {
+        color: session.colors_data(),
+        stat: args.stat,
+        names: Some([a.clone(), b.clone()]),
+    };
     let text = match session.format() {
         _ if args.json => render::json(&found),
         Format::Json => render::json(&found),
@@ -86,7 +89,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 return Ok(Status::of(found.is_empty()));
             }
             let names = style.names.clone().filter(|_| !args.stat);
-            let text = render::human(&found, &render::Style { names, ..style });
+            let text = render::human(&found, &render::DiffStyle { names, ..style });
             output::to_stdout(|out| out.write_all(text.as_bytes()))?;
             return Ok(Status::of(found.is_empty()));
         }
@@ -98,7 +101,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 /// Draws two models as one.
 fn drawing(out: &Path, models: [&Model; 2], [a, b]: [&String; 2], found: &ModelDiff) -> anyhow::Result<()> {
     let (target, form) = super::draw::target(Some(out), None)?;
-    ensure!(target != Target::Stdout, "`--draw` writes a file: stdout has the differences");
+    ensure!(target != OutputTarget::Stdout, "`--draw` writes a file: stdout has the differences");
     let title = format!("{} → {}", super::draw::title(a), super::draw::title(b));
     let options = draw::Options { title, ..draw::Options::default() };
     let drawing = draw::draw_diff(models, models.map(registry_of), found, &options);

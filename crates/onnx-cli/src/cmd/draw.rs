@@ -2,7 +2,7 @@
 
 use crate::change::open;
 use crate::operators::OpsetArgs;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::reads;
 use crate::select::Selection;
@@ -95,12 +95,12 @@ impl Form {
 }
 
 /// Where a drawing is written, and in which format.
-pub(super) fn target(output: Option<&Path>, form: Option<Form>) -> anyhow::Result<(Target, Form)> {
-    let target = output.map_or(Target::Stdout, Target::new);
-    let named = if let Target::File(path) = &target { Form::of_name(path) } else { None };
+pub(super) fn target(output: Option<&Path>, form: Option<Form>) -> anyhow::Result<(OutputTarget, Form)> {
+    let target = output.map_or(OutputTarget::Stdout, OutputTarget::new);
+    let named = if let OutputTarget::File(path) = &target { Form::of_name(path) } else { None };
     match form.or(named) {
         Some(form) => Ok((target, form)),
-        None if target == Target::Stdout => Ok((target, Form::Svg)),
+        None if target == OutputTarget::Stdout => Ok((target, Form::Svg)),
         None => bail!(
             "format of {} unknown: end its name with .svg, .html, .dot or .mmd, or add `--to-format FORM`",
             target.name()
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let text = form.text(&drawing);
     drop(work);
     output::put(&target, input.path.as_deref(), text.as_bytes())?;
-    if let Target::File(_) = &target {
+    if let OutputTarget::File(_) = &target {
         let boxes = match drawing.len() {
             1 => "1 box".to_owned(),
             boxes => format!("{} boxes", grouped(boxes as u64)),

@@ -7,7 +7,7 @@ use crate::deliver::{Delivery, deliver};
 use crate::edit::new_errors;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status, to_stderr};
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     ensure!(args.file != Path::new("-"), "stdin cannot be edited: name a file");
     let input = Input::open(&args.file)?;
     ensure!(input.kind == FileKind::Model && input.value().is_none(), "{} is not a model", input.name);
-    let target = Target::new(args.output.as_ref().unwrap_or(&args.file));
-    let named = if let Target::File(path) = &target { Form::of_name(path) } else { Some(Form::Text) };
+    let target = OutputTarget::new(args.output.as_ref().unwrap_or(&args.file));
+    let named = if let OutputTarget::File(path) = &target { Form::of_name(path) } else { Some(Form::Text) };
     let to = if args.output.is_some() { named.unwrap_or(input.form) } else { input.form };
     let old = input.load();
     // A text with errors can be edited, too.

@@ -5,7 +5,7 @@ use crate::deliver::{Delivery, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::operators::Operators;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         models.push((input, loaded));
     }
     let [(_, base), (input, ours), (_, theirs)] = &models[..] else { return Ok(Status::Findings) };
-    let target = args.output.as_deref().map_or(Target::Stdout, Target::new);
+    let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::new);
     let form = match &target {
-        Target::Stdout => Form::Text,
-        Target::File(path) => Form::of_name(path).unwrap_or(input.form),
+        OutputTarget::Stdout => Form::Text,
+        OutputTarget::File(path) => Form::of_name(path).unwrap_or(input.form),
     };
     let merged = merge(&base.model, &ours.model, &theirs.model).context("cannot merge")?;
     if !merged.conflicts.is_empty() {
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn write(
     input: &Input,
     loaded: &mut Loaded,
-    target: &Target,
+    target: &OutputTarget,
     form: Form,
     session: &mut Session,
     work: &Work,
@@ -121,7 +121,7 @@ fn conflicts(
     session: &mut Session,
     (input, ours): (&Input, &Loaded),
     merged: &Merged,
-    target: &Target,
+    target: &OutputTarget,
     form: Form,
     work: &Work,
 ) -> anyhow::Result<Status> {
@@ -131,8 +131,8 @@ fn conflicts(
     let text = |model: &Model| Text::commented(model, &options, &comments).to_text();
     let marked = marked(&text(&merged.ours), &text(theirs), input.form == Form::Text && form == Form::Text);
     match (form, target) {
-        (Form::Text, Target::Stdout) => output::to_stdout(|out| out.write_all(marked.as_bytes()))?,
-        (Form::Text, Target::File(path)) => replace(path, target.is(&args.ours), &marked)?,
+        (Form::Text, OutputTarget::Stdout) => output::to_stdout(|out| out.write_all(marked.as_bytes()))?,
+        (Form::Text, OutputTarget::File(path)) => replace(path, target.is(&args.ours), &marked)?,
         (Form::Binary | Form::Json | Form::Textproto, _) => {
             let shown = args.path.clone().or_else(|| args.output.clone()).unwrap_or_default();
             let mut name = shown.into_os_string();

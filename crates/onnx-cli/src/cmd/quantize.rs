@@ -3,17 +3,17 @@
 mod ranges;
 
 use crate::edit::{EditArgs, edit};
-use crate::feed::{self, FeedArgs};
+use crate::feed::FeedArgs;
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
+use crate::original::{Original, OutputPair};
 use crate::ready::Ready;
 use crate::select::Selection;
 use crate::session::{Session, Status, count};
 use anyhow::{Context as _, ensure};
-use onnx_exec::{Executable, Value, compile};
+use onnx_exec::Value;
 use onnx_ir::diag::Diagnostic;
-use onnx_ir::{ElemType, Model, NodeId};
-use onnx_ops::opset::registry_of;
+use onnx_ir::{ElemType, NodeId};
 use onnxtxt::edit::{Edited, Quantize, Scheme, quantize};
 use ranges::Ranges;
 use std::collections::HashSet;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(ranges) => ranges,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let before = match Before::run(args, &ready, session)? {
+    let before = match original(args, &ready, session)? {
         Ok(before) => before,
         Err(found) => return Ok(ready.report(session, &found)),
     };
@@ -129,8 +129,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Err(found) => return Ok(Err(found)),
         };
         if let Some(before) = &before {
-            match before.errors(args, model)? {
-                Ok(lines) => errors = lines,
+            match before.rerun(model, &args.limits, args.feed.seed)? {
+                Ok(outputs) => {
+                    let line = |output: &OutputPair<'_>| {
+                        format!("error of `{}`: {}", output.name, error(&output.now, output.before))
+                    };
+                    errors = outputs.iter().map(line).collect();
+                }
                 Err(found) => return Ok(Err(found)),
             }
         }
@@ -148,66 +153,37 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(status)
 }
 
-/// The results of the model before it is quantized.
-struct Before<'r> {
-    executable: Executable<'r>,
-    inputs: Vec<Option<Value>>,
-    outputs: Vec<Value>,
-}
-
-impl<'r> Before<'r> {
-    /// Runs the model. `None`: it cannot be run, and no inputs are given, so that nothing can be measured.
-    fn run(
-        args: &Args,
-        ready: &'r Ready,
-        session: &Session,
-    ) -> anyhow::Result<Result<Option<Before<'r>>, Vec<Diagnostic>>> {
-        let is_needed = args.feed.is_given() || !args.calibrate.is_empty();
-        let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-        let none = |session: &Session, why: String| {
-            session.note(&format!("the error is not measured: {why}"));
-            Ok(Ok(None))
-        };
-        let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-            Ok(executable) => executable,
-            Err(found) if is_needed => return Ok(Err(found)),
-            Err(found) => return none(session, found.first().map_or(String::new(), |d| d.message.clone())),
-        };
-        let feed = match args.calibrate.first() {
-            Some(first) if !args.feed.is_given() => args.feed.of_files(std::slice::from_ref(first)),
-            Some(_) | None => args.feed.or_random(),
-        };
-        let inputs = match options.within(|| feed.values(ready, &executable, session)) {
-            Ok(Ok(inputs)) => inputs,
-            Ok(Err(found)) => return Ok(Err(found)),
-            Err(error) if is_needed => return Err(error),
-            Err(error) => return none(session, format!("{error:#}")),
-        };
-        match executable.run(inputs.clone(), &options) {
-            Ok(outputs) => Ok(Ok(Some(Before { executable, inputs, outputs }))),
-            Err(finding) if is_needed => Ok(Err(vec![*finding])),
-            Err(finding) => none(session, finding.message),
-        }
-    }
-
-    /// The error of each output of the quantized model, in words.
-    fn errors(&self, args: &Args, model: &Model) -> anyhow::Result<Result<Vec<String>, Vec<Diagnostic>>> {
-        let options = args.limits.options(args.feed.seed, model);
-        let compile_options = args.limits.compile_options();
-        let executable = match options.within(|| compile(model, registry_of(model), &compile_options)) {
-            Ok(executable) => executable,
-            Err(found) => return Ok(Err(found)),
-        };
-        let inputs = feed::again(&self.executable, &self.inputs, &executable)?;
-        let outputs = match executable.run(inputs, &options) {
-            Ok(outputs) => outputs,
-            Err(finding) => return Ok(Err(vec![*finding])),
-        };
-        let names = executable.outputs().iter().map(|port| executable.model().text(port.name).to_owned());
-        let pairs = names.zip(outputs.iter().zip(&self.outputs));
-        Ok(Ok(pairs
-            .map(|(name, (now, before))| format!("error of `{name}`: {}", error(now, before)))
-            .collect()))
+/// Runs the model before it is quantized. `None`: it cannot be run, and no inputs are given, so that nothing can be measured.
+fn original<'r>(
+    args: &Args,
+    ready: &'r Ready,
+    session: &Session,
+) -> anyhow::Result<Result<Option<Original<'r>>, Vec<Diagnostic>>> {
+    let is_needed = args.feed.is_given() || !args.calibrate.is_empty();
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let none = |session: &Session, why: String| {
+        session.note(&format!("the error is not measured: {why}"));
+        Ok(Ok(None))
+    };
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+        Ok(executable) => executable,
+        Err(found) if is_needed => return Ok(Err(found)),
+        Err(found) => return none(session, found.first().map_or(String::new(), |d| d.message.clone())),
+    };
+    let feed = match args.calibrate.first() {
+        Some(first) if !args.feed.is_given() => args.feed.of_files(std::slice::from_ref(first)),
+        Some(_) | None => args.feed.or_random(),
+    };
+    let inputs = match options.within(|| feed.values(ready, &executable, session)) {
+        Ok(Ok(inputs)) => inputs,
+        Ok(Err(found)) => return Ok(Err(found)),
+        Err(error) if is_needed => return Err(error),
+        Err(error) => return none(session, format!("{error:#}")),
+    };
+    match Original::run(executable, inputs, &options) {
+        Ok(original) => Ok(Ok(Some(original))),
+        Err(finding) if is_needed => Ok(Err(vec![*finding])),
+        Err(finding) => none(session, finding.message),
     }
 }
 

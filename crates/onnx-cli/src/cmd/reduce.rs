@@ -5,7 +5,7 @@ use crate::deliver::Delivery;
 use crate::edit::EditOut;
 use crate::input::{Input, Loaded};
 use crate::locate;
-use crate::output::Target;
+use crate::output::OutputTarget;
 use crate::progress::Work;
 use crate::reads;
 use crate::session::{Session, Status, count};
@@ -261,7 +261,7 @@ impl Oracle for Search<'_> {
 
     fn found(&mut self, model: &Model, size: &Size) -> Result<(), Stop> {
         self.session.detail(&format!("run {}: {size}", self.runs));
-        let Target::File(path) = &self.delivery.target else { return Ok(()) };
+        let OutputTarget::File(path) = &self.delivery.target else { return Ok(()) };
         if !self.is_written {
             return Ok(());
         }

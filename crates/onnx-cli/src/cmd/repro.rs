@@ -7,7 +7,7 @@ use crate::feed::FeedArgs;
 use crate::limits::{LimitArgs, stored};
 use crate::locate;
 use crate::operators::OpsetArgs;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::reads;
 use crate::ready::Ready;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     std::fs::write(folder.path().join("README.md"), readme.text())?;
     if is_archive {
         let content = archive(folder.path())?;
-        output::put(&Target::new(&args.output), None, &content)?;
+        output::put(&OutputTarget::new(&args.output), None, &content)?;
     } else {
         std::fs::rename(folder.keep(), &args.output)
             .with_context(|| format!("cannot write {}", args.output.display()))?;

@@ -2,15 +2,14 @@
 
 use crate::close::{Precision, ToleranceArgs, difference};
 use crate::edit::{EditArgs, edit};
-use crate::feed::{self, FeedArgs};
+use crate::feed::FeedArgs;
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
+use crate::original::Original;
 use crate::ready::Ready;
 use crate::session::{Session, Status};
-use onnx_exec::{Executable, Value, compile};
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Place, code};
-use onnx_ops::opset::registry_of;
 use onnx_ops::pass::simplify;
 use onnxtxt::edit::Edited;
 
@@ -51,8 +50,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         false => None,
     };
     let expected = match &before {
-        Some(ready) => match Expected::compute(args, ready, session)? {
-            Ok(expected) => Some(expected),
+        Some(ready) => match original(args, ready, session)? {
+            Ok(original) => Some((ready, original)),
             Err(found) => return Ok(ready.report(session, &found)),
         },
         None => None,
@@ -60,69 +59,52 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     edit(&args.edit.file, &args.edit.out, session, "simplify", |model| {
         let report = simplify(model);
         let different = match &expected {
-            Some(expected) => expected.differences(args, model)?,
+            Some((ready, original)) => differences(args, ready, original, model)?,
             None => Vec::new(),
         };
         Ok(if different.is_empty() { Ok(report) } else { Err(different) } as Edited)
     })
 }
 
-/// The outputs of the original model.
-struct Expected<'r> {
+/// Runs the original model, or says why that cannot be done.
+fn original<'r>(
+    args: &Args,
     ready: &'r Ready,
-    executable: Executable<'r>,
-    inputs: Vec<Option<Value>>,
-    outputs: Vec<Value>,
+    session: &Session,
+) -> anyhow::Result<Result<Original<'r>, Vec<Diagnostic>>> {
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+        Ok(executable) => executable,
+        Err(found) => return Ok(Err(found)),
+    };
+    let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
+        Ok(inputs) => inputs,
+        Err(found) => return Ok(Err(found)),
+    };
+    Ok(Original::run(executable, inputs, &options).map_err(|finding| vec![*finding]))
 }
 
-impl<'r> Expected<'r> {
-    /// Runs the model, or says why that cannot be done.
-    fn compute(
-        args: &Args,
-        ready: &'r Ready,
-        session: &Session,
-    ) -> anyhow::Result<Result<Self, Vec<Diagnostic>>> {
-        let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-        let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-            Ok(executable) => executable,
-            Err(found) => return Ok(Err(found)),
-        };
-        let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
-            Ok(inputs) => inputs,
-            Err(found) => return Ok(Err(found)),
-        };
-        Ok(match executable.run(inputs.clone(), &options) {
-            Ok(outputs) => Ok(Expected { ready, executable, inputs, outputs }),
-            Err(finding) => Err(vec![*finding]),
-        })
+/// Outputs that are others in the model as it is now, or why it cannot be run.
+fn differences(
+    args: &Args,
+    ready: &Ready,
+    original: &Original<'_>,
+    model: &Model,
+) -> anyhow::Result<Vec<Diagnostic>> {
+    let mut model = model.clone();
+    let found = ready.load_weights(&mut model);
+    if !found.is_empty() {
+        return Ok(found);
     }
-
-    /// Outputs that are others in the model as it is now, or why it cannot be run.
-    fn differences(&self, args: &Args, model: &Model) -> anyhow::Result<Vec<Diagnostic>> {
-        let mut model = model.clone();
-        let found = self.ready.load_weights(&mut model);
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        let options = args.limits.options(args.feed.seed, &model);
-        let compile_options = args.limits.compile_options();
-        let executable = match options.within(|| compile(&model, registry_of(&model), &compile_options)) {
-            Ok(executable) => executable,
-            Err(found) => return Ok(found),
-        };
-        let inputs = feed::again(&self.executable, &self.inputs, &executable)?;
-        let outputs = match executable.run(inputs, &options) {
-            Ok(outputs) => outputs,
-            Err(finding) => return Ok(vec![*finding]),
-        };
-        let tolerance = args.tolerance.tolerance().for_precision(Precision::of(&model));
-        let pairs = executable.outputs().iter().zip(outputs.iter().zip(&self.outputs));
-        let different = pairs.filter_map(|(port, (now, before))| {
-            let how = difference(now, before, &tolerance)?;
-            let name = executable.model().text(port.name);
-            let message = format!("the simplified model computes another `{name}`: {how}");
-            Some(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, message))
-        });
-        Ok(different.collect())
-    }
+    let outputs = match original.rerun(&model, &args.limits, args.feed.seed)? {
+        Ok(outputs) => outputs,
+        Err(found) => return Ok(found),
+    };
+    let tolerance = args.tolerance.tolerance().for_precision(Precision::of(&model));
+    let different = outputs.iter().filter_map(|output| {
+        let how = difference(&output.now, output.before, &tolerance)?;
+        let message = format!("the simplified model computes another `{}`: {how}", output.name);
+        Some(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, message))
+    });
+    Ok(different.collect())
 }

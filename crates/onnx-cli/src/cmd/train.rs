@@ -13,7 +13,7 @@ use crate::cmd::weights::{is_weights, write_weights};
 use crate::deliver::{OutFile, deliver};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
-use crate::output::Target;
+use crate::output::OutputTarget;
 use crate::progress::Work;
 use crate::ready::Ready;
 use crate::session::{Session, Status};
@@ -203,8 +203,8 @@ enum Destination {
 
 impl Destination {
     fn of(args: &Args) -> anyhow::Result<Destination> {
-        match args.out.path().map(Target::new) {
-            Some(Target::File(path)) if is_weights(&path) => Ok(Destination::Weights(path)),
+        match args.out.path().map(OutputTarget::new) {
+            Some(OutputTarget::File(path)) if is_weights(&path) => Ok(Destination::Weights(path)),
             Some(_) | None => {
                 args.out.delivery(&args.file, None)?;
                 Ok(Destination::Model)
@@ -285,9 +285,9 @@ fn state_path(args: &Args) -> anyhow::Result<PathBuf> {
         return Ok(path.clone());
     }
     let out = args.out.path().unwrap_or(&args.file);
-    match Target::new(out) {
-        Target::File(path) => Ok(path.with_extension("state.npz")),
-        Target::Stdout => bail!("stdout has no name for the saved state: add `--state STATE.npz`"),
+    match OutputTarget::new(out) {
+        OutputTarget::File(path) => Ok(path.with_extension("state.npz")),
+        OutputTarget::Stdout => bail!("stdout has no name for the saved state: add `--state STATE.npz`"),
     }
 }
 

@@ -6,7 +6,7 @@ mod transfer;
 pub(crate) use transfer::{is_weights, write_weights};
 
 use crate::edit::{EditArgs, edit, edit_to};
-use crate::output::Target;
+use crate::output::OutputTarget;
 use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_ir::ElemType;
@@ -141,8 +141,8 @@ fn cast(args: &CastArgs, session: &mut Session) -> anyhow::Result<Status> {
 }
 
 /// Refuses a file whose name says no form of weights.
-fn ensure_form(target: &Target) -> anyhow::Result<()> {
-    let Target::File(path) = target else {
+fn ensure_form(target: &OutputTarget) -> anyhow::Result<()> {
+    let OutputTarget::File(path) = target else {
         anyhow::bail!("weights are not written to stdout: use -o FILE.npz or -o FILE.safetensors")
     };
     anyhow::ensure!(is_weights(path), "{} does not end in .npz or .safetensors", path.display());

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::{Attr, AttrType, AttrValue, Body, ElemType, Model, Node};
-use onnx_ops::opset::{Loaded, contributed_sets};
+use onnx_ops::opset::{LoadedSet, contributed_sets};
 use onnx_ops::schema::{Lookup, Param, ParamKind, Registry, Schema};
 use std::sync::Arc;
 
@@ -297,7 +297,7 @@ fn versions<'r>(registry: &'r Registry, row: &Row) -> Vec<&'r Schema> {
 
 #[test]
 fn nothing_that_a_model_says_ends_the_program() {
-    let sets: Vec<&Loaded> = contributed_sets().collect();
+    let sets: Vec<&LoadedSet> = contributed_sets().collect();
     let registry = Registry::with_sets(sets);
     let budget = Arc::new(Budget::new(MOST_BYTES, u64::MAX, None));
     for row in FAMILIES.iter().chain(contributed::FAMILIES).chain(BESIDE).flat_map(|rows| rows.iter()) {

@@ -4,7 +4,7 @@
 use super::define::Item;
 use super::index::Position;
 use super::rewrite::{extents, operands};
-use super::{Partition, Place, Plan, Slot, Source, Step, root};
+use super::{Partition, Place, Plan, PlanStep, Slot, Source, root};
 use onnx_ops::meaning::{Expr, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Plan {
         let mut written: Vec<Option<usize>> = vec![None; self.slots.len()];
         let mut last_read = vec![0; self.slots.len()];
         for (at, step) in self.steps.iter().enumerate() {
-            let Step::Kernel(kernel) = step else { continue };
+            let PlanStep::Kernel(kernel) = step else { continue };
             for member in &kernel.members {
                 let slot = member.assignment.slot;
                 let target = &self.slots[slot];

@@ -11,7 +11,7 @@ use super::define::{Item, Partition};
 use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
-use super::{Assignment, Slot, Source, Step, root, types};
+use super::{Assignment, PlanStep, Slot, Source, root, types};
 use crate::budget::spend;
 use crate::compile::{Executable, lock_of};
 use crate::failure::Failure;
@@ -62,9 +62,9 @@ pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Fai
 /// Packs the constant factors of matrix products, once for all plans. The packed copies take as much memory again.
 ///
 /// Stored tensors that have been packed are released; a later read loads their pages again.
-pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'_>) {
+pub(super) fn pack(steps: &mut [PlanStep], slots: &[Slot], executable: &Executable<'_>) {
     for step in steps {
-        let Step::Kernel(kernel) = step else { continue };
+        let PlanStep::Kernel(kernel) = step else { continue };
         let constant = |slot: &usize| match &slots[root(slots, *slot)].source {
             Source::Constant(tensor) => Some(tensor),
             Source::Value(_) | Source::Formula | Source::Alias(_) => None,

@@ -17,7 +17,7 @@ use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
-use super::{Assignment, Kernel, Member, Refusals, Refused, Slot, Source, Step, root, types};
+use super::{Assignment, Kernel, Member, PlanStep, Refusals, Refused, Slot, Source, root, types};
 use crate::loops::{self, Nest, Workers};
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
@@ -60,7 +60,7 @@ enum Part {
 }
 
 /// The kernels and nodes of a plan, in order.
-pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option<Vec<Step>> {
+pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option<Vec<PlanStep>> {
     let slots = &partition.slots;
     let mut parts: Vec<Part> = Vec::new();
     // For each slot the part that computes it.
@@ -146,7 +146,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
         readers[root(slots, *slot)].push(usize::MAX);
     }
     let steps = parts.into_iter().enumerate().map(|(at, part)| match part {
-        Part::Node(node) => Some(Step::Node(node)),
+        Part::Node(node) => Some(PlanStep::Node(node)),
         Part::Kernel(draft) => kernel(draft, slots, &|slot| readers[slot].iter().all(|reader| *reader == at)),
     });
     steps.collect()
@@ -168,7 +168,7 @@ fn sibling(
     (rows == draft.rows).then_some((at, rows))
 }
 
-fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<Step> {
+fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<PlanStep> {
     let Draft { rows, members, products, .. } = draft;
     let is_alone = members.len() == 1;
     let is_local: Vec<bool> = members.iter().map(|m| !is_alone && is_local(m.slot)).collect();
@@ -182,7 +182,7 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
         (false, true) => (BLOCK / of_row.max(1)).clamp(1, rows),
         (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_ROWS)),
     };
-    Some(Step::Kernel(Box::new(kernel)))
+    Some(PlanStep::Kernel(Box::new(kernel)))
 }
 
 /// Lowers a member to loops; receives its number and formula.

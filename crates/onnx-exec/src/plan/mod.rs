@@ -78,7 +78,7 @@ pub(crate) struct Plan {
     folded: Vec<(usize, Formula)>,
     /// The storage of each slot.
     places: Vec<Place>,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
     /// The size of the arena in bytes.
     arena: usize,
     /// The reasons for refused fusions.
@@ -155,7 +155,7 @@ struct Assignment {
 
 /// A step of a plan.
 #[derive(Debug)]
-enum Step {
+enum PlanStep {
     Kernel(Box<Kernel>),
     /// Runs a node outside kernels.
     Node(NodeId),

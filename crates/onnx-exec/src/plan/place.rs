@@ -4,7 +4,7 @@
 //! become values have memory of their own.
 
 use super::rewrite::operands;
-use super::{Place, Slot, Source, Step, root};
+use super::{Place, PlanStep, Slot, Source, root};
 use crate::compile::Executable;
 use foldhash::HashMap;
 use onnx_ir::{NodeId, ValueId};
@@ -14,12 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const ALIGN: usize = 64;
 
 /// The storage of all slots, and the size of the arena in bytes.
-pub(super) fn place(steps: &[Step], slots: &[Slot], published: &[(ValueId, usize)]) -> (Vec<Place>, usize) {
+pub(super) fn place(
+    steps: &[PlanStep],
+    slots: &[Slot],
+    published: &[(ValueId, usize)],
+) -> (Vec<Place>, usize) {
     let mut places = vec![Place::Elsewhere; slots.len()];
     // The first and last step that use a slot.
     let mut lives: Vec<Option<(usize, usize)>> = vec![None; slots.len()];
     for (at, step) in steps.iter().enumerate() {
-        let Step::Kernel(kernel) = step else { continue };
+        let PlanStep::Kernel(kernel) = step else { continue };
         for member in &kernel.members {
             let slot = member.assignment.slot;
             places[slot] = if member.is_local { Place::Local } else { Place::Arena(0) };
@@ -165,13 +169,13 @@ impl Gaps {
 
 /// The steps, with values published as soon as they are computed and released after their last reader.
 pub(super) fn steps(
-    kernels: Vec<Step>,
+    kernels: Vec<PlanStep>,
     slots: &[Slot],
     places: &[Place],
     published: &[(ValueId, usize)],
     executable: &Executable<'_>,
     nodes: &[NodeId],
-) -> Vec<Step> {
+) -> Vec<PlanStep> {
     let body = executable.body();
     // The step that computes each slot, and the last step that reads each value and each separate tensor.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
@@ -180,7 +184,7 @@ pub(super) fn steps(
     let mut last_of_value: HashMap<ValueId, usize> = HashMap::default();
     for (at, step) in kernels.iter().enumerate() {
         match step {
-            Step::Kernel(kernel) => {
+            PlanStep::Kernel(kernel) => {
                 kernel.members.iter().for_each(|m| made[m.assignment.slot] = Some(at));
                 for slot in kernel.loads.iter().map(|slot| root(slots, *slot)) {
                     last_of_slot.insert(slot, at);
@@ -189,7 +193,7 @@ pub(super) fn steps(
                     }
                 }
             }
-            Step::Node(node) => {
+            PlanStep::Node(node) => {
                 body.nodes[*node].outputs.iter().flatten().for_each(|value| {
                     by_node.insert(*value, at);
                 });
@@ -197,7 +201,7 @@ pub(super) fn steps(
                     last_of_value.insert(value, at);
                 }
             }
-            Step::Publish(..) | Step::Release(..) => {}
+            PlanStep::Publish(..) | PlanStep::Release(..) => {}
         }
     }
     let born = |slot: usize| match &slots[root(slots, slot)].source {
@@ -230,11 +234,11 @@ pub(super) fn steps(
     }
     let mut publish = publish.into_iter().peekable();
     let mut steps = Vec::with_capacity(kernels.len() + published.len());
-    let until = |at: Option<usize>, steps: &mut Vec<Step>, publish: &mut std::iter::Peekable<_>| {
+    let until = |at: Option<usize>, steps: &mut Vec<PlanStep>, publish: &mut std::iter::Peekable<_>| {
         while let Some((_, value, slot)) =
             publish.next_if(|(when, ..): &(Option<usize>, ValueId, usize)| *when <= at)
         {
-            steps.push(Step::Publish(value, slot));
+            steps.push(PlanStep::Publish(value, slot));
         }
     };
     until(None, &mut steps, &mut publish);
@@ -242,7 +246,7 @@ pub(super) fn steps(
         steps.push(step);
         until(Some(at), &mut steps, &mut publish);
         if !values.is_empty() || !own.is_empty() {
-            steps.push(Step::Release(values, own));
+            steps.push(PlanStep::Release(values, own));
         }
     }
     steps

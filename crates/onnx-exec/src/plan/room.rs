@@ -1,6 +1,6 @@
 //! The reusable memory of a plan, and how its kernels access it.
 
-use super::{Kernel, Place, Plan, Slot, Source, Step, root};
+use super::{Kernel, Place, Plan, PlanStep, Slot, Source, root};
 use crate::failure::{Failure, fail};
 use crate::loops::{Nest, View, Worker};
 use crate::recycle::{ALIGN, Block, LEAST};
@@ -90,7 +90,7 @@ pub(super) struct Access {
     /// Bytes of the blocks of local results.
     pub(super) local: usize,
     /// The ranges of the arena, in order.
-    parts: Vec<(Range<usize>, Part)>,
+    parts: Vec<(Range<usize>, ArenaUse)>,
     /// The source of each operand.
     pub(super) loads: Vec<Load>,
     /// For each member with memory of its own, the value that it becomes.
@@ -106,7 +106,7 @@ pub(super) struct Own {
 }
 
 /// How a kernel uses a range of the arena.
-enum Part {
+enum ArenaUse {
     /// A member writes it.
     Written(usize),
     /// These operands read it.
@@ -151,8 +151,8 @@ impl Access {
             let now = &mut now[skipped..];
             (rest, begin) = (later, range.end);
             match part {
-                Part::Written(member) => outs[*member] = Some(now),
-                Part::Read(loads) => {
+                ArenaUse::Written(member) => outs[*member] = Some(now),
+                ArenaUse::Read(loads) => {
                     let bytes = &*now;
                     for &load in loads {
                         around[load] = Some(View { elem: slots[kernel.loads[load]].elem, bytes, first: 0 });
@@ -167,13 +167,13 @@ impl Access {
 fn accesses(plan: &Plan) -> Vec<Access> {
     let mut value_of: HashMap<usize, ValueId> = HashMap::default();
     for step in &plan.steps {
-        if let Step::Publish(value, slot) = step {
+        if let PlanStep::Publish(value, slot) = step {
             value_of.entry(root(&plan.slots, *slot)).or_insert(*value);
         }
     }
     let kernels = plan.steps.iter().filter_map(|step| match step {
-        Step::Kernel(kernel) => Some(&**kernel),
-        Step::Node(_) | Step::Publish(..) | Step::Release(..) => None,
+        PlanStep::Kernel(kernel) => Some(&**kernel),
+        PlanStep::Node(_) | PlanStep::Publish(..) | PlanStep::Release(..) => None,
     });
     kernels.map(|kernel| access(plan, kernel, &value_of)).collect()
 }
@@ -184,14 +184,14 @@ fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> A
         Place::Elsewhere | Place::Own | Place::Local => None,
     };
     let member_of = |slot: usize| kernel.members.iter().position(|m| m.assignment.slot == slot);
-    let mut parts: Vec<(Range<usize>, usize, Part)> = Vec::new();
+    let mut parts: Vec<(Range<usize>, usize, ArenaUse)> = Vec::new();
     let mut own = Vec::with_capacity(kernel.members.len());
     for (i, member) in kernel.members.iter().enumerate() {
         let slot = member.assignment.slot;
         own.push(
             (plan.places[slot] == Place::Own).then(|| Own { slot, value: value_of.get(&slot).copied() }),
         );
-        parts.extend(range(slot).map(|range| (range, slot, Part::Written(i))));
+        parts.extend(range(slot).map(|range| (range, slot, ArenaUse::Written(i))));
     }
     let mut loads = Vec::with_capacity(kernel.loads.len());
     for (i, &slot) in kernel.loads.iter().enumerate() {
@@ -200,8 +200,8 @@ fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> A
             _ if member_of(of).is_some() => Load::Here,
             (_, Some(range)) => {
                 match parts.iter_mut().find(|(_, other, _)| *other == of) {
-                    Some((_, _, Part::Read(loads))) => loads.push(i),
-                    Some(_) | None => parts.push((range, of, Part::Read(SmallVec::from_slice(&[i])))),
+                    Some((_, _, ArenaUse::Read(loads))) => loads.push(i),
+                    Some(_) | None => parts.push((range, of, ArenaUse::Read(SmallVec::from_slice(&[i])))),
                 }
                 Load::Here
             }

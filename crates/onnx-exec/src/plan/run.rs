@@ -1,7 +1,7 @@
 //! Runs plans.
 
 use super::room::{Access, Around, Desk, Load, Outs, Own, Room, workers_at};
-use super::{Kernel, Member, Plan, Slot, Source, Step, root};
+use super::{Kernel, Member, Plan, PlanStep, Slot, Source, root};
 use crate::budget::{Charge, spend};
 use crate::failure::{Failure, fail};
 use crate::loops::{View, Worker, scratch, share};
@@ -59,7 +59,7 @@ impl Plan {
         let mut accesses = self.rooms.accesses(self).iter().zip(desks);
         for step in &self.steps {
             match step {
-                Step::Kernel(kernel) => {
+                PlanStep::Kernel(kernel) => {
                     run.limits_of(&kernel.nodes)?;
                     let start = run.is_timed().then(Instant::now);
                     let Some((access, desk)) = accesses.next() else { return Err(no_room().into()) };
@@ -76,16 +76,16 @@ impl Plan {
                         self.tell(kernel, run, start, start.elapsed());
                     }
                 }
-                Step::Node(node) => {
+                PlanStep::Node(node) => {
                     run.limits(*node)?;
                     run.single(*node)?;
                     self.is_as_expected(run, *node)?;
                 }
-                Step::Publish(value, slot) => {
+                PlanStep::Publish(value, slot) => {
                     let tensor = self.tensor(*slot, run, own)?.reshaped(&self.slots[*slot].dims)?;
                     run.set(*value, Value::Tensor(tensor));
                 }
-                Step::Release(values, slots) => {
+                PlanStep::Release(values, slots) => {
                     values.iter().for_each(|value| run.forget(*value));
                     slots.iter().for_each(|slot| own[*slot] = None);
                 }

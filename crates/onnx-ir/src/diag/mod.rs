@@ -39,6 +39,20 @@ pub struct Label {
 }
 
 /// One finding.
+///
+/// ```
+/// use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+///
+/// let name = Span::new(3, 8);
+/// let finding = Diagnostic::new(&code::UNKNOWN_TYPE, name, "unknown type `flaot`")
+///     .label("no type has this name")
+///     .help("did you mean `float`?")
+///     .fix("write `float`", vec![Edit { span: name, text: "float".to_owned() }], false);
+/// assert!(finding.is_error());
+/// assert_eq!(finding.to_string(), "error[E0113]: unknown type `flaot` (did you mean `float`?)");
+/// ```
+///
+/// `onnx_text::render` shows it with the lines of its places.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diagnostic {
     /// Its row in the code table.

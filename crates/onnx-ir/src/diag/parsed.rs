@@ -1,4 +1,4 @@
-//! What every reader and parser returns: a value and all findings, never one instead of the other.
+//! The result of every reader and parser: a value and all findings, never one instead of the other.
 
 use super::{Diagnostic, Level};
 

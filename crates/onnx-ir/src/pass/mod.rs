@@ -44,7 +44,7 @@ pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
 pub use outline::outline;
 pub use rename::{Named, rename};
-pub use report::{Change, Report};
+pub use report::{PassChange, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
 pub(crate) use topological_sort::Order;
 pub use topological_sort::{node_orders, topological_sort};

@@ -6,14 +6,14 @@ use crate::diag::Diagnostic;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
     /// The changes, without counts of 0.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PassChange>,
     /// What could not be done, or not as expected. Places are those of the model before the pass.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A number of changes of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Change {
+pub struct PassChange {
     /// The number.
     pub count: usize,
     /// The kind of entity: `node`.
@@ -26,7 +26,7 @@ impl Report {
     /// Records changes, unless the count is 0.
     pub fn note(&mut self, count: usize, noun: &'static str, verb: &'static str) {
         if count > 0 {
-            self.changes.push(Change { count, noun, verb });
+            self.changes.push(PassChange { count, noun, verb });
         }
     }
 
@@ -37,7 +37,7 @@ impl Report {
 }
 
 /// `2 nodes removed`
-impl std::fmt::Display for Change {
+impl std::fmt::Display for PassChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let plural = if self.count == 1 { "" } else { "s" };
         write!(f, "{} {}{plural} {}", self.count, self.noun, self.verb)

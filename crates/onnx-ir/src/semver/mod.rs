@@ -21,7 +21,7 @@ use crate::diag::Entity;
 use crate::model::{BodyId, Model, normalize_domain};
 use crate::show::type_text;
 use crate::types::{ElemType, TypeId, TypeKind};
-use shape::{Change, Shapes};
+use shape::{ShapeChange, Shapes};
 use std::fmt;
 
 /// The impact of a change.
@@ -289,11 +289,11 @@ impl<'m> Found<'m> {
                 let Some(change) = shapes.compare(other.ty, port.ty) else { continue };
                 let what = if are_inputs { "input" } else { "output" };
                 let (impact, verb) = match (change, are_inputs) {
-                    (Change::Fewer, true) => (Impact::Major, "takes fewer shapes"),
-                    (Change::More, true) => (Impact::Minor, "takes more shapes"),
-                    (Change::Fewer, false) => (Impact::Minor, "gives fewer shapes"),
-                    (Change::More, false) => (Impact::Major, "gives more shapes"),
-                    (Change::Other, _) => (Impact::Major, "has another shape"),
+                    (ShapeChange::Fewer, true) => (Impact::Major, "takes fewer shapes"),
+                    (ShapeChange::More, true) => (Impact::Minor, "takes more shapes"),
+                    (ShapeChange::Fewer, false) => (Impact::Minor, "gives fewer shapes"),
+                    (ShapeChange::More, false) => (Impact::Major, "gives more shapes"),
+                    (ShapeChange::Other, _) => (Impact::Major, "has another shape"),
                 };
                 let [was, is] = [(self.old, other.ty), (self.new, port.ty)]
                     .map(|(model, ty)| ty.map_or(String::new(), |ty| type_text(model, ty)));

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// The difference of a value's shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Change {
+pub(super) enum ShapeChange {
     /// Some allowed shapes are not allowed any more.
     Fewer,
     /// Some are allowed that were not.
@@ -31,7 +31,7 @@ impl<'m> Shapes<'m> {
     }
 
     /// The difference of a value's shape; `None` if there is none, or if its type has another kind.
-    pub(super) fn compare(&mut self, old: Option<TypeId>, new: Option<TypeId>) -> Option<Change> {
+    pub(super) fn compare(&mut self, old: Option<TypeId>, new: Option<TypeId>) -> Option<ShapeChange> {
         let (TypeKind::Tensor(a), TypeKind::Tensor(b)) =
             (&self.old.types[old?].kind, &self.new.types[new?].kind)
         else {
@@ -39,9 +39,9 @@ impl<'m> Shapes<'m> {
         };
         let (a, b) = match (&a.shape, &b.shape) {
             (None, None) => return None,
-            (Some(_), None) => return Some(Change::More),
-            (None, Some(_)) => return Some(Change::Fewer),
-            (Some(a), Some(b)) if a.len() != b.len() => return Some(Change::Other),
+            (Some(_), None) => return Some(ShapeChange::More),
+            (None, Some(_)) => return Some(ShapeChange::Fewer),
+            (Some(a), Some(b)) if a.len() != b.len() => return Some(ShapeChange::Other),
             (Some(a), Some(b)) => (a, b),
         };
         let mut all = None;
@@ -50,35 +50,35 @@ impl<'m> Shapes<'m> {
                 (all, None) => all,
                 (None, change) => change,
                 (Some(all), Some(change)) if all == change => Some(all),
-                (Some(_), Some(_)) => Some(Change::Other),
+                (Some(_), Some(_)) => Some(ShapeChange::Other),
             };
         }
         all
     }
 
-    fn dim(&mut self, old: DimValue, new: DimValue) -> Option<Change> {
+    fn dim(&mut self, old: DimValue, new: DimValue) -> Option<ShapeChange> {
         match (old, new) {
-            (DimValue::Value(a), DimValue::Value(b)) => (a != b).then_some(Change::Other),
-            (DimValue::Value(_), DimValue::Unknown | DimValue::Param(_)) => Some(Change::More),
-            (DimValue::Unknown | DimValue::Param(_), DimValue::Value(_)) => Some(Change::Fewer),
+            (DimValue::Value(a), DimValue::Value(b)) => (a != b).then_some(ShapeChange::Other),
+            (DimValue::Value(_), DimValue::Unknown | DimValue::Param(_)) => Some(ShapeChange::More),
+            (DimValue::Unknown | DimValue::Param(_), DimValue::Value(_)) => Some(ShapeChange::Fewer),
             (DimValue::Unknown, DimValue::Unknown) => None,
             (DimValue::Unknown, DimValue::Param(b)) => {
                 // A symbol that is met for the first time ties nothing.
                 let is_tied = self.of_new.insert(b, old).is_some();
-                is_tied.then_some(Change::Fewer)
+                is_tied.then_some(ShapeChange::Fewer)
             }
             (DimValue::Param(a), DimValue::Unknown) => {
                 let was_tied = self.of_old.insert(a, new).is_some();
-                was_tied.then_some(Change::More)
+                was_tied.then_some(ShapeChange::More)
             }
             (DimValue::Param(a), DimValue::Param(b)) => {
                 let was = *self.of_old.entry(a).or_insert(new);
                 let is = *self.of_new.entry(b).or_insert(old);
                 match (was == new, is == old) {
                     (true, true) => None,
-                    (false, true) => Some(Change::More),
-                    (true, false) => Some(Change::Fewer),
-                    (false, false) => Some(Change::Other),
+                    (false, true) => Some(ShapeChange::More),
+                    (true, false) => Some(ShapeChange::Fewer),
+                    (false, false) => Some(ShapeChange::Other),
                 }
             }
         }

@@ -23,7 +23,7 @@ const MOST_ROOM: usize = 1024;
 /// The memoized nodes.
 #[derive(Default)]
 pub(super) struct Alike {
-    nodes: HashMap<u64, Known>,
+    nodes: HashMap<u64, MemoizedNode>,
     /// The operands whose elements the rule of an operator reads.
     looked: HashMap<SchemaId, Operands>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Alike {
 pub(super) struct Operands(u64);
 
 /// A memoized node, with its operands and outputs at that time.
-struct Known {
+struct MemoizedNode {
     run: u32,
     node: NodeId,
     schema: SchemaId,
@@ -218,7 +218,7 @@ pub(super) fn remember(
     let is_declared =
         |output: &Option<ValueId>| output.is_none_or(|value| engine.frame.declared[value].is_some());
     let is_kept = node.outputs.iter().any(is_declared);
-    let known = Known {
+    let known = MemoizedNode {
         run: engine.frame.run,
         node: id,
         schema,

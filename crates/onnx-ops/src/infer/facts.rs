@@ -50,6 +50,19 @@ pub enum Source {
 }
 
 /// The facts about the values of a model.
+///
+/// ```
+/// use onnx_ops::infer::{InferOptions, infer};
+/// use onnx_ops::schema::Registry;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 21]>
+///     g (float[N,2] x) => (float[M] y) { t = Transpose(x) y = Flatten(t) }"#;
+/// let model = onnx_text::read_model(text).value;
+/// let facts = infer(&model, Registry::builtin(), &InferOptions::default()).facts;
+/// let transpose = model.walk_main().next().unwrap();
+/// let fact = facts.get(model.main.unwrap(), transpose.outputs[0].unwrap());
+/// assert_eq!(fact.ty.text(&facts.dims), "float[2,N]");
+/// ```
 #[derive(Clone, Default)]
 pub struct Facts {
     /// The dimensions that types and elements refer to.

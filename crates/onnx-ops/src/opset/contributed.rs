@@ -1,7 +1,7 @@
 //! Operators outside the standard that models use: those of ONNX Runtime.
 
 use super::documents::FILES;
-use super::load::{Loaded, load};
+use super::load::{LoadedSet, load};
 use crate::schema::{Registry, Schema};
 use onnx_ir::{Model, normalize_domain};
 use std::sync::{LazyLock, OnceLock};
@@ -10,9 +10,9 @@ use std::sync::{LazyLock, OnceLock};
 pub(crate) const CONTRIBUTED: &str = "com.microsoft";
 
 /// The documents of [`FILES`], read on demand.
-static DOCUMENTS: [OnceLock<Loaded>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+static DOCUMENTS: [OnceLock<LoadedSet>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
-fn document(at: usize) -> &'static Loaded {
+fn document(at: usize) -> &'static LoadedSet {
     DOCUMENTS[at].get_or_init(|| load(onnx_text::read_operator_set(FILES[at].1).value))
 }
 
@@ -24,7 +24,7 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
 
 /// The same with the functions that define some of them.
 #[must_use]
-pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
+pub fn contributed_set(domain: &str) -> Option<&'static LoadedSet> {
     let domain = normalize_domain(domain);
     FILES.iter().position(|(name, _)| *name == domain).map(document)
 }
@@ -50,7 +50,7 @@ pub fn whole_registry() -> &'static Registry {
 }
 
 /// The operator sets of ONNX Runtime, to build larger registries.
-pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
+pub fn contributed_sets() -> impl Iterator<Item = &'static LoadedSet> {
     (0..FILES.len()).map(document)
 }
 

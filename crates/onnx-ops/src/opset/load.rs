@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The contents of a set for a registry.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedSet {
     /// Every operator that has a signature, in the order of the set.
     pub schemas: Vec<Schema>,
     /// For each of them the function that defines it, if the set has one.
@@ -43,7 +43,7 @@ pub struct Loaded {
 /// assert!(matches!(registry.lookup("com.acme", "Scale", 1), Lookup::Found(_)));
 /// ```
 #[must_use]
-pub fn load(set: OperatorSet) -> Loaded {
+pub fn load(set: OperatorSet) -> LoadedSet {
     let (signatures, mut diagnostics) = onnx_text::signatures(&set).into_parts();
     let options = VerifyOptions { level: Level::Spec, payloads: true };
     diagnostics.extend(verify_operator_set(&set, &signatures, &options));
@@ -71,7 +71,7 @@ pub fn load(set: OperatorSet) -> Loaded {
         bodies.push(definition.function);
         docs.push(onnx_text::description(&set, i).map(str::to_owned));
     }
-    Loaded { schemas, bodies, docs, unsigned, model: Arc::new(set.model), diagnostics }
+    LoadedSet { schemas, bodies, docs, unsigned, model: Arc::new(set.model), diagnostics }
 }
 
 /// The schemas of a set, and its findings; see [`load`].

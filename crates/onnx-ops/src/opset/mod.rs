@@ -14,4 +14,4 @@ mod types;
 pub(crate) use contributed::CONTRIBUTED;
 pub use contributed::{contributed, contributed_set, contributed_sets, registry_of, whole_registry};
 pub use export::document;
-pub use load::{Loaded, load, schemas};
+pub use load::{LoadedSet, load, schemas};

@@ -10,7 +10,7 @@
 //! Names of the branch that are used elsewhere are changed. Branches that cannot be moved are kept: those with initializers in a
 //! function, or in a model with an old IR version, where they would become inputs.
 
-use super::fold::Known;
+use super::fold::KnownElements;
 use crate::infer::{Facts, Ty};
 use onnx_ir::drop_declarations;
 use onnx_ir::{
@@ -29,7 +29,7 @@ pub(super) struct Decide<'d> {
     pub(super) model: &'d mut Model,
     pub(super) body: BodyId,
     pub(super) facts: &'d Facts,
-    pub(super) known: &'d Known,
+    pub(super) known: &'d KnownElements,
     pub(super) uses: &'d Uses,
     /// The version of ai.onnx.
     pub(super) version: i64,

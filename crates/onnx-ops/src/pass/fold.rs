@@ -111,11 +111,11 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
 }
 
 /// By value.
-pub(super) type Known = SecondaryMap<ValueId, Option<Rc<Dense>>>;
+pub(super) type KnownElements = SecondaryMap<ValueId, Option<Rc<Dense>>>;
 
 /// The values of initializers that callers cannot override.
-fn initializers(body: &Body) -> Known {
-    let mut known = Known::default();
+fn initializers(body: &Body) -> KnownElements {
+    let mut known = KnownElements::default();
     for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
         if matches!(body.values[init.value].def, ValueDef::Initializer(_)) {
             known[init.value] = Dense::of(&body.tensors[init.tensor], LIMIT).map(Rc::new);
@@ -181,7 +181,7 @@ struct FoldSite<'a> {
     body: BodyId,
     node: NodeId,
     version: i64,
-    known: &'a Known,
+    known: &'a KnownElements,
 }
 
 impl FoldSite<'_> {

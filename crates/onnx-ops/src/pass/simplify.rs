@@ -4,7 +4,7 @@ use super::{Outcome, Pass, fuse, lift_constants};
 use crate::opset::registry_of;
 use crate::schema::Registry;
 use onnx_ir::Model;
-use onnx_ir::pass::{Change, Report, compact};
+use onnx_ir::pass::{PassChange, Report, compact};
 
 /// The passes of each round before and after the fusions, by name.
 const BEFORE: &[&str] = &["fold-constants", "remove-no-ops"];
@@ -66,7 +66,7 @@ fn rewrite(model: &mut Model, registry: &Registry) -> Report {
     report
 }
 
-fn add(report: &mut Report, change: Change) {
+fn add(report: &mut Report, change: PassChange) {
     match report.changes.iter_mut().find(|c| (c.noun, c.verb) == (change.noun, change.verb)) {
         Some(known) => known.count += change.count,
         None => report.changes.push(change),

@@ -2,7 +2,7 @@
 
 use super::{Schema, docs, table};
 use crate::functions::FunctionBody;
-use crate::opset::Loaded;
+use crate::opset::LoadedSet;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use onnx_ir::normalize_domain;
@@ -38,6 +38,15 @@ pub enum Lookup {
 }
 
 /// The built-in schemas and those that were loaded. `""` and `ai.onnx` are one domain.
+///
+/// ```
+/// use onnx_ops::schema::{Lookup, Registry};
+///
+/// let registry = Registry::builtin();
+/// let Lookup::Found(id) = registry.lookup("", "Relu", 21) else { panic!("no Relu") };
+/// assert_eq!(registry.get(id).since, 14); // the newest version that is not newer than 21
+/// assert_eq!(registry.lookup("", "Gelu", 13), Lookup::TooNew { since: 20 });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Registry {
     /// Loaded schemas; their ids follow those of the built-in ones.
@@ -92,7 +101,7 @@ impl Registry {
 
     /// The built-in schemas and those of operator sets, with the functions that define them. For operators with equal domain,
     /// name and `since`, the last one wins.
-    pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s Loaded>) -> Registry {
+    pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s LoadedSet>) -> Registry {
         let (mut extra, mut unsigned) = (Vec::new(), Vec::new());
         for set in sets {
             unsigned.extend_from_slice(&set.unsigned);

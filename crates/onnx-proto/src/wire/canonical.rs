@@ -33,7 +33,7 @@ pub(crate) fn canonical(bytes: &[u8], root: &'static Message) -> Result<Vec<u8>,
 }
 
 /// One occurrence of a field.
-struct Part<'a> {
+struct FieldPart<'a> {
     field: &'static Field,
     wire: WireType,
     value: Cursor<'a>,
@@ -60,12 +60,12 @@ fn message(
             cursor.skip_value(key.number, key.wire, depth)?;
             value
         };
-        parts.extend(field.map(|field| Part { field, wire: key.wire, value }));
+        parts.extend(field.map(|field| FieldPart { field, wire: key.wire, value }));
     }
     let alternative = parts.iter().rev().find(|part| part.field.oneof).map(|part| part.field.number);
     parts.sort_by_key(|part| part.field.number);
     for parts in parts.chunk_by(|a, b| a.field.number == b.field.number) {
-        let Some(Part { field, .. }) = parts.first() else { continue };
+        let Some(FieldPart { field, .. }) = parts.first() else { continue };
         if !field.oneof || alternative == Some(field.number) {
             occurrences(field, parts, depth, out)?;
         }
@@ -73,7 +73,12 @@ fn message(
     Ok(())
 }
 
-fn occurrences(field: &Field, parts: &[Part<'_>], depth: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
+fn occurrences(
+    field: &Field,
+    parts: &[FieldPart<'_>],
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Reason> {
     let last = parts.last().map(std::slice::from_ref).unwrap_or_default();
     let kept = if field.repeat == Repeat::Once { last } else { parts };
     match field.kind {
@@ -119,7 +124,7 @@ fn nested(
 }
 
 /// The numbers of one occurrence, with a key each unless the list is packed.
-fn numbers(field: &Field, part: &Part<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
+fn numbers(field: &Field, part: &FieldPart<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
     let mut value = part.value.clone();
     loop {
         if part.wire == WireType::Bytes && value.is_at_end() {

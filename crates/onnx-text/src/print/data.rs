@@ -1,7 +1,7 @@
 //! Value infos, types and tensor data.
 
 use super::line::Printer;
-use super::list::{BRACES, Layout, Style};
+use super::list::{BRACES, Layout, ListStyle};
 use super::numbers;
 use super::stored::shown;
 use crate::ast::{Data, Dim, List, Type, TypeArg, ValueInfo};
@@ -89,7 +89,7 @@ impl Printer<'_> {
                 self.long(BRACES, list.span, list.items.len(), texts);
             }
             Data::Elements(list) => {
-                self.list(BRACES, list, Style::Fill, Layout::Auto, |p, scalar| p.put_span(scalar.span));
+                self.list(BRACES, list, ListStyle::Fill, Layout::Auto, |p, scalar| p.put_span(scalar.span));
             }
             Data::External(entries) => self.elements(entries),
             Data::Record(fields) => self.record(fields),

@@ -2,7 +2,7 @@
 
 use super::INDENT;
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, Layout, PARENS, Style};
+use super::list::{ANGLE, Layout, ListStyle, PARENS};
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use onnx_ir::diag::Span;
 
@@ -117,13 +117,13 @@ impl Printer<'_> {
         let layout = Layout::broken_if(
             values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)),
         );
-        self.list(ANGLE, values, Style::Lines, layout, Self::value_info);
+        self.list(ANGLE, values, ListStyle::Lines, layout, Self::value_info);
     }
 
     /// `(float[N] x, …)`
     fn value_infos(&mut self, list: &List<ValueInfo>) {
         let layout = Layout::broken_if(list.items.iter().any(|v| self.value_info_breaks(v)));
-        self.list(PARENS, list, Style::Lines, layout, Self::value_info);
+        self.list(PARENS, list, ListStyle::Lines, layout, Self::value_info);
     }
 
     /// `{ nodes }`

@@ -8,7 +8,7 @@ use onnx_ir::diag::Span;
 
 /// The layout of the items of a broken list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
+pub(super) enum ListStyle {
     /// One a line.
     Lines,
     /// As many to a line as fit.
@@ -48,7 +48,7 @@ impl Printer<'_> {
         &mut self,
         brackets: Brackets,
         list: &List<T>,
-        style: Style,
+        style: ListStyle,
         layout: Layout,
         item: impl FnMut(&mut Self, &T),
     ) {
@@ -61,7 +61,7 @@ impl Printer<'_> {
         [open, close]: Brackets,
         items: &[T],
         span: Span,
-        style: Style,
+        style: ListStyle,
         layout: Layout,
         mut item: impl FnMut(&mut Self, &T),
     ) {
@@ -79,9 +79,9 @@ impl Printer<'_> {
             self.gap = Gap::Soft(Break::Empty);
         }
         let between = match (style, broken) {
-            (Style::Fill, _) => Gap::Soft(Break::Fill),
-            (Style::Lines, true) => Gap::Hard(Blank::Keep),
-            (Style::Lines, false) => Gap::Soft(Break::Space),
+            (ListStyle::Fill, _) => Gap::Soft(Break::Fill),
+            (ListStyle::Lines, true) => Gap::Hard(Blank::Keep),
+            (ListStyle::Lines, false) => Gap::Soft(Break::Space),
         };
         for (i, it) in items.iter().enumerate() {
             if i > 0 {
@@ -113,7 +113,7 @@ impl Printer<'_> {
     pub(super) fn operands(&mut self, names: &[Name], span: Span) {
         let count = names.len();
         let mut i = 0;
-        self.items(PARENS, names, span, Style::Lines, Layout::Auto, |p, name| {
+        self.items(PARENS, names, span, ListStyle::Lines, Layout::Auto, |p, name| {
             p.put_span(*name);
             i += 1;
             if i == count && name.is_empty() {

@@ -1,7 +1,7 @@
 //! Nodes and attributes.
 
 use super::line::Printer;
-use super::list::{ANGLE, BRACES, Layout, SQUARE, Style};
+use super::list::{ANGLE, BRACES, Layout, ListStyle, SQUARE};
 use crate::ast::{Attr, AttrElement, AttrValue, Data, List, Node, SparseLiteral, TensorLiteral};
 use crate::lower::literals::special;
 
@@ -54,7 +54,7 @@ impl Printer<'_> {
 
     pub(super) fn attrs(&mut self, brackets: [&'static str; 2], attrs: &List<Attr>) {
         let layout = Layout::broken_if(attrs.items.iter().any(|a| self.breaks(a)));
-        self.list(brackets, attrs, Style::Lines, layout, Self::attr);
+        self.list(brackets, attrs, ListStyle::Lines, layout, Self::attr);
     }
 
     /// `name: type = value`
@@ -100,7 +100,7 @@ impl Printer<'_> {
         let items = &list.items;
         if !items.iter().all(|e| self.is_literal(e)) {
             let layout = Layout::broken_if(items.iter().any(|e| self.element_breaks(e)));
-            self.list(brackets, list, Style::Lines, layout, |p, element| {
+            self.list(brackets, list, ListStyle::Lines, layout, |p, element| {
                 p.notes(&element.notes);
                 p.attr_value(&element.value);
             });
@@ -109,7 +109,7 @@ impl Printer<'_> {
             let texts = items.iter().map(|e| source.get(e.value.span().range()).unwrap_or_default());
             self.long(brackets, list.span, items.len(), texts);
         } else {
-            self.list(brackets, list, Style::Fill, Layout::Auto, |p, e| p.put_span(e.value.span()));
+            self.list(brackets, list, ListStyle::Fill, Layout::Auto, |p, e| p.put_span(e.value.span()));
         }
     }
 

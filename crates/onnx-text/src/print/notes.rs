@@ -1,7 +1,7 @@
 //! Annotations, and the `key: value` fields that they share with headers.
 
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, BRACES, Layout, SQUARE, Style};
+use super::list::{ANGLE, BRACES, Layout, ListStyle, SQUARE};
 use crate::ast::{Element, Field, FieldValue, List, NoteLine, Notes};
 use onnx_ir::diag::Span;
 
@@ -54,7 +54,7 @@ impl Printer<'_> {
     /// `<ir_version: 10, …>`
     pub(super) fn header(&mut self, fields: &List<Field>) {
         let layout = Layout::broken_if(fields.items.iter().any(|f| holds_graph(&f.value)));
-        self.list(ANGLE, fields, Style::Lines, layout, Self::field);
+        self.list(ANGLE, fields, ListStyle::Lines, layout, Self::field);
     }
 
     fn field(&mut self, field: &Field) {
@@ -79,7 +79,7 @@ impl Printer<'_> {
     /// `["key": value, …]`
     pub(super) fn elements(&mut self, list: &List<Element>) {
         let layout = Layout::broken_if(list.items.iter().any(element_holds_graph));
-        self.list(SQUARE, list, Style::Lines, layout, |p, element| {
+        self.list(SQUARE, list, ListStyle::Lines, layout, |p, element| {
             if let Some(key) = &element.key {
                 p.field_value(key);
                 p.put(":");
@@ -92,7 +92,7 @@ impl Printer<'_> {
     /// `{key: value, …}`
     pub(super) fn record(&mut self, record: &List<Field>) {
         let layout = Layout::broken_if(record.items.iter().any(|f| holds_graph(&f.value)));
-        self.list(BRACES, record, Style::Lines, layout, Self::field);
+        self.list(BRACES, record, ListStyle::Lines, layout, Self::field);
     }
 
     /// Something of several tokens with one span, as `com.acme` or `elem_type(99)`: without the space between them.

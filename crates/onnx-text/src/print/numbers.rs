@@ -11,7 +11,7 @@
 
 use super::INDENT;
 use super::line::{Gap, Printer};
-use super::list::{BRACES, Brackets, Layout, SQUARE, Style, whole};
+use super::list::{BRACES, Brackets, Layout, ListStyle, SQUARE, whole};
 use onnx_ir::diag::Span;
 
 pub(super) const PACKED: Brackets = ["{{", "}}"];
@@ -84,7 +84,7 @@ impl Printer<'_> {
             self.long(brackets, span, count(list), spelled(list));
         } else {
             let items: smallvec::SmallVec<[&str; 32]> = spelled(list).collect();
-            self.items(brackets, &items, whole(span), Style::Fill, Layout::Auto, |p, text| p.put(text));
+            self.items(brackets, &items, whole(span), ListStyle::Fill, Layout::Auto, |p, text| p.put(text));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::INDENT;
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, BRACES, Layout, PARENS, Style};
+use super::list::{ANGLE, BRACES, Layout, ListStyle, PARENS};
 use crate::ast::{
     AttrParam, Formal, FormalCount, List, Operator, OperatorSet, OpsetItem, Signature, Variable, WhereClause,
 };
@@ -51,7 +51,7 @@ impl Printer<'_> {
         if let Some(attrs) = &signature.attrs {
             self.space();
             let layout = Layout::broken_if(attrs.items.iter().any(|a| self.breaks(&a.attr)));
-            self.list(ANGLE, attrs, Style::Lines, layout, Self::attr_param);
+            self.list(ANGLE, attrs, ListStyle::Lines, layout, Self::attr_param);
         }
         self.space();
         self.formals(&signature.inputs);
@@ -87,7 +87,7 @@ impl Printer<'_> {
 
     fn formals(&mut self, formals: &List<Formal>) {
         let layout = Layout::broken_if(formals.items.iter().any(|f| !f.notes.is_empty()));
-        self.list(PARENS, formals, Style::Lines, layout, Self::formal);
+        self.list(PARENS, formals, ListStyle::Lines, layout, Self::formal);
     }
 
     /// `each T...0 name`
@@ -143,6 +143,6 @@ impl Printer<'_> {
         self.put_span(variable.name);
         self.put(":");
         self.space();
-        self.list(BRACES, &variable.types, Style::Fill, Layout::Auto, Self::ty);
+        self.list(BRACES, &variable.types, ListStyle::Fill, Layout::Auto, Self::ty);
     }
 }

@@ -4,7 +4,7 @@
 //! Elements of packed types are in double braces, which the reference rejects: it would store them unpacked.
 
 use super::line::Printer;
-use super::list::{BRACES, Layout, Style, whole};
+use super::list::{BRACES, Layout, ListStyle, whole};
 use super::numbers::{Few, Filler, Literals, PACKED};
 use crate::ast::{ELIDED, Stored};
 use crate::narrow::{Narrow, Texts};
@@ -34,7 +34,7 @@ impl Printer<'_> {
                 few.push(ELIDED);
             }
             let mut from = 0;
-            self.items(brackets, &few.ends, whole(stored.at), Style::Fill, Layout::Auto, |p, &end| {
+            self.items(brackets, &few.ends, whole(stored.at), ListStyle::Fill, Layout::Auto, |p, &end| {
                 p.put(&few.text[from..end]);
                 from = end;
             });

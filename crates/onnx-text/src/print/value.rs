@@ -1,7 +1,7 @@
 //! Values in files of their own.
 
 use super::line::Printer;
-use super::list::{BRACES, Layout, SQUARE, Style};
+use super::list::{BRACES, Layout, ListStyle, SQUARE};
 use crate::ast::{Content, Data, List, MapPart, MapPartValue, TensorLiteral, Value, ValueHead, ValueKind};
 
 impl Printer<'_> {
@@ -19,7 +19,7 @@ impl Printer<'_> {
             ValueKind::Map(head, parts) => {
                 self.value_head(head);
                 let layout = Layout::broken_if(parts.items.iter().any(|part| self.part_breaks(part)));
-                self.list(BRACES, parts, Style::Lines, layout, Self::map_part);
+                self.list(BRACES, parts, ListStyle::Lines, layout, Self::map_part);
             }
             ValueKind::Optional(head, content) => {
                 self.value_head(head);
@@ -73,7 +73,7 @@ impl Printer<'_> {
 
     fn values(&mut self, items: &List<Value>) {
         let layout = Layout::broken_if(items.items.iter().any(|value| self.value_is_long(value)));
-        self.list(SQUARE, items, Style::Lines, layout, Self::value);
+        self.list(SQUARE, items, ListStyle::Lines, layout, Self::value);
     }
 
     fn map_part(&mut self, part: &MapPart) {
@@ -90,7 +90,7 @@ impl Printer<'_> {
                 self.long(SQUARE, keys.span, keys.items.len(), texts);
             }
             MapPartValue::Keys(keys) => {
-                self.list(SQUARE, keys, Style::Fill, Layout::Auto, |p, key| p.put_span(key.value.span()));
+                self.list(SQUARE, keys, ListStyle::Fill, Layout::Auto, |p, key| p.put_span(key.value.span()));
             }
             MapPartValue::Values(value) => self.value(value),
         }

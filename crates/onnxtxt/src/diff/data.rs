@@ -23,7 +23,7 @@ pub enum Kind {
 
 /// A named property with its value in both models; `None` where a model does not have it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Change {
+pub struct PropertyChange {
     /// The property: `alpha`, `inputs[1]`, the name of an input.
     pub name: String,
     /// The name in the first model, where it is another one.
@@ -36,18 +36,30 @@ pub struct Change {
     pub note: Option<String>,
 }
 
-impl Change {
+impl PropertyChange {
     /// A property, if it differs.
-    pub(crate) fn of(name: &str, old: Option<String>, new: Option<String>) -> Option<Change> {
-        (old != new).then(|| Change { name: name.to_owned(), old_name: None, old, new, note: None })
+    pub(crate) fn of(name: &str, old: Option<String>, new: Option<String>) -> Option<PropertyChange> {
+        (old != new).then(|| PropertyChange { name: name.to_owned(), old_name: None, old, new, note: None })
     }
 
-    pub(crate) fn added(name: &str, new: &str) -> Change {
-        Change { name: name.to_owned(), old_name: None, old: None, new: Some(new.to_owned()), note: None }
+    pub(crate) fn added(name: &str, new: &str) -> PropertyChange {
+        PropertyChange {
+            name: name.to_owned(),
+            old_name: None,
+            old: None,
+            new: Some(new.to_owned()),
+            note: None,
+        }
     }
 
-    pub(crate) fn removed(name: &str, old: &str) -> Change {
-        Change { name: name.to_owned(), old_name: None, old: Some(old.to_owned()), new: None, note: None }
+    pub(crate) fn removed(name: &str, old: &str) -> PropertyChange {
+        PropertyChange {
+            name: name.to_owned(),
+            old_name: None,
+            old: Some(old.to_owned()),
+            new: None,
+            note: None,
+        }
     }
 
     /// Whether it was added, removed or changed.
@@ -87,9 +99,9 @@ impl Bump {
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct ModelDiff {
     /// Versions, producer, documentation, metadata, device configurations.
-    pub header: Vec<Change>,
+    pub header: Vec<PropertyChange>,
     /// Operator sets by domain.
-    pub opsets: Vec<Change>,
+    pub opsets: Vec<PropertyChange>,
     /// The main graph.
     pub graph: GraphDiff,
     /// Functions by domain, name and overload.
@@ -104,17 +116,17 @@ pub struct ModelDiff {
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct GraphDiff {
     /// Inputs: name and type.
-    pub inputs: Vec<Change>,
+    pub inputs: Vec<PropertyChange>,
     /// Outputs: name and type.
-    pub outputs: Vec<Change>,
+    pub outputs: Vec<PropertyChange>,
     /// Initializers.
     pub weights: Vec<WeightDiff>,
     /// Nodes: those of the second graph in order, each removed one where it was.
     pub nodes: Vec<NodeDiff>,
     /// Declared types of other values.
-    pub value_info: Vec<Change>,
+    pub value_info: Vec<PropertyChange>,
     /// Name, documentation, metadata, quantization annotations.
-    pub properties: Vec<Change>,
+    pub properties: Vec<PropertyChange>,
 }
 
 /// A node, for people.
@@ -144,15 +156,15 @@ pub struct NodeDiff {
     /// Whether its place among the nodes that both models have is another one.
     pub moved: bool,
     /// Operator, domain and overload.
-    pub operator: Vec<Change>,
+    pub operator: Vec<PropertyChange>,
     /// Names of the node and of its results.
-    pub renamed: Vec<Change>,
+    pub renamed: Vec<PropertyChange>,
     /// Operands that are other values, by position.
-    pub operands: Vec<Change>,
+    pub operands: Vec<PropertyChange>,
     /// Attributes.
-    pub attributes: Vec<Change>,
+    pub attributes: Vec<PropertyChange>,
     /// Documentation, metadata, devices.
-    pub properties: Vec<Change>,
+    pub properties: Vec<PropertyChange>,
     /// Graphs in attributes that differ.
     pub graphs: Vec<FunctionDiff>,
 }
@@ -181,7 +193,7 @@ pub struct WeightDiff {
     /// The mean absolute difference of all elements.
     pub mean_difference: Option<f64>,
     /// Documentation, metadata, the external file of elements that were not read.
-    pub properties: Vec<Change>,
+    pub properties: Vec<PropertyChange>,
 }
 
 /// A function or nested graph that differs.
@@ -192,7 +204,7 @@ pub struct FunctionDiff {
     /// Its name; of a nested graph the attribute.
     pub name: String,
     /// Attributes, operator sets, documentation.
-    pub properties: Vec<Change>,
+    pub properties: Vec<PropertyChange>,
     /// Its graph.
     pub graph: GraphDiff,
 }

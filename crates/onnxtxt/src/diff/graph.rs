@@ -1,7 +1,7 @@
 //! Compares two graphs: ports, weights, nodes.
 
 use super::align::{Renames, align};
-use super::data::{Change, GraphDiff, Kind, Options, WeightDiff};
+use super::data::{GraphDiff, Kind, Options, PropertyChange, WeightDiff};
 use super::hash::{Side, same_sparse};
 use super::weights::{digest, distance, same_elements};
 use super::{header, nodes, value};
@@ -15,10 +15,10 @@ pub(super) fn bodies(a: &Model, x: BodyId, b: &Model, y: BodyId, options: &Optio
         (Some(old), Some(new)) => graphs(sides, [old, new], &Renames::new(), options),
         (None, None) => GraphDiff::default(),
         (Some(_), None) => {
-            GraphDiff { properties: vec![Change::removed("graph", "graph")], ..GraphDiff::default() }
+            GraphDiff { properties: vec![PropertyChange::removed("graph", "graph")], ..GraphDiff::default() }
         }
         (None, Some(_)) => {
-            GraphDiff { properties: vec![Change::added("graph", "graph")], ..GraphDiff::default() }
+            GraphDiff { properties: vec![PropertyChange::added("graph", "graph")], ..GraphDiff::default() }
         }
     }
 }
@@ -83,7 +83,7 @@ fn properties(side: Side<'_>, graph: &Graph) -> Vec<(String, String)> {
 }
 
 /// Inputs or outputs by name, with the positions of those that have another one.
-fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -> Vec<Change> {
+fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -> Vec<PropertyChange> {
     let [a, b] = sides;
     let index =
         |side: Side<'_>, ports: &[Port]| positions(ports.iter().map(|port| side.text(port.name).to_owned()));
@@ -96,7 +96,7 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         let old = value::port_type(a.model, port) + &documented(a, port);
         let free = news.get(renamed).and_then(|all| all.iter().find(|&&other| !matched[other]));
         let Some(&other) = free else {
-            out.push(Change::removed(name, &old));
+            out.push(PropertyChange::removed(name, &old));
             continue;
         };
         matched[other] = true;
@@ -109,7 +109,7 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         let is_moved =
             at != other && !is_renamed && rank(ports[0], a, at, &news) != rank(ports[1], b, other, &olds);
         if old != new || is_renamed || is_moved {
-            out.push(Change {
+            out.push(PropertyChange {
                 name: renamed.to_owned(),
                 old_name: is_renamed.then(|| name.to_owned()),
                 old: Some(old),
@@ -119,7 +119,10 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         }
     }
     for (port, _) in ports[1].iter().zip(matched).filter(|(_, is_matched)| !is_matched) {
-        out.push(Change::added(b.text(port.name), &(value::port_type(b.model, port) + &documented(b, port))));
+        out.push(PropertyChange::added(
+            b.text(port.name),
+            &(value::port_type(b.model, port) + &documented(b, port)),
+        ));
     }
     out
 }

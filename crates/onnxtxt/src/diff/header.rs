@@ -1,13 +1,13 @@
 //! Compares what is outside the main graph: header, operator sets, functions, training.
 
-use super::data::{Change, FunctionDiff, GraphDiff, Kind, Options};
+use super::data::{FunctionDiff, GraphDiff, Kind, Options, PropertyChange};
 use super::hash::Side;
 use super::{graph, value};
 use onnx_ir::{BodyId, Function, FunctionId, Model, Name, OpsetImport, normalize_domain};
 use std::collections::{HashMap, VecDeque};
 
 /// The differences of named values. A name that occurs more than once is compared occurrence by occurrence.
-pub(super) fn keyed(old: Vec<(String, String)>, new: Vec<(String, String)>) -> Vec<Change> {
+pub(super) fn keyed(old: Vec<(String, String)>, new: Vec<(String, String)>) -> Vec<PropertyChange> {
     let numbered = |list: Vec<(String, String)>| {
         let mut seen: HashMap<String, usize> = HashMap::new();
         let number = |(name, value): (String, String)| {
@@ -20,13 +20,14 @@ pub(super) fn keyed(old: Vec<(String, String)>, new: Vec<(String, String)>) -> V
     let (old, new) = (numbered(old), numbered(new));
     let olds: HashMap<_, _> = old.iter().cloned().collect();
     let news: HashMap<_, _> = new.iter().cloned().collect();
-    let changed =
-        old.iter().filter_map(|(key, was)| Change::of(&key.0, Some(was.clone()), news.get(key).cloned()));
+    let changed = old
+        .iter()
+        .filter_map(|(key, was)| PropertyChange::of(&key.0, Some(was.clone()), news.get(key).cloned()));
     let added = new.iter().filter(|(key, _)| !olds.contains_key(key));
-    changed.chain(added.map(|(key, is)| Change::added(&key.0, is))).collect()
+    changed.chain(added.map(|(key, is)| PropertyChange::added(&key.0, is))).collect()
 }
 
-pub(super) fn header(a: &Model, b: &Model) -> Vec<Change> {
+pub(super) fn header(a: &Model, b: &Model) -> Vec<PropertyChange> {
     let all = |model: &Model| {
         let header = &model.header;
         let number = |name: &str, number: Option<i64>| number.map(|n| (name.to_owned(), n.to_string()));
@@ -55,7 +56,7 @@ pub(super) fn header(a: &Model, b: &Model) -> Vec<Change> {
     keyed(all(a), all(b))
 }
 
-pub(super) fn opsets(a: &Model, old: &[OpsetImport], b: &Model, new: &[OpsetImport]) -> Vec<Change> {
+pub(super) fn opsets(a: &Model, old: &[OpsetImport], b: &Model, new: &[OpsetImport]) -> Vec<PropertyChange> {
     let all = |model: &Model, imports: &[OpsetImport]| {
         let domain = |import: &OpsetImport| match normalize_domain(model.text(import.domain)) {
             "" => "ai.onnx".to_owned(),

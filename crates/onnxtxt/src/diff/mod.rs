@@ -27,7 +27,8 @@ mod value;
 pub mod weights;
 
 pub use data::{
-    Bump, Change, FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, NodeSummary, Options, WeightDiff,
+    Bump, FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, NodeSummary, Options, PropertyChange,
+    WeightDiff,
 };
 
 pub use value::enum_name;
@@ -46,8 +47,8 @@ pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
     match (a.main, b.main) {
         (Some(x), Some(y)) => found.graph = graph::bodies(a, x, b, y, options),
         (None, None) => {}
-        (Some(_), None) => found.header.push(Change::removed("graph", "the main graph")),
-        (None, Some(_)) => found.header.push(Change::added("graph", "the main graph")),
+        (Some(_), None) => found.header.push(PropertyChange::removed("graph", "the main graph")),
+        (None, Some(_)) => found.header.push(PropertyChange::added("graph", "the main graph")),
     }
     if !options.interface {
         found.functions = header::functions(a, b, options);

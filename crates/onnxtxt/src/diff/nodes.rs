@@ -1,7 +1,7 @@
 //! Compares matched nodes.
 
 use super::align::{Alignment, GraphView, NodeView};
-use super::data::{Change, FunctionDiff, Kind, NodeDiff, NodeSummary, Options};
+use super::data::{FunctionDiff, Kind, NodeDiff, NodeSummary, Options, PropertyChange};
 use super::hash::{self, Side};
 use super::{graph, header, value};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, NodeDeviceConfiguration, NodeId, ValueId};
@@ -95,11 +95,12 @@ impl Pair<'_, '_> {
         let (p, q) = (&a.body().nodes[m], &b.body().nodes[n]);
         let mut diff = NodeDiff { moved, ..NodeDiff::of(Kind::Changed) };
         if x.op != y.op {
-            let change = Change::of("op_type", Some(value::operator(a, p)), Some(value::operator(b, q)));
+            let change =
+                PropertyChange::of("op_type", Some(value::operator(a, p)), Some(value::operator(b, q)));
             diff.operator.extend(change);
         }
         let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        diff.renamed.extend(Change::of("name", given(x.name), given(y.name)));
+        diff.renamed.extend(PropertyChange::of("name", given(x.name), given(y.name)));
         listed("outputs", &x.outputs, &y.outputs, |name| name, &mut diff.renamed);
         listed("inputs", &x.inputs, &y.inputs, |name| self.found.counterpart(name), &mut diff.operands);
         self.attributes(m, n, &mut diff);
@@ -133,12 +134,12 @@ impl Pair<'_, '_> {
             let name = a.text(attr.name);
             let old = || Some(value::attribute(a, p, attr));
             match news.get(name) {
-                None => diff.attributes.extend(Change::of(name, old(), None)),
+                None => diff.attributes.extend(PropertyChange::of(name, old(), None)),
                 Some(&other) => {
                     let other = &q.attrs[other];
                     if !hash::same_attribute(a, attr, b, other) {
                         let new = Some(value::attribute(b, q, other));
-                        let mut change = Change::added(name, "");
+                        let mut change = PropertyChange::added(name, "");
                         (change.old, change.new) = (old(), new);
                         diff.attributes.push(change);
                     }
@@ -147,7 +148,7 @@ impl Pair<'_, '_> {
             }
         }
         for attr in q.attrs.iter().filter(|attr| !olds.contains_key(b.text(attr.name))) {
-            diff.attributes.push(Change::added(b.text(attr.name), &value::attribute(b, q, attr)));
+            diff.attributes.push(PropertyChange::added(b.text(attr.name), &value::attribute(b, q, attr)));
         }
     }
 
@@ -173,7 +174,7 @@ fn listed<'n>(
     old: &[&'n str],
     new: &[&'n str],
     counterpart: impl Fn(&'n str) -> &'n str,
-    out: &mut Vec<Change>,
+    out: &mut Vec<PropertyChange>,
 ) {
     for at in 0..old.len().max(new.len()) {
         let given = |list: &[&'n str]| list.get(at).copied().filter(|name| !name.is_empty());
@@ -182,7 +183,7 @@ fn listed<'n>(
             let name = format!("{field}[{at}]");
             let text = |name: Option<&str>| name.map(str::to_owned);
             // A changed operand can have the old name if the previous value was renamed.
-            let mut change = Change::added(&name, "");
+            let mut change = PropertyChange::added(&name, "");
             (change.old, change.new) = (text(was), text(is));
             out.push(change);
         }

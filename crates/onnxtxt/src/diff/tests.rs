@@ -219,7 +219,7 @@ fn pages_and_comments_hold_no_markup_of_the_model() {
     );
     let b = read("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }");
     let found = diff(&a, &b, &Options::default());
-    let style = render::Style { names: Some(["a`b".to_owned(), "<i>".to_owned()]), ..Default::default() };
+    let style = render::DiffStyle { names: Some(["a`b".to_owned(), "<i>".to_owned()]), ..Default::default() };
     let page = render::html(&found, &style);
     assert!(!page.contains("<b>") && !page.contains("<i>") && page.contains("&lt;b&gt;"));
     let comment = render::markdown(&found, &style);

@@ -3,7 +3,7 @@
 use super::build::{Builder, Source};
 use super::scene::{Item, ItemId, Kind, Line, Mark, Scene, Value, Wire};
 use super::{Drawing, Options};
-use crate::diff::{Change, ModelDiff, NodeDiff};
+use crate::diff::{ModelDiff, NodeDiff, PropertyChange};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_ops::schema::Registry;
 use std::collections::{HashMap, HashSet};
@@ -46,7 +46,7 @@ fn weight_text(weight: &crate::diff::WeightDiff) -> String {
 /// The names that values of the old model have in the new one.
 fn names(found: &ModelDiff) -> HashMap<String, String> {
     let mut names = HashMap::new();
-    let mut add = |change: &Change| {
+    let mut add = |change: &PropertyChange| {
         if let (Some(old), Some(new)) = (&change.old, &change.new) {
             names.insert(old.clone(), new.clone());
         }
@@ -267,7 +267,7 @@ fn nodes_of(model: &Model) -> Vec<NodeId> {
 }
 
 /// `alpha: 0.1 → 0.25`
-fn one(change: &Change) -> String {
+fn one(change: &PropertyChange) -> String {
     let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "–".to_owned());
     format!("{}: {} → {}", change.name, side(&change.old), side(&change.new))
 }

@@ -29,13 +29,13 @@ const SECTION: usize = 40;
 
 /// A stretch of the order in which blocks of a length follow each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Run {
+struct RepeatRun {
     start: usize,
     period: usize,
     times: usize,
 }
 
-impl Run {
+impl RepeatRun {
     fn covered(self) -> usize {
         self.period * self.times
     }
@@ -168,8 +168,8 @@ fn crossings(members: &[ItemId], links: &[Link]) -> Vec<usize> {
 }
 
 /// The repetition that covers most; of those that cover about as much, the one with the shortest blocks.
-fn longest(signatures: &[u64], offset: usize, crossings: &[usize]) -> Option<Run> {
-    let mut best: Option<Run> = None;
+fn longest(signatures: &[u64], offset: usize, crossings: &[usize]) -> Option<RepeatRun> {
+    let mut best: Option<RepeatRun> = None;
     for period in PERIODS {
         if period * 2 > signatures.len() {
             break;
@@ -185,7 +185,7 @@ fn longest(signatures: &[u64], offset: usize, crossings: &[usize]) -> Option<Run
                 let spare = length % period;
                 // Blocks begin where the fewest values cross.
                 let phase = (0..=spare).min_by_key(|&phase| crossings[offset + start + phase]).unwrap_or(0);
-                let run = Run { start: offset + start + phase, period, times };
+                let run = RepeatRun { start: offset + start + phase, period, times };
                 if best.is_none_or(|best| run.covered() > best.covered() + best.covered() / 10) {
                     best = Some(run);
                 }
@@ -203,13 +203,13 @@ fn is_uniform(signatures: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Run, longest};
+    use super::{RepeatRun, longest};
 
     #[test]
     fn the_longest_repetition_is_found_with_the_shortest_blocks() {
         let signatures = [9, 8, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 7];
         let run = longest(&signatures, 0, &[0; 20]);
-        assert_eq!(run, Some(Run { start: 2, period: 3, times: 4 }));
+        assert_eq!(run, Some(RepeatRun { start: 2, period: 3, times: 4 }));
         assert_eq!(longest(&[1; 40], 0, &[0; 50]), None);
         assert_eq!(longest(&[1, 2, 3, 4, 1, 2, 3, 4], 0, &[0; 10]), None);
     }
@@ -219,6 +219,6 @@ mod tests {
         let signatures = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2];
         let mut crossings = [5; 13];
         crossings[2] = 1;
-        assert_eq!(longest(&signatures, 0, &crossings), Some(Run { start: 2, period: 3, times: 3 }));
+        assert_eq!(longest(&signatures, 0, &crossings), Some(RepeatRun { start: 2, period: 3, times: 3 }));
     }
 }

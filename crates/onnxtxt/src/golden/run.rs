@@ -169,7 +169,7 @@ pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     without_errors(checked, text)
 }
 
-/// What was read from the text, which must have no errors.
+/// The value that was read from the text, which must have no errors.
 pub(crate) fn without_errors<T>(parsed: Parsed<T>, text: &str) -> Result<T, String> {
     match parsed.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         None => Ok(parsed.value),

@@ -1,6 +1,6 @@
 //! Smaller main graphs: fewer outputs, fewer nodes, fewer inputs.
 
-use super::Known;
+use super::KnownTypes;
 use crate::edit::{main_graph, reads};
 use onnx_ir::{Model, NodeId, Port, ValueDef, ValueId};
 use std::collections::HashSet;
@@ -27,7 +27,7 @@ pub(super) fn node_count(model: &Model) -> usize {
 
 /// The model without some nodes of the main graph. What the others read of them are inputs, and a node of the others without a reader
 /// gives an output, so that all of the others stay.
-pub(super) fn without_nodes(model: &Model, known: &Known, range: Range<usize>) -> Option<Model> {
+pub(super) fn without_nodes(model: &Model, known: &KnownTypes, range: Range<usize>) -> Option<Model> {
     let (id, root) = main_graph(model)?;
     let body = &model.bodies[id];
     let graph = &body.graphs[root];

@@ -1,6 +1,6 @@
 //! Nested graphs in place of the nodes that hold them.
 
-use super::Known;
+use super::KnownTypes;
 use super::nodes::{make_input, remove, replace};
 use crate::edit::main_graph;
 use onnx_ir::{BodyId, GraphId, Model, NodeId, Port};
@@ -25,7 +25,7 @@ pub(super) fn count(model: &Model) -> usize {
 /// ```
 ///
 /// Inputs of a body become inputs of the main graph.
-pub(super) fn hoisted(model: &Model, known: &Known, at: usize) -> Option<Model> {
+pub(super) fn hoisted(model: &Model, known: &KnownTypes, at: usize) -> Option<Model> {
     let (id, node, graph) = nested(model).nth(at)?;
     let body = &model.bodies[id];
     let main = main_graph(model).filter(|(main, _)| *main == id);

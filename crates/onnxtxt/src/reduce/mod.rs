@@ -93,18 +93,18 @@ fn has_errors(model: &Model) -> bool {
 }
 
 /// The types of the values of the main body, as declared or inferred.
-struct Known(SecondaryMap<ValueId, Option<TypeId>>);
+struct KnownTypes(SecondaryMap<ValueId, Option<TypeId>>);
 
-impl Known {
-    fn of(model: &mut Model) -> Known {
+impl KnownTypes {
+    fn of(model: &mut Model) -> KnownTypes {
         let mut types = SecondaryMap::default();
-        let Some(id) = model.main else { return Known(types) };
+        let Some(id) = model.main else { return KnownTypes(types) };
         let mut facts = infer(model, registry_of(model), &InferOptions::default()).facts;
         let declared = model.bodies[id].declared_types();
         for value in model.bodies[id].values.ids().collect::<Vec<_>>() {
             types[value] = declared_type(model, &mut facts, id, value, declared[value]);
         }
-        Known(types)
+        KnownTypes(types)
     }
 
     fn ty(&self, model: &Model, body: BodyId, value: ValueId) -> Option<TypeId> {
@@ -120,7 +120,7 @@ struct Reducer<'o, O> {
     /// Whether the failure does not depend on what nothing uses.
     is_cleaned: bool,
     /// The properties of the best model.
-    known: Option<Known>,
+    known: Option<KnownTypes>,
     oracle: &'o mut O,
 }
 
@@ -179,7 +179,7 @@ impl<O: Oracle> Reducer<'_, O> {
     fn chunks(
         &mut self,
         count: impl Fn(&Model) -> usize,
-        without: impl Fn(&Model, &Known, Range<usize>) -> Option<Model>,
+        without: impl Fn(&Model, &KnownTypes, Range<usize>) -> Option<Model>,
     ) -> Result<(), O::Stop> {
         let mut chunk = count(&self.best);
         while chunk > 0 {
@@ -203,7 +203,7 @@ impl<O: Oracle> Reducer<'_, O> {
     fn each(
         &mut self,
         count: impl Fn(&Model) -> usize,
-        changed: impl Fn(&Model, &Known, usize) -> Option<Model>,
+        changed: impl Fn(&Model, &KnownTypes, usize) -> Option<Model>,
     ) -> Result<(), O::Stop> {
         let mut at = 0;
         while at < count(&self.best) {
@@ -215,10 +215,10 @@ impl<O: Oracle> Reducer<'_, O> {
         Ok(())
     }
 
-    fn candidate(&mut self, make: impl FnOnce(&Model, &Known) -> Option<Model>) -> Option<Model> {
+    fn candidate(&mut self, make: impl FnOnce(&Model, &KnownTypes) -> Option<Model>) -> Option<Model> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => Known::of(&mut self.best),
+            None => KnownTypes::of(&mut self.best),
         };
         let candidate = make(&self.best, &known);
         self.known = Some(known);

@@ -1,6 +1,6 @@
 //! Smaller nodes, wherever they are: bypassed, replaced by inputs, with fewer operands and attributes.
 
-use super::Known;
+use super::KnownTypes;
 use crate::edit::main_graph;
 use onnx_ir::{Body, BodyId, Model, NodeId, Port, ValueDef, ValueId};
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ fn node_at(model: &Model, at: usize) -> Option<(BodyId, NodeId)> {
 }
 
 /// The model without a node, whose results are replaced by operands of the same types.
-pub(super) fn bypassed(model: &Model, known: &Known, at: usize) -> Option<Model> {
+pub(super) fn bypassed(model: &Model, known: &KnownTypes, at: usize) -> Option<Model> {
     let (id, node) = node_at(model, at)?;
     let body = &model.bodies[id];
     let (inputs, outputs) = (&body.nodes[node].inputs, &body.nodes[node].outputs);
@@ -42,7 +42,7 @@ pub(super) fn bypassed(model: &Model, known: &Known, at: usize) -> Option<Model>
 }
 
 /// The model without a node of a nested graph, whose results are inputs of the main graph.
-pub(super) fn made_inputs(model: &Model, known: &Known, at: usize) -> Option<Model> {
+pub(super) fn made_inputs(model: &Model, known: &KnownTypes, at: usize) -> Option<Model> {
     let (id, node) = node_at(model, at)?;
     let (main, root) = main_graph(model).filter(|(main, _)| *main == id)?;
     let body = &model.bodies[id];

@@ -3,7 +3,7 @@
 use super::{Args, domain_text};
 use crate::input::Form;
 use crate::opset::SetFile;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_ir::normalize_domain;
@@ -34,13 +34,15 @@ pub(super) fn export(
             }
             false => out.to_owned(),
         };
-        let target = Target::new(&path);
-        let Some(form) =
-            args.to.or_else(|| Form::of_name(&path)).or((target == Target::Stdout).then_some(Form::Text))
+        let target = OutputTarget::new(&path);
+        let Some(form) = args
+            .to
+            .or_else(|| Form::of_name(&path))
+            .or((target == OutputTarget::Stdout).then_some(Form::Text))
         else {
             bail!("output format of {} unknown: add `--to FORMAT`", target.name())
         };
-        let is_shown = target == Target::Stdout && form == Form::Binary && output::is_terminal();
+        let is_shown = target == OutputTarget::Stdout && form == Form::Binary && output::is_terminal();
         ensure!(!is_shown, "refusing to write binary data to a terminal: name a file");
         let version = args.version.map(u32::try_from).transpose()?;
         let file = SetFile { set: document(registry, domain, version), diagnostics: Vec::new() };
@@ -49,7 +51,7 @@ pub(super) fn export(
             Err(diagnostic) => bail!("{}", diagnostic.message),
         };
         output::put(&target, None, &content)?;
-        if let Target::File(path) = &target {
+        if let OutputTarget::File(path) = &target {
             session.note(&format!("wrote {}", path.display()));
         }
     }

@@ -1,7 +1,7 @@
 //! Reports of a training: scalars that a step computes, and the result as a whole.
 
 use crate::deliver::OutFile;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::session::{Session, count};
 use anyhow::ensure;
 use onnx_exec::{Tensor, Value};
@@ -120,9 +120,9 @@ pub(super) struct Report {
 impl Report {
     /// Says what has been done.
     pub(super) fn finish(&self, out: &OutFile, session: &Session) -> anyhow::Result<()> {
-        let target = out.path().map(Target::new);
+        let target = out.path().map(OutputTarget::new);
         if session.wants_json() {
-            if target != Some(Target::Stdout) {
+            if target != Some(OutputTarget::Stdout) {
                 output::json(&self.to_json(out))?;
             }
             return Ok(());

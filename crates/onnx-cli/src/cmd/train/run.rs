@@ -39,7 +39,7 @@ pub(super) struct Plan {
 const LINES: u64 = 20;
 
 /// A training that is under way.
-struct Run<'t, 'r> {
+struct TrainingRun<'t, 'r> {
     trainer: &'t mut Trainer<'r>,
     plan: &'t Plan,
     data: &'t Data,
@@ -78,14 +78,14 @@ pub(super) fn train(
         best = saved.best;
     }
     let report = Report { steps: trainer.steps(), ..Report::default() };
-    let mut run = Run { trainer, plan, data, eval, batches, best, report };
+    let mut run = TrainingRun { trainer, plan, data, eval, batches, best, report };
     let start = Instant::now();
     let done = run.all(session, work)?;
     run.report.took = start.elapsed();
     Ok(done.map(|()| run.report))
 }
 
-impl Run<'_, '_> {
+impl TrainingRun<'_, '_> {
     /// The number of steps in all, as far as it is known.
     fn total(&self) -> u64 {
         match self.plan.stop {

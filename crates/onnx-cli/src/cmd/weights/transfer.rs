@@ -4,7 +4,7 @@ use super::{WeightsOut, ensure_form};
 use crate::edit::{EditArgs, edit};
 use crate::feed::{npy, safe};
 use crate::operators::OpsetArgs;
-use crate::output::{self, Target};
+use crate::output::{self, OutputTarget};
 use crate::reads;
 use crate::ready::Ready;
 use crate::select::Selection;
@@ -41,7 +41,7 @@ pub(super) struct ImportArgs {
 }
 
 pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result<Status> {
-    let target = Target::new(&args.out.output);
+    let target = OutputTarget::new(&args.out.output);
     ensure_form(&target)?;
     let ready = match Ready::open(&args.file, &args.opset, session)? {
         Ok(ready) => ready,
@@ -63,7 +63,7 @@ pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result
             Tensor::stored(&body.tensors[weight.tensor]).with_context(|| format!("weight `{name}`"))?;
         arrays.push((name.to_owned(), tensor));
     }
-    let Target::File(path) = &target else { return Ok(Status::Clean) };
+    let OutputTarget::File(path) = &target else { return Ok(Status::Clean) };
     write_weights(path, &arrays)?;
     session.note(&format!("weights export: {} in {}", count(arrays.len(), "weight"), path.display()));
     Ok(Status::Clean)

@@ -3,7 +3,7 @@
 use super::kernel::Clauses;
 use crate::compile::Executable;
 use crate::plan::rewrite::{extents, operands};
-use crate::plan::{Place, Slot, Source, Step, check, group, place, root};
+use crate::plan::{Place, PlanStep, Slot, Source, check, group, place, root};
 use foldhash::HashMap;
 use onnx_ir::ValueId;
 use onnx_ops::meaning::{Expr, Formula, Index};
@@ -128,7 +128,7 @@ pub(super) fn layouts(slots: &[Slot]) -> Result<(), (usize, String)> {
 
 /// Whether results that are read outside the plan have the expected storage, and every node finds its inputs.
 pub(super) fn order(
-    steps: &[Step],
+    steps: &[PlanStep],
     slots: &[Slot],
     published: &[(ValueId, usize)],
     executable: &Executable<'_>,
@@ -138,11 +138,13 @@ pub(super) fn order(
     let mut by_node: HashMap<ValueId, usize> = HashMap::default();
     for (at, step) in steps.iter().enumerate() {
         match step {
-            Step::Kernel(kernel) => {
+            PlanStep::Kernel(kernel) => {
                 made.extend(kernel.members.iter().map(|member| (member.assignment.slot, at)));
             }
-            Step::Node(node) => by_node.extend(body.nodes[*node].outputs.iter().flatten().map(|v| (*v, at))),
-            Step::Publish(..) | Step::Release(..) => {}
+            PlanStep::Node(node) => {
+                by_node.extend(body.nodes[*node].outputs.iter().flatten().map(|v| (*v, at)))
+            }
+            PlanStep::Publish(..) | PlanStep::Release(..) => {}
         }
     }
     let born = |slot: usize| match &slots[root(slots, slot)].source {
@@ -152,7 +154,7 @@ pub(super) fn order(
     let slot_of: HashMap<ValueId, usize> = published.iter().copied().collect();
     for (at, step) in steps.iter().enumerate() {
         match step {
-            Step::Kernel(kernel) => {
+            PlanStep::Kernel(kernel) => {
                 for member in &kernel.members {
                     let late = operands(&member.assignment.formula).into_iter().find(|slot| {
                         matches!(slots[root(slots, *slot)].source, Source::Value(_)) && born(*slot) > Some(at)
@@ -162,7 +164,7 @@ pub(super) fn order(
                     }
                 }
             }
-            Step::Node(node) => {
+            PlanStep::Node(node) => {
                 for value in executable.liveness.reads(body, *node) {
                     let when =
                         slot_of.get(&value).map_or_else(|| by_node.get(&value).copied(), |slot| born(*slot));
@@ -172,7 +174,7 @@ pub(super) fn order(
                     }
                 }
             }
-            Step::Publish(..) | Step::Release(..) => {}
+            PlanStep::Publish(..) | PlanStep::Release(..) => {}
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use super::write::names;
 use super::{legal, sample};
 use crate::compile::Executable;
 use crate::plan::define::{Item, Partition};
-use crate::plan::{Place, Plan, Slot, Source, Step, constants, place, root};
+use crate::plan::{Place, Plan, PlanStep, Slot, Source, constants, place, root};
 use foldhash::HashMap;
 use onnx_ir::diag::code;
 use onnx_ir::{ElemType, GraphId, NodeId};
@@ -29,7 +29,7 @@ pub(super) struct PlanReader<'t, 'x, 'r> {
     pub(super) places: Vec<Place>,
     /// The place in the text where each slot is defined.
     defined_at: HashMap<usize, Range<usize>>,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
     /// The place of each step.
     steps_at: Vec<Range<usize>>,
 }
@@ -77,12 +77,12 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 "alias" => self.alias()?,
                 "kernel" => {
                     let kernel = self.kernel()?;
-                    self.steps.push(Step::Kernel(Box::new(kernel)));
+                    self.steps.push(PlanStep::Kernel(Box::new(kernel)));
                     self.steps_at.push(self.reader.since(&from));
                 }
                 "node" => {
                     let node = self.node()?;
-                    self.steps.push(Step::Node(node));
+                    self.steps.push(PlanStep::Node(node));
                     self.steps_at.push(self.reader.since(&from));
                 }
                 _ => return Err(self.reader.unexpected("`constant`, `alias`, `kernel` or `node`").into()),
@@ -123,8 +123,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 self.places[slot] = Place::Own;
             }
         }
-        let is_homeless = |step: &Step| match step {
-            Step::Kernel(kernel) => {
+        let is_homeless = |step: &PlanStep| match step {
+            PlanStep::Kernel(kernel) => {
                 let mut slots = kernel.members.iter().map(|member| member.assignment.slot);
                 slots.find(|slot| self.places[*slot] == Place::Elsewhere)
             }
@@ -185,7 +185,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     fn are_nodes_run(&self, end: &Range<usize>) -> Result<(), Invalid> {
         for item in &self.partition.items {
             let Item::Node(node) = item else { continue };
-            let count = self.steps.iter().filter(|step| matches!(step, Step::Node(it) if it == node)).count();
+            let count =
+                self.steps.iter().filter(|step| matches!(step, PlanStep::Node(it) if it == node)).count();
             if count != 1 {
                 let at = self.nodes.iter().position(|it| it == node).unwrap_or_default();
                 let op = self.executable.op(*node);

@@ -5,7 +5,7 @@
 //! mistake in an edited formula shows in nearly all elements; different rounding shows in few.
 
 use crate::plan::rewrite::{operands, renumber};
-use crate::plan::{Plan, Slot, Source, Step, root};
+use crate::plan::{Plan, PlanStep, Slot, Source, root};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Elements, Formula, Mode, Number};
@@ -31,8 +31,8 @@ pub(super) fn differs(
 ) -> Option<(usize, String)> {
     let scheduled: Vec<(usize, &Formula)> = (plan.steps.iter())
         .filter_map(|step| match step {
-            Step::Kernel(kernel) => Some(&kernel.members),
-            Step::Node(_) | Step::Publish(..) | Step::Release(..) => None,
+            PlanStep::Kernel(kernel) => Some(&kernel.members),
+            PlanStep::Node(_) | PlanStep::Publish(..) | PlanStep::Release(..) => None,
         })
         .flatten()
         .map(|member| (member.assignment.slot, &member.assignment.formula))

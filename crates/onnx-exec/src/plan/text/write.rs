@@ -2,7 +2,7 @@
 
 use crate::compile::Executable;
 use crate::plan::rewrite::operands;
-use crate::plan::{Kernel, Need, Place, Plan, Slot, Source, Step, root};
+use crate::plan::{Kernel, Need, Place, Plan, PlanStep, Slot, Source, root};
 use crate::tensor::Tensor;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{EntityId as _, GraphId, NodeId, ValueId};
@@ -66,22 +66,22 @@ impl Plan {
         let mut number = first;
         for step in &self.steps {
             match step {
-                Step::Kernel(kernel) => {
+                PlanStep::Kernel(kernel) => {
                     self.write_kernel(kernel, executable, number, (&names, &position), out)?;
                     number += 1;
                 }
-                Step::Node(node) => {
+                PlanStep::Node(node) => {
                     let at = position.get(node).copied().unwrap_or_default();
                     writeln!(out, "  node {at}    # {}", executable.op(*node))?;
                 }
-                Step::Publish(value, slot) => {
+                PlanStep::Publish(value, slot) => {
                     let name = executable.value_name(*value);
                     if names[*slot] != name {
                         let of = &names[root(&self.slots, *slot)];
                         writeln!(out, "  # {}: {} = {}", quoted(name), self.slots[*slot].ty(), quoted(of))?;
                     }
                 }
-                Step::Release(..) => {}
+                PlanStep::Release(..) => {}
             }
         }
         Ok(())
@@ -120,13 +120,13 @@ impl Plan {
         };
         for step in &self.steps {
             match step {
-                Step::Kernel(kernel) => {
+                PlanStep::Kernel(kernel) => {
                     kernel.members.iter().for_each(|member| want(&mut wanted, &member.assignment.formula));
                 }
-                Step::Publish(_, slot) => {
+                PlanStep::Publish(_, slot) => {
                     wanted.insert(root(&self.slots, *slot));
                 }
-                Step::Node(_) | Step::Release(..) => {}
+                PlanStep::Node(_) | PlanStep::Release(..) => {}
             }
         }
         for (slot, formula) in self.folded.iter().rev() {
@@ -214,7 +214,7 @@ impl Plan {
         let mut counts = Counts { arena: self.arena, ..Counts::default() };
         for step in &self.steps {
             match step {
-                Step::Kernel(kernel) => {
+                PlanStep::Kernel(kernel) => {
                     counts.kernels += 1;
                     let makes = |slot: usize| kernel.members.iter().any(|m| m.assignment.slot == slot);
                     for member in &kernel.members {
@@ -227,8 +227,8 @@ impl Plan {
                         counts.bytes += self.slots[*slot].bytes() as u128;
                     }
                 }
-                Step::Node(_) => counts.nodes += 1,
-                Step::Publish(..) | Step::Release(..) => {}
+                PlanStep::Node(_) => counts.nodes += 1,
+                PlanStep::Publish(..) | PlanStep::Release(..) => {}
             }
         }
         counts

@@ -1,7 +1,7 @@
 //! Differences as a self-contained HTML page: no scripts, no external resources, for light and dark screens.
 
 use super::sections::{Line, sections};
-use super::{Style, sign, stat};
+use super::{DiffStyle, sign, stat};
 use crate::diff::{Kind, ModelDiff};
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ details { border-top: 1px solid var(--line) } pre { margin: 0; white-space: pre-
 
 /// A whole page.
 #[must_use]
-pub fn html(diff: &ModelDiff, style: &Style) -> String {
+pub fn html(diff: &ModelDiff, style: &DiffStyle) -> String {
     let title = match &style.names {
         Some([a, b]) => format!("{} → {}", escaped(a), escaped(b)),
         None => "Differences".to_owned(),

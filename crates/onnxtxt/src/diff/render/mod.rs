@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 /// How differences are shown.
 #[derive(Clone, Debug, Default)]
-pub struct Style {
+pub struct DiffStyle {
     /// With escape sequences for colours.
     pub color: bool,
     /// Numbers of differences only.
@@ -34,7 +34,7 @@ fn sign(kind: Kind) -> char {
 
 /// For terminals; empty without differences. Control characters of the models are escaped.
 #[must_use]
-pub fn human(diff: &ModelDiff, style: &Style) -> String {
+pub fn human(diff: &ModelDiff, style: &DiffStyle) -> String {
     if diff.is_empty() {
         return String::new();
     }
@@ -85,9 +85,9 @@ pub fn stat(diff: &ModelDiff) -> String {
     let mut total = Totals::default();
     total.add(&diff.graph);
     let ports = diff.graph.inputs.iter().chain(&diff.graph.outputs);
-    count("interface", ports.map(super::Change::kind).collect());
-    count("opsets", diff.opsets.iter().map(super::Change::kind).collect());
-    count("header", diff.header.iter().map(super::Change::kind).collect());
+    count("interface", ports.map(super::PropertyChange::kind).collect());
+    count("opsets", diff.opsets.iter().map(super::PropertyChange::kind).collect());
+    count("header", diff.header.iter().map(super::PropertyChange::kind).collect());
     diff.functions.iter().chain(&diff.training).for_each(|function| total.add(&function.graph));
     count("nodes", total.nodes);
     count("weights", total.weights);
@@ -117,7 +117,7 @@ impl Totals {
     fn add(&mut self, graph: &GraphDiff) {
         self.nodes.extend(graph.nodes.iter().map(|node| node.kind));
         self.weights.extend(graph.weights.iter().map(|weight| weight.kind));
-        self.other.extend(graph.value_info.iter().chain(&graph.properties).map(super::Change::kind));
+        self.other.extend(graph.value_info.iter().chain(&graph.properties).map(super::PropertyChange::kind));
         for nested in graph.nodes.iter().flat_map(|node| &node.graphs) {
             self.add(&nested.graph);
         }
@@ -134,7 +134,7 @@ pub fn json(diff: &ModelDiff) -> String {
 
 /// Markdown for a comment on a pull request: a summary, and the details folded away.
 #[must_use]
-pub fn markdown(diff: &ModelDiff, style: &Style) -> String {
+pub fn markdown(diff: &ModelDiff, style: &DiffStyle) -> String {
     let mut out = String::new();
     if let Some([a, b]) = &style.names {
         _ = writeln!(out, "### {} → {}\n", code(a), code(b));

@@ -1,6 +1,6 @@
 //! Differences as lines with a sign, in sections.
 
-use crate::diff::{Change, FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, WeightDiff};
+use crate::diff::{FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, PropertyChange, WeightDiff};
 
 /// Lines about one part of a model.
 pub(super) struct Section {
@@ -78,12 +78,12 @@ fn nested(diff: &FunctionDiff, depth: usize, out: &mut Vec<Line>) {
     out.extend(changes(&diff.graph.properties, depth));
 }
 
-fn changes(changes: &[Change], depth: usize) -> Vec<Line> {
+fn changes(changes: &[PropertyChange], depth: usize) -> Vec<Line> {
     changes.iter().map(|change| Line { kind: change.kind(), depth, text: property(change) }).collect()
 }
 
 /// `alpha: 0.1 → 0.2`
-fn property(change: &Change) -> String {
+fn property(change: &PropertyChange) -> String {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => format!("{}: {old} → {new}", change.name),
         (Some(only), None) | (None, Some(only)) => format!("{}: {only}", change.name),
@@ -91,7 +91,7 @@ fn property(change: &Change) -> String {
     }
 }
 
-fn ports(what: &str, changes: &[Change], depth: usize, out: &mut Vec<Line>) {
+fn ports(what: &str, changes: &[PropertyChange], depth: usize, out: &mut Vec<Line>) {
     for change in changes {
         let name = match &change.old_name {
             Some(old) => format!("{old} → {}", change.name),

@@ -1,7 +1,7 @@
 //! How fast texts are formatted, in MB of output a second (1 MB = 10^6 bytes): best and median of several runs.
 //!
 //! ```text
-//! cargo run --release -p onnx-text --example format_speed -- [name of a case | file] …
+//! cargo run --release -p bench --bin format_speed -- [name of a case | file] …
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
