@@ -7,7 +7,10 @@
 //! An operator without a row is differentiated through its function body, if it has one.
 
 use super::cell::{Cell, Done};
-use super::rules::{contract, elementwise, movement, norm, recurrent, reduce, window};
+use super::rules::{
+    contract, cumulative, determinant, elementwise, equation, fourier, movement, norm, placement, recurrent,
+    reduce, sample, window,
+};
 
 /// How an operator is differentiated.
 pub(super) enum Rule {
@@ -144,19 +147,27 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "ThresholdedRelu", Build(elementwise::thresholded_relu)),
     ("", "Where", Build(elementwise::choice)),
     // Products
-    ("", "Einsum", Build(contract::einsum)),
+    ("", "Det", Build(determinant::determinant)),
+    ("", "Einsum", Build(equation::einsum)),
     ("", "Gemm", Build(contract::gemm)),
     ("", "MatMul", Build(contract::matmul)),
+    // Fourier transforms
+    ("", "DFT", Build(fourier::dft)),
+    ("", "STFT", Rewrite(fourier::stft)),
     // Convolutions and pooling
     ("", "AveragePool", Build(window::average_pool)),
     ("", "Conv", Build(window::conv)),
     ("", "ConvTranspose", Build(window::conv_transpose)),
+    ("", "DeformConv", Rewrite(sample::deform_conv)),
     ("", "GlobalAveragePool", Build(reduce::global_mean)),
     ("", "GlobalLpPool", Build(window::global_lp_pool)),
     ("", "GlobalMaxPool", Build(reduce::global_max)),
     ("", "LpPool", Build(window::lp_pool)),
     ("", "MaxPool", Build(window::max_pool)),
+    ("", "MaxUnpool", Build(placement::unpool)),
+    ("", "RoiAlign", Rewrite(sample::roi_align)),
     // Reductions
+    ("", "CumProd", Build(cumulative::product)),
     ("", "CumSum", Build(reduce::cumulative_sum)),
     ("", "LogSoftmax", Build(reduce::log_softmax)),
     ("", "ReduceL1", Build(reduce::l1)),
@@ -177,6 +188,7 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "LpNormalization", Rewrite(norm::lp)),
     ("", "LRN", Rewrite(norm::local_response)),
     // Movement
+    ("", "Col2Im", Build(placement::columns_to_image)),
     ("", "Compress", Build(movement::compress)),
     ("", "Concat", Build(movement::concat)),
     ("", "DepthToSpace", Build(movement::depth_to_space)),
@@ -185,6 +197,7 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "Gather", Build(movement::gather)),
     ("", "GatherElements", Build(movement::gather_elements)),
     ("", "GatherND", Build(movement::gather_nd)),
+    ("", "GridSample", Rewrite(sample::grid_sample)),
     ("", "OneHot", Build(movement::one_hot)),
     ("", "Pad", Build(movement::pad)),
     ("", "Reshape", Build(movement::reshape)),
@@ -196,6 +209,7 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "SpaceToDepth", Build(movement::space_to_depth)),
     ("", "Split", Build(movement::split)),
     ("", "Squeeze", Build(movement::reshape)),
+    ("", "TensorScatter", Build(placement::tensor_scatter)),
     ("", "Tile", Build(movement::tile)),
     ("", "TopK", Build(movement::top_k)),
     ("", "Transpose", Build(movement::transpose)),
