@@ -22,6 +22,7 @@ use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::Diagnostic;
+use onnx_ops::gradient::Results;
 use onnxtxt::edit::{weight_name, weights};
 use onnxtxt::train::{TrainOptions, Trainer};
 use std::path::{Path, PathBuf};
@@ -87,6 +88,9 @@ pub(crate) struct Args {
     /// Continue from a saved state; the result is that of a training without an interruption
     #[arg(long, value_name = "STATE.npz")]
     resume: Option<PathBuf>,
+    /// Compute intermediate results again for the gradients instead of keeping them: less memory, more time, the same results
+    #[arg(long)]
+    recompute: bool,
     /// An output to report, the first one is what --early-stop watches; may be repeated; default: all scalars
     #[arg(long, value_name = "OUTPUT")]
     log: Vec<String>,
@@ -165,7 +169,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let seed = args.seed.unwrap_or(0);
     let limits = args.limits.options(seed, &ready.loaded.model);
     let done = limits.within(|| {
-        let options = TrainOptions { compile: args.limits.compile_options(), run: limits.clone() };
+        let mut compile = args.limits.compile_options();
+        if args.recompute {
+            compile.gradient_results = Results::Recomputed;
+        }
+        let options = TrainOptions { compile, run: limits.clone() };
         let trained = match Trainer::new(&ready.loaded.model, ready.registry(), &options) {
             Ok(trainer) => train(args, mode, trainer, session, &work)?,
             Err(found) => Err(found),
