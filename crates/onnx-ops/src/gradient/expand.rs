@@ -133,17 +133,12 @@ pub(crate) fn is_trained(model: &Model) -> bool {
 
 /// Removes repeated, dead and constant computations.
 fn simplify(model: &mut Model, registry: &Registry) {
-    reduce(model, registry);
-    pass::compact(model);
-}
-
-/// The same without new ids.
-fn reduce(model: &mut Model, registry: &Registry) {
     pass::topological_sort(model);
     pass::common_subexpressions(model, registry, Initializers::Keep);
     remove_no_ops(model, registry);
     pass::common_subexpressions(model, registry, Initializers::Keep);
     pass::dead_code(model, registry);
+    pass::compact(model);
 }
 
 fn key(body: &Body, node: NodeId) -> Option<ValueId> {
@@ -275,7 +270,9 @@ fn expand(
     calls.inline(model, registry)?;
     pass::topological_sort(model);
     if results == Results::Recomputed {
-        reduce(model, registry);
+        // What derivatives compute like the nodes before them. States of a training look like constants here, so nothing else is
+        // simplified.
+        pass::common_subexpressions(model, registry, Initializers::Keep);
         recompute(model, registry, (body, graph), &before);
     }
     Ok(())

@@ -41,7 +41,7 @@ pub(super) fn recompute(
     let list = again.body().graphs[graph].nodes.clone();
     let mut new = Vec::with_capacity(list.len());
     for node in list {
-        if !before.contains(&node) {
+        if again.segments.live.contains(&node) {
             again.redirect(node);
             new.append(&mut again.made);
         }
@@ -52,10 +52,10 @@ pub(super) fn recompute(
     count
 }
 
-/// Moves derivatives that read only the shape of a result behind its node: they do not need its elements later.
+/// Moves derivatives that read only the shape of a result to the position after its node: they do not need its elements later.
 fn shapes_first(model: &mut Model, (body, graph): (BodyId, GraphId), before: &HashSet<NodeId>) {
     let b = &model.bodies[body];
-    let mut behind: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
+    let mut following: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
     let mut moved = HashSet::default();
     for &node in b.graphs[graph].nodes.iter().filter(|node| !before.contains(node)) {
         let Some(Some(operand)) = b.nodes[node].inputs.first().filter(|_| is_shape(model, body, node)) else {
@@ -64,14 +64,14 @@ fn shapes_first(model: &mut Model, (body, graph): (BodyId, GraphId), before: &Ha
         if let ValueDef::Output(maker, _) = b.values[*operand].def
             && before.contains(&maker)
         {
-            behind.entry(maker).or_default().push(node);
+            following.entry(maker).or_default().push(node);
             moved.insert(node);
         }
     }
     let nodes = &mut model.bodies[body].graphs[graph].nodes;
     for node in std::mem::take(nodes).into_iter().filter(|node| !moved.contains(node)) {
         nodes.push(node);
-        nodes.extend(behind.remove(&node).unwrap_or_default());
+        nodes.extend(following.remove(&node).unwrap_or_default());
     }
 }
 
@@ -85,6 +85,8 @@ fn is_shape(model: &Model, body: BodyId, node: NodeId) -> bool {
 struct Segments {
     /// Results that are computed again.
     lost: HashSet<ValueId>,
+    /// Derivatives whose results are used. Others will be removed.
+    live: HashSet<NodeId>,
 }
 
 impl Segments {
@@ -96,9 +98,10 @@ impl Segments {
     ) -> Option<Segments> {
         let body = &model.bodies[id];
         let list = &body.graphs[graph].nodes;
-        // What derivatives read, but for shapes, which are behind their nodes now.
+        let live = live(body, graph, before);
+        // What derivatives read, but for shapes, which come right after their nodes now.
         let (mut read, mut kept) = (HashSet::default(), HashSet::default());
-        for node in list.iter().filter(|node| !before.contains(node) && !is_shape(model, id, **node)) {
+        for node in list.iter().filter(|node| live.contains(node) && !is_shape(model, id, **node)) {
             read.extend(body.nodes[*node].inputs.iter().flatten().copied());
             kept.extend(captured(body, *node));
         }
@@ -142,8 +145,25 @@ impl Segments {
             }
         }
         let is_lost = |value: &ValueId| position[value] <= last && !kept.contains(value);
-        Some(Segments { lost: position.keys().copied().filter(is_lost).collect() })
+        Some(Segments { lost: position.keys().copied().filter(is_lost).collect(), live })
     }
+}
+
+/// The derivatives whose results are used.
+fn live(body: &Body, graph: GraphId, before: &HashSet<NodeId>) -> HashSet<NodeId> {
+    let g = &body.graphs[graph];
+    let mut needed: HashSet<ValueId> = g.outputs.iter().filter_map(|port| port.value).collect();
+    let mut live = HashSet::default();
+    for &node in g.nodes.iter().rev() {
+        let is_derivative = !before.contains(&node);
+        if !is_derivative || body.nodes[node].outputs.iter().flatten().any(|result| needed.contains(result)) {
+            needed.extend(super::reverse::operands(body, node));
+            if is_derivative {
+                live.insert(node);
+            }
+        }
+    }
+    live
 }
 
 /// Positions after which a segment ends.

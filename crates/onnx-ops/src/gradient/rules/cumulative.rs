@@ -2,7 +2,7 @@
 
 use crate::gradient::cell::{Cell, Done};
 
-/// An element is a factor of all products behind it: their gradients, times the products of the other factors. With zeros among the
+/// An element is a factor of all later products: the sum of their gradients, times the products of the other factors. With zeros among the
 /// factors, a product has a nonzero derivative only by its sole zero, or by other factors if it has none.
 pub(crate) fn product(cell: &mut Cell<'_>) -> Done {
     let exclusive = cell.site.int("exclusive").unwrap_or(0);

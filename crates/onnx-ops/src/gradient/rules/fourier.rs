@@ -16,7 +16,7 @@ fn transform(cell: &mut Cell<'_>, of: &str, axis: i64, is_inverse: bool) -> Stri
     cell.op_with("DFT", &format!("axis = {axis}, inverse = {inverse}"), &[of])
 }
 
-/// The first elements of an axis, or all and zeros behind them.
+/// The first elements of an axis, or all followed by zeros.
 fn fitted(cell: &mut Cell<'_>, of: &str, axis: i64, (from, to): (i64, i64), rank: i64) -> String {
     if from > to {
         let (start, end, axis) = (cell.list(&[0]), cell.list(&[to]), cell.list(&[axis]));
