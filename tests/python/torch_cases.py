@@ -118,6 +118,19 @@ def windows():
         "y = ConvTranspose <strides = [2, 1], pads = [1, 0, 1, 0], output_padding = [1, 0]> (x, w, b)",
         lambda x, w, b: F.conv_transpose2d(x, w, b, (2, 1), (1, 0), (1, 0)),
     )
+    # With more channels, gradients of weights are products of matrices.
+    wide = {"x": (2, 9, 6, 7), "w": (4, 9, 3, 2), "b": (4,)}
+    text = "y = Conv <strides = [2, 1], pads = [1, 0, 2, 1], dilations = [1, 2]> (x, w, b)"
+    pad = lambda x: F.pad(x, (0, 1, 1, 2))
+    yield "Conv of many channels", wide, text, lambda x, w, b: F.conv2d(pad(x), w, b, (2, 1), 0, (1, 2))
+    yield "Conv of pixels", {"x": (2, 9, 3, 4), "w": (5, 9, 1, 1)}, "y = Conv <strides = [2, 1]> (x, w)", lambda x, w: F.conv2d(x, w, None, (2, 1))
+    yield "Conv of a long row", {"x": (3, 8, 11), "w": (2, 8, 4)}, "y = Conv <pads = [1, 2]> (x, w)", lambda x, w: F.conv1d(F.pad(x, (1, 2)), w)
+    yield (
+        "ConvTranspose to many channels",
+        {"x": (2, 3, 4, 5), "w": (3, 9, 3, 2)},
+        "y = ConvTranspose <strides = [2, 1], pads = [1, 0, 1, 0], output_padding = [1, 0]> (x, w)",
+        lambda x, w: F.conv_transpose2d(x, w, None, (2, 1), (1, 0), (1, 0)),
+    )
     pool = "<kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 1, 0]"
     yield "MaxPool", {"x": IMAGE}, f"y = MaxPool {pool}> (x)", lambda x: F.max_pool2d(x, (3, 2), (2, 2), (1, 0))
     yield (
