@@ -12,6 +12,7 @@ mod package;
 mod process;
 mod test;
 mod tidy;
+mod torch;
 mod venv;
 
 use clap::Parser;
@@ -42,6 +43,8 @@ enum Task {
     Threads(checkers::ThreadsArgs),
     /// Check the invariants that text can show
     Tidy(tidy::Args),
+    /// Compare gradients, optimizers and the speed of training with torch
+    Torch(torch::Args),
     /// Make the Python environment of the reference implementation
     Venv(venv::Args),
 }
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Task::Test(args) => test::run(&args),
         Task::Threads(args) => checkers::threads(&args),
         Task::Tidy(args) => tidy::run(&args),
+        Task::Torch(args) => torch::run(&args),
         Task::Venv(args) => venv::run(&args),
     };
     match result {

@@ -20,7 +20,7 @@ use onnx_ir::{
     normalize_domain,
 };
 use onnx_ops::functions::{self, FunctionBody, has_body};
-use onnx_ops::gradient::expand_gradient;
+use onnx_ops::gradient::{Results, expand_gradient_with};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
@@ -37,6 +37,8 @@ pub struct CompileOptions {
     /// Rounds every result to its type, as the operators define it. Otherwise `float16` and `bfloat16` values stay in single
     /// precision between the nodes of a plan, and convolutions may use algorithms that round differently.
     pub exact: bool,
+    /// What happens to intermediate results that nodes `Gradient` need: kept, or computed again to save memory.
+    pub gradient_results: Results,
     /// Called with the bytes of stored tensors that will not be read again because a packed copy was made: a program that maps
     /// files can release their pages.
     pub release: Option<fn(&[u8])>,
@@ -129,7 +131,7 @@ pub fn compile<'r>(
     // Only the main graph is run.
     model.training.clear();
     // Before inlining, which renames the values that `Gradient` refers to.
-    let mut found = expand_gradient(&mut model, registry).diagnostics;
+    let mut found = expand_gradient_with(&mut model, registry, options.gradient_results).diagnostics;
     found.extend(pass::inline(&mut model, registry, Inline::default()).diagnostics);
     pass::topological_sort(&mut model);
     pass::compact(&mut model);

@@ -2,11 +2,13 @@
 
 mod csv;
 mod data;
+mod history;
 mod record;
 mod run;
 mod saved;
 
 use crate::cmd::train::data::Data;
+use crate::cmd::train::history::History;
 use crate::cmd::train::run::{Plan, Stop};
 use crate::cmd::train::saved::Saved;
 use crate::cmd::weights::{is_weights, write_weights};
@@ -20,6 +22,7 @@ use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::diag::Diagnostic;
+use onnx_ops::gradient::Results;
 use onnxtxt::edit::{weight_name, weights};
 use onnxtxt::train::{TrainOptions, Trainer};
 use std::path::{Path, PathBuf};
@@ -36,6 +39,7 @@ Examples:
   onnxtxt train model.onnxtxt -i data.npz --epochs 10 --batch 32 --shuffle -o trained.onnxtxt
   onnxtxt train model.onnx -i data.csv --steps 1000 -o weights.safetensors
   onnxtxt train model.onnx --init -i data.npz --eval test.npz --epochs 50 --early-stop 5 -o trained.onnx
+  onnxtxt train model.onnx -i data.npz --epochs 20 --history loss.svg --history loss.csv -o trained.onnx
   onnxtxt train model.onnx -i data.npz --steps 5000 --save every=100 -o trained.onnx
   onnxtxt train model.onnx -i data.npz --steps 5000 --save every=100 --resume trained.state.npz -o trained.onnx
   onnxtxt train --init model.onnx -o initial.onnx        only sets the initial weights
@@ -84,9 +88,15 @@ pub(crate) struct Args {
     /// Continue from a saved state; the result is that of a training without an interruption
     #[arg(long, value_name = "STATE.npz")]
     resume: Option<PathBuf>,
+    /// Compute intermediate results again for the gradients instead of keeping them: less memory, more time, the same results
+    #[arg(long)]
+    recompute: bool,
     /// An output to report, the first one is what --early-stop watches; may be repeated; default: all scalars
     #[arg(long, value_name = "OUTPUT")]
     log: Vec<String>,
+    /// Write the reported numbers of every step to FILE.csv, or draw their curves as FILE.svg; updated after each epoch, may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "step")]
+    history: Vec<PathBuf>,
     /// Convert data to the element types that the model declares, as `Cast` does
     #[arg(long)]
     cast: bool,
@@ -159,7 +169,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let seed = args.seed.unwrap_or(0);
     let limits = args.limits.options(seed, &ready.loaded.model);
     let done = limits.within(|| {
-        let options = TrainOptions { compile: args.limits.compile_options(), run: limits.clone() };
+        let mut compile = args.limits.compile_options();
+        if args.recompute {
+            compile.gradient_results = Results::Recomputed;
+        }
+        let options = TrainOptions { compile, run: limits.clone() };
         let trained = match Trainer::new(&ready.loaded.model, ready.registry(), &options) {
             Ok(trainer) => train(args, mode, trainer, session, &work)?,
             Err(found) => Err(found),
@@ -268,6 +282,7 @@ fn train(
                 None => None,
             },
             log: args.log.clone(),
+            history: History::of(&args.history, &args.file)?,
         };
         work.now("training");
         match run::train(&mut trainer, &plan, &data, eval.as_ref(), resumed, session, work)? {

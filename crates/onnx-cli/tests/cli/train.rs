@@ -345,3 +345,87 @@ fn the_example_learns_digits() {
     let digit = format!("image={}", example("digit.npy"));
     folder.run(&["run", "30.onnx", "-i", &digit]).expect(0);
 }
+
+/// The numbers of the first and last of some steps of an example.
+fn learned(model: &str, data: &str, batch: &str, steps: &str, more: &[&str]) -> (f64, f64) {
+    let folder = Folder::new(&[]);
+    let (model, data) = (example(model), example(data));
+    let arguments = ["train", &model, "--init", "--seed", "1", "-i", &data, "--batch", batch, "--shuffle"];
+    let own = ["--steps", steps, "--history", "h.csv", "--history", "h.svg", "-o", "t.onnx"];
+    folder.run(&[&arguments[..], &own, more].concat()).expect(0);
+    let table = String::from_utf8(folder.read("h.csv")).unwrap();
+    let losses: Vec<f64> =
+        table.lines().skip(1).map(|row| row.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    assert_eq!(losses.len(), steps.parse::<usize>().unwrap(), "{table}");
+    let picture = String::from_utf8(folder.read("h.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains(">loss</text>"), "{picture}");
+    (losses[0], *losses.last().unwrap())
+}
+
+#[test]
+fn the_convolutional_network_learns() {
+    let test = example("digits-test.npz");
+    let (first, last) = learned("train-convnet.onnxtxt", "digits-train.npz", "32", "24", &["--eval", &test]);
+    assert!(last < 0.6 * first, "{first} {last}");
+}
+
+#[test]
+fn the_transformer_learns() {
+    let (first, last) = learned("train-transformer.onnxtxt", "sonnets.npz", "4", "12", &[]);
+    assert!(last < 0.8 * first, "{first} {last}");
+    // Computed again, it is the same.
+    let again = learned("train-transformer.onnxtxt", "sonnets.npz", "4", "12", &["--recompute"]);
+    assert_eq!((first, last), again);
+}
+
+#[test]
+fn the_recurrent_network_learns() {
+    let (first, last) = learned("train-lstm.onnxtxt", "sonnets.npz", "4", "16", &[]);
+    assert!(last < 0.85 * first, "{first} {last}");
+}
+
+#[test]
+fn histories_are_tables_and_pictures() {
+    let folder = folder();
+    let run = |more: &[&str]| {
+        let arguments =
+            ["train", "m.onnxtxt", "-i", "d.csv", "--eval", "d.csv", "--batch", "8", "-o", "t.onnx"];
+        folder.run(&[&arguments[..], more].concat())
+    };
+    run(&["--epochs", "2", "--history", "h.csv", "--history", "h.svg"]).expect(0);
+    let table = String::from_utf8(folder.read("h.csv")).unwrap();
+    assert!(table.starts_with("step,epoch,loss,eval.loss\n1,1,") && table.lines().count() == 11, "{table}");
+    assert!(table.lines().nth(5).unwrap().split(',').all(|field| !field.is_empty()), "{table}");
+    let picture = String::from_utf8(folder.read("h.svg")).unwrap();
+    assert_eq!(picture.matches("<circle").count(), 2, "{picture}");
+    assert!(
+        run(&["--history", "h.png"]).expect(2).said().contains("expected a name that ends in .csv or .svg")
+    );
+    // What diverges leaves its curve.
+    folder.write("fast.onnxtxt", LINEAR.replace("rate = {0.05}", "rate = {1e20}").as_bytes());
+    let diverged =
+        ["train", "fast.onnxtxt", "-i", "d.csv", "--steps", "50", "--history", "f.csv", "-o", "x.onnx"];
+    folder.run(&diverged).expect(1);
+    assert!(String::from_utf8(folder.read("f.csv")).unwrap().lines().count() > 2);
+}
+
+#[test]
+fn expanded_gradients_can_compute_again() {
+    let folder = Folder::new(&[]);
+    let model = example("train-transformer.onnxtxt");
+    folder.run(&["pass", "expand-gradient", &model, "-o", "kept.onnxtxt"]).expect(0);
+    folder.run(&["pass", "expand-gradient-recompute", &model, "-o", "again.onnxtxt"]).expect(0);
+    let again = String::from_utf8(folder.read("again.onnxtxt")).unwrap();
+    assert!(again.contains("onnxtxt.recomputed") && again.contains("_again"), "{again}");
+    folder.run(&["check", "again.onnxtxt"]).expect(0);
+    // Merging equal nodes does not undo it.
+    folder.run(&["pass", "common-subexpressions", "again.onnxtxt", "-o", "merged.onnxtxt"]).expect(0);
+    let merged = String::from_utf8(folder.read("merged.onnxtxt")).unwrap();
+    assert_eq!(merged.matches("onnxtxt.recomputed").count(), again.matches("onnxtxt.recomputed").count());
+    let data = example("sonnets.npz");
+    for (file, out) in [("kept.onnxtxt", "a.npz"), ("again.onnxtxt", "b.npz")] {
+        let arguments = ["train", file, "--init", "-i", &data, "--batch", "4", "--steps", "3", "-o", out];
+        folder.run(&arguments).expect(0);
+    }
+    assert!(folder.read("a.npz") == folder.read("b.npz"));
+}

@@ -8,8 +8,8 @@
 //! Two nodes are equal if they have the same operator, inputs and attributes, with tensors compared by content and nested graphs
 //! up to names. A node replaces later nodes of its graph and of graphs nested there, in topological order; the order of the list
 //! does not matter. A graph output keeps its name; if two outputs are the same value, both nodes are kept. Excluded are random
-//! operators, nodes that contain or call them, nodes with device configurations, and values that a quantization annotation or
-//! training information names.
+//! operators, nodes that contain or call them, nodes with device configurations, nodes that are computed again to save memory
+//! ([`RECOMPUTED`]), and values that a quantization annotation or training information names.
 
 mod constants;
 mod same;
@@ -27,6 +27,10 @@ use crate::walk::{Orders, WalkEvent};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet, HashTable};
 use same::Comparer;
+
+/// The key of the metadata of a node that computes what another node has computed, so that its result need not be kept. Such a node is
+/// not merged with the other one.
+pub const RECOMPUTED: &str = "onnxtxt.recomputed";
 
 type Set<T> = HashSet<T, RandomState>;
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -273,7 +277,7 @@ fn steps(body: &Body) -> (Vec<WalkEvent>, Vec<(GraphId, Option<GraphId>)>) {
     (steps, around)
 }
 
-/// The nodes that are random or contain random ones, and those with device configurations.
+/// The nodes that are random or contain random ones, those with device configurations, and those that compute again.
 fn apart(
     model: &Model,
     body: &Body,
@@ -281,12 +285,17 @@ fn apart(
 ) -> SecondaryMap<NodeId, bool> {
     let mut apart = SecondaryMap::with_len(false, body.nodes.len());
     let mut of_graph: SecondaryMap<GraphId, bool> = SecondaryMap::with_len(false, body.graphs.len());
+    let recomputed = model.names.find(RECOMPUTED);
+    let is_again = |node: &Node| {
+        recomputed.is_some() && node.extra().metadata.iter().any(|entry| entry.key == recomputed)
+    };
     // Enclosing graphs come before nested ones.
     let graphs: Vec<GraphId> = body.walk().graphs().collect();
     for graph in graphs.into_iter().rev() {
         for &node in &body.graphs[graph].nodes {
             apart[node] = is_random(model, &body.nodes[node])
                 || !body.nodes[node].extra().devices.is_empty()
+                || is_again(&body.nodes[node])
                 || body.subgraphs(node).any(|g| of_graph[g]);
             of_graph[graph] |= apart[node];
         }

@@ -35,7 +35,7 @@ mod topological_sort;
 mod training;
 mod transplant;
 
-pub use common_subexpressions::{Initializers, common_subexpressions};
+pub use common_subexpressions::{Initializers, RECOMPUTED, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
 pub use format::upgrade_ir_version;

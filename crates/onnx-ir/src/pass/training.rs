@@ -159,7 +159,13 @@ impl JoinedStep {
         }
         // Names and types are those of before and more; operator sets that a pass needs are imported.
         (model.names, model.types) = (self.model.names, self.model.types);
-        model.header.opset_imports = self.model.header.opset_imports;
+        // The main graph may call functions whose calls in the joined graph have been inlined: its imports stay.
+        for import in self.model.header.opset_imports {
+            match model.header.opset_imports.iter_mut().find(|known| known.domain == import.domain) {
+                Some(known) => *known = import,
+                None => model.header.opset_imports.push(import),
+            }
+        }
         model.bodies[self.algorithm] = body;
     }
 

@@ -1,5 +1,6 @@
 //! The pass that replaces `Gradient` nodes.
 
+use super::recompute::recompute;
 use super::reverse::{Refusal, Reverse, between, fresh};
 use crate::pass::remove_no_ops;
 use crate::schema::Registry;
@@ -8,20 +9,40 @@ use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Gradients, Initializers, Report, Source, Style, Target, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 
+/// What happens to intermediate results that derivatives read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Results {
+    /// They are kept until the derivatives read them.
+    #[default]
+    Kept,
+    /// Most of them are computed again, which needs less memory and more time. The results are the same.
+    Recomputed,
+}
+
+/// [`expand_gradient_with`] that keeps intermediate results.
+pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
+    expand_gradient_with(model, registry, Results::Kept)
+}
+
+/// [`expand_gradient_with`] that computes intermediate results again.
+pub fn expand_gradient_recomputing(model: &mut Model, registry: &Registry) -> Report {
+    expand_gradient_with(model, registry, Results::Recomputed)
+}
+
 /// Replaces every `Gradient` node by nodes that compute the gradients, and simplifies the result: folds constants, shares common
 /// subexpressions and removes dead nodes. A node that cannot be replaced is kept, and the report explains why.
 ///
 /// In the algorithm of a training, `xs`, `zs` and `y` are names of the main graph joined with the algorithm; what computes the
 /// gradients belongs to the algorithm. Calls of functions of the model are inlined if they are between `xs` and `y`.
-pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
+pub fn expand_gradient_with(model: &mut Model, registry: &Registry, results: Results) -> Report {
     let mut report = Report::default();
     if !has_gradient(model) {
         return report;
     }
     pass::topological_sort(model);
-    let mut count = expand_all(model, registry, &mut report.diagnostics);
+    let mut count = expand_all(model, registry, results, &mut report.diagnostics);
     for training in 0..model.training.len() {
-        count += expand_training(model, registry, training, &mut report.diagnostics);
+        count += expand_training(model, registry, training, results, &mut report.diagnostics);
     }
     report.note(count, "gradient", "expanded");
     if count > 0 {
@@ -31,12 +52,17 @@ pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
 }
 
 /// Expands the gradients of functions and of the main graph, and returns their number.
-fn expand_all(model: &mut Model, registry: &Registry, found: &mut Vec<Diagnostic>) -> usize {
+fn expand_all(
+    model: &mut Model,
+    registry: &Registry,
+    results: Results,
+    found: &mut Vec<Diagnostic>,
+) -> usize {
     let mut failed: HashSet<(BodyId, Option<ValueId>)> = HashSet::default();
     let mut count = 0;
     while let Some((body, graph, node)) = next(model, &failed) {
         let mut trial = model.clone();
-        match expand(&mut trial, registry, (body, graph, node)) {
+        match expand(&mut trial, registry, (body, graph, node), results) {
             Ok(()) => {
                 *model = trial;
                 count += 1;
@@ -55,6 +81,7 @@ fn expand_training(
     model: &mut Model,
     registry: &Registry,
     training: usize,
+    results: Results,
     found: &mut Vec<Diagnostic>,
 ) -> usize {
     let before: &Model = model;
@@ -67,7 +94,7 @@ fn expand_training(
     let in_main = before.main.into_iter().flat_map(|body| gradients(before, body));
     let main: HashSet<NodeId> = in_main.map(|(_, node)| node).collect();
     let mut own = Vec::new();
-    let count = expand_all(&mut joined.model, registry, &mut own);
+    let count = expand_all(&mut joined.model, registry, results, &mut own);
     own.retain(|finding| {
         let node = match finding.primary.place {
             Place::Entity(entity) => entity.node(),
@@ -192,6 +219,7 @@ fn expand(
     model: &mut Model,
     registry: &Registry,
     (body, graph, node): (BodyId, GraphId, NodeId),
+    results: Results,
 ) -> Result<(), Refusal> {
     let y = string(model, body, node, "y").ok_or_else(|| Refusal::of("attribute `y` is missing"))?;
     let (xs, zs) = (strings(model, body, node, "xs"), strings(model, body, node, "zs"));
@@ -215,6 +243,7 @@ fn expand(
     };
     let cuts: HashSet<ValueId> = independent.iter().copied().collect();
     let wanted = &independent[..xs.len()];
+    let before: HashSet<NodeId> = model.bodies[body].graphs[graph].nodes.iter().copied().collect();
     let mut reverse = Reverse::new(model, registry, body);
     reverse.origin = reverse.model.bodies[body].origins[node];
     let seed = reverse.filled(graph, target, 1)?;
@@ -240,6 +269,12 @@ fn expand(
     b.nodes[node].inputs.clear();
     calls.inline(model, registry)?;
     pass::topological_sort(model);
+    if results == Results::Recomputed {
+        // What derivatives compute like the nodes before them. States of a training look like constants here, so nothing else is
+        // simplified.
+        pass::common_subexpressions(model, registry, Initializers::Keep);
+        recompute(model, registry, (body, graph), &before);
+    }
     Ok(())
 }
 

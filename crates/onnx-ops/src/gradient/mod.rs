@@ -14,7 +14,7 @@
 //! The derivative of each operator is in its row: lines of ONNX text, a function that builds such lines for a node, a body
 //! of simpler operators that is differentiated instead, or the reason why there is none. `reverse` walks backwards over the nodes
 //! between `xs` and `y` and appends a call for each derivative to the graph; then the calls are inlined like functions, and
-//! repeated or unused computations are removed.
+//! repeated or unused computations are removed. `recompute` saves memory: derivatives compute again what they read.
 //!
 //! `docs/gradient.md` lists the derivatives of all operators.
 
@@ -24,12 +24,13 @@ mod control;
 mod derivative;
 mod expand;
 mod list;
+mod recompute;
 mod reverse;
 pub(crate) mod rules;
 mod shapes;
 mod through;
 
 pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS};
-pub use expand::expand_gradient;
+pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};

@@ -27,7 +27,7 @@ pub(crate) use no_ops::{Look, local_functions};
 pub use simplify::simplify;
 
 use crate::convert::{Planned, convert_opset};
-use crate::gradient::expand_gradient;
+use crate::gradient::{expand_gradient, expand_gradient_recomputing};
 use crate::schema::Registry;
 use onnx_ir::Model;
 use onnx_ir::diag::did_you_mean;
@@ -73,6 +73,11 @@ static OPS: &[OpsPass] = &[
         name: "expand-gradient",
         summary: "Replace nodes `Gradient` by ordinary operators",
         function: expand_gradient,
+    },
+    OpsPass {
+        name: "expand-gradient-recompute",
+        summary: "The same, and let derivatives compute intermediate results again: less memory, more time",
+        function: expand_gradient_recomputing,
     },
     OpsPass {
         name: "fold-constants",

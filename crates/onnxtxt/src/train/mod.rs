@@ -34,6 +34,7 @@
 //! Source: onnx.proto, TrainingInfoProto; IR.md, Training Related Information.
 
 mod batches;
+mod curves;
 mod program;
 mod state;
 #[cfg(test)]
@@ -42,6 +43,7 @@ mod trainable;
 mod trainer;
 
 pub use batches::{Batch, Batches, Position};
+pub use curves::{Curve, curves};
 pub use state::State;
 pub use trainable::{Initial, Loss, Optimizer, OptimizerKind, Trainable, trainable};
 pub use trainer::{TrainOptions, Trainer};

@@ -7,6 +7,7 @@ use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
 use onnx_ir::diag::{Diagnostic, Entity, Level, Place, code, did_you_mean};
 use onnx_ir::{BodyId, Entry, Model, Name, Port, VerifyOptions, verify};
 use onnx_ops::schema::Registry;
+use std::sync::OnceLock;
 
 /// How a model is trained.
 #[derive(Clone, Default)]
@@ -21,12 +22,15 @@ pub struct TrainOptions<'o> {
 /// A model in training.
 pub struct Trainer<'r> {
     model: Model,
+    registry: &'r Registry,
     options: TrainOptions<'r>,
     variables: Vec<Variable>,
     initializations: Vec<Program<'r>>,
     algorithms: Vec<Program<'r>>,
-    evaluations: Vec<Program<'r>>,
-    inference: Program<'r>,
+    /// Prepared for the first evaluation.
+    evaluations: OnceLock<Vec<Program<'r>>>,
+    /// Prepared for the first inference.
+    inference: OnceLock<Program<'r>>,
     step: u64,
 }
 
@@ -37,8 +41,9 @@ type Named = Vec<(String, Value)>;
 const INITIALIZATION: u64 = u64::MAX;
 
 impl<'r> Trainer<'r> {
-    /// Prepares the graphs of a model's training: its initializations, its algorithms joined with the main graph, and the main graph
-    /// alone. The state is what the model stores. External data has to be in place.
+    /// Prepares the graphs of a model's training: its initializations, and its algorithms joined with the main graph. The graphs for
+    /// [`evaluate`](Self::evaluate) and [`infer`](Self::infer) are prepared when these are called first. The state is what the model
+    /// stores. External data has to be in place.
     ///
     /// # Errors
     ///
@@ -51,21 +56,20 @@ impl<'r> Trainer<'r> {
         check(model)?;
         let variables = variables(model)?;
         let compile = &options.compile;
-        let (mut initializations, mut algorithms, mut evaluations) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut initializations, mut algorithms) = (Vec::new(), Vec::new());
         for i in 0..model.training.len() {
             initializations.extend(Program::initialization(model, registry, i, &variables, compile)?);
             algorithms.extend(Program::step(model, registry, i, &variables, Purpose::Update, compile)?);
-            evaluations.extend(Program::step(model, registry, i, &variables, Purpose::Evaluate, compile)?);
         }
-        let inference = Program::inference(model, registry, &variables, compile)?;
         Ok(Trainer {
             model: model.clone(),
+            registry,
             options: options.clone(),
             variables,
             initializations,
             algorithms,
-            evaluations,
-            inference,
+            evaluations: OnceLock::new(),
+            inference: OnceLock::new(),
             step: 0,
         })
     }
@@ -124,7 +128,7 @@ impl<'r> Trainer<'r> {
         self.known(inputs, &self.algorithms)?;
         let values = self.values();
         let mut outputs = Vec::new();
-        for (i, program) in (0u64..).zip(&self.evaluations) {
+        for (i, program) in (0u64..).zip(self.evaluations()?) {
             let Computed { outputs: new, .. } =
                 program.run(&values, inputs, &self.run_options(&[self.step, i]))?;
             add(&mut outputs, new);
@@ -138,9 +142,10 @@ impl<'r> Trainer<'r> {
     ///
     /// An input is missing or unknown, or the graph cannot be run.
     pub fn infer(&self, inputs: &[(&str, Value)]) -> Result<Named, Box<Diagnostic>> {
-        self.known(inputs, std::slice::from_ref(&self.inference))?;
+        let inference = self.inference()?;
+        self.known(inputs, std::slice::from_ref(inference))?;
         let options = self.run_options(&[self.step]);
-        Ok(self.inference.run(&self.values(), inputs, &options)?.outputs)
+        Ok(inference.run(&self.values(), inputs, &options)?.outputs)
     }
 
     /// The inputs of a step, each with the model that has its type.
@@ -222,6 +227,30 @@ impl<'r> Trainer<'r> {
         Ok(model)
     }
 
+    /// The algorithms without updates.
+    fn evaluations(&self) -> Result<&[Program<'r>], Box<Diagnostic>> {
+        if let Some(made) = self.evaluations.get() {
+            return Ok(made);
+        }
+        let (model, compile) = (&self.model, &self.options.compile);
+        let mut made = Vec::new();
+        for i in 0..model.training.len() {
+            let program = Program::step(model, self.registry, i, &self.variables, Purpose::Evaluate, compile);
+            made.extend(program.map_err(first)?);
+        }
+        Ok(self.evaluations.get_or_init(|| made))
+    }
+
+    /// The main graph alone.
+    fn inference(&self) -> Result<&Program<'r>, Box<Diagnostic>> {
+        if let Some(made) = self.inference.get() {
+            return Ok(made);
+        }
+        let made = Program::inference(&self.model, self.registry, &self.variables, &self.options.compile);
+        let made = made.map_err(first)?;
+        Ok(self.inference.get_or_init(|| made))
+    }
+
     fn run_options(&self, numbers: &[u64]) -> RunOptions<'r> {
         RunOptions { seed: derived_seed(self.options.run.seed, numbers), ..self.options.run.clone() }
     }
@@ -269,6 +298,12 @@ impl<'r> Trainer<'r> {
         }
         Ok(())
     }
+}
+
+/// The first of several findings.
+fn first(found: Vec<Diagnostic>) -> Box<Diagnostic> {
+    let first = found.into_iter().next();
+    first.map_or_else(|| failed("the graph cannot be prepared".to_owned()), Box::new)
 }
 
 fn failed(message: String) -> Box<Diagnostic> {

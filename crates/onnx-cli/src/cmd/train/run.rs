@@ -1,6 +1,7 @@
 //! The loop over batches: steps, evaluations, saved states, and when to stop.
 
 use super::data::Data;
+use super::history::History;
 use super::record::{Means, Numbers, Report, numbers, shown};
 use super::saved::{Best, Saved};
 use crate::progress::Work;
@@ -33,6 +34,8 @@ pub(super) struct Plan {
     pub(super) save: Option<(u64, PathBuf)>,
     /// Outputs to report.
     pub(super) log: Vec<String>,
+    /// The numbers of all steps, and where they are written.
+    pub(super) history: History,
 }
 
 /// The number of lines that report the progress of a training.
@@ -47,6 +50,7 @@ struct TrainingRun<'t, 'r> {
     batches: Batches,
     best: Option<Best>,
     report: Report,
+    history: History,
 }
 
 /// Trains a model, or says why it cannot be trained.
@@ -78,9 +82,13 @@ pub(super) fn train(
         best = saved.best;
     }
     let report = Report { steps: trainer.steps(), ..Report::default() };
-    let mut run = TrainingRun { trainer, plan, data, eval, batches, best, report };
+    let history = plan.history.clone();
+    let mut run = TrainingRun { trainer, plan, data, eval, batches, best, report, history };
     let start = Instant::now();
-    let done = run.all(session, work)?;
+    let done = run.all(session, work);
+    // Also of a training that diverged: its curves show where.
+    run.history.write()?;
+    let done = done?;
     run.report.took = start.elapsed();
     Ok(done.map(|()| run.report))
 }
@@ -115,6 +123,8 @@ impl TrainingRun<'_, '_> {
             };
             let step = self.trainer.steps();
             self.report.last = numbers(&outputs, &self.plan.log)?;
+            let position = self.batches.position();
+            self.history.step(step, position.epoch + u64::from(position.row > 0), &self.report.last);
             if let Some((name, _)) = self.report.last.iter().find(|(_, number)| number.is_nan()) {
                 let message = format!("`{name}` is NaN after step {step}: the training diverges");
                 let found = Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, message);
@@ -151,7 +161,12 @@ impl TrainingRun<'_, '_> {
         }
         if let Some(eval) = self.eval {
             match self.evaluate(eval)? {
-                Ok(numbers) => self.report.eval = Some(numbers),
+                Ok(numbers) => {
+                    if !self.report.is_stopped_early {
+                        self.history.evaluation(self.trainer.steps(), &numbers);
+                    }
+                    self.report.eval = Some(numbers);
+                }
                 Err(found) => return Ok(Err(vec![*found])),
             }
         }
@@ -178,12 +193,14 @@ impl TrainingRun<'_, '_> {
         if let Some(eval) = self.eval {
             match self.evaluate(eval)? {
                 Ok(numbers) => {
+                    self.history.evaluation(self.trainer.steps(), &numbers);
                     watched = numbers.first().map(|(_, loss)| *loss);
                     self.report.eval = Some(numbers);
                 }
                 Err(found) => return Ok(Err(vec![*found])),
             }
         }
+        self.history.update()?;
         if self.plan.early_stop.is_some() {
             let loss = watched.context("no output of a step is a number that --early-stop could watch")?;
             // NaN is not lower than anything.

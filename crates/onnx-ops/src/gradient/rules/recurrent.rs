@@ -1,6 +1,9 @@
 //! `RNN`, `GRU` and `LSTM` as a differentiable `Scan` over positions for each direction.
 
+mod activation;
+
 use crate::gradient::cell::{Cell, Done};
+use activation::Activation;
 
 /// The common parts of the three operators.
 struct Shared {
@@ -14,7 +17,7 @@ struct Shared {
     mask: Option<String>,
     /// `-1` reversed, `1` in order, for each direction.
     directions: Vec<i64>,
-    activations: Vec<String>,
+    activations: Vec<Activation>,
     clip: Option<f64>,
     by_batch: bool,
 }
@@ -30,9 +33,6 @@ fn shared(cell: &mut Cell<'_>, gates: i64, defaults: &[&str]) -> Result<Shared, 
         "bidirectional" => vec![1, -1],
         other => return Err(format!("its direction is `{other}`")),
     };
-    if cell.site.has_attr("activation_alpha") || cell.site.has_attr("activation_beta") {
-        return Err("its activations have parameters".to_owned());
-    }
     let activations = match cell.site.strings("activations") {
         // The default of `RNN` in the schema is for two directions.
         Some(mut all) => {
@@ -46,12 +46,8 @@ fn shared(cell: &mut Cell<'_>, gates: i64, defaults: &[&str]) -> Result<Shared, 
     if activations.len() != defaults.len() * directions.len() {
         return Err(format!("it has {} activations", activations.len()));
     }
-    let plain = ["Relu", "Tanh", "Sigmoid", "Softsign", "Softplus"];
-    let named = |name: &String| {
-        let found = plain.iter().find(|known| known.eq_ignore_ascii_case(name));
-        found.map(|&known| known.to_owned()).ok_or_else(|| format!("its activation is `{name}`"))
-    };
-    let activations = activations.iter().map(named).collect::<Result<_, _>>()?;
+    let mut parameters = activation::Parameters::of(cell);
+    let activations = activations.iter().map(|name| parameters.named(name)).collect::<Result<_, _>>()?;
     let clip = cell.site.float("clip").map(f64::from);
     let by_batch = cell.site.int("layout").unwrap_or(0) != 0;
     let x = match by_batch {
@@ -148,7 +144,7 @@ impl Shared {
                 cell.op("Clip", &[of, &least, &most])
             }
         };
-        cell.op(&self.activations[at].clone(), &[&clipped])
+        self.activations[at].apply(cell, &clipped)
     }
 
     /// Opens the `Scan` of a direction: following nodes are part of its graph. Returns the names of its results: the last states,
@@ -320,7 +316,7 @@ pub(crate) fn lstm(cell: &mut Cell<'_>) -> Done {
         let state = cell.op("Add", &[&old, &new]);
         let output = peep(cell, &output, 1, &state);
         let output = shared.activate(cell, 3 * d, &output);
-        let shape = cell.op(&shared.activations[3 * d + 2].clone(), &[&state]);
+        let shape = shared.activations[3 * d + 2].apply(cell, &state);
         let hidden = cell.op("Mul", &[&output, &shape]);
         shared.close(cell, d, &[("h", hidden), ("c", state)], &given);
         all.push(shown);

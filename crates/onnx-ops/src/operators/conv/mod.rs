@@ -10,13 +10,13 @@ mod transposed;
 use super::{Operator, op};
 use crate::cost::Work;
 use crate::gradient::{
-    Derivative::{Build, Zero},
+    Derivative::{Build, Rewrite, Zero},
     INTEGERS, rules,
 };
 
 pub(super) const ROWS: &[Operator] = &[
     op("CausalConvWithState").infer(infer::causal).body(27, bodies::causal_convolution),
-    op("Col2Im").infer(spread::col2im).reads(&[1, 2]),
+    op("Col2Im").infer(spread::col2im).reads(&[1, 2]).derivative(Build(rules::placement::columns_to_image)),
     op("Conv")
         .infer(infer::conv)
         .define(meaning::conv)
@@ -37,8 +37,13 @@ pub(super) const ROWS: &[Operator] = &[
     op("DeformConv")
         .infer(infer::deformable)
         .unchanged(&[22])
-        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None)),
-    op("MaxUnpool").infer(spread::max_unpool).reads(&[2]).unchanged(&[11, 22]),
+        .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None))
+        .derivative(Rewrite(rules::sample::deform_conv)),
+    op("MaxUnpool")
+        .infer(spread::max_unpool)
+        .reads(&[2])
+        .unchanged(&[11, 22])
+        .derivative(Build(rules::placement::unpool)),
     op("QLinearConv")
         .infer(infer::quantized)
         .define(meaning::qlinear_conv)

@@ -13,4 +13,4 @@ pub(super) const ROWS: &[Operator] = &[op("Einsum")
     .define(meaning::einsum)
     .unchanged(&[28])
     .work(Work::Products(cost::einsum, None))
-    .derivative(Build(rules::contract::einsum))];
+    .derivative(Build(rules::equation::einsum))];

@@ -13,7 +13,7 @@ use crate::gradient::{
 };
 
 pub(super) const ROWS: &[Operator] = &[
-    op("Det").infer(infer::det).unchanged(&[22]),
+    op("Det").infer(infer::det).unchanged(&[22]).derivative(Build(rules::determinant::determinant)),
     op("Gemm")
         .infer(infer::gemm)
         .define(meaning::gemm)

@@ -6,7 +6,10 @@ pub(super) mod meaning;
 use super::{Operator, op};
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::{
+    Derivative::{Build, Rewrite},
+    rules,
+};
 use crate::meaning::window::open_shape;
 
 pub(super) const ROWS: &[Operator] = &[
@@ -56,5 +59,6 @@ pub(super) const ROWS: &[Operator] = &[
     op("RoiAlign")
         .infer(infer::roi_align)
         .converted(&[step(16, By(convert::values::roi_up), By(convert::values::roi_down))])
-        .unchanged(&[22]),
+        .unchanged(&[22])
+        .derivative(Rewrite(rules::sample::roi_align)),
 ];

@@ -27,7 +27,11 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[12, 13])
         .work(Work::PerInput(1))
         .derivative(Zero(NOT_NUMBERS)),
-    op("CumProd").infer(infer::cumulative_product).reads(&[1]).work(Work::PerInput(1)),
+    op("CumProd")
+        .infer(infer::cumulative_product)
+        .reads(&[1])
+        .work(Work::PerInput(1))
+        .derivative(Build(rules::cumulative::product)),
     op("CumSum")
         .infer(infer::cumulative_sum)
         .reads(&[1])

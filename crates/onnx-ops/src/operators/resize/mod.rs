@@ -8,7 +8,7 @@ use super::{Operator, op};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::gradient::{
-    Derivative::{Build, Zero},
+    Derivative::{Build, Rewrite, Zero},
     INTEGERS, rules,
 };
 
@@ -17,7 +17,8 @@ pub(super) const ROWS: &[Operator] = &[
     op("GridSample")
         .infer(infer::grid_sample)
         .converted(&[step(20, By(convert::values::grid_up), By(convert::values::grid_down))])
-        .unchanged(&[22]),
+        .unchanged(&[22])
+        .derivative(Rewrite(rules::sample::grid_sample)),
     op("ImageDecoder").infer(infer::image_decoder).derivative(Zero(INTEGERS)),
     op("Resize")
         .infer(infer::resize_10)

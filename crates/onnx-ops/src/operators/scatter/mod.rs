@@ -23,5 +23,8 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[13, 16, 18])
         .work(Work::Moves)
         .derivative(Build(rules::movement::scatter_nd)),
-    op("TensorScatter").infer(infer::tensor_scatter).work(Work::Moves),
+    op("TensorScatter")
+        .infer(infer::tensor_scatter)
+        .work(Work::Moves)
+        .derivative(Build(rules::placement::tensor_scatter)),
 ];

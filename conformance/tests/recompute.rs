@@ -1,0 +1,110 @@
+//! Gradients that compute intermediate results again: the same bits, and less memory.
+#![allow(clippy::print_stderr, reason = "figures, for who wants to see them")]
+
+use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
+use onnx_ir::Model;
+use onnx_ops::gradient::Results;
+use onnx_ops::schema::Registry;
+use onnxtxt::train::{TrainOptions, Trainer};
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const WIDTH: usize = 32;
+const ROWS: usize = 512;
+const STEPS: usize = 2;
+
+/// The text of a network of so many blocks, with a training by steepest descent.
+fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str) -> Model {
+    let (mut nodes, mut weights, mut results, mut bindings) =
+        (String::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut descent, mut outputs) = (String::new(), vec!["float loss".to_owned()]);
+    for i in 0..blocks {
+        let _ = writeln!(nodes, "{}", block(i));
+        let numbers: Vec<String> = (0..WIDTH * WIDTH)
+            .map(|at| format!("{:.3}", ((at * 7 + i * 13) % 41) as f64 / 100.0 - 0.2))
+            .collect();
+        weights.push(format!("float[{WIDTH},{WIDTH}] w{i} = {{{}}}", numbers.join(", ")));
+        outputs.push(format!("float[{WIDTH},{WIDTH}] n{i}"));
+        results.push(format!("d{i}"));
+        bindings.push(format!("\"w{i}\": \"n{i}\""));
+        let _ = writeln!(descent, "c{i} = Mul(rate, d{i})\nn{i} = Sub(w{i}, c{i})");
+    }
+    let names: Vec<String> = (0..blocks).map(|i| format!("w{i}")).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21, \"ai.onnx.preview.training\": 1], training_info: {{
+            algorithm: step (float[{rows},{WIDTH}] target) => ({}) {{
+                e = Sub(y, target)\nq = Mul(e, e)\nloss = ReduceMean <keepdims = 0> (q)
+                {} = ai.onnx.preview.training.Gradient <xs = [\"{}\"], y = \"loss\"> ({})
+                rate = Constant <value_float = 0.05> ()\n{descent}
+            }},
+            update_binding: [{}]
+        }}>
+        g (float[{rows},{WIDTH}] h0) => (float[{rows},{WIDTH}] y) <{}> {{
+            {nodes}
+            y = Identity(h{blocks})
+        }}",
+        outputs.join(", "),
+        results.join(", "),
+        names.join("\", \""),
+        names.join(", "),
+        bindings.join(", "),
+        weights.join(", ")
+    );
+    let read = onnx_text::read_model(&text);
+    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+    read.value
+}
+
+/// The losses and weights of some steps, and the most memory that was in use.
+fn trained(model: &Model, blocks: usize, results: Results) -> (Vec<Vec<u8>>, usize) {
+    let peak = AtomicUsize::new(0);
+    let options = TrainOptions {
+        compile: CompileOptions { gradient_results: results, ..CompileOptions::default() },
+        run: RunOptions { threads: 1, peak: Some(&peak), ..RunOptions::default() },
+    };
+    let mut trainer =
+        Trainer::new(model, Registry::builtin(), &options).map_err(|found| found[0].message.clone()).unwrap();
+    let tensor = |shift: usize| {
+        let numbers: Vec<f32> =
+            (0..ROWS * WIDTH).map(|i| ((i * 31 + shift) % 97) as f32 / 97.0 - 0.5).collect();
+        Tensor::of(&[ROWS, WIDTH], &numbers).unwrap()
+    };
+    let inputs: [(&str, Value); 2] = [("h0", tensor(0).into()), ("target", tensor(5).into())];
+    let mut bits = Vec::new();
+    for _ in 0..STEPS {
+        for (_, value) in trainer.step(&inputs).unwrap() {
+            bits.push(value.tensor().unwrap().bytes().to_vec());
+        }
+    }
+    for i in 0..blocks {
+        bits.push(trainer.variable(&format!("w{i}")).unwrap().bytes().to_vec());
+    }
+    (bits, peak.load(Ordering::Relaxed))
+}
+
+/// Compares both ways; returns how many times less memory is needed.
+fn compared(what: &str, model: &Model, blocks: usize) -> f64 {
+    let (kept, peak) = trained(model, blocks, Results::Kept);
+    let (again, less) = trained(model, blocks, Results::Recomputed);
+    assert!(kept == again, "{what}: the results differ");
+    #[allow(clippy::cast_precision_loss, reason = "a ratio")]
+    let ratio = peak as f64 / less as f64;
+    eprintln!("{what}: {} KB kept, {} KB recomputed, {ratio:.2} times less", peak >> 10, less >> 10);
+    ratio
+}
+
+#[test]
+fn deep_networks_need_less_memory_and_compute_the_same() {
+    let chain = |i: usize| format!("p{i} = MatMul(h{i}, w{i})\nh{} = Tanh(p{i})", i + 1);
+    let blocks = 36;
+    let fixed = compared("a chain", &network(blocks, chain, &ROWS.to_string()), blocks);
+    let open = compared("a chain with any batch", &network(blocks, chain, "N"), blocks);
+    let residual = |i: usize| {
+        format!(
+            "p{i} = MatMul(h{i}, w{i})\na{i} = Sigmoid(p{i})\nb{i} = Mul(a{i}, p{i})\nh{} = Add(h{i}, b{i})",
+            i + 1
+        )
+    };
+    let sums = compared("a residual network", &network(blocks, residual, "N"), blocks);
+    assert!(fixed > 2.0 && open > 2.0 && sums > 2.0, "{fixed} {open} {sums}");
+}
