@@ -77,12 +77,16 @@ fn verify(root: &Path, packed: &Path, names: &[String]) -> Result<()> {
     for name in names {
         writeln!(manifest, "{name} = {{ path = \"{}\" }}", folder(name))?;
     }
+    // With the profiles of the project, what it has compiled of other crates serves here, too.
+    let project = fs::read_to_string(root.join("Cargo.toml"))?;
+    let profiles = project.split_once("\n[profile.dev]").context("Cargo.toml has no [profile.dev]")?.1;
+    write!(manifest, "\n[profile.dev]{profiles}")?;
     fs::write(workspace.join("Cargo.toml"), manifest)?;
     fs::copy(root.join("Cargo.lock"), workspace.join("Cargo.lock"))?;
     process::run(
         Command::new(env!("CARGO"))
             .current_dir(&workspace)
             .args(["check", "--offline", "--workspace", "--target-dir"])
-            .arg(packed.join("target")),
+            .arg(root.join("target")),
     )
 }

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The whole corpus, and fuzzing with coverage: for a change of the executor
     #[arg(long, conflicts_with = "quick")]
     all: bool,
-    /// Format, tidy, unit tests and golden files alone: two minutes after a change
+    /// Format, tidy, packages, unit tests and golden files alone: for after each change
     #[arg(long)]
     quick: bool,
 }

@@ -1,31 +1,4 @@
 //! Walks over a body in document order, nested graphs included.
-//!
-//! [`Body::walk`] yields a [`WalkEvent`] where a graph or a node begins and where it ends. The graphs in the attributes of
-//! a node come between its two events:
-//!
-//! ```text
-//! g (c) => (y) { y = If (c) <then_branch = t () => (a) { a = Abs(x) }, else_branch = …> }
-//!
-//! EnterGraph(g) EnterNode(If) EnterGraph(t) EnterNode(Abs) LeaveNode(Abs) LeaveGraph(t) … LeaveNode(If) LeaveGraph(g)
-//! ```
-//!
-//! [`Walk::nodes`] and [`Walk::graphs`] yield one kind only:
-//!
-//! ```
-//! # use onnx_ir::{GraphBuilder, Model};
-//! # let mut model = Model::new();
-//! # let mut b = GraphBuilder::main(&mut model, "g");
-//! # let x = b.input("x", None);
-//! # let y = b.op("Relu", [x]);
-//! # b.output("y", y, None);
-//! # b.finish();
-//! let body = model.main_body().expect("a main graph");
-//! let operators: Vec<&str> = body.walk().nodes().map(|node| model.text(body.nodes[node].op)).collect();
-//! assert_eq!(operators, ["Relu"]);
-//! ```
-//!
-//! A walk does not recurse, so nesting is limited only by memory, and it enters each graph once, even if two attributes contain
-//! it or it contains itself. Removed nodes and graphs are not visited.
 
 use crate::body::{Body, GraphId, NodeId};
 use foldhash::fast::RandomState;
@@ -47,7 +20,34 @@ pub enum WalkEvent {
 /// Another order of the nodes of some graphs.
 pub(crate) type Orders = HashMap<GraphId, Vec<NodeId>, RandomState>;
 
-/// A walk over a body: see the [module](self).
+/// A walk over a body.
+///
+/// [`Body::walk`] yields a [`WalkEvent`] where a graph or a node begins and where it ends. The graphs in the attributes of
+/// a node come between its two events:
+///
+/// ```text
+/// g (c) => (y) { y = If (c) <then_branch = t () => (a) { a = Abs(x) }, else_branch = …> }
+///
+/// EnterGraph(g) EnterNode(If) EnterGraph(t) EnterNode(Abs) LeaveNode(Abs) LeaveGraph(t) … LeaveNode(If) LeaveGraph(g)
+/// ```
+///
+/// [`Walk::nodes`] and [`Walk::graphs`] yield one kind only:
+///
+/// ```
+/// # use onnx_ir::{GraphBuilder, Model};
+/// # let mut model = Model::new();
+/// # let mut b = GraphBuilder::main(&mut model, "g");
+/// # let x = b.input("x", None);
+/// # let y = b.op("Relu", [x]);
+/// # b.output("y", y, None);
+/// # b.finish();
+/// let body = model.main_body().expect("a main graph");
+/// let operators: Vec<&str> = body.walk().nodes().map(|node| model.text(body.nodes[node].op)).collect();
+/// assert_eq!(operators, ["Relu"]);
+/// ```
+///
+/// A walk does not recurse, so nesting is limited only by memory, and it enters each graph once, even if two attributes contain
+/// it or it contains itself. Removed nodes and graphs are not visited.
 #[derive(Clone)]
 pub struct Walk<'b> {
     body: &'b Body,

@@ -5,7 +5,7 @@
 //! use onnx_ops::schema::Registry;
 //!
 //! let text = r#"<ir_version: 10, opset_import: ["": 21]>
-//!     g (float[N,2] x) => (float[N,3] y) <float[2,3] w> { t = MatMul(x, w) y = Relu(t) }"#;
+//!     g (float[N,2] x, float[2,3] w) => (float[N,3] y) { t = MatMul(x, w) y = Relu(t) }"#;
 //! let mut model = onnx_text::read_model(text).value;
 //! let mut inferred = infer(&model, Registry::builtin(), &InferOptions::default());
 //! apply(&mut model, &mut inferred.facts);

@@ -17,6 +17,43 @@ use std::collections::VecDeque;
 /// The cursor is at a node, or before the first or after the last one. Until it moves to another graph or is dropped, the list of
 /// its graph ([`Body::graphs`]) is unchanged: insertions and removals are applied then, and [`nodes`](Self::nodes) includes them
 /// before.
+///
+/// A pass edits while it moves. Inserted nodes get the origin of the current node, so that they refer to the user's line. Unused
+/// values and removed nodes remain in the arenas, but are not part of the graph and are not written.
+///
+/// - [`Cursor::replace`] replaces a node by several. Its results keep their names and ids, so nothing else changes.
+/// - [`Cursor::replace_uses`] redirects the readers of a value to another one, for example to remove a node. It needs the
+///   [`Uses`](crate::Uses), which a pass computes once.
+///
+/// This pass replaces `Neg` by a multiplication:
+///
+/// ```text
+/// before:  g (float[3] x) => (float[3] y)                      { t = Neg(x)            y = Relu(t) }
+/// after:   g (float[3] x) => (float[3] y) <float minus = {-1}> { t = Mul(x, minus)     y = Relu(t) }
+/// ```
+/// ```
+/// use onnx_ir::{Cursor, GraphBuilder, Model, Tensor};
+///
+/// let mut model = Model::of_opset(21);
+/// let mut b = GraphBuilder::main(&mut model, "g");
+/// let x = b.input("x", None);
+/// let t = b.op("Neg", [x]);
+/// let y = b.op("Relu", [t]);
+/// b.output("y", y, None);
+/// let main = b.finish();
+///
+/// let mut cursor = Cursor::new(&mut model, main);
+/// while cursor.next_node().is_some() {
+///     let Some(x) = cursor.node_ref().filter(|node| node.is_op("Neg")).and_then(|node| node.input(0)) else { continue };
+///     let minus = cursor.add_initializer("minus", Tensor::scalar(-1f32));
+///     let product = cursor.op("Mul", [x, minus]);
+///     cursor.replace([product]);
+/// }
+/// drop(cursor); // lists the nodes
+///
+/// let operators: Vec<&str> = model.walk_main().map(|node| node.op()).collect();
+/// assert_eq!(operators, ["Mul", "Relu"]);
+/// ```
 pub struct Cursor<'m> {
     pub(super) model: &'m mut Model,
     pub(super) body: BodyId,

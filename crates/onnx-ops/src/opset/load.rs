@@ -37,7 +37,7 @@ pub struct LoadedSet {
 /// let source = r#"
 ///     operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
 ///     <since_version: 1> operator Scale <axis: int = -1> (T x, T? scale) => (T y) where T: {float, float16}"#;
-/// let loaded = load(onnx_text::read_operator_set(source).0);
+/// let loaded = load(onnx_text::read_operator_set(source).value);
 /// assert!(loaded.diagnostics.is_empty());
 /// let registry = Registry::with_sets([&loaded]);
 /// assert!(matches!(registry.lookup("com.acme", "Scale", 1), Lookup::Found(_)));
