@@ -13,7 +13,7 @@ const WIDTH: usize = 32;
 const ROWS: usize = 256;
 const STEPS: usize = 2;
 
-/// The text of a network of so many blocks, with a training by steepest descent.
+/// The text of a network of so many blocks, with a training.
 fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str) -> Model {
     let (mut nodes, mut weights, mut results, mut bindings) =
         (String::new(), Vec::new(), Vec::new(), Vec::new());
@@ -27,7 +27,12 @@ fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str) -> Model 
         outputs.push(format!("float[{WIDTH},{WIDTH}] n{i}"));
         results.push(format!("d{i}"));
         bindings.push(format!("\"w{i}\": \"n{i}\""));
-        let _ = writeln!(descent, "c{i} = Mul(rate, d{i})\nn{i} = Sub(w{i}, c{i})");
+        // Elementwise updates would be fused with the products of their gradients, which then come last and keep their operands.
+        let _ = writeln!(
+            descent,
+            "n{i}, v{i} = ai.onnx.preview.training.Momentum <alpha = 0.0, beta = 1.0, mode = \"standard\", \
+             norm_coefficient = 0.0> (rate, count, w{i}, d{i}, w{i})"
+        );
     }
     let names: Vec<String> = (0..blocks).map(|i| format!("w{i}")).collect();
     let text = format!(
@@ -35,7 +40,7 @@ fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str) -> Model 
             algorithm: step (float[{rows},{WIDTH}] target) => ({}) {{
                 e = Sub(y, target)\nq = Mul(e, e)\nloss = ReduceMean <keepdims = 0> (q)
                 {} = ai.onnx.preview.training.Gradient <xs = [\"{}\"], y = \"loss\"> ({})
-                rate = Constant <value_float = 0.05> ()\n{descent}
+                rate = Constant <value_float = 0.05> ()\ncount = Constant <value_int = 0> ()\n{descent}
             }},
             update_binding: [{}]
         }}>
