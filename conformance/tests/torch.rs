@@ -18,7 +18,7 @@ const TOLERANCE: f64 = 1e-5;
 /// The same for weights and the state of optimizers after some steps.
 const TOLERANCE_OF_STEPS: f64 = 1e-4;
 
-/// What is compared at least: a script that stops early does not pass.
+/// The least numbers of cases: a script that stops early does not pass.
 const LEAST: [(&str, usize); 3] = [("operator", 60), ("network", 5), ("optimizer", 4)];
 
 fn floats(json: &Json) -> Vec<f64> {

@@ -17,7 +17,7 @@ enum Form {
     Svg,
 }
 
-/// What a training has computed so far.
+/// The numbers that a training has computed so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     files: Vec<(PathBuf, Form)>,

@@ -12,7 +12,7 @@ struct Tap {
     weight: Option<String>,
 }
 
-/// What is beyond the border of an image.
+/// The pixels beyond the border of an image.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Padding {
     Zeros,

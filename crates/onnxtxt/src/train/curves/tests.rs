@@ -1,3 +1,5 @@
+//! Curves as pictures: their panels, and means that keep the ends.
+
 use super::*;
 
 #[test]
