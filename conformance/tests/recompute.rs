@@ -65,7 +65,7 @@ fn tensor(shift: usize) -> Tensor {
     Tensor::of(&[ROWS, WIDTH], &numbers).expect("as many numbers")
 }
 
-fn first(found: Vec<onnx_ir::Diagnostic>) -> String {
+fn first(found: Vec<onnx_ir::diag::Diagnostic>) -> String {
     found.first().map(|found| found.message.clone()).unwrap_or_default()
 }
 

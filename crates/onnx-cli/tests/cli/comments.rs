@@ -159,7 +159,7 @@ p (float[N] a) => (float[N] b) <
     >
     y = Mul(b, w)  # last
 }";
-    assert_eq!(body(&done.text()), expected);
+    assert_eq!(body(done.text()), expected);
 
     // A part on a value, a part of the same length as the model, and models one after another.
     let part = |name: &str| {
