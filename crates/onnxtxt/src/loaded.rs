@@ -1,5 +1,6 @@
 //! A model that was read from a file, a text or bytes.
 
+#[cfg(feature = "edit")]
 use crate::edit::Incoming;
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
@@ -148,6 +149,7 @@ impl Loaded {
 
     /// Adds the comments of another model, for an edit that copies its nodes into this one ([`crate::edit::replace`]). Comments on values
     /// whose names this model has too are left out.
+    #[cfg(feature = "edit")]
     pub fn adopt(&mut self, other: Loaded) -> Incoming {
         let names = &self.model.names;
         let mut comments = self.comments();

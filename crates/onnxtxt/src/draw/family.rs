@@ -43,17 +43,19 @@ impl Family {
     pub(super) fn of(domain: &str, op: &str) -> Family {
         let Some((rules, operands)) = family(domain, op) else { return Family::Other };
         match rules {
-            "conv" | "spread" => Family::Convolution,
+            "conv" => Family::Convolution,
             "matmul" | "einsum" | "attention" => Family::Product,
             "pool" => Family::Pooling,
             "norm" => Family::Normalization,
+            "activation" => Family::Activation,
             "elementwise" if operands == 1 => Family::Activation,
             "elementwise" => Family::Arithmetic,
-            "reduce" => Family::Reduction,
-            "cast" | "gather" | "parts" | "reshape" | "resize" | "scatter" | "select" | "shape" | "slice"
-            | "view" => Family::Movement,
+            "reduce" | "softmax" => Family::Reduction,
+            "cast" | "gather" | "parts" | "reshape" | "resize" | "scatter" | "select" | "shape" | "view" => {
+                Family::Movement
+            }
             "quantize" => Family::Quantization,
-            "control" | "optional" | "scan" | "sequence" => Family::Control,
+            "control" | "optional" | "sequence" => Family::Control,
             "recurrent" => Family::Recurrent,
             _ => Family::Other,
         }
