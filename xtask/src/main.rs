@@ -10,6 +10,7 @@ mod fuzz;
 mod operator;
 mod package;
 mod process;
+mod python;
 mod test;
 mod tidy;
 mod torch;
@@ -37,6 +38,8 @@ enum Task {
     NewOperator(operator::Args),
     /// Pack the crates, and compile each from its package
     Package(package::Args),
+    /// Build and test the Python module
+    Python(python::Args),
     /// Check everything, and say what was left out
     Test(test::Args),
     /// Look for data races in the thread pool with Miri and ThreadSanitizer (needs a nightly compiler)
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Task::Miri(args) => checkers::miri(&args),
         Task::NewOperator(args) => operator::run(&args),
         Task::Package(args) => package::run(&args),
+        Task::Python(args) => python::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Threads(args) => checkers::threads(&args),
         Task::Tidy(args) => tidy::run(&args),

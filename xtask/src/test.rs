@@ -12,7 +12,7 @@ mod binaries;
 
 use crate::corpus;
 use crate::venv::{self, Env};
-use crate::{browser, dirs, fuzz, process};
+use crate::{browser, dirs, fuzz, process, python};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
@@ -62,6 +62,7 @@ const STEPS: &[Step] = &[
     ("corpus", corpus),
     ("tests", tests),
     ("browser", browser),
+    ("Python module", python_module),
     ("fuzzing", fuzzing),
 ];
 
@@ -206,9 +207,9 @@ fn compiled_for(package: &str) -> Result<Vec<String>> {
 }
 
 /// Workspaces that link what nothing of ours may, so that no other step compiles them.
-const OTHER_WORKSPACES: &[&str] = &["fuzz", "threads"];
+const OTHER_WORKSPACES: &[&str] = &["fuzz", "python", "threads"];
 
-/// Compiles the fuzz targets, and the pool as the thread checkers see it, without linking or running them.
+/// Compiles the fuzz targets, the Python module, and the pool as the thread checkers see it, without linking or running them.
 fn other_workspaces(_: &mut Context) -> Result<Outcome> {
     for workspace in OTHER_WORKSPACES {
         process::run(
@@ -219,6 +220,8 @@ fn other_workspaces(_: &mut Context) -> Result<Outcome> {
                 .arg("--target-dir")
                 .arg(dirs::root().join("target/workspaces"))
                 .args(["--", "-D", "warnings"])
+                // The module is for any Python from 3.9 on.
+                .env("PYO3_NO_PYTHON", "1")
                 // The fuzzing runtime is C++, which is not needed where nothing is linked.
                 .env("CUSTOM_LIBFUZZER_PATH", dirs::root().join("target/libFuzzer.a")),
         )?;
@@ -311,6 +314,19 @@ fn browser(context: &mut Context) -> Result<Outcome> {
         return Ok(Outcome::LeftOut("no Chromium, which looks at pages of drawings".to_owned()));
     }
     browser::run(&browser::Args { program: None })?;
+    Ok(Outcome::Passed)
+}
+
+fn python_module(context: &mut Context) -> Result<Outcome> {
+    if !context.everything {
+        return Ok(Outcome::LeftOut(
+            "the Python module is only compiled; it is tested with --all, or `cargo xtask python`".to_owned(),
+        ));
+    }
+    if context.python.is_none() {
+        return Ok(Outcome::LeftOut("no Python to test the module with".to_owned()));
+    }
+    python::run(&python::Args { no_test: false })?;
     Ok(Outcome::Passed)
 }
 

@@ -217,14 +217,17 @@ impl<'r> Trainer<'r> {
     ///
     /// There is not enough memory.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
-        let Trainer { mut model, variables, .. } = self;
-        for variable in &variables {
-            store(&mut model, variable).map_err(|why| {
-                let message = format!("`{}`: {why}", variable.name);
-                vec![Diagnostic::new(why.code(), Place::Nowhere, message)]
-            })?;
-        }
-        Ok(model)
+        let Trainer { model, variables, .. } = self;
+        with_state(model, &variables)
+    }
+
+    /// The same, to continue with the training afterwards.
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory.
+    pub fn model(&self) -> Result<Model, Vec<Diagnostic>> {
+        with_state(self.model.clone(), &self.variables)
     }
 
     /// The algorithms without updates.
@@ -298,6 +301,16 @@ impl<'r> Trainer<'r> {
         }
         Ok(())
     }
+}
+
+fn with_state(mut model: Model, variables: &[Variable]) -> Result<Model, Vec<Diagnostic>> {
+    for variable in variables {
+        store(&mut model, variable).map_err(|why| {
+            let message = format!("`{}`: {why}", variable.name);
+            vec![Diagnostic::new(why.code(), Place::Nowhere, message)]
+        })?;
+    }
+    Ok(model)
 }
 
 /// The first of several findings.

@@ -1,0 +1,165 @@
+//! Models and what runs them.
+
+use crate::array::{dictionary, named};
+use crate::error::{Finding, refused, unwritten};
+use bytes::Bytes;
+use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
+use onnxtxt::{Diagnostic, Form, Level, Loaded, SaveOptions};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+
+/// A model. `str(model)` is its text.
+#[pyclass(name = "Model", module = "onnxtxt")]
+pub(crate) struct PyModel(pub(crate) Loaded);
+
+/// Opens a model in any form: text, binary, JSON or textproto, detected from its content. Mistakes in it are findings of `check`.
+#[pyfunction]
+pub(crate) fn open(py: Python<'_>, path: PathBuf) -> PyResult<PyModel> {
+    Ok(PyModel(py.detach(|| onnxtxt::open(path)).map_err(unwritten)?))
+}
+
+/// Parses a model from text. Mistakes in it are findings of `check`.
+#[pyfunction]
+pub(crate) fn parse(py: Python<'_>, text: &str) -> PyModel {
+    PyModel(py.detach(|| onnxtxt::parse(text)))
+}
+
+/// Decodes a model from bytes, such as `onnx.ModelProto.SerializeToString()`.
+#[pyfunction]
+pub(crate) fn decode(py: Python<'_>, content: &[u8]) -> PyModel {
+    let content = Bytes::copy_from_slice(content);
+    PyModel(py.detach(|| onnxtxt::decode(content)))
+}
+
+fn level(name: &str) -> PyResult<Level> {
+    Ok(match name {
+        "syntax" => Level::Syntax,
+        "spec" => Level::Spec,
+        "types" => Level::Types,
+        "strict" => Level::Strict,
+        _ => {
+            let message = format!("there is no level `{name}`: syntax, spec, types, strict");
+            return Err(PyValueError::new_err(message));
+        }
+    })
+}
+
+#[pymethods]
+impl PyModel {
+    /// All findings up to a level (`syntax`, `spec`, `types`, `strict`), in the order of the text.
+    #[pyo3(signature = (level = "types"))]
+    fn check(&self, py: Python<'_>, level: &str) -> PyResult<Vec<Finding>> {
+        let level = self::level(level)?;
+        Ok(py.detach(|| Finding::all(&self.0, &self.0.check(level))))
+    }
+
+    /// Infers types and shapes and declares them. Returns findings about contradictions.
+    fn infer(&mut self, py: Python<'_>) -> Vec<Finding> {
+        py.detach(|| {
+            let found = self.0.infer();
+            Finding::all(&self.0, &found)
+        })
+    }
+
+    /// The text of the model, with its comments.
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.text())
+    }
+
+    fn __str__(&self, py: Python<'_>) -> String {
+        self.text(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let nodes = self.0.model.walk_main().count();
+        format!("<onnxtxt.Model {} with {nodes} nodes>", self.0.file().name)
+    }
+
+    /// The model in protobuf's encoding, for `onnx.load_from_string` and for runtimes.
+    fn to_bytes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| {
+            let found = self.0.load_weights();
+            if !found.is_empty() {
+                return Err(refused(&self.0, &found));
+            }
+            let options = SaveOptions { form: Some(Form::Binary), ..SaveOptions::default() };
+            let mut bytes = Vec::new();
+            let saved = self.0.write_to(&mut bytes, &options).map_err(unwritten)?;
+            if saved.is_written { Ok(bytes) } else { Err(refused(&self.0, &saved.losses)) }
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes the model, in the form that the name of the file says, as a whole or not at all.
+    fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.save(path)).map_err(unwritten)
+    }
+
+    /// Prepares the model to be run. A model with errors is refused, unless `unchecked` is true. With `exact`, floats of 16 bits are
+    /// rounded after each node.
+    #[pyo3(signature = (*, exact = false, unchecked = false))]
+    fn compile(&mut self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
+        let options = CompileOptions { exact, ..CompileOptions::default() };
+        let made = py.detach(|| {
+            let mut errors = if unchecked { Vec::new() } else { self.0.check(Level::Types) };
+            errors.retain(Diagnostic::is_error);
+            if errors.is_empty() { self.0.compile(&options) } else { Err(errors) }
+        });
+        match made {
+            Ok(executable) => Ok(PyExecutable { executable, loaded: self.0.clone() }),
+            Err(found) => Err(refused(&self.0, &found)),
+        }
+    }
+}
+
+/// A model that can be run, also by several threads at once.
+#[pyclass(name = "Executable", module = "onnxtxt", frozen)]
+pub(crate) struct PyExecutable {
+    executable: Executable<'static>,
+    /// For the places of findings.
+    loaded: Loaded,
+}
+
+#[pymethods]
+impl PyExecutable {
+    /// The names of the inputs.
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        let model = self.executable.model();
+        self.executable.inputs().iter().map(|port| model.text(port.name).to_owned()).collect()
+    }
+
+    /// The names of the outputs.
+    #[getter]
+    fn outputs(&self) -> Vec<String> {
+        let model = self.executable.model();
+        self.executable.outputs().iter().map(|port| model.text(port.name).to_owned()).collect()
+    }
+
+    /// Computes the outputs for inputs by name.
+    #[pyo3(signature = (inputs, *, threads = None, seed = 0))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+        threads: Option<usize>,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let inputs = named(inputs)?;
+        let results: Vec<Value> = py.detach(|| {
+            let mut options = RunOptions { seed, ..RunOptions::default() };
+            if let Some(threads) = threads {
+                options.threads = threads;
+            }
+            let inputs = inputs.iter().map(|(name, value)| (name.as_str(), value.clone()));
+            let done = self.executable.inputs_by_name(inputs);
+            let done = done.and_then(|inputs| self.executable.run(inputs, &options));
+            done.map_err(|found| refused(&self.loaded, &[*found]))
+        })?;
+        let model = self.executable.model();
+        let names = self.executable.outputs().iter().map(|port| model.text(port.name));
+        dictionary(py, names.zip(&results))
+    }
+}

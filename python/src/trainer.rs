@@ -1,0 +1,133 @@
+//! Training.
+
+use crate::array::{dictionary, named, to_array, to_tensor};
+use crate::error::{refused, unwritten};
+use crate::model::PyModel;
+use onnx_exec::{RunOptions, Value};
+use onnx_ir::diag::Diagnostic;
+use onnxtxt::Loaded;
+use onnxtxt::train::{State, TrainOptions, Trainer};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// A model in training: the state of its `training_info`, and the steps that change it. It belongs to the thread that has made it.
+#[pyclass(name = "Trainer", module = "onnxtxt", unsendable)]
+pub(crate) struct PyTrainer {
+    trainer: Trainer<'static>,
+    /// For the places of findings, and for the comments of a text.
+    loaded: Loaded,
+}
+
+impl PyTrainer {
+    fn refused(&self, found: &Diagnostic) -> PyErr {
+        refused(&self.loaded, std::slice::from_ref(found))
+    }
+
+    /// Calls a method of the trainer with values by name.
+    fn with<'py>(
+        &mut self,
+        inputs: &Bound<'py, PyDict>,
+        call: fn(&mut Trainer<'static>, &[(&str, Value)]) -> Result<Vec<(String, Value)>, Box<Diagnostic>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = inputs.py();
+        let inputs = named(inputs)?;
+        let inputs: Vec<(&str, Value)> =
+            inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let done = call(&mut self.trainer, &inputs);
+        let outputs = done.map_err(|found| self.refused(&found))?;
+        dictionary(py, outputs.iter().map(|(name, value)| (name.as_str(), value)))
+    }
+}
+
+#[pymethods]
+impl PyTrainer {
+    /// Prepares the training of a model. Random operators without a seed of their own draw from `seed` and the number of the step, so
+    /// that two trainings with one seed are the same.
+    #[new]
+    #[pyo3(signature = (model, *, seed = 0, threads = None))]
+    fn new(model: &mut PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
+        let loaded = &mut model.0;
+        let found = loaded.load_weights();
+        if !found.is_empty() {
+            return Err(refused(loaded, &found));
+        }
+        let mut run = RunOptions { seed, ..RunOptions::default() };
+        if let Some(threads) = threads {
+            run.threads = threads;
+        }
+        let options = TrainOptions { run, ..TrainOptions::default() };
+        match Trainer::new(&loaded.model, loaded.registry(), &options) {
+            Ok(trainer) => Ok(PyTrainer { trainer, loaded: loaded.clone() }),
+            Err(found) => Err(refused(loaded, &found)),
+        }
+    }
+
+    /// Resets the state to what the initialization graphs compute.
+    fn initialize(&mut self) -> PyResult<()> {
+        self.trainer.initialize().map_err(|found| self.refused(&found))
+    }
+
+    /// Makes a step with a batch. Returns the outputs that replace nothing of the state, such as the loss.
+    fn step<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        self.with(inputs, |trainer, inputs| trainer.step(inputs))
+    }
+
+    /// What a step would return; changes nothing.
+    fn evaluate<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        self.with(inputs, |trainer, inputs| trainer.evaluate(inputs))
+    }
+
+    /// Runs the main graph with the state of now.
+    fn infer<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        self.with(inputs, |trainer, inputs| trainer.infer(inputs))
+    }
+
+    /// The number of steps that have been made.
+    #[getter]
+    fn steps(&self) -> u64 {
+        self.trainer.steps()
+    }
+
+    /// The seed that random operators draw from.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.trainer.seed()
+    }
+
+    /// The names of the inputs of a step.
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        self.trainer.inputs().iter().map(|(model, port)| model.text(port.name).to_owned()).collect()
+    }
+
+    /// The state: the arrays that steps replace, by name. `numpy.savez` keeps it.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, tensor) in &self.trainer.state().variables {
+            dict.set_item(name, to_array(py, tensor)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// Continues from a state after a number of steps, bit for bit. All arrays of the state must be there.
+    #[pyo3(signature = (state, *, steps = 0))]
+    fn load_state(&mut self, state: &Bound<'_, PyDict>, steps: u64) -> PyResult<()> {
+        let variables: PyResult<Vec<_>> =
+            state.iter().map(|(name, array)| Ok((name.extract()?, to_tensor(&array)?))).collect();
+        let state = State { step: steps, variables: variables? };
+        self.trainer.load_state(&state).map_err(|found| refused(&self.loaded, &found))
+    }
+
+    /// The model with the state as its initializers.
+    fn model(&self) -> PyResult<PyModel> {
+        let model = self.trainer.model().map_err(|found| refused(&self.loaded, &found))?;
+        Ok(PyModel(self.loaded.became(model)))
+    }
+
+    /// Writes the model with the state as its initializers, in the form that the name of the file says. A text keeps its comments.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut model = self.model()?;
+        py.detach(|| model.0.save(path)).map_err(unwritten)
+    }
+}
