@@ -78,15 +78,17 @@ impl PyModel {
     }
 
     /// The model in protobuf's encoding, for `onnx.load_from_string` and for runtimes.
-    fn to_bytes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
-            let found = self.0.load_weights();
+            // Weights are shared, not copied.
+            let mut loaded = self.0.clone();
+            let found = loaded.load_weights();
             if !found.is_empty() {
                 return Err(refused(&self.0, &found));
             }
             let options = SaveOptions { form: Some(Form::Binary), ..SaveOptions::default() };
             let mut bytes = Vec::new();
-            let saved = self.0.write_to(&mut bytes, &options).map_err(unwritten)?;
+            let saved = loaded.write_to(&mut bytes, &options).map_err(unwritten)?;
             if saved.is_written { Ok(bytes) } else { Err(refused(&self.0, &saved.losses)) }
         })?;
         Ok(PyBytes::new(py, &bytes))

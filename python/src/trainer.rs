@@ -19,6 +19,9 @@ pub(crate) struct PyTrainer {
     loaded: Loaded,
 }
 
+/// The outputs of a call by name.
+type Outputs = Result<Vec<(String, Value)>, Box<Diagnostic>>;
+
 impl PyTrainer {
     fn refused(&self, found: &Diagnostic) -> PyErr {
         refused(&self.loaded, std::slice::from_ref(found))
@@ -28,7 +31,7 @@ impl PyTrainer {
     fn with<'py>(
         &mut self,
         inputs: &Bound<'py, PyDict>,
-        call: fn(&mut Trainer<'static>, &[(&str, Value)]) -> Result<Vec<(String, Value)>, Box<Diagnostic>>,
+        call: fn(&mut Trainer<'static>, &[(&str, Value)]) -> Outputs,
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = inputs.py();
         let inputs = named(inputs)?;
@@ -73,7 +76,7 @@ impl PyTrainer {
         self.with(inputs, |trainer, inputs| trainer.step(inputs))
     }
 
-    /// What a step would return; changes nothing.
+    /// The outputs of a step, without its changes.
     fn evaluate<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         self.with(inputs, |trainer, inputs| trainer.evaluate(inputs))
     }
