@@ -4,13 +4,23 @@ pub(super) mod infer;
 pub(super) mod meaning;
 
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, down, step};
+use crate::convert::{self, Conversion::By, VersionChange, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
     NOT_NUMBERS, rules,
 };
 use crate::meaning::Combine;
+
+/// A reduction, whose axes have been an input since version 18.
+const fn reduction(name: &'static str) -> Operator {
+    op(name).reads(&[1]).converted(AXES_AS_INPUT).work(Work::PerInput(1))
+}
+
+const AXES_AS_INPUT: &[VersionChange] = &[
+    down(11, convert::values::axis_down),
+    step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
+];
 
 pub(super) const ROWS: &[Operator] = &[
     op("ArgMax")
@@ -38,93 +48,45 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[14])
         .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::cumulative_sum)),
-    op("ReduceL1")
+    reduction("ReduceL1")
         .infer(infer::reduce)
         .define(meaning::l1)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::l1)),
-    op("ReduceL2")
+    reduction("ReduceL2")
         .infer(infer::reduce)
         .define(meaning::l2)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::l2)),
-    op("ReduceLogSum")
+    reduction("ReduceLogSum")
         .infer(infer::reduce)
         .define(meaning::log_of_sum)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13, 28])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::log_sum)),
-    op("ReduceLogSumExp")
+    reduction("ReduceLogSumExp")
         .infer(infer::reduce)
         .define(meaning::log_of_sum_of_powers)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13, 28])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::log_sum_exp)),
-    op("ReduceMax")
+    reduction("ReduceMax")
         .infer(infer::reduce_max)
         .define(|cx| meaning::extreme(cx, Combine::Max))
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[12, 13, 20])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::extreme)),
-    op("ReduceMean")
+    reduction("ReduceMean")
         .infer(infer::reduce)
         .define(meaning::mean)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::mean)),
-    op("ReduceMin")
+    reduction("ReduceMin")
         .infer(infer::reduce_min)
         .define(|cx| meaning::extreme(cx, Combine::Min))
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[12, 13, 20])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::extreme)),
-    op("ReduceProd")
+    reduction("ReduceProd")
         .infer(infer::reduce_product)
         .define(meaning::product)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::product)),
     op("ReduceSum")
         .infer(infer::reduce_sum)
@@ -136,15 +98,9 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::sum)),
-    op("ReduceSumSquare")
+    reduction("ReduceSumSquare")
         .infer(infer::reduce)
         .define(meaning::sum_of_squares)
-        .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
         .unchanged(&[13])
-        .work(Work::PerInput(1))
         .derivative(Build(rules::reduce::sum_square)),
 ];
