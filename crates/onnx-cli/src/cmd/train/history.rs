@@ -70,7 +70,7 @@ impl History {
     pub(super) fn write(&mut self) -> anyhow::Result<()> {
         for (path, form) in &self.files {
             let text = match form {
-                Form::Csv => self.table(),
+                Form::Csv => self.table()?,
                 Form::Svg => curves(&self.title, &self.curves()),
             };
             output::to_file(path, |out| out.write_all(text.as_bytes()))?;
@@ -92,41 +92,34 @@ impl History {
     }
 
     /// A row for each step; columns of evaluations have numbers where there was one.
-    fn table(&self) -> String {
+    fn table(&self) -> anyhow::Result<String> {
         let names = self.names();
-        let mut text = "step,epoch".to_owned();
+        let mut table = csv::Writer::from_writer(Vec::new());
         let has_evaluations = !self.evaluations.is_empty();
-        for prefix in ["", "eval."].iter().take(1 + usize::from(has_evaluations)) {
-            for name in &names {
-                text += &format!(",{}", quoted(&format!("{prefix}{name}")));
-            }
+        let mut header = vec!["step".to_owned(), "epoch".to_owned()];
+        header.extend(names.iter().map(|name| (*name).to_owned()));
+        if has_evaluations {
+            header.extend(names.iter().map(|name| format!("eval.{name}")));
         }
-        text.push('\n');
-        let number = |numbers: &Numbers, name: &str| {
-            let found = numbers.iter().find(|(known, _)| known == name);
-            found.map(|(_, number)| format!("{number}")).unwrap_or_default()
+        table.write_record(header)?;
+        let field = |numbers: Option<&Numbers>, name: &str| {
+            let number = numbers.and_then(|numbers| pick(numbers, name));
+            number.map(|number| number.to_string()).unwrap_or_default()
         };
         let mut evaluations = self.evaluations.iter().peekable();
         for (step, epoch, numbers) in &self.steps {
-            text += &format!("{step},{epoch}");
-            for name in &names {
-                text += &format!(",{}", number(numbers, name));
-            }
+            let mut row = vec![step.to_string(), epoch.to_string()];
+            row.extend(names.iter().map(|name| field(Some(numbers), name)));
             if has_evaluations {
                 let means = evaluations.next_if(|(at, _)| at == step).map(|(_, means)| means);
-                for name in &names {
-                    text += &format!(",{}", means.map(|means| number(means, name)).unwrap_or_default());
-                }
+                row.extend(names.iter().map(|name| field(means, name)));
             }
-            text.push('\n');
+            table.write_record(row)?;
         }
-        text
+        Ok(String::from_utf8(table.into_inner()?)?)
     }
 
     fn curves(&self) -> Vec<Curve> {
-        let pick = |numbers: &Numbers, name: &str| {
-            numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
-        };
         let curve = |name: &str| Curve {
             name: name.to_owned(),
             steps: (self.steps.iter())
@@ -140,12 +133,9 @@ impl History {
     }
 }
 
-/// A field of a table.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+/// The number of a name.
+fn pick(numbers: &Numbers, name: &str) -> Option<f64> {
+    numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
 }
 
 #[cfg(test)]
@@ -162,7 +152,7 @@ mod tests {
         }
         history.evaluation(3, &vec![("loss".to_owned(), 0.25)]);
         history.evaluation(3, &vec![("loss".to_owned(), 9.0)]);
-        let table = history.table();
+        let table = history.table().unwrap();
         let expected = "step,epoch,loss,\"a,b\",eval.loss,\"eval.a,b\"\n\
                         1,1,0.5,1,,\n2,1,1,1,,\n3,1,1.5,1,0.25,\n";
         assert_eq!(table, expected);
