@@ -18,11 +18,12 @@
 use super::reverse::{captured, fresh};
 use crate::dims::Dim;
 use crate::infer::{InferOptions, infer};
+use crate::pass::local_functions;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::pass::{OpRef, Operators as _, RECOMPUTED};
 use onnx_ir::{
-    Body, BodyId, Entry, GraphId, Model, Node, NodeId, Value, ValueDef, ValueId, normalize_domain,
+    Body, BodyId, Entry, GraphId, Model, Name, Node, NodeId, Value, ValueDef, ValueId, normalize_domain,
 };
 
 /// With fewer results that derivatives read, nothing is computed again.
@@ -99,7 +100,7 @@ impl Segments {
         let body = &model.bodies[id];
         let list = &body.graphs[graph].nodes;
         let live = live(body, graph, before);
-        // What derivatives read, but for shapes, which come right after their nodes now.
+        // Operands of derivatives, except those of shapes, which come right after their nodes now.
         let (mut read, mut kept) = (HashSet::default(), HashSet::default());
         for node in list.iter().filter(|node| live.contains(node) && !is_shape(model, id, **node)) {
             read.extend(body.nodes[*node].inputs.iter().flatten().copied());
@@ -116,9 +117,10 @@ impl Segments {
             }
         }
         forward.reverse();
+        let local = local_functions(model);
         let mut position: HashMap<ValueId, usize> = HashMap::default();
         for (at, &node) in forward.iter().enumerate() {
-            let can = is_repeatable(model, registry, id, node);
+            let can = is_repeatable(model, registry, &local, (id, node));
             for result in body.nodes[node].outputs.iter().flatten() {
                 position.insert(*result, at);
                 if !can {
@@ -134,7 +136,7 @@ impl Segments {
             return None;
         }
         let cuts = cuts(body, &forward, &position, &saved, &weight);
-        // What crosses a cut, and the last segment, are kept.
+        // Results that cross a cut, and those of the last segment, are kept.
         let last = cuts.last().copied()?;
         for (at, &node) in forward.iter().enumerate() {
             for operand in body.nodes[node].inputs.iter().flatten() {
@@ -215,15 +217,18 @@ fn cuts(
     cuts
 }
 
-/// Whether a copy of a node yields the same results, at about the same cost.
-fn is_repeatable(model: &Model, registry: &Registry, body: BodyId, node: NodeId) -> bool {
+/// Whether a copy of a node yields the same results, at about the same cost. `local` has the functions of the model.
+fn is_repeatable(
+    model: &Model,
+    registry: &Registry,
+    local: &std::collections::HashSet<(String, Name)>,
+    (body, node): (BodyId, NodeId),
+) -> bool {
     let b = &model.bodies[body];
     let n = &b.nodes[node];
     let domain = normalize_domain(model.text(n.domain));
     let op = OpRef { domain, op: model.text(n.op), version: model.newest_import(body, domain) };
-    let is_call = model.functions.values().any(|function| {
-        model.text(function.name) == op.op && normalize_domain(model.text(function.domain)) == domain
-    });
+    let is_call = n.op.is_some_and(|name| local.contains(&(domain.to_owned(), name)));
     !is_call
         && !registry.is_random(op)
         && b.subgraphs(node).next().is_none()
