@@ -1,11 +1,11 @@
-//! Values as numpy arrays, and back. Elements are copied once.
+//! Values as numpy arrays, and back. Elements are copied.
 
 use crate::error::failed;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::ElemType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList};
+use pyo3::types::{IntoPyDict as _, PyByteArray, PyBytes, PyDict, PyList};
 
 /// Element types, and numpy's names for them; the last ones are those of the package `ml_dtypes`.
 const TYPES: &[(ElemType, &str)] = &[
@@ -33,7 +33,7 @@ const TYPES: &[(ElemType, &str)] = &[
     (ElemType::UINT4, "uint4"),
 ];
 
-/// What numpy makes of an object, as a tensor.
+/// An object as a tensor, by `numpy.asarray`.
 pub(crate) fn to_tensor(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let numpy = object.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (object,))?;
@@ -48,7 +48,9 @@ pub(crate) fn to_tensor(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let Some((elem, _)) = TYPES.iter().find(|(_, known)| *known == name) else {
         return Err(PyTypeError::new_err(format!("arrays of `{name}` have no ONNX type")));
     };
-    let native = array.call_method1("astype", (ty.call_method1("newbyteorder", ("=",))?,))?;
+    // In the byte order of the machine, without a copy if it is so already.
+    let no_copy = [("copy", false)].into_py_dict(object.py())?;
+    let native = array.call_method("astype", (ty.call_method1("newbyteorder", ("=",))?,), Some(&no_copy))?;
     let bytes = native.call_method0("tobytes")?;
     let bytes = bytes.cast::<PyBytes>()?.as_bytes();
     let mut tensor = Tensor::zeros(*elem, &dims).map_err(failed)?;

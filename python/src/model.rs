@@ -40,7 +40,7 @@ fn level(name: &str) -> PyResult<Level> {
         "types" => Level::Types,
         "strict" => Level::Strict,
         _ => {
-            let message = format!("there is no level `{name}`: syntax, spec, types, strict");
+            let message = format!("unknown level `{name}`, expected syntax, spec, types or strict");
             return Err(PyValueError::new_err(message));
         }
     })

@@ -15,7 +15,7 @@ use onnx_ops::schema::{Registry, docs};
 use onnxtxt::golden::Case;
 use std::collections::HashSet;
 
-/// What operators lack for a reason: operator and beginning of the line. The sizes of results of maps depend on the maps.
+/// Exceptions, with a reason: operator and beginning of the line. The sizes of results of maps depend on the maps.
 const EXEMPT: &[(&str, &str)] =
     &[("ai.onnx.ml.CastMap", "an inference rule"), ("ai.onnx.ml.DictVectorizer", "an inference rule")];
 
@@ -53,7 +53,7 @@ fn missing(used: &HashSet<String>) -> Result<(), String> {
     if lines.is_empty() { Ok(()) } else { Err(lines.join("\n")) }
 }
 
-/// What an operator lacks according to its example.
+/// The lines about what an operator lacks according to its example.
 fn example(registry: &Registry, domain: &str, name: &str) -> Vec<String> {
     let folder = if domain.is_empty() { "ai.onnx" } else { domain };
     let Some(text) = docs::example(domain, name) else {

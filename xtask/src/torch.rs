@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     if !args.speed {
         return process::run(
-            Command::new("cargo")
+            Command::new(env!("CARGO"))
                 .args(["test", "-p", "conformance", "--test", "torch", "--", "--nocapture"])
                 .env("ONNXTXT_TORCH", python)
                 .env("ONNXTXT_TORCH_OF", &args.only),
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let program = match &args.program {
         Some(program) => program.clone(),
         None => {
-            process::run(Command::new("cargo").args(["build", "--release", "-p", "onnx-cli"]))?;
+            process::run(Command::new(env!("CARGO")).args(["build", "--release", "-p", "onnx-cli"]))?;
             dirs::root().join("target/release").join(format!("onnxtxt{}", std::env::consts::EXE_SUFFIX))
         }
     };

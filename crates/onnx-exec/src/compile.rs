@@ -37,7 +37,7 @@ pub struct CompileOptions {
     /// Rounds every result to its type, as the operators define it. Otherwise `float16` and `bfloat16` values stay in single
     /// precision between the nodes of a plan, and convolutions may use algorithms that round differently.
     pub exact: bool,
-    /// What happens to intermediate results that nodes `Gradient` need: kept, or computed again to save memory.
+    /// The treatment of intermediate results that nodes `Gradient` need: kept, or computed again to save memory.
     pub gradient_results: Results,
     /// Called with the bytes of stored tensors that will not be read again because a packed copy was made: a program that maps
     /// files can release their pages.

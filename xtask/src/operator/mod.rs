@@ -38,7 +38,7 @@ pub(crate) struct Args {
 struct Edit {
     path: PathBuf,
     content: String,
-    /// What to do with it.
+    /// The next step of its user.
     next: String,
 }
 

@@ -401,7 +401,7 @@ fn histories_are_tables_and_pictures() {
     assert!(
         run(&["--history", "h.png"]).expect(2).said().contains("expected a name that ends in .csv or .svg")
     );
-    // What diverges leaves its curve.
+    // A training that diverges leaves its curve.
     folder.write("fast.onnxtxt", LINEAR.replace("rate = {0.05}", "rate = {1e20}").as_bytes());
     let diverged =
         ["train", "fast.onnxtxt", "-i", "d.csv", "--steps", "50", "--history", "f.csv", "-o", "x.onnx"];

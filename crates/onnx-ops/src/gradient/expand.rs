@@ -9,7 +9,7 @@ use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Gradients, Initializers, Report, Source, Style, Target, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 
-/// What happens to intermediate results that derivatives read.
+/// The treatment of intermediate results that derivatives read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Results {
     /// They are kept until the derivatives read them.
@@ -270,7 +270,7 @@ fn expand(
     calls.inline(model, registry)?;
     pass::topological_sort(model);
     if results == Results::Recomputed {
-        // What derivatives compute like the nodes before them. States of a training look like constants here, so nothing else is
+        // Derivatives share what the nodes before them compute. States of a training look like constants here, so nothing else is
         // simplified.
         pass::common_subexpressions(model, registry, Initializers::Keep);
         recompute(model, registry, (body, graph), &before);
