@@ -4,9 +4,10 @@
 //! problem. What the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end
 //! with its reason; a test that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
 //!
-//! With `--quick`, only what a developer wants to know after each change. With `--all`, the whole corpus is fetched and the fuzz targets run under libFuzzer. Otherwise, and in CI, what takes most of an hour
-//! is omitted and listed: the small part of the corpus has to do, with what an earlier run has fetched, and the tests run
-//! the fuzz targets on seeds and fixed changes of them. A change of the executor asks for `--all` once.
+//! With `--quick`, only what a developer wants to know after each change. With `--all`, the whole corpus is fetched, the fuzz targets
+//! run under libFuzzer, and tests do what takes them minutes (`ONNXTXT_ALL`). Otherwise, and in CI, what takes most of an hour is
+//! omitted and listed: the small part of the corpus has to do, with what an earlier run has fetched, and the tests run the fuzz
+//! targets on seeds and fixed changes of them. A change of the executor asks for `--all` once.
 
 mod binaries;
 
@@ -295,6 +296,9 @@ fn tests(context: &mut Context) -> Result<Outcome> {
         ("INSTA_UPDATE", OsString::from("no")),
         ("ONNXTXT_LEFT_OUT", context.left_out_file.clone().into_os_string()),
     ];
+    if context.everything {
+        env.push(("ONNXTXT_ALL", OsString::from("1")));
+    }
     if let Some(python) = &context.python {
         env.push(("ONNXTXT_PYTHON", python.clone().into_os_string()));
         env.push(("ONNXTXT_CORPUS", dirs::corpus().into_os_string()));
