@@ -134,3 +134,14 @@ fn run() -> Result<()> {
 const NO_PEER: &str = "\
 *** NO PEER: there is no Python environment (`cargo xtask venv` makes it), so these are our figures alone.
 *** They say little: a figure counts as a ratio against a peer that was measured in the same run.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+}

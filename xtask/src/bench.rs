@@ -35,7 +35,7 @@ enum What {
     /// Measure whole models and single operators beside ONNX Runtime, OpenVINO, tract and rten, by turns
     Models {
         #[command(flatten)]
-        models: Models,
+        models: ModelArgs,
         /// Take what this build has measured before, and measure only the rest
         #[arg(long)]
         reuse: bool,
@@ -46,12 +46,12 @@ enum What {
     /// Name the kernels that are slower fused than their nodes are one by one
     Fusion {
         #[command(flatten)]
-        models: Models,
+        models: ModelArgs,
     },
 }
 
 #[derive(clap::Args)]
-struct Models {
+struct ModelArgs {
     /// Models: those whose name has one of these; without any, those of the set
     names: Vec<String>,
     /// How many threads, one after the other
@@ -65,7 +65,7 @@ struct Models {
     lock: Option<PathBuf>,
 }
 
-impl Models {
+impl ModelArgs {
     /// The same for the program.
     fn arguments(&self) -> Vec<std::ffi::OsString> {
         let mut words = vec!["--threads".into(), (&self.threads).into(), "--set".into(), (&self.set).into()];
