@@ -140,12 +140,20 @@ impl Matrix {
                     let b = Columns { numbers: b, steps: in_columns, narrow: 0 };
                     if wide == micro.columns {
                         let c = &mut out[left..];
-                        micro.run(Tile { a, b, c, stride: columns, size: [count, wide], is_first: false });
+                        micro.run(Tile {
+                            a,
+                            b,
+                            c,
+                            stride: columns,
+                            size: [count, wide],
+                            is_first: false,
+                            end: None,
+                        });
                         continue;
                     }
                     // A full tile would overwrite the start of the next row.
                     let (c, stride) = (&mut ragged[..], micro.columns);
-                    micro.run(Tile { a, b, c, stride, size: [count, wide], is_first: true });
+                    micro.run(Tile { a, b, c, stride, size: [count, wide], is_first: true, end: None });
                     for (out, sums) in out.chunks_exact_mut(columns).zip(ragged.chunks_exact(micro.columns)) {
                         out[left..].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
                     }

@@ -28,7 +28,7 @@ fn tiles<T: Factor>(rounds: usize) -> u64 {
     let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow: 0 };
     for _ in 0..rounds {
         let (stride, size) = (micro.columns, [micro.rows, micro.columns]);
-        micro.run(Tile { a, b, c: black_box(&mut c), stride, size, is_first: true });
+        micro.run(Tile { a, b, c: black_box(&mut c), stride, size, is_first: true, end: None });
     }
     (2 * rounds * micro.rows * micro.columns * GROUPS * T::GROUP) as u64
 }

@@ -8,6 +8,7 @@ use crate::loops::epilogue::{Numbers, Shape};
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
+use crate::loops::micro::End;
 use crate::loops::program::Reg;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
@@ -83,6 +84,37 @@ impl<'f, T: Kind> Finish<'f, T> {
     /// Whether integers that are the same for all rows may be taken away from totals when they are stored.
     pub(super) fn takes_less(&self) -> bool {
         self.contraction.epilogue.is_some()
+    }
+
+    /// What becomes of the totals of each tile, if micro-kernels can compute it: those of a run of columns, from a row on.
+    pub(super) fn end<'e>(
+        &'e mut self,
+        operands: &Operands<'e>,
+        at: &mut [usize],
+        row: usize,
+        run: &Run,
+        less: Option<&'e [i32]>,
+        out: &'e mut [u8],
+    ) -> Result<Option<End<'e>>, Failure> {
+        let Contraction { a, b, dims, epilogue, then, elem, .. } = self.contraction;
+        let Some(stride) = self.row_stride else { return Ok(None) };
+        at[dims.len()..].fill(0);
+        place(at, &a.axes, self.extents, row);
+        place(at, &b.axes, self.extents, run.columns.start);
+        let line = match epilogue {
+            Some(epilogue) => match epilogue.line(operands, at, run.columns.len(), &mut self.numbers)? {
+                Some(line) => Some(line),
+                None => return Ok(None),
+            },
+            None if then.is_none() && T::TOTAL == ElemType::FLOAT && *elem == T::TOTAL && self.has_planes => {
+                None
+            }
+            None => return Ok(None),
+        };
+        let first: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
+        let out = bytemuck::try_cast_slice_mut(out).ok().and_then(|out| out.get_mut(first..));
+        let less = less.and_then(|less| less.get(run.from..));
+        Ok(out.map(|out| End { out, stride, less, line }))
     }
 
     /// The totals of a block of rows and of columns, each run of which begins where the one before ends; for each total of a row, there

@@ -9,7 +9,7 @@ use super::zeros::Zeros;
 use super::{Contraction, ROWS, blocks, place};
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::loops::micro::{Micro, Rows, Tile};
+use crate::loops::micro::{End, Micro, Rows, Tile};
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use smallvec::SmallVec;
@@ -116,36 +116,76 @@ impl<T: Kind> Product<'_, T> {
             }
             let (tiles, later) = rest.split_at(n);
             rest = later;
+            // Integers that are the same in all rows are taken away at the end, others before.
+            let less = self.zeros.as_ref().and_then(Zeros::of_columns).filter(|_| self.finish.takes_less());
+            let put_right = self.zeros.as_ref().filter(|_| less.is_none());
+            let (totals, finish) = (&mut self.totals[..], &mut self.finish);
+            let mut end = match runs {
+                [run] if put_right.is_none() && self.count > 0 => {
+                    finish.end(operands, at, rows.start, run, less, out)?
+                }
+                _ => None,
+            };
+            // The columns that are whole registers.
+            let ended = match end {
+                Some(_) if (columns % self.micro.columns).is_multiple_of(self.micro.lanes) => columns,
+                Some(_) => columns / self.micro.columns * self.micro.columns,
+                None => 0,
+            };
             for steps in blocks(self.count, T::STEPS) {
                 let read: SmallVec<[Rows<'_, T>; 16]> =
                     tiles.iter().map(|tile| a.read(tile, &steps)).collect();
-                self.tiles((tiles, &read), &b(&steps), columns, steps.start == 0);
+                let is_last = steps.end == self.count;
+                let mut block = Block {
+                    micro: self.micro,
+                    stride: self.stride,
+                    totals,
+                    is_first: steps.start == 0,
+                    end: end.as_mut().filter(|_| is_last),
+                    ended,
+                };
+                block.tiles((tiles, &read), &b(&steps), columns, &mut self.ordered);
             }
-            let less = match &self.zeros {
-                Some(zeros) => {
-                    let less = zeros.of_columns().filter(|_| self.finish.takes_less());
-                    if less.is_none() {
-                        let totals = bytemuck::cast_slice_mut(&mut self.totals[..]);
-                        zeros.put_right(rows.clone(), columns, self.stride, totals);
+            if let Some(zeros) = put_right {
+                let totals = bytemuck::cast_slice_mut(totals);
+                zeros.put_right(rows.clone(), columns, self.stride, totals);
+            }
+            match runs {
+                [run] if ended > 0 => {
+                    let left = run.columns.start + ended..run.columns.end;
+                    if !left.is_empty() {
+                        let left = Run { columns: left, from: run.from + ended };
+                        self.finish.store(operands, at, rows, &[left], (&self.totals, less), out)?;
                     }
-                    less
                 }
-                None => None,
-            };
-            self.finish.store(operands, at, rows, runs, (&self.totals, less), out)?;
+                _ => self.finish.store(operands, at, rows, runs, (&self.totals, less), out)?,
+            }
         }
         Ok(())
     }
+}
 
-    /// Adds the products of some steps to the accumulators.
+/// The accumulators of a block for some steps.
+struct Block<'b, 'e, T: Kind> {
+    micro: Micro<T>,
+    stride: usize,
+    totals: &'b mut [T::Total],
+    is_first: bool,
+    /// What becomes of them behind the last steps, for the first so many columns.
+    end: Option<&'b mut End<'e>>,
+    ended: usize,
+}
+
+impl<T: Kind> Block<'_, '_, T> {
+    /// Adds the products of the steps.
     fn tiles(
         &mut self,
         (tiles, rows): (&[RowTile], &[Rows<'_, T>]),
         b: &Read<'_, T>,
         columns: usize,
-        is_first: bool,
+        ordered: &mut Vec<usize>,
     ) {
-        let Product { micro, stride, totals, ordered, .. } = self;
+        let Block { micro, stride, is_first, ended, .. } = *self;
         let (Some(first), Some(of_first)) = (tiles.first().map(|tile| tile.first), rows.first()) else {
             return;
         };
@@ -157,8 +197,14 @@ impl<T: Kind> Product<'_, T> {
             for (tile, a) in tiles.iter().zip(rows) {
                 let a = Rows { steps: steps.unwrap_or(a.steps), ..*a };
                 let size = [tile.count, micro.columns.min(columns - left)];
-                let c = &mut totals[(tile.first - first) * *stride + left..];
-                micro.run(Tile { a, b, c, stride: *stride, size, is_first });
+                let end = self.end.as_mut().filter(|_| left < ended);
+                let end = end.and_then(|end| end.from(tile.first - first, left));
+                // Totals that are not needed any more are all in one place, which stays in the first-level cache.
+                let (c, stride) = match (&end, is_first) {
+                    (Some(_), true) => (&mut self.totals[..], micro.columns),
+                    _ => (&mut self.totals[(tile.first - first) * stride + left..], stride),
+                };
+                micro.run(Tile { a, b, c, stride, size, is_first, end });
             }
         }
     }

@@ -216,7 +216,7 @@ fn sum_tile<'a, T: Kind + 'a>(
         let steps_of_ones = Steps::of(&none[..steps.len().div_ceil(T::GROUP)]);
         let b = Columns { numbers: &ones, steps: steps_of_ones, narrow: 0 };
         let (a, c, size) = (read(&steps), &mut totals[..], [sums.len(), 1]);
-        micro.run(Tile { a, b, c, stride: micro.columns, size, is_first: steps.start == 0 });
+        micro.run(Tile { a, b, c, stride: micro.columns, size, is_first: steps.start == 0, end: None });
     }
     let totals: &[i32] = bytemuck::cast_slice(&totals);
     sums.iter_mut().zip(totals.iter().step_by(micro.columns)).for_each(|(sum, total)| *sum = *total);
@@ -237,7 +237,7 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
             let a = Rows { numbers: &ones, apart: 0, steps: Steps::of(&none[..groups]) };
             let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]), narrow: 0 };
             let (stride, size) = (micro.columns, [1, micro.columns]);
-            micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0 });
+            micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0, end: None });
         }
     }
     bytemuck::cast_vec(sums)

@@ -15,6 +15,7 @@ mod recognize;
 use super::interpret::{numbers, run};
 use super::lanes::Registers;
 use super::memory::store;
+use super::micro::Line;
 use super::program::Program;
 use super::strip::Strip;
 use super::view::{Operands, View};
@@ -146,6 +147,34 @@ impl Epilogue {
         terms.chain(others).for_each(|place| place.base += place.by[axis] * position as i64);
     }
 
+    /// The numbers that are added, from a position on.
+    fn other<'v>(&self, operands: &Operands<'v>, at: &[usize]) -> Result<Option<&'v [f32]>, Failure> {
+        let Some((operand, place)) = &self.other else { return Ok(None) };
+        let view = view(operands, *operand)?;
+        let from = usize::try_from(place.at(at) - view.first).ok();
+        match from.and_then(|from| view.words().get(from..)) {
+            Some(from) => Ok(Some(from)),
+            None => fail!("an index is out of bounds"),
+        }
+    }
+
+    /// The linear function of columns from a position on, if there is nothing else.
+    pub(super) fn line<'e>(
+        &self,
+        operands: &Operands<'e>,
+        at: &[usize],
+        columns: usize,
+        scratch: &'e mut Numbers,
+    ) -> Result<Option<Line<'e>>, Failure> {
+        if self.zero.is_some() || self.sum.is_some() || self.activation != Activation::Identity {
+            return Ok(None);
+        }
+        let scale = self.scale.numbers(operands, at, columns, &mut scratch.scale)?;
+        let bias = self.bias.numbers(operands, at, columns, &mut scratch.bias)?;
+        let other = self.other(operands, at)?;
+        Ok(Some(Line { scale, bias, other, least: self.least, most: self.most }))
+    }
+
     /// Computes some rows from totals that are `of_totals` apart; results are `of_out` apart, of which the first is given. The
     /// function of the first column, at a position, is for the first total. Integers may be taken away from those of each column.
     pub(super) fn store<A: Total>(
@@ -180,17 +209,7 @@ impl Epilogue {
                 Bytes { it, out: &mut out[first..], sum, zero, is_double, table }.run()
             }
             None => {
-                let other = match &self.other {
-                    None => None,
-                    Some((operand, place)) => {
-                        let view = view(operands, *operand)?;
-                        let from = usize::try_from(place.at(at) - view.first).ok();
-                        let Some(from) = from.and_then(|from| view.words().get(from..)) else {
-                            fail!("an index is out of bounds")
-                        };
-                        Some(from)
-                    }
-                };
+                let other = self.other(operands, at)?;
                 let Ok(out) = bytemuck::try_cast_slice_mut(out) else { fail!("results are not aligned") };
                 widest(Singles { it, out: &mut out[first..], other, activation: self.activation })
             }

@@ -5,14 +5,15 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::tile::{self, Vectors};
+use super::tile::{self, LineAt, Vectors};
 use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
-    __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_dpbusd_avx_epi32,
-    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256,
-    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
+    __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_cvtepi32_ps,
+    _mm256_dpbusd_avx_epi32, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_max_ps, _mm256_min_ps, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_ps,
+    _mm256_setzero_ps, _mm256_setzero_si256, _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16,
+    _mm256_storeu_ps, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
 struct Floats;
@@ -56,6 +57,45 @@ impl Vectors for Floats {
             _mm256_storeu_ps(to, sum);
         }
     }
+
+    type Singles = __m256;
+
+    #[inline(always)]
+    unsafe fn singles(from: *const f32, _: Option<*const i32>) -> __m256 {
+        // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
+        unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn line(y: __m256, line: &LineAt) -> __m256 {
+        // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
+        unsafe { line_of(y, line) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, y: __m256) {
+        // SAFETY: the processor has the instruction, and `to` points to 8 numbers.
+        unsafe { _mm256_storeu_ps(to, y) }
+    }
+}
+
+/// A clamped linear function of 8 numbers.
+///
+/// # Safety
+/// The processor has the instructions, and the pointers point to 8 numbers.
+#[inline(always)]
+unsafe fn line_of(y: __m256, line: &LineAt) -> __m256 {
+    // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
+    unsafe {
+        let y = _mm256_fmadd_ps(y, _mm256_loadu_ps(line.scale), _mm256_loadu_ps(line.bias));
+        let y = match line.other {
+            Some(other) => _mm256_add_ps(y, _mm256_loadu_ps(other)),
+            None => y,
+        };
+        // NaN stays, as the second operand does.
+        let y = _mm256_max_ps(_mm256_set1_ps(line.least), y);
+        _mm256_min_ps(_mm256_set1_ps(line.most), y)
+    }
 }
 
 /// Whether the processor has the instructions of the float kernel.
@@ -67,6 +107,7 @@ pub(super) fn floats() -> Option<Micro<f32>> {
     has_floats().then_some(Micro {
         rows: Floats::ROWS,
         columns: Floats::COLUMNS,
+        lanes: Floats::LANES,
         knows_narrow: false,
         run: run_floats,
     })
@@ -149,36 +190,71 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
             _mm256_storeu_si256(to.cast(), sum);
         }
     }
+
+    type Singles = __m256;
+
+    #[inline(always)]
+    unsafe fn singles(from: *const i32, less: Option<*const i32>) -> __m256 {
+        // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
+        unsafe {
+            let sum = _mm256_loadu_si256(from.cast());
+            let sum = match less {
+                Some(less) => _mm256_sub_epi32(sum, _mm256_loadu_si256(less.cast())),
+                None => sum,
+            };
+            _mm256_cvtepi32_ps(sum)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn line(y: __m256, line: &LineAt) -> __m256 {
+        // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
+        unsafe { line_of(y, line) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, y: __m256) {
+        // SAFETY: the processor has the instruction, and `to` points to 8 numbers.
+        unsafe { _mm256_storeu_ps(to, y) }
+    }
 }
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let (rows, columns) = (Bytes::<false>::ROWS, Bytes::<false>::COLUMNS);
-    has!("avx2").then_some(Micro { rows, columns, knows_narrow: true, run: run_bytes })
+    let lanes = Bytes::<false>::LANES;
+    (has!("avx2") && has!("fma")).then_some(Micro {
+        rows,
+        columns,
+        lanes,
+        knows_narrow: true,
+        run: run_bytes,
+    })
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn run(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Bytes<false>>(tile) }
     }
-    assert!(has!("avx2"), "a kernel for instructions that the processor has not");
+    assert!(has!("avx2") && has!("fma"), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
 }
 
 /// Whether the processor has the instruction for groups of bytes at this register width.
 fn has_bytes_at_once() -> bool {
-    has!("avx2") && has!("avxvnni")
+    has!("avx2") && has!("fma") && has!("avxvnni")
 }
 
 pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
     let (rows, columns) = (Bytes::<true>::ROWS, Bytes::<true>::COLUMNS);
-    has_bytes_at_once().then_some(Micro { rows, columns, knows_narrow: false, run: run_bytes_at_once })
+    let lanes = Bytes::<true>::LANES;
+    has_bytes_at_once().then_some(Micro { rows, columns, lanes, knows_narrow: false, run: run_bytes_at_once })
 }
 
 fn run_bytes_at_once(tile: Tile<'_, u8>) {
-    #[target_feature(enable = "avx2,avxvnni")]
+    #[target_feature(enable = "avx2,fma,avxvnni")]
     fn run(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Bytes<true>>(tile) }

@@ -5,13 +5,14 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::tile::{self, Vectors};
+use super::tile::{self, LineAt, Vectors};
 use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
-    __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps,
-    _mm512_loadu_si512, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_setzero_si512,
-    _mm512_storeu_ps, _mm512_storeu_si512,
+    __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32,
+    _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_max_ps, _mm512_min_ps, _mm512_set1_epi32,
+    _mm512_set1_ps, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_storeu_ps, _mm512_storeu_si512,
+    _mm512_sub_epi32,
 };
 
 struct Floats;
@@ -55,6 +56,45 @@ impl Vectors for Floats {
             _mm512_storeu_ps(to, sum);
         }
     }
+
+    type Singles = __m512;
+
+    #[inline(always)]
+    unsafe fn singles(from: *const f32, _: Option<*const i32>) -> __m512 {
+        // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn line(y: __m512, line: &LineAt) -> __m512 {
+        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
+        unsafe { line_of(y, line) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, y: __m512) {
+        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
+        unsafe { _mm512_storeu_ps(to, y) }
+    }
+}
+
+/// A clamped linear function of 16 numbers.
+///
+/// # Safety
+/// The processor has the instructions, and the pointers point to 16 numbers.
+#[inline(always)]
+unsafe fn line_of(y: __m512, line: &LineAt) -> __m512 {
+    // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
+    unsafe {
+        let y = _mm512_fmadd_ps(y, _mm512_loadu_ps(line.scale), _mm512_loadu_ps(line.bias));
+        let y = match line.other {
+            Some(other) => _mm512_add_ps(y, _mm512_loadu_ps(other)),
+            None => y,
+        };
+        // NaN stays, as the second operand does.
+        let y = _mm512_max_ps(_mm512_set1_ps(line.least), y);
+        _mm512_min_ps(_mm512_set1_ps(line.most), y)
+    }
 }
 
 /// Whether the processor has the instructions of the float kernel.
@@ -66,6 +106,7 @@ pub(super) fn floats() -> Option<Micro<f32>> {
     has_floats().then_some(Micro {
         rows: Floats::ROWS,
         columns: Floats::COLUMNS,
+        lanes: Floats::LANES,
         knows_narrow: false,
         run: run_floats,
     })
@@ -123,6 +164,33 @@ impl Vectors for Bytes {
             _mm512_storeu_si512(to.cast(), sum);
         }
     }
+
+    type Singles = __m512;
+
+    #[inline(always)]
+    unsafe fn singles(from: *const i32, less: Option<*const i32>) -> __m512 {
+        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
+        unsafe {
+            let sum = _mm512_loadu_si512(from.cast());
+            let sum = match less {
+                Some(less) => _mm512_sub_epi32(sum, _mm512_loadu_si512(less.cast())),
+                None => sum,
+            };
+            _mm512_cvtepi32_ps(sum)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn line(y: __m512, line: &LineAt) -> __m512 {
+        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
+        unsafe { line_of(y, line) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, y: __m512) {
+        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
+        unsafe { _mm512_storeu_ps(to, y) }
+    }
 }
 
 /// Whether the processor has the instructions of the byte kernel.
@@ -134,6 +202,7 @@ pub(super) fn bytes() -> Option<Micro<u8>> {
     has_bytes().then_some(Micro {
         rows: Bytes::ROWS,
         columns: Bytes::COLUMNS,
+        lanes: Bytes::LANES,
         knows_narrow: false,
         run: run_bytes,
     })

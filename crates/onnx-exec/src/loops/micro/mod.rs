@@ -9,12 +9,14 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod end;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod plain;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tile;
 
+pub(super) use end::{End, Line};
 use smallvec::SmallVec;
 use std::fmt::Debug;
 
@@ -34,6 +36,9 @@ pub(super) trait Factor: bytemuck::Pod + Debug {
     fn add_product(sum: Self::Total, a: Self, b: Self) -> Self::Total;
 
     fn add(a: Self::Total, b: Self::Total) -> Self::Total;
+
+    /// A total as a single float, less an integer if it is one itself.
+    fn single(total: Self::Total, less: i32) -> f32;
 
     /// Whether the numbers of a group of a column are so small that some kernels multiply them faster, whatever the row has.
     fn is_narrow(group: &[Self]) -> bool;
@@ -58,6 +63,11 @@ impl Factor for f32 {
     #[inline(always)]
     fn add(a: f32, b: f32) -> f32 {
         a + b
+    }
+
+    #[inline(always)]
+    fn single(total: f32, _: i32) -> f32 {
+        total
     }
 
     fn is_narrow(_: &[f32]) -> bool {
@@ -91,6 +101,11 @@ impl Factor for u8 {
     #[inline(always)]
     fn add(a: i32, b: i32) -> i32 {
         a.wrapping_add(b)
+    }
+
+    #[inline(always)]
+    fn single(total: i32, less: i32) -> f32 {
+        total.wrapping_sub(less) as f32
     }
 
     /// Whether the sum of a pair of products has 16 bits: `255 * 128` is less than `2^15`.
@@ -180,7 +195,8 @@ impl StepList {
 }
 
 /// A tile to compute. The kernel computes at least `size` rows and columns, and not more rows; `b` has all columns of a tile, and
-/// `c` at least `size` rows with the columns of a whole tile.
+/// `c` at least `size` rows with the columns of a whole tile. With an end, columns are a multiple of [`Micro::lanes`], and
+/// `c` becomes unspecified.
 pub(super) struct Tile<'t, T: Factor> {
     pub(super) a: Rows<'t, T>,
     pub(super) b: Columns<'t, T>,
@@ -190,6 +206,8 @@ pub(super) struct Tile<'t, T: Factor> {
     pub(super) size: [usize; 2],
     /// Whether these are the first products, which overwrite `c`.
     pub(super) is_first: bool,
+    /// For the last products.
+    pub(super) end: Option<End<'t>>,
 }
 
 /// A micro-kernel and the size of its tile.
@@ -197,6 +215,8 @@ pub(super) struct Tile<'t, T: Factor> {
 pub(super) struct Micro<T: Factor> {
     pub(super) rows: usize,
     pub(super) columns: usize,
+    /// The columns of a register.
+    pub(super) lanes: usize,
     /// Whether it takes less time for groups that are narrow.
     pub(super) knows_narrow: bool,
     run: Kernel<T>,
@@ -270,9 +290,9 @@ mod tests {
                 let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
                 let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow };
                 let size = [rows, columns];
-                micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false });
+                micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false, end: None });
                 let mut first = vec![one; all_rows * stride];
-                micro.run(Tile { a, b, c: &mut first, stride, size, is_first: true });
+                micro.run(Tile { a, b, c: &mut first, stride, size, is_first: true, end: None });
                 for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
                     let sum = (0..groups * T::GROUP).fold(T::NO_TOTAL, |sum, step| {
                         let (group, of) = (step / T::GROUP, step % T::GROUP);
@@ -297,6 +317,59 @@ mod tests {
         check::<u8>(|i| (i * 37 + i / 3) as u8, |i| (i * 91 + i / 5) as u8, 1);
     }
 
+    /// Compares what all kernels make of sums with the same, computed from stored sums. All numbers are exact.
+    fn check_ends<T: Factor>(of: impl Fn(usize) -> T, one: T::Total) {
+        let groups = 5;
+        for micro in T::kernels() {
+            let numbers = |all: usize| (0..groups * all * T::GROUP).map(&of).collect::<Vec<T>>();
+            let steps = |all: usize| (0..groups).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
+            let (all_a, all_b) = (numbers(micro.rows), numbers(micro.columns));
+            let (of_a, of_b) = (steps(micro.rows), steps(micro.columns));
+            let stride = micro.columns + 5;
+            let less: Vec<i32> = (0..micro.columns as i32).map(|column| column * 7 - 20).collect();
+            let scale: Vec<f32> = (0..micro.columns).map(|column| [0.5, -2.0, 1.0][column % 3]).collect();
+            let bias: Vec<f32> = (0..micro.columns).map(|column| column as f32 - 4.0).collect();
+            let other: Vec<f32> = (0..micro.rows * stride).map(|at| (at % 19) as f32).collect();
+            for case in 0..16 {
+                let [has_line, has_other, has_less, is_first] = [1, 2, 4, 8].map(|bit| case & bit != 0);
+                let other = has_other.then_some(&other[..]);
+                let line = Line { scale: &scale, bias: &bias, other, least: -30.0, most: 55.0 };
+                let (line, less) = (has_line.then_some(line), has_less.then_some(&less[..]));
+                let columns = (1..=micro.columns / micro.lanes).map(|n| n * micro.lanes);
+                for (rows, columns) in columns.flat_map(|c| (0..=micro.rows).map(move |r| (r, c))) {
+                    let run = |c: &mut [T::Total], end: Option<End<'_>>| {
+                        let a = Rows { numbers: &all_a, apart: T::GROUP, steps: Steps::of(&of_a) };
+                        let b = Columns { numbers: &all_b, steps: Steps::of(&of_b), narrow: 0 };
+                        let size = [rows, columns];
+                        micro.run(Tile { a, b, c, stride: micro.columns, size, is_first, end });
+                    };
+                    let mut sums = vec![one; micro.rows * micro.columns];
+                    run(&mut sums, None);
+                    let mut expected = vec![7.5; micro.rows * stride];
+                    for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
+                        let less = less.map_or(0, |less| less[column]);
+                        let mut y = T::single(sums[row * micro.columns + column], less);
+                        if let Some(Line { scale, bias, other, least, most }) = line {
+                            let other = other.map_or(0.0, |other| other[row * stride + column]);
+                            y = (y * scale[column] + bias[column] + other).clamp(least, most);
+                        }
+                        expected[row * stride + column] = y;
+                    }
+                    let mut before = vec![one; micro.rows * micro.columns];
+                    let mut out = vec![7.5; micro.rows * stride];
+                    run(&mut before, Some(End { out: &mut out, stride, less, line }));
+                    assert_eq!(out, expected, "{micro:?} {rows} {columns} {case}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ends_are_what_epilogues_are() {
+        check_ends::<f32>(|i| (i % 7) as f32 - 3.0, 1.0);
+        check_ends::<u8>(|i| (i * 37 + i / 3) as u8, 1);
+    }
+
     #[test]
     fn the_greatest_bytes_are_added_up_exactly() {
         check::<u8>(|_| 255, |i| if i % 3 == 0 { 127 } else { 128 }, i32::MAX);
@@ -316,7 +389,7 @@ mod tests {
                 let b = Columns { numbers, steps: Steps::of(&of_b), narrow: 0 };
                 let mut c = vec![0.0; micro.rows * micro.columns];
                 let (stride, size) = (micro.columns, [rows, micro.columns]);
-                micro.run(Tile { a, b, c: &mut c, stride, size, is_first: true });
+                micro.run(Tile { a, b, c: &mut c, stride, size, is_first: true, end: None });
                 for (row, column) in (0..rows).flat_map(|r| (0..micro.columns).map(move |c| (r, c))) {
                     let sum: f32 = (0..29).map(|k| all[row * 41 + k] * all[of_b[k] + column]).sum();
                     assert_eq!(c[row * micro.columns + column], sum, "{micro:?} {row} {column}");

@@ -2,9 +2,12 @@
 
 #![allow(unsafe_code, reason = "loads and stores through pointers, of places that were looked at before")]
 
-use super::tile::{self, Vectors};
+use super::tile::{self, LineAt, Vectors};
 use super::{Micro, Tile};
-use std::arch::aarch64::{float32x4_t, vaddq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vst1q_f32};
+use std::arch::aarch64::{
+    float32x4_t, vaddq_f32, vbslq_f32, vcgtq_f32, vcltq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmulq_f32,
+    vst1q_f32,
+};
 
 struct Floats;
 
@@ -47,10 +50,41 @@ impl Vectors for Floats {
             vst1q_f32(to, sum);
         }
     }
+
+    type Singles = float32x4_t;
+
+    #[inline(always)]
+    unsafe fn singles(from: *const f32, _: Option<*const i32>) -> float32x4_t {
+        // SAFETY: the processor has the instruction, and `from` points to 4 numbers.
+        unsafe { vld1q_f32(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn line(y: float32x4_t, line: &LineAt) -> float32x4_t {
+        // SAFETY: the processor has the instructions, and the pointers point to 4 numbers.
+        unsafe {
+            // Not fused: no function is, for this processor.
+            let y = vaddq_f32(vmulq_f32(y, vld1q_f32(line.scale)), vld1q_f32(line.bias));
+            let y = match line.other {
+                Some(other) => vaddq_f32(y, vld1q_f32(other)),
+                None => y,
+            };
+            // The instructions for the greatest and the least number change zeros.
+            let (least, most) = (vdupq_n_f32(line.least), vdupq_n_f32(line.most));
+            let y = vbslq_f32(vcltq_f32(y, least), least, y);
+            vbslq_f32(vcgtq_f32(y, most), most, y)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, y: float32x4_t) {
+        // SAFETY: the processor has the instruction, and `to` points to 4 numbers.
+        unsafe { vst1q_f32(to, y) }
+    }
 }
 
 pub(super) fn floats() -> Micro<f32> {
-    Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, knows_narrow: false, run }
+    Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, lanes: Floats::LANES, knows_narrow: false, run }
 }
 
 fn run(tile: Tile<'_, f32>) {

@@ -6,12 +6,12 @@ const ROWS: usize = 4;
 const COLUMNS: usize = 8;
 
 pub(super) fn kernel<T: Factor>() -> Micro<T> {
-    Micro { rows: ROWS, columns: COLUMNS, knows_narrow: false, run }
+    Micro { rows: ROWS, columns: COLUMNS, lanes: COLUMNS, knows_narrow: false, run }
 }
 
 /// Adds products to the first rows of a tile.
 fn run<T: Factor>(tile: Tile<'_, T>) {
-    let Tile { a, b, c, stride, size, is_first } = tile;
+    let Tile { a, b, c, stride, size, is_first, end } = tile;
     if size[1] == 0 {
         return;
     }
@@ -27,9 +27,28 @@ fn run<T: Factor>(tile: Tile<'_, T>) {
             }
         }
     }
-    for (c, sums) in c.chunks_mut(stride).zip(&sums).take(size[0]) {
-        for (c, sum) in c.iter_mut().zip(sums) {
-            *c = if is_first { *sum } else { T::add(*c, *sum) };
+    let Some(end) = end else {
+        for (c, sums) in c.chunks_mut(stride).zip(&sums).take(size[0]) {
+            for (c, sum) in c.iter_mut().zip(sums) {
+                *c = if is_first { *sum } else { T::add(*c, *sum) };
+            }
+        }
+        return;
+    };
+    for (row, sums) in sums.iter().enumerate().take(size[0]) {
+        for (column, sum) in sums.iter().enumerate() {
+            let total = if is_first { *sum } else { T::add(c[row * stride + column], *sum) };
+            let mut y = T::single(total, end.less.map_or(0, |less| less[column]));
+            let at = row * end.stride + column;
+            if let Some(line) = &end.line {
+                y = y * line.scale[column] + line.bias[column];
+                if let Some(other) = line.other {
+                    y += other[at];
+                }
+                y = if y < line.least { line.least } else { y };
+                y = if y > line.most { line.most } else { y };
+            }
+            end.out[at] = y;
         }
     }
 }

@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{Factor, Tile};
+use super::{End, Factor, Tile};
 use std::hint::black_box;
 
 /// A vector instruction set.
@@ -64,6 +64,36 @@ pub(super) trait Vectors {
     /// # Safety
     /// The processor has the instructions, and `to` points to memory for all lanes.
     unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
+
+    /// A register of single floats.
+    type Singles: Copy;
+
+    /// Stored sums as single floats, less integers if they are integers.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the pointers point to numbers for all lanes.
+    unsafe fn singles(from: *const Total<Self>, less: Option<*const i32>) -> Self::Singles;
+
+    /// A clamped linear function, which the processor computes as [`widest`](crate::loops::widest) does.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the pointers point to numbers for all lanes.
+    unsafe fn line(y: Self::Singles, line: &LineAt) -> Self::Singles;
+
+    /// Stores results.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and `to` points to memory for all lanes.
+    unsafe fn put(to: *mut f32, y: Self::Singles);
+}
+
+/// A [`Line`](super::Line) at a position.
+pub(super) struct LineAt {
+    pub(super) scale: *const f32,
+    pub(super) bias: *const f32,
+    pub(super) other: Option<*const f32>,
+    pub(super) least: f32,
+    pub(super) most: f32,
 }
 
 type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
@@ -74,12 +104,17 @@ type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 /// The processor has the instructions.
 #[inline(always)]
 pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
+    let Tile { a, b, c, stride, size, is_first, end } = it;
+    let it = Tile { a, b, c: &mut *c, stride, size, is_first, end: None };
     // SAFETY: the processor has the instructions.
     unsafe {
-        match it.size[1] {
+        match size[1] {
             0 => {}
             n if n <= V::LANES => rows_of::<V, 1>(it),
             _ => rows_of::<V, 2>(it),
+        }
+        if let Some(mut end) = end {
+            finish::<V>(c, stride, [size[0].min(V::ROWS), size[1]], &mut end);
         }
     }
 }
@@ -211,6 +246,39 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
         for (n, sum) in sums.iter().enumerate() {
             // SAFETY: the last row, and so every row, has `N * LANES` totals in `c`, as asserted.
             unsafe { V::store(c.as_mut_ptr().add(r * stride + n * V::LANES), *sum, is_first) };
+        }
+    }
+}
+
+/// Computes results from the sums of a tile, which are in the first-level cache.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn finish<V: Vectors>(c: &[Total<V>], stride: usize, [rows, columns]: [usize; 2], end: &mut End<'_>) {
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    let columns = columns.next_multiple_of(V::LANES);
+    assert!(c.len() >= (rows - 1) * stride + columns, "a tile that is not all there");
+    assert!(end.has(rows, columns), "an end that is not all there");
+    for column in (0..columns).step_by(V::LANES) {
+        for row in 0..rows {
+            let at = row * end.stride + column;
+            // SAFETY: `c` and the end have these rows and columns, as asserted.
+            unsafe {
+                let less = end.less.map(|less| less.as_ptr().add(column));
+                let y = V::singles(c.as_ptr().add(row * stride + column), less);
+                let y = match &end.line {
+                    None => y,
+                    Some(line) => {
+                        let (scale, bias) = (line.scale.as_ptr().add(column), line.bias.as_ptr().add(column));
+                        let other = line.other.map(|other| other.as_ptr().add(at));
+                        V::line(y, &LineAt { scale, bias, other, least: line.least, most: line.most })
+                    }
+                };
+                V::put(end.out.as_mut_ptr().add(at), y);
+            }
         }
     }
 }

@@ -267,7 +267,7 @@ impl<'p> Products<'p> {
                 let b = micro::Columns { numbers, steps: b_steps, narrow: 0 };
                 let c = &mut sums[first * stride + left..];
                 let size = [end - first, micro.columns.min(*columns - left)];
-                micro.run(micro::Tile { a, b, c, stride, size, is_first: steps.start == 0 });
+                micro.run(micro::Tile { a, b, c, stride, size, is_first: steps.start == 0, end: None });
             }
         }
     }

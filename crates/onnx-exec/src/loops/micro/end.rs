@@ -1,0 +1,61 @@
+//! What becomes of the accumulators of a tile while they are in the first-level cache.
+//!
+//! ```text
+//! out[row, column] = min(max((total - less[column]) * scale[column] + bias[column] + other[row, column], least), most)
+//! ```
+
+/// Where the results of a block of accumulators go, and how they are computed.
+pub(in crate::loops) struct End<'e> {
+    pub(in crate::loops) out: &'e mut [f32],
+    /// The distance between rows of results.
+    pub(in crate::loops) stride: usize,
+    /// Integers that are taken away from those of each column, if accumulators are integers.
+    pub(in crate::loops) less: Option<&'e [i32]>,
+    /// `None` if results are the accumulators.
+    pub(in crate::loops) line: Option<Line<'e>>,
+}
+
+/// A clamped linear function, whose numbers are one for each column.
+#[derive(Clone, Copy)]
+pub(in crate::loops) struct Line<'e> {
+    pub(in crate::loops) scale: &'e [f32],
+    pub(in crate::loops) bias: &'e [f32],
+    /// In the layout of the results.
+    pub(in crate::loops) other: Option<&'e [f32]>,
+    pub(in crate::loops) least: f32,
+    pub(in crate::loops) most: f32,
+}
+
+impl End<'_> {
+    /// From a row and a column on; `None` if there are none.
+    pub(in crate::loops) fn from(&mut self, row: usize, column: usize) -> Option<End<'_>> {
+        let first = row * self.stride + column;
+        let line = match self.line {
+            None => None,
+            Some(line) => {
+                let other = match line.other {
+                    None => None,
+                    Some(other) => Some(other.get(first..)?),
+                };
+                let (scale, bias) = (line.scale.get(column..)?, line.bias.get(column..)?);
+                Some(Line { scale, bias, other, ..line })
+            }
+        };
+        let less = match self.less {
+            None => None,
+            Some(less) => Some(less.get(column..)?),
+        };
+        Some(End { out: self.out.get_mut(first..)?, stride: self.stride, less, line })
+    }
+
+    /// Whether so many rows and columns are all there.
+    #[inline(always)]
+    pub(super) fn has(&self, rows: usize, columns: usize) -> bool {
+        let count = (rows - 1).saturating_mul(self.stride).saturating_add(columns);
+        let line = self.line.is_none_or(|line| {
+            let other = line.other.is_none_or(|other| other.len() >= count);
+            line.scale.len() >= columns && line.bias.len() >= columns && other
+        });
+        self.out.len() >= count && self.less.is_none_or(|less| less.len() >= columns) && line
+    }
+}
