@@ -282,11 +282,15 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
     (0..count).map(|i| format!("{stem}{i}")).collect()
 }
 
-/// The sizes of a shape, if all are numbers.
-pub(crate) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
-    let number = |dim: &Dim| match dim {
+/// A size, if it is a number.
+pub(crate) fn number(dim: &Dim) -> Option<i64> {
+    match dim {
         Dim::Const(n) => Some(*n),
         Dim::Unknown | Dim::Expr(_) => None,
-    };
+    }
+}
+
+/// The sizes of a shape, if all are numbers.
+pub(crate) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
     shape.iter().map(number).collect()
 }

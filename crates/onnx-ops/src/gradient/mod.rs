@@ -30,7 +30,8 @@ pub(crate) mod rules;
 mod shapes;
 mod through;
 
-pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS};
+pub(crate) use cell::{Cell, Done, number, numbers};
+pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS, is_float};
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};

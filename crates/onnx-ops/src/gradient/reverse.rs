@@ -4,7 +4,7 @@
 //! gradients are needed.
 
 use super::calls::{Calls, DOMAIN};
-use super::rules::elementwise::is_float;
+use super::derivative::is_float;
 use super::{control, derivative, through};
 use crate::functions::{self, FunctionBody, site::Site};
 use crate::gradient::cell::Cell;

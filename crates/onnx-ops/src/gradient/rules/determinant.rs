@@ -1,6 +1,6 @@
 //! The derivative of determinants.
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::cell::{Cell, Done, number};
 
 /// Larger matrices have too many minors.
 const MOST: i64 = 32;
@@ -9,7 +9,7 @@ const MOST: i64 = 32;
 /// without row `i` and column `j`, with the sign of `i + j`.
 pub(crate) fn determinant(cell: &mut Cell<'_>) -> Done {
     let rank = cell.rank(0)?;
-    let size = cell.shape(0).and_then(|shape| super::known(shape.last()?));
+    let size = cell.shape(0).and_then(|shape| number(shape.last()?));
     let size = size.ok_or("the size of its matrices is unknown")?;
     if size > MOST {
         return Err(format!("its matrices have {size} rows, more than {MOST}"));

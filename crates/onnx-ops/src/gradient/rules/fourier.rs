@@ -1,6 +1,6 @@
 //! Derivatives of Fourier transforms, which are linear: their adjoints are transforms in the other direction.
 
-use crate::gradient::cell::{Cell, Done, numbers};
+use crate::gradient::cell::{Cell, Done, number, numbers};
 use onnx_ir::ElemType;
 
 /// Since this version, the axis of `DFT` is an input.
@@ -50,13 +50,13 @@ pub(crate) fn dft(cell: &mut Cell<'_>) -> Done {
     if is_inverse && is_onesided {
         return Err("it is inverse and one-sided".to_owned());
     }
-    let signal = cell.shape(0).and_then(|shape| super::known(shape.get(at)?));
+    let signal = cell.shape(0).and_then(|shape| number(shape.get(at)?));
     let signal = signal.ok_or("the length of its signal is unknown")?;
     let length = match cell.has(1) {
         true => cell.known(1).and_then(|length| length.first().copied()).ok_or("its length is unknown")?,
         false => signal,
     };
-    let parts = cell.shape(0).and_then(|shape| super::known(shape.last()?));
+    let parts = cell.shape(0).and_then(|shape| number(shape.last()?));
     let parts = parts.ok_or("it is unknown whether its signal is real")?;
     let bins = if is_onesided { length / 2 + 1 } else { length };
     let gradient = fitted(cell, "dy0", axis, (bins, length), rank);

@@ -3,7 +3,6 @@
 pub(crate) mod contract;
 pub(crate) mod cumulative;
 pub(crate) mod determinant;
-pub(crate) mod elementwise;
 pub(crate) mod equation;
 pub(crate) mod fourier;
 pub(crate) mod movement;
@@ -13,13 +12,3 @@ pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod sample;
 pub(crate) mod window;
-
-use crate::dims::Dim;
-
-/// A size, if it is a number.
-pub(super) fn known(dim: &Dim) -> Option<i64> {
-    match dim {
-        Dim::Const(n) => Some(*n),
-        Dim::Unknown | Dim::Expr(_) => None,
-    }
-}

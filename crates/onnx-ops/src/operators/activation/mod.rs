@@ -7,32 +7,32 @@ mod meaning;
 use super::elementwise::infer::same_shape;
 use super::{Operator, elementwise, op};
 use crate::convert::{self, up};
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 use crate::infer::rule::broadcast::one_sided;
 use crate::meaning::Unary;
 
 pub(super) const ROWS: &[Operator] = &[
-    op("Celu").define(meaning::celu).unchanged(&[28]).derivative(Build(rules::elementwise::celu)),
+    op("Celu").define(meaning::celu).unchanged(&[28]).derivative(Build(gradient::celu)),
     op("Elu")
         .infer(same_shape)
         .define(meaning::elu)
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::elu)),
+        .derivative(Build(gradient::elu)),
     op("Gelu").infer(same_shape).define(meaning::gelu).body(20, bodies::gelu),
     op("HardSigmoid")
         .infer(same_shape)
         .define(meaning::hard_sigmoid)
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::hard_sigmoid)),
+        .derivative(Build(gradient::hard_sigmoid)),
     op("HardSwish").define(meaning::hard_swish).unchanged(&[22]),
     op("LeakyRelu")
         .infer(same_shape)
         .define(meaning::leaky_relu)
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[16])
-        .derivative(Build(rules::elementwise::leaky_relu)),
+        .derivative(Build(gradient::leaky_relu)),
     op("Mish").define(meaning::mish).unchanged(&[22]),
     op("PRelu")
         .infer(same_shape)
@@ -52,8 +52,8 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::selu)
         .converted(&[up(6, convert::values::selu_up)])
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::selu)),
-    op("Shrink").infer(same_shape).define(meaning::shrink).derivative(Build(rules::elementwise::shrink)),
+        .derivative(Build(gradient::selu)),
+    op("Shrink").infer(same_shape).define(meaning::shrink).derivative(Build(gradient::shrink)),
     op("Sigmoid")
         .infer(same_shape)
         .define(meaning::sigmoid)
@@ -81,5 +81,5 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(same_shape)
         .define(meaning::thresholded_relu)
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::thresholded_relu)),
+        .derivative(Build(gradient::thresholded_relu)),
 ];

@@ -1,6 +1,7 @@
 //! Operators that change the element type.
 
 mod bodies;
+mod gradient;
 pub(super) mod infer;
 mod meaning;
 
@@ -10,7 +11,7 @@ use crate::convert::{self, up};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -22,7 +23,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[9, 13, 19, 21, 23, 24, 25, 28])
         .work(Work::Moves)
         .lints(&[lints::idle::idle, lints::cast::chain, lints::cast::double_constant])
-        .derivative(Build(rules::elementwise::cast)),
+        .derivative(Build(gradient::cast)),
     op("CastLike")
         .infer(infer::cast_like)
         .define(meaning::cast)
@@ -30,5 +31,5 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[19, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::cast)),
+        .derivative(Build(gradient::cast)),
 ];

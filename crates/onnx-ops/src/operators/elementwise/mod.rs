@@ -11,7 +11,7 @@ use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    INTEGERS, NOT_NUMBERS, STEPS, rules,
+    INTEGERS, NOT_NUMBERS, STEPS,
 };
 use crate::infer::rule::broadcast::broadcast;
 use crate::meaning::{Binary, Unary};
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
         .unchanged(&[13, 14])
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::sum)),
+        .derivative(Build(gradient::sum)),
     op("And")
         .infer(infer::and)
         .define(|cx| meaning::binary(cx, Binary::And))
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[12, 13])
         .lints(&[lints::numbers::clip])
-        .derivative(Build(rules::elementwise::clip)),
+        .derivative(Build(gradient::clip)),
     op("Cos")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Cos))
@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[13, 22])
         .work(Work::Moves)
         .lints(&[lints::idle::idle, lints::control::dropout])
-        .derivative(Build(rules::elementwise::dropout)),
+        .derivative(Build(gradient::dropout)),
     op("Equal")
         .infer(infer::equal)
         .define(|cx| meaning::binary(cx, Binary::Equal))
@@ -197,28 +197,28 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[12, 13])
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::extreme)),
+        .derivative(Build(gradient::extreme)),
     op("Mean")
         .infer(broadcast)
         .define(meaning::mean)
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[13])
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::mean)),
+        .derivative(Build(gradient::mean)),
     op("Min")
         .infer(infer::min)
         .define(|cx| meaning::several(cx, Binary::Min))
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[12, 13])
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::extreme)),
+        .derivative(Build(gradient::extreme)),
     op("Mod")
         .infer(infer::modulo)
         .define(meaning::modulo)
         .converted(&[down(28, convert::values::mod_down)])
         .unchanged(&[13])
         .lints(&[lints::numbers::division])
-        .derivative(Build(rules::elementwise::remainder)),
+        .derivative(Build(gradient::remainder)),
     op("Mul")
         .infer(infer::mul)
         .define(|cx| meaning::binary(cx, Binary::Mul))
@@ -243,7 +243,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::power)
         .converted(&[up(7, convert::broadcast::up)])
         .unchanged(&[12, 13, 15])
-        .derivative(Build(rules::elementwise::power)),
+        .derivative(Build(gradient::power)),
     op("Reciprocal")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Reciprocal))
@@ -289,7 +289,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[13])
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::sum)),
+        .derivative(Build(gradient::sum)),
     op("Tan")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Tan))
@@ -300,7 +300,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::choose)
         .unchanged(&[16])
         .work(Work::Moves)
-        .derivative(Build(rules::elementwise::choice)),
+        .derivative(Build(gradient::choice)),
     op("Xor")
         .infer(infer::xor)
         .define(|cx| meaning::binary(cx, Binary::Xor))

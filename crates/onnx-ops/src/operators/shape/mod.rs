@@ -1,6 +1,7 @@
 //! Shapes and sizes as values, constants, and tensors created from them.
 
 mod bodies;
+pub(super) mod gradient;
 pub(super) mod infer;
 pub(super) mod meaning;
 
@@ -42,7 +43,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[13, 14, 16, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::identity)),
+        .derivative(Build(gradient::identity)),
     op("OneHot")
         .infer(infer::one_hot)
         .define(gather::meaning::one_hot)
