@@ -24,6 +24,7 @@ mod control;
 mod derivative;
 mod expand;
 mod list;
+mod positions;
 mod recompute;
 mod reverse;
 pub(crate) mod rules;
@@ -35,3 +36,4 @@ pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUEN
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};
+pub(crate) use positions::{add_at, by_position};

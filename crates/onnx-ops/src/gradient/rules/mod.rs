@@ -5,7 +5,6 @@ pub(crate) mod cumulative;
 pub(crate) mod determinant;
 pub(crate) mod equation;
 pub(crate) mod fourier;
-pub(crate) mod movement;
 pub(crate) mod norm;
 pub(crate) mod placement;
 pub(crate) mod recurrent;

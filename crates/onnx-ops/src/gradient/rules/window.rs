@@ -438,7 +438,7 @@ pub(crate) fn max_pool(cell: &mut Cell<'_>) -> Done {
     cell.need(16)?;
     let attrs = cell.copied(&["auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"]);
     cell.line(format_args!("greatest, places = MaxPool <{attrs}> (x0)"));
-    let back = super::movement::add_at(cell, "places")?;
+    let back = crate::gradient::add_at(cell, "places")?;
     cell.give(0, back);
     Ok(())
 }

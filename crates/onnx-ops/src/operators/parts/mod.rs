@@ -1,6 +1,7 @@
 //! Operators that concatenate, split, slice, pad and crop tensors.
 
 mod bodies;
+mod gradient;
 mod infer;
 mod join;
 mod meaning;
@@ -10,7 +11,7 @@ use super::{Operator, op};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("CenterCropPad").infer(infer::center_crop_pad).reads(&[1]).body(18, bodies::center_crop_pad),
@@ -21,7 +22,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[13])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::concat)),
+        .derivative(Build(gradient::concat)),
     op("Pad")
         .infer(infer::pad)
         .define(meaning::pad)
@@ -34,7 +35,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[13, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle, lints::numbers::pad])
-        .derivative(Build(rules::movement::pad)),
+        .derivative(Build(gradient::pad)),
     op("Slice")
         .infer(slice::slice)
         .define(meaning::slice)
@@ -43,7 +44,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[11, 13])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::slice)),
+        .derivative(Build(gradient::slice)),
     op("Split")
         .infer(infer::split)
         .define(meaning::split)
@@ -55,5 +56,5 @@ pub(super) const ROWS: &[Operator] = &[
             step(18, By(convert::inputs::split_count_up), By(convert::inputs::split_count_down)),
         ])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::split)),
+        .derivative(Build(gradient::split)),
 ];

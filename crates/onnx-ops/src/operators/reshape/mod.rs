@@ -1,12 +1,13 @@
 //! Operators that change the shape but not the elements.
 
+mod gradient;
 mod infer;
 
 use super::{Operator, op, view};
 use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Flatten")
@@ -16,7 +17,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[9, 13, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::reshape)),
+        .derivative(Build(gradient::reshape)),
     op("Reshape")
         .infer(infer::reshape)
         .define(view::meaning::same_order)
@@ -25,7 +26,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[13, 14, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle, lints::shapes::batch])
-        .derivative(Build(rules::movement::reshape)),
+        .derivative(Build(gradient::reshape)),
     op("Squeeze")
         .infer(infer::squeeze)
         .define(view::meaning::same_order)
@@ -37,7 +38,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::reshape)),
+        .derivative(Build(gradient::reshape)),
     op("Unsqueeze")
         .infer(infer::unsqueeze)
         .define(view::meaning::same_order)
@@ -49,5 +50,5 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::reshape)),
+        .derivative(Build(gradient::reshape)),
 ];

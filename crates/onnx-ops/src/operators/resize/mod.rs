@@ -1,5 +1,6 @@
 //! Image operators: resize, sample, decode.
 
+mod gradient;
 mod infer;
 mod meaning;
 mod versions;
@@ -32,7 +33,7 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[18, 19])
         .lints(&[lints::shapes::resize])
-        .derivative(Build(rules::movement::resize)),
+        .derivative(Build(gradient::resize)),
     op("Upsample")
         .infer(infer::upsample_1)
         .infer_from(7, infer::upsample_7)

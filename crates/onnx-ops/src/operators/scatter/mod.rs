@@ -1,5 +1,6 @@
 //! Operators that write elements at indices. The output has the shape of the data.
 
+mod gradient;
 mod infer;
 
 use super::{Operator, op};
@@ -17,12 +18,12 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(11, convert::values::to_scatter)])
         .unchanged(&[13, 16, 18])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::scatter_elements)),
+        .derivative(Build(gradient::scatter_elements)),
     op("ScatterND")
         .infer(infer::scatter_nd)
         .unchanged(&[13, 16, 18])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::scatter_nd)),
+        .derivative(Build(gradient::scatter_nd)),
     op("TensorScatter")
         .infer(infer::tensor_scatter)
         .work(Work::Moves)

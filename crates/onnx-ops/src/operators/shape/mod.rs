@@ -11,7 +11,7 @@ use crate::convert::{self, down};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    GENERATED, NOT_NUMBERS, rules,
+    GENERATED, NOT_NUMBERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(11, convert::values::one_hot_down)])
         .unchanged(&[28])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::one_hot)),
+        .derivative(Build(gradient::one_hot)),
     op("Range")
         .infer(infer::range)
         .define(meaning::range)
