@@ -1,13 +1,11 @@
 //! Derivatives that depend on attributes, types or shapes, a file for each family of operators.
 
 pub(crate) mod contract;
-pub(crate) mod cumulative;
 pub(crate) mod determinant;
 pub(crate) mod equation;
 pub(crate) mod fourier;
 pub(crate) mod norm;
 pub(crate) mod placement;
 pub(crate) mod recurrent;
-pub(crate) mod reduce;
 pub(crate) mod sample;
 pub(crate) mod window;

@@ -1,5 +1,6 @@
 //! Pooling over windows, over all spatial axes, and over regions.
 
+mod gradient;
 pub(super) mod infer;
 pub(super) mod meaning;
 
@@ -26,7 +27,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::global_average)
         .unchanged(&[22])
         .work(Work::PerInput(1))
-        .derivative(Build(rules::reduce::global_mean)),
+        .derivative(Build(gradient::global_mean)),
     op("GlobalLpPool")
         .infer(infer::global)
         .define(meaning::global_lp)
@@ -38,7 +39,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::global_max)
         .unchanged(&[22])
         .work(Work::PerInput(1))
-        .derivative(Build(rules::reduce::global_max)),
+        .derivative(Build(gradient::global_max)),
     op("LpPool")
         .infer(infer::pool)
         .define(meaning::lp)

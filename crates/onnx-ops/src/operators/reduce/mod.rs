@@ -1,5 +1,6 @@
 //! Reductions and cumulative operators.
 
+pub(super) mod gradient;
 pub(super) mod infer;
 pub(super) mod meaning;
 
@@ -8,7 +9,7 @@ use crate::convert::{self, Conversion::By, VersionChange, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    NOT_NUMBERS, rules,
+    NOT_NUMBERS,
 };
 use crate::meaning::Combine;
 
@@ -41,53 +42,53 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::cumulative_product)
         .reads(&[1])
         .work(Work::PerInput(1))
-        .derivative(Build(rules::cumulative::product)),
+        .derivative(Build(gradient::cumulative_product)),
     op("CumSum")
         .infer(infer::cumulative_sum)
         .reads(&[1])
         .unchanged(&[14])
         .work(Work::PerInput(1))
-        .derivative(Build(rules::reduce::cumulative_sum)),
+        .derivative(Build(gradient::cumulative_sum)),
     reduction("ReduceL1")
         .infer(infer::reduce)
         .define(meaning::l1)
         .unchanged(&[13])
-        .derivative(Build(rules::reduce::l1)),
+        .derivative(Build(gradient::l1)),
     reduction("ReduceL2")
         .infer(infer::reduce)
         .define(meaning::l2)
         .unchanged(&[13])
-        .derivative(Build(rules::reduce::l2)),
+        .derivative(Build(gradient::l2)),
     reduction("ReduceLogSum")
         .infer(infer::reduce)
         .define(meaning::log_of_sum)
         .unchanged(&[13, 28])
-        .derivative(Build(rules::reduce::log_sum)),
+        .derivative(Build(gradient::log_sum)),
     reduction("ReduceLogSumExp")
         .infer(infer::reduce)
         .define(meaning::log_of_sum_of_powers)
         .unchanged(&[13, 28])
-        .derivative(Build(rules::reduce::log_sum_exp)),
+        .derivative(Build(gradient::log_sum_exp)),
     reduction("ReduceMax")
         .infer(infer::reduce_max)
         .define(|cx| meaning::extreme(cx, Combine::Max))
         .unchanged(&[12, 13, 20])
-        .derivative(Build(rules::reduce::extreme)),
+        .derivative(Build(gradient::extreme)),
     reduction("ReduceMean")
         .infer(infer::reduce)
         .define(meaning::mean)
         .unchanged(&[13])
-        .derivative(Build(rules::reduce::mean)),
+        .derivative(Build(gradient::mean)),
     reduction("ReduceMin")
         .infer(infer::reduce_min)
         .define(|cx| meaning::extreme(cx, Combine::Min))
         .unchanged(&[12, 13, 20])
-        .derivative(Build(rules::reduce::extreme)),
+        .derivative(Build(gradient::extreme)),
     reduction("ReduceProd")
         .infer(infer::reduce_product)
         .define(meaning::product)
         .unchanged(&[13])
-        .derivative(Build(rules::reduce::product)),
+        .derivative(Build(gradient::product)),
     op("ReduceSum")
         .infer(infer::reduce_sum)
         .define(meaning::sum)
@@ -97,10 +98,10 @@ pub(super) const ROWS: &[Operator] = &[
             step(13, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
         ])
         .work(Work::PerInput(1))
-        .derivative(Build(rules::reduce::sum)),
+        .derivative(Build(gradient::sum)),
     reduction("ReduceSumSquare")
         .infer(infer::reduce)
         .define(meaning::sum_of_squares)
         .unchanged(&[13])
-        .derivative(Build(rules::reduce::sum_square)),
+        .derivative(Build(gradient::sum_square)),
 ];

@@ -1,6 +1,7 @@
 //! Softmax and similar operators.
 
 mod bodies;
+mod gradient;
 pub(super) mod infer;
 mod meaning;
 mod versions;
@@ -12,7 +13,7 @@ use crate::convert::{self, Conversion::By, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    STEPS, rules,
+    STEPS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -32,7 +33,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
         .lints(&[lints::shapes::softmax])
-        .derivative(Build(rules::reduce::log_softmax)),
+        .derivative(Build(gradient::log_softmax)),
     op("Softmax")
         .infer(same_shape)
         .infer_from(11, infer::along_axis)
@@ -41,5 +42,5 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
         .lints(&[lints::shapes::softmax])
-        .derivative(Build(rules::reduce::softmax)),
+        .derivative(Build(gradient::softmax)),
 ];

@@ -1,6 +1,6 @@
-//! Derivatives of reductions, softmax and normalizations.
+//! Derivatives of reductions and cumulative operators.
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::{Cell, Done};
 
 /// The gradient and the result with reduced axes of size 1.
 struct Kept {
@@ -59,13 +59,14 @@ fn refuse_no_op(cell: &Cell<'_>) -> Done {
     }
 }
 
-fn spread(cell: &mut Cell<'_>, gradient: &str) {
+/// The gradient in the shape of the operand.
+pub(in crate::operators) fn spread(cell: &mut Cell<'_>, gradient: &str) {
     let shape = cell.shape_of(0);
     let spread = cell.op("Expand", &[gradient, &shape]);
     cell.give(0, spread);
 }
 
-pub(crate) fn sum(cell: &mut Cell<'_>) -> Done {
+pub(super) fn sum(cell: &mut Cell<'_>) -> Done {
     if is_identity(cell) {
         cell.give(0, "dy0");
         return Ok(());
@@ -75,7 +76,7 @@ pub(crate) fn sum(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn mean(cell: &mut Cell<'_>) -> Done {
+pub(super) fn mean(cell: &mut Cell<'_>) -> Done {
     if is_identity(cell) {
         cell.give(0, "dy0");
         return Ok(());
@@ -101,10 +102,16 @@ pub(crate) fn mean(cell: &mut Cell<'_>) -> Done {
 }
 
 /// Elements that are equal to the extreme value share the gradient.
-pub(crate) fn extreme(cell: &mut Cell<'_>) -> Done {
+pub(super) fn extreme(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     extreme_of(cell, &kept)
+}
+
+/// The maximum over all axes from `first` on, which are kept.
+pub(in crate::operators) fn extreme_from(cell: &mut Cell<'_>, first: i64) -> Done {
+    let axes: Vec<i64> = (first..cell.rank(0)?).collect();
+    extreme_of(cell, &Kept { gradient: "dy0".to_owned(), result: "y0".to_owned(), axes: Some(axes) })
 }
 
 fn extreme_of(cell: &mut Cell<'_>, kept: &Kept) -> Done {
@@ -117,27 +124,9 @@ fn extreme_of(cell: &mut Cell<'_>, kept: &Kept) -> Done {
     Ok(())
 }
 
-/// The maximum over all axes but the first two.
-pub(crate) fn global_max(cell: &mut Cell<'_>) -> Done {
-    let axes: Vec<i64> = (2..cell.rank(0)?).collect();
-    extreme_of(cell, &Kept { gradient: "dy0".to_owned(), result: "y0".to_owned(), axes: Some(axes) })
-}
-
-/// The mean over all axes but the first two.
-pub(crate) fn global_mean(cell: &mut Cell<'_>) -> Done {
-    let axes: Vec<i64> = (2..cell.rank(0)?).collect();
-    let ones = cell.zeros(0)?;
-    let one = cell.number(1.0, 0);
-    let ones = cell.op("Add", &[&ones, &one]);
-    let count = cell.sum(&ones, &axes, true);
-    let share = cell.op("Div", &["dy0", &count]);
-    spread(cell, &share);
-    Ok(())
-}
-
 /// The product of the other elements: without zeros it is the product divided by the element; with one zero, only that element
 /// has a nonzero gradient.
-pub(crate) fn product(cell: &mut Cell<'_>) -> Done {
+pub(super) fn product(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     let (zero, one, elem) = (cell.number(0.0, 0), cell.number(1.0, 0), cell.elem(0)?);
@@ -161,7 +150,7 @@ pub(crate) fn product(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn l1(cell: &mut Cell<'_>) -> Done {
+pub(super) fn l1(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     let sign = cell.op("Sign", &["x0"]);
@@ -171,7 +160,7 @@ pub(crate) fn l1(cell: &mut Cell<'_>) -> Done {
 }
 
 /// The slope at zero is defined as zero.
-pub(crate) fn l2(cell: &mut Cell<'_>) -> Done {
+pub(super) fn l2(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     let (zero, one) = (cell.number(0.0, 0), cell.number(1.0, 0));
@@ -183,7 +172,7 @@ pub(crate) fn l2(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn sum_square(cell: &mut Cell<'_>) -> Done {
+pub(super) fn sum_square(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     let two = cell.number(2.0, 0);
@@ -193,7 +182,7 @@ pub(crate) fn sum_square(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn log_sum(cell: &mut Cell<'_>) -> Done {
+pub(super) fn log_sum(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     let sum = cell.op("Exp", &[&kept.result]);
@@ -202,7 +191,7 @@ pub(crate) fn log_sum(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn log_sum_exp(cell: &mut Cell<'_>) -> Done {
+pub(super) fn log_sum_exp(cell: &mut Cell<'_>) -> Done {
     refuse_no_op(cell)?;
     let kept = kept(cell)?;
     let less = cell.op("Sub", &["x0", &kept.result]);
@@ -212,42 +201,38 @@ pub(crate) fn log_sum_exp(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// Before version 13, the axes from the given one on are flattened.
-fn softmax_axes(cell: &Cell<'_>) -> Result<Vec<i64>, String> {
-    let axis = cell.site.int("axis").ok_or("its axis is unknown")?;
-    if cell.version() >= 13 {
-        return Ok(vec![axis]);
-    }
-    let rank = cell.rank(0)?;
-    Ok((if axis < 0 { axis + rank } else { axis }..rank).collect())
-}
-
-pub(crate) fn softmax(cell: &mut Cell<'_>) -> Done {
-    let axes = softmax_axes(cell)?;
-    let product = cell.op("Mul", &["dy0", "y0"]);
-    let sum = cell.sum(&product, &axes, true);
-    let apart = cell.op("Sub", &["dy0", &sum]);
-    let part = cell.op("Mul", &["y0", &apart]);
-    cell.give(0, part);
-    Ok(())
-}
-
-pub(crate) fn log_softmax(cell: &mut Cell<'_>) -> Done {
-    let axes = softmax_axes(cell)?;
-    let sum = cell.sum("dy0", &axes, true);
-    let power = cell.op("Exp", &["y0"]);
-    let share = cell.op("Mul", &[&power, &sum]);
-    let part = cell.op("Sub", &["dy0", &share]);
-    cell.give(0, part);
-    Ok(())
-}
-
 /// A cumulative sum; its gradient is the sum in the other direction.
-pub(crate) fn cumulative_sum(cell: &mut Cell<'_>) -> Done {
+pub(super) fn cumulative_sum(cell: &mut Cell<'_>) -> Done {
     let exclusive = cell.site.int("exclusive").unwrap_or(0);
     let reverse = 1 - cell.site.int("reverse").unwrap_or(0);
     let attrs = format!("exclusive = {exclusive}, reverse = {reverse}");
     let sum = cell.op_with("CumSum", &attrs, &["dy0", "x1"]);
     cell.give(0, sum);
+    Ok(())
+}
+
+/// An element is a factor of all later products: the sum of their gradients, times the products of the other factors. With zeros among the
+/// factors, a product has a nonzero derivative only by its sole zero, or by other factors if it has none.
+pub(super) fn cumulative_product(cell: &mut Cell<'_>) -> Done {
+    let exclusive = cell.site.int("exclusive").unwrap_or(0);
+    let reverse = cell.site.int("reverse").unwrap_or(0);
+    let along = format!("exclusive = {exclusive}, reverse = {reverse}");
+    let back = format!("exclusive = {exclusive}, reverse = {}", 1 - reverse);
+    let (zero, one) = (cell.number(0.0, 0), cell.number(1.0, 0));
+    let is_zero = cell.op("Equal", &["x0", &zero]);
+    let others = cell.op("Where", &[&is_zero, &one, "x0"]);
+    let products = cell.op_with("CumProd", &along, &[&others, "x1"]);
+    let scaled = cell.op("Mul", &["dy0", &products]);
+    let mask = cell.op_with("Cast", &format!("to = {}", cell.elem(0)?.0), &[&is_zero]);
+    let zeros = cell.op_with("CumSum", &along, &[&mask, "x1"]);
+    let sum_where = |cell: &mut Cell<'_>, count: &str| {
+        let has_so_many = cell.op("Equal", &[&zeros, count]);
+        let part = cell.op("Where", &[&has_so_many, &scaled, &zero]);
+        cell.op_with("CumSum", &back, &[&part, "x1"])
+    };
+    let (without, with_one) = (sum_where(cell, &zero), sum_where(cell, &one));
+    let quotient = cell.op("Div", &[&without, &others]);
+    let gradient = cell.op("Where", &[&is_zero, &with_one, &quotient]);
+    cell.give(0, gradient);
     Ok(())
 }
