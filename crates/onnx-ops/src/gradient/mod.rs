@@ -30,6 +30,7 @@ mod reverse;
 pub(crate) mod rules;
 mod shapes;
 mod through;
+pub(crate) mod window;
 
 pub(crate) use cell::{Cell, Done, number, numbers};
 pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS, is_float};

@@ -5,7 +5,5 @@ pub(crate) mod determinant;
 pub(crate) mod equation;
 pub(crate) mod fourier;
 pub(crate) mod norm;
-pub(crate) mod placement;
 pub(crate) mod recurrent;
 pub(crate) mod sample;
-pub(crate) mod window;

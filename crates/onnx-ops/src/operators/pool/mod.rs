@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(19, convert::values::dilations_down)])
         .unchanged(&[7, 10, 11, 22])
         .work(Work::Windows)
-        .derivative(Build(rules::window::average_pool)),
+        .derivative(Build(gradient::average_pool)),
     op("GlobalAveragePool")
         .infer(infer::global)
         .define(meaning::global_average)
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::global_lp)
         .converted(&[up(2, convert::values::p_up)])
         .unchanged(&[22])
-        .derivative(Build(rules::window::global_lp_pool)),
+        .derivative(Build(gradient::global_lp_pool)),
     op("GlobalMaxPool")
         .infer(infer::global)
         .define(meaning::global_max)
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(2, convert::values::p_up), down(18, convert::values::dilations_down)])
         .unchanged(&[11, 22])
         .work(Work::Windows)
-        .derivative(Build(rules::window::lp_pool)),
+        .derivative(Build(gradient::lp_pool)),
     op("MaxPool")
         .infer(infer::max_pool)
         .define(meaning::max)
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(10, convert::values::dilations_down)])
         .unchanged(&[8, 11, 12, 22])
         .work(Work::Windows)
-        .derivative(Build(rules::window::max_pool)),
+        .derivative(Build(gradient::max_pool)),
     op("MaxRoiPool").infer(infer::max_roi_pool).unchanged(&[22]),
     op("RoiAlign")
         .infer(infer::roi_align)

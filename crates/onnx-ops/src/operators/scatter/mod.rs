@@ -6,7 +6,7 @@ mod infer;
 use super::{Operator, op};
 use crate::convert::{self, down, up};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Scatter")
@@ -27,5 +27,5 @@ pub(super) const ROWS: &[Operator] = &[
     op("TensorScatter")
         .infer(infer::tensor_scatter)
         .work(Work::Moves)
-        .derivative(Build(rules::placement::tensor_scatter)),
+        .derivative(Build(gradient::tensor_scatter)),
 ];

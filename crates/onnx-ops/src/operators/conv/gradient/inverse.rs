@@ -1,11 +1,11 @@
-//! Derivatives of operators that place elements where other operands say, or where windows are.
+//! Derivatives of the inverse operators of windows: `Col2Im` and `MaxUnpool`.
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::{Cell, Done};
 use onnx_ir::ElemType;
 
 /// Columns added into images: the gradient of a column is a part of the image. A convolution with one kernel for each place of a window
 /// takes the parts out.
-pub(crate) fn columns_to_image(cell: &mut Cell<'_>) -> Done {
+pub(in crate::operators::conv) fn columns_to_image(cell: &mut Cell<'_>) -> Done {
     let block = cell.known(2).ok_or("the shape of its blocks is unknown")?;
     let count =
         block.iter().try_fold(1i64, |all, n| all.checked_mul(*n)).filter(|n| (1..=1 << 12).contains(n));
@@ -27,7 +27,7 @@ pub(crate) fn columns_to_image(cell: &mut Cell<'_>) -> Done {
 }
 
 /// Numbered elements are placed as the node places its operand; where one arrives, its gradient comes from.
-pub(crate) fn unpool(cell: &mut Cell<'_>) -> Done {
+pub(in crate::operators::conv) fn unpool(cell: &mut Cell<'_>) -> Done {
     cell.need(16)?;
     let (zero, one) = (cell.number_of(0.0, ElemType::INT64), cell.number_of(1.0, ElemType::INT64));
     let size = cell.size(0);
@@ -52,41 +52,5 @@ pub(crate) fn unpool(cell: &mut Cell<'_>) -> Done {
     let own = cell.op("Slice", &[&sums, &start, &all, &axis]);
     let back = cell.reshape_like(&own, 0);
     cell.give(0, back);
-    Ok(())
-}
-
-/// Replaced rows have no gradient; replacing ones have the gradient of their place.
-pub(crate) fn tensor_scatter(cell: &mut Cell<'_>) -> Done {
-    let rank = cell.rank(0)?;
-    let axis = cell.site.int("axis").unwrap_or(-2);
-    let at = if axis < 0 { axis + rank } else { axis };
-    if !(1..rank).contains(&at) {
-        return Err(format!("its axis is {axis}"));
-    }
-    let zeros = cell.zeros(1)?;
-    let attrs = cell.copied(&["axis", "mode"]);
-    let operands: &[&str] = if cell.has(2) { &["dy0", &zeros, "x2"] } else { &["dy0", &zeros] };
-    let rest = cell.op_with("TensorScatter", &attrs, operands);
-    cell.give(0, rest);
-    // The rows of the update are at `write_indices + 0, 1 …` of their batch element, modulo the size of the axis.
-    let scalar = cell.list(&[]);
-    let (length, most) = (cell.extent(1, at), cell.extent(0, at));
-    let end = cell.op("Reshape", &[&length, &scalar]);
-    let (zero, one) = (cell.number_of(0.0, ElemType::INT64), cell.number_of(1.0, ElemType::INT64));
-    let range = cell.op("Range", &[&zero, &end, &one]);
-    let mut shape = vec![1; usize::try_from(rank).unwrap_or(0)];
-    shape[usize::try_from(at).unwrap_or(0)] = -1;
-    let mut rows = cell.reshape(&range, &shape);
-    if cell.has(2) {
-        let mut shape = vec![1; shape.len()];
-        shape[0] = -1;
-        let starts = cell.reshape("x2", &shape);
-        rows = cell.op("Add", &[&starts, &rows]);
-    }
-    let rows = cell.op("Mod", &[&rows, &most]);
-    let shape = cell.shape_of(1);
-    let rows = cell.op("Expand", &[&rows, &shape]);
-    let update = cell.op_with("GatherElements", &format!("axis = {at}"), &["dy0", &rows]);
-    cell.give(1, update);
     Ok(())
 }

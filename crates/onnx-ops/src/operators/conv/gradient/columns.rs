@@ -3,8 +3,9 @@
 //! As a convolution, its kernel would be as large as the image, for which few kernels are fast. Here the elements that each weight meets are
 //! a column: `[filters, batch * places]` times `[batch * places, weights of a filter]`.
 
-use super::{Part, Window};
-use crate::gradient::cell::Cell;
+use super::weights::Part;
+use crate::gradient::Cell;
+use crate::gradient::window::Window;
 
 /// Windows with more elements would need too much memory.
 const MOST: i64 = 49;

@@ -1,0 +1,9 @@
+//! Derivatives of convolutions and of the inverse operators of windows.
+
+mod columns;
+mod convolution;
+mod inverse;
+mod weights;
+
+pub(super) use convolution::{conv, conv_transpose};
+pub(super) use inverse::{columns_to_image, unpool};
