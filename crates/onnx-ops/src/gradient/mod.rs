@@ -28,6 +28,7 @@ mod positions;
 mod recompute;
 mod reverse;
 pub(crate) mod rules;
+pub(crate) mod sample;
 mod shapes;
 mod through;
 pub(crate) mod window;

@@ -6,4 +6,3 @@ pub(crate) mod equation;
 pub(crate) mod fourier;
 pub(crate) mod norm;
 pub(crate) mod recurrent;
-pub(crate) mod sample;

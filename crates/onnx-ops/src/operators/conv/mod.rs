@@ -12,7 +12,7 @@ use super::{Operator, op};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::deformable)
         .unchanged(&[22])
         .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None))
-        .derivative(Rewrite(rules::sample::deform_conv)),
+        .derivative(Rewrite(gradient::deform_conv)),
     op("MaxUnpool")
         .infer(spread::max_unpool)
         .reads(&[2])

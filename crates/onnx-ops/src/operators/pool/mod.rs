@@ -7,10 +7,7 @@ pub(super) mod meaning;
 use super::{Operator, op};
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
-use crate::gradient::{
-    Derivative::{Build, Rewrite},
-    rules,
-};
+use crate::gradient::Derivative::{Build, Rewrite};
 use crate::meaning::window::open_shape;
 
 pub(super) const ROWS: &[Operator] = &[
@@ -61,5 +58,5 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::roi_align)
         .converted(&[step(16, By(convert::values::roi_up), By(convert::values::roi_down))])
         .unchanged(&[22])
-        .derivative(Rewrite(rules::sample::roi_align)),
+        .derivative(Rewrite(gradient::roi_align)),
 ];

@@ -1,5 +1,6 @@
-//! The derivative of `Resize`.
+//! Derivatives of `Resize` and `GridSample`.
 
+use crate::gradient::sample::{Axis, Padding, component, sampled};
 use crate::gradient::{Cell, Done, numbers};
 use onnx_ir::ElemType;
 
@@ -71,4 +72,70 @@ fn weights(cell: &mut Cell<'_>, (n, m): (i64, i64), scale: Option<f64>, elem: El
         ElemType::FLOAT => rows,
         _ => cell.op_with("Cast", &format!("to = {}", elem.0), &[&rows]),
     }
+}
+
+pub(super) fn grid_sample(cell: &mut Cell<'_>) -> Done {
+    cell.need(16)?;
+    let rank = cell.rank(0)?;
+    let align = cell.site.int("align_corners").unwrap_or(0) != 0;
+    let mode = cell.site.string("mode").unwrap_or_else(|| "linear".to_owned());
+    let padding = match cell.site.string("padding_mode").as_deref() {
+        None | Some("zeros") => Padding::Zeros,
+        Some("border") => Padding::Border,
+        Some("reflection") => Padding::Reflection,
+        Some(other) => return Err(format!("its padding is `{other}`")),
+    };
+    let images = cell.reshape("x0", &[0, 0, -1]);
+    let count = rank - 2;
+    let places = cell.reshape("x1", &[0, -1, count]);
+    let (zero, one) = (cell.number(0.0, 1), cell.number(1.0, 1));
+    let half = cell.number(0.5, 1);
+    let (mut axes, mut taps) = (Vec::new(), Vec::new());
+    for i in 0..count {
+        let size = cell.extent(0, i + 2);
+        let mut axis = Axis::new(cell, size, 1, padding)?;
+        // From -1 to 1: the centers of the first and last pixels, or their outer edges. The last coordinate is for the first axis.
+        let unit = component(cell, &places, count - 1 - i, 2);
+        let unit = cell.op("Add", &[&unit, &one]);
+        let unit = cell.op("Mul", &[&unit, &half]);
+        let mut at = if align {
+            cell.op("Mul", &[&unit, &axis.last])
+        } else {
+            let size = cell.op("Add", &[&axis.last, &one]);
+            let scaled = cell.op("Mul", &[&unit, &size]);
+            cell.op("Sub", &[&scaled, &half])
+        };
+        if padding == Padding::Reflection {
+            // An axis of one pixel has no distance between its centers.
+            let least = cell.number(1e-6, 1);
+            axis.borders = Some(match align {
+                true => (zero.clone(), cell.op("Max", &[&axis.last, &least])),
+                false => (cell.op("Neg", &[&half]), cell.op("Add", &[&axis.last, &one])),
+            });
+        }
+        if mode == "nearest" {
+            at = cell.op("Round", &[&at]);
+        }
+        at = match padding {
+            Padding::Zeros => at,
+            Padding::Border => {
+                let at = cell.op("Min", &[&at, &axis.last]);
+                cell.op("Max", &[&at, &zero])
+            }
+            Padding::Reflection => axis.reflected(cell, &at),
+        };
+        taps.push(match &*mode {
+            "nearest" => vec![axis.tap(cell, &at, None)?],
+            "linear" | "bilinear" => axis.linear(cell, &at)?,
+            "cubic" | "bicubic" => axis.cubic(cell, &at)?,
+            other => return Err(format!("its mode is `{other}`")),
+        });
+        axes.push(axis);
+    }
+    let sum = sampled(cell, &images, &axes, &taps)?;
+    let head = cell.op_with("Shape", "start = 0, end = 2", &["x0"]);
+    let tail = cell.op_with("Shape", "start = 1, end = -1", &["x1"]);
+    let shape = cell.op_with("Concat", "axis = 0", &[&head, &tail]);
+    cell.line(format_args!("y0 = Reshape ({sum}, {shape})"));
+    Ok(())
 }

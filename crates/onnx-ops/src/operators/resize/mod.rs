@@ -10,7 +10,7 @@ use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::grid_sample)
         .converted(&[step(20, By(convert::values::grid_up), By(convert::values::grid_down))])
         .unchanged(&[22])
-        .derivative(Rewrite(rules::sample::grid_sample)),
+        .derivative(Rewrite(gradient::grid_sample)),
     op("ImageDecoder").infer(infer::image_decoder).derivative(Zero(INTEGERS)),
     op("Resize")
         .infer(infer::resize_10)
