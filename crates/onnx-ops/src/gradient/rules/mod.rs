@@ -4,5 +4,3 @@ pub(crate) mod contract;
 pub(crate) mod determinant;
 pub(crate) mod equation;
 pub(crate) mod fourier;
-pub(crate) mod norm;
-pub(crate) mod recurrent;

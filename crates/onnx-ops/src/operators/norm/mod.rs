@@ -1,6 +1,7 @@
 //! Normalizations.
 
 pub(super) mod bodies;
+mod gradient;
 mod infer;
 mod meaning;
 pub(super) mod versions;
@@ -13,7 +14,7 @@ use crate::convert::{
     step, up,
 };
 use crate::cost::Work;
-use crate::gradient::{Derivative::Rewrite, rules};
+use crate::gradient::Derivative::Rewrite;
 
 pub(super) const ROWS: &[Operator] = &[
     op("BatchNormalization")
@@ -29,7 +30,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[15])
         .work(Work::PerOutput(2))
         .lints(&[lints::control::batch_normalization])
-        .derivative(Rewrite(rules::norm::batch)),
+        .derivative(Rewrite(gradient::batch)),
     op("GroupNormalization")
         .infer(infer::group)
         .define(meaning::group)
@@ -46,12 +47,12 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::values::consumed)])
         .unchanged(&[22])
         .work(Work::PerInput(7))
-        .derivative(Rewrite(rules::norm::instance)),
+        .derivative(Rewrite(gradient::instance)),
     op("LRN")
         .infer(infer::local_response)
         .define(meaning::local_response)
         .unchanged(&[13])
-        .derivative(Rewrite(rules::norm::local_response)),
+        .derivative(Rewrite(gradient::local_response)),
     op("LayerNormalization")
         .infer(infer::layer)
         .define(meaning::layer)
@@ -62,7 +63,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::lp)
         .unchanged(&[22])
         .work(Work::PerInput(3))
-        .derivative(Rewrite(rules::norm::lp)),
+        .derivative(Rewrite(gradient::lp)),
     op("MeanVarianceNormalization")
         .infer(infer::mean_variance)
         .body(9, bodies::mean_variance_normalization)

@@ -2,7 +2,7 @@
 
 mod activation;
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::{Cell, Done};
 use activation::Activation;
 
 /// The common parts of the three operators.
@@ -212,7 +212,7 @@ impl Shared {
     }
 }
 
-pub(crate) fn rnn(cell: &mut Cell<'_>) -> Done {
+pub(super) fn rnn(cell: &mut Cell<'_>) -> Done {
     let shared = shared(cell, 1, &["Tanh"])?;
     let (mut all, mut last) = (Vec::new(), Vec::new());
     for d in 0..shared.directions.len() {
@@ -229,7 +229,7 @@ pub(crate) fn rnn(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn gru(cell: &mut Cell<'_>) -> Done {
+pub(super) fn gru(cell: &mut Cell<'_>) -> Done {
     let shared = shared(cell, 3, &["Sigmoid", "Tanh"])?;
     let is_linear_first = cell.site.int("linear_before_reset").unwrap_or(0) != 0;
     let size = shared.hidden;
@@ -277,7 +277,7 @@ pub(crate) fn gru(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn lstm(cell: &mut Cell<'_>) -> Done {
+pub(super) fn lstm(cell: &mut Cell<'_>) -> Done {
     let shared = shared(cell, 4, &["Sigmoid", "Tanh", "Tanh"])?;
     let couples = cell.site.int("input_forget").unwrap_or(0) != 0;
     let size = shared.hidden;

@@ -1,6 +1,6 @@
 //! Normalizations as simpler operators.
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::{Cell, Done};
 
 fn epsilon(cell: &mut Cell<'_>) -> Result<String, String> {
     let epsilon = cell.site.float("epsilon").ok_or("attribute `epsilon` is unknown")?;
@@ -37,7 +37,7 @@ fn normalized(cell: &mut Cell<'_>, deviation: &str, variance: &str, scale: &str,
     Ok(())
 }
 
-pub(crate) fn batch(cell: &mut Cell<'_>) -> Done {
+pub(super) fn batch(cell: &mut Cell<'_>) -> Done {
     let rank = cell.rank(0)?;
     if rank < 2 {
         return Err("its operand has no channels".to_owned());
@@ -69,7 +69,7 @@ pub(crate) fn batch(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-pub(crate) fn instance(cell: &mut Cell<'_>) -> Done {
+pub(super) fn instance(cell: &mut Cell<'_>) -> Done {
     let rank = cell.rank(0)?;
     let (scale, bias) = (of_channels(cell, 1, rank), of_channels(cell, 2, rank));
     let axes: Vec<i64> = (2..rank).collect();
@@ -77,7 +77,7 @@ pub(crate) fn instance(cell: &mut Cell<'_>) -> Done {
     normalized(cell, &deviation, &variance, &scale, &bias)
 }
 
-pub(crate) fn lp(cell: &mut Cell<'_>) -> Done {
+pub(super) fn lp(cell: &mut Cell<'_>) -> Done {
     let axis = cell.site.int("axis").unwrap_or(-1);
     let op = match cell.site.int("p").unwrap_or(2) {
         1 => "ReduceL1",
@@ -93,7 +93,7 @@ pub(crate) fn lp(cell: &mut Cell<'_>) -> Done {
 }
 
 /// `y = x / (bias + alpha / size * s)^beta`, where `s` is the sum of squares of `size` channels around.
-pub(crate) fn local_response(cell: &mut Cell<'_>) -> Done {
+pub(super) fn local_response(cell: &mut Cell<'_>) -> Done {
     cell.need(13)?;
     let size = cell.site.int("size").ok_or("attribute `size` is unknown")?;
     if !(1..=256).contains(&size) {
@@ -127,32 +127,5 @@ pub(crate) fn local_response(cell: &mut Cell<'_>) -> Done {
     let base = cell.op("Add", &[&scaled, &bias]);
     let divisor = cell.op("Pow", &[&base, &beta]);
     cell.line(format_args!("y0 = Div (x0, {divisor})"));
-    Ok(())
-}
-
-/// `y = (x - zero_point) * scale`: one scale per tensor, or per index of an axis.
-pub(crate) fn dequantize(cell: &mut Cell<'_>) -> Done {
-    if cell.site.int("block_size").unwrap_or(0) != 0 {
-        return Err("it has a scale for each block".to_owned());
-    }
-    let elem = cell.elem(1)?;
-    let to = format!("to = {}", elem.0);
-    let is_one = cell.rank(1)? == 0;
-    let rank = cell.rank(0)?;
-    let axis = cell.axis("axis", rank)?;
-    let shape: Vec<i64> = std::iter::once(-1).chain((axis + 1..rank).map(|_| 1)).collect();
-    let column = |cell: &mut Cell<'_>, name: &str| match is_one {
-        true => name.to_owned(),
-        false => cell.reshape(name, &shape),
-    };
-    let mut number = cell.op_with("Cast", &to, &["x0"]);
-    if cell.has(2) {
-        let zero = cell.op_with("Cast", &to, &["x2"]);
-        let zero = column(cell, &zero);
-        number = cell.op("Sub", &[&number, &zero]);
-    }
-    let scale = column(cell, "x1");
-    let scaled = cell.op("Mul", &[&number, &scale]);
-    cell.line(format_args!("y0 = Identity ({scaled})"));
     Ok(())
 }
