@@ -27,7 +27,6 @@ mod list;
 mod positions;
 mod recompute;
 mod reverse;
-pub(crate) mod rules;
 pub(crate) mod sample;
 mod shapes;
 mod through;

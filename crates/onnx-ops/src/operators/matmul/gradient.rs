@@ -1,9 +1,10 @@
-//! Derivatives of sums of products.
+//! Derivatives of matrix products and determinants.
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::{Cell, Done, number};
+use crate::infer::Shape;
 
 /// `dA = dY Bᵀ`, `dB = Aᵀ dY`. A vector is a row on the left and a column on the right; broadcast leading axes are summed.
-pub(crate) fn matmul(cell: &mut Cell<'_>) -> Done {
+pub(super) fn matmul(cell: &mut Cell<'_>) -> Done {
     let (a_rank, b_rank) = (cell.rank(0)?, cell.rank(1)?);
     let shape = cell.result_shape(0).cloned();
     let mut gradient = "dy0".to_owned();
@@ -39,7 +40,7 @@ pub(crate) fn matmul(cell: &mut Cell<'_>) -> Done {
 }
 
 /// The product in the shape of an operand, with broadcast leading axes summed.
-fn give(cell: &mut Cell<'_>, i: usize, product: &str, has_vector: bool, shape: Option<&crate::infer::Shape>) {
+fn give(cell: &mut Cell<'_>, i: usize, product: &str, has_vector: bool, shape: Option<&Shape>) {
     let (rank, other) = (cell.rank(i).unwrap_or(0), cell.rank(1 - i).unwrap_or(0));
     if other <= 2 && rank >= 2 {
         // It has the axes of this operand.
@@ -74,7 +75,7 @@ fn give(cell: &mut Cell<'_>, i: usize, product: &str, has_vector: bool, shape: O
 }
 
 /// `Y = alpha A' B' + beta C`
-pub(crate) fn gemm(cell: &mut Cell<'_>) -> Done {
+pub(super) fn gemm(cell: &mut Cell<'_>) -> Done {
     let flag = |cell: &Cell<'_>, name: &str| cell.site.int(name).unwrap_or(0) != 0;
     let (across_a, across_b) = (flag(cell, "transA"), flag(cell, "transB"));
     let alpha = cell.site.float("alpha").unwrap_or(1.0);
@@ -102,5 +103,44 @@ pub(crate) fn gemm(cell: &mut Cell<'_>) -> Done {
         let sum = cell.unbroadcast(2, &scaled);
         cell.give(2, sum);
     }
+    Ok(())
+}
+
+/// Larger matrices have too many minors.
+const MOST_ROWS: i64 = 32;
+
+/// The matrix of cofactors (Jacobi's formula), which singular matrices have as well: element `(i, j)` is the determinant of the matrix
+/// without row `i` and column `j`, with the sign of `i + j`.
+pub(super) fn determinant(cell: &mut Cell<'_>) -> Done {
+    let rank = cell.rank(0)?;
+    let size = cell.shape(0).and_then(|shape| number(shape.last()?));
+    let size = size.ok_or("the size of its matrices is unknown")?;
+    if size > MOST_ROWS {
+        return Err(format!("its matrices have {size} rows, more than {MOST_ROWS}"));
+    }
+    let gradient = cell.unsqueeze("dy0", &[-2, -1]);
+    if size <= 1 {
+        let shape = cell.shape_of(0);
+        let spread = cell.op("Expand", &[&gradient, &shape]);
+        cell.give(0, spread);
+        return Ok(());
+    }
+    let others: Vec<i64> = (0..size).flat_map(|i| (0..size).filter(move |j| *j != i)).collect();
+    let others = cell.list(&others);
+    let others = cell.reshape(&others, &[size, size - 1]);
+    // [.., row, other rows, column, other columns]
+    let rows = cell.op_with("Gather", &format!("axis = {}", rank - 2), &["x0", &others]);
+    let both = cell.op_with("Gather", &format!("axis = {rank}"), &[&rows, &others]);
+    let perm: Vec<i64> = (0..rank - 2).chain([rank - 2, rank, rank - 1, rank + 1]).collect();
+    let minors = cell.permute(&both, &perm);
+    let minors = cell.op("Det", &[&minors]);
+    let signs: Vec<i64> =
+        (0..size * size).map(|at| if (at / size + at % size) % 2 == 0 { 1 } else { -1 }).collect();
+    let signs = cell.list(&signs);
+    let signs = cell.reshape(&signs, &[size, size]);
+    let signs = cell.op_with("Cast", &format!("to = {}", cell.elem(0)?.0), &[&signs]);
+    let cofactors = cell.op("Mul", &[&minors, &signs]);
+    let product = cell.op("Mul", &[&cofactors, &gradient]);
+    cell.give(0, product);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Derivatives of Fourier transforms, which are linear: their adjoints are transforms in the other direction.
 
-use crate::gradient::cell::{Cell, Done, number, numbers};
+use crate::gradient::{Cell, Done, number, numbers};
 use onnx_ir::ElemType;
 
 /// Since this version, the axis of `DFT` is an input.
@@ -33,7 +33,7 @@ fn fitted(cell: &mut Cell<'_>, of: &str, axis: i64, (from, to): (i64, i64), rank
     cell.op("Pad", &[of, &pads])
 }
 
-pub(crate) fn dft(cell: &mut Cell<'_>) -> Done {
+pub(super) fn dft(cell: &mut Cell<'_>) -> Done {
     let rank = cell.rank(0)?;
     let axis = match cell.version() >= AXIS_IS_INPUT {
         true if cell.has(2) => {
@@ -74,7 +74,7 @@ pub(crate) fn dft(cell: &mut Cell<'_>) -> Done {
 }
 
 /// Windows of the signal, multiplied with weights and transformed.
-pub(crate) fn stft(cell: &mut Cell<'_>) -> Done {
+pub(super) fn stft(cell: &mut Cell<'_>) -> Done {
     let step = cell.known(1).and_then(|step| step.first().copied()).filter(|step| *step > 0);
     let step = step.ok_or("the distance of its frames is unknown")?;
     let length = match cell.has(3) {

@@ -1,6 +1,6 @@
 //! The derivative of `Einsum`, for all forms of equations.
 
-use crate::gradient::cell::{Cell, Done};
+use crate::gradient::{Cell, Done};
 
 /// An equation with a letter for every axis.
 struct Equation {
@@ -77,7 +77,7 @@ fn text(letters: &[char]) -> String {
 
 /// The gradient of an operand is an Einsum of the gradient of the result and the other operands. An axis that only this operand
 /// has was summed: ones in its shape restore it. Of a diagonal, a unit matrix restores the other axis.
-pub(crate) fn einsum(cell: &mut Cell<'_>) -> Done {
+pub(super) fn einsum(cell: &mut Cell<'_>) -> Done {
     let equation = Equation::of(cell)?;
     for (i, term) in equation.terms.iter().enumerate() {
         let mut names = vec!["dy0".to_owned()];
