@@ -3,10 +3,11 @@
 mod bodies;
 mod gradient;
 pub(super) mod infer;
+mod lints;
 mod meaning;
 
 use super::{Operator, op};
-use crate::check::lints;
+use crate::check::idle;
 use crate::convert::{self, up};
 use crate::cost::Work;
 use crate::gradient::{
@@ -22,7 +23,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::values::cast_up)])
         .unchanged(&[9, 13, 19, 21, 23, 24, 25, 28])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::cast::chain, lints::cast::double_constant])
+        .lints(&[idle, lints::chain, lints::double_constant])
         .derivative(Build(gradient::cast)),
     op("CastLike")
         .infer(infer::cast_like)
@@ -30,6 +31,6 @@ pub(super) const ROWS: &[Operator] = &[
         .body(15, bodies::cast_like)
         .unchanged(&[19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::cast)),
 ];

@@ -3,10 +3,11 @@
 mod bodies;
 mod gradient;
 pub(super) mod infer;
+mod lints;
 pub(super) mod meaning;
 
 use super::{Operator, norm, op};
-use crate::check::lints;
+use crate::check::idle;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
 use crate::gradient::{
@@ -38,7 +39,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(|cx| meaning::binary(cx, Binary::Add))
         .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::sum)),
     op("And")
         .infer(infer::and)
@@ -97,7 +98,7 @@ pub(super) const ROWS: &[Operator] = &[
             step(11, By(convert::inputs::clip_up), By(convert::inputs::clip_down)),
         ])
         .unchanged(&[12, 13])
-        .lints(&[lints::numbers::clip])
+        .lints(&[lints::clip])
         .derivative(Build(gradient::clip)),
     op("Cos")
         .infer(infer::same_shape)
@@ -114,7 +115,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(|cx| meaning::binary(cx, Binary::Div))
         .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle, lints::numbers::division])
+        .lints(&[idle, lints::division])
         .derivative(gradient::DIV),
     op("Dropout")
         .infer(infer::dropout)
@@ -128,7 +129,7 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[13, 22])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::control::dropout])
+        .lints(&[idle, lints::dropout])
         .derivative(Build(gradient::dropout)),
     op("Equal")
         .infer(infer::equal)
@@ -196,35 +197,35 @@ pub(super) const ROWS: &[Operator] = &[
         .define(|cx| meaning::several(cx, Binary::Max))
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[12, 13])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::extreme)),
     op("Mean")
         .infer(broadcast)
         .define(meaning::mean)
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[13])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::mean)),
     op("Min")
         .infer(infer::min)
         .define(|cx| meaning::several(cx, Binary::Min))
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[12, 13])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::extreme)),
     op("Mod")
         .infer(infer::modulo)
         .define(meaning::modulo)
         .converted(&[down(28, convert::values::mod_down)])
         .unchanged(&[13])
-        .lints(&[lints::numbers::division])
+        .lints(&[lints::division])
         .derivative(Build(gradient::remainder)),
     op("Mul")
         .infer(infer::mul)
         .define(|cx| meaning::binary(cx, Binary::Mul))
         .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(gradient::MUL),
     op("Neg")
         .infer(infer::neg)
@@ -281,14 +282,14 @@ pub(super) const ROWS: &[Operator] = &[
         .define(|cx| meaning::binary(cx, Binary::Sub))
         .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(gradient::SUB),
     op("Sum")
         .infer(infer::sum)
         .define(|cx| meaning::several(cx, Binary::Add))
         .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
         .unchanged(&[13])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::sum)),
     op("Tan")
         .infer(infer::same_shape)

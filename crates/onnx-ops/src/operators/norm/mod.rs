@@ -3,11 +3,11 @@
 pub(super) mod bodies;
 mod gradient;
 mod infer;
+mod lints;
 mod meaning;
 pub(super) mod versions;
 
 use super::{Operator, op};
-use crate::check::lints;
 use crate::convert::{
     self,
     Conversion::{By, No},
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[15])
         .work(Work::PerOutput(2))
-        .lints(&[lints::control::batch_normalization])
+        .lints(&[lints::batch_normalization])
         .derivative(Rewrite(gradient::batch)),
     op("GroupNormalization")
         .infer(infer::group)

@@ -4,11 +4,12 @@ mod bodies;
 mod gradient;
 mod infer;
 mod join;
+mod lints;
 mod meaning;
 mod slice;
 
 use super::{Operator, op};
-use crate::check::lints;
+use crate::check::idle;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
@@ -21,7 +22,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(4, convert::values::concat_up), down(11, convert::values::axis_down)])
         .unchanged(&[13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::concat)),
     op("Pad")
         .infer(infer::pad)
@@ -34,7 +35,7 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[13, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::numbers::pad])
+        .lints(&[idle, lints::pad])
         .derivative(Build(gradient::pad)),
     op("Slice")
         .infer(slice::slice)
@@ -43,7 +44,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[step(10, By(convert::inputs::slice_up), By(convert::inputs::slice_down))])
         .unchanged(&[11, 13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::slice)),
     op("Split")
         .infer(infer::split)

@@ -2,9 +2,10 @@
 
 mod gradient;
 mod infer;
+mod lints;
 
 use super::{Operator, op, view};
-use crate::check::lints;
+use crate::check::idle;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
@@ -16,7 +17,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[down(11, convert::values::axis_down)])
         .unchanged(&[9, 13, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::reshape)),
     op("Reshape")
         .infer(infer::reshape)
@@ -25,7 +26,7 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(5, convert::inputs::reshape_up)])
         .unchanged(&[13, 14, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::shapes::batch])
+        .lints(&[idle, lints::batch])
         .derivative(Build(gradient::reshape)),
     op("Squeeze")
         .infer(infer::squeeze)
@@ -37,7 +38,7 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::reshape)),
     op("Unsqueeze")
         .infer(infer::unsqueeze)
@@ -49,6 +50,6 @@ pub(super) const ROWS: &[Operator] = &[
         ])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::reshape)),
 ];

@@ -2,11 +2,11 @@
 
 mod gradient;
 mod infer;
+mod lints;
 mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step, up};
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Operator] = &[
             down(13, versions::fill_down),
         ])
         .unchanged(&[18, 19])
-        .lints(&[lints::shapes::resize])
+        .lints(&[lints::resize])
         .derivative(Build(gradient::resize)),
     op("Upsample")
         .infer(infer::upsample_1)

@@ -6,7 +6,7 @@ pub(super) mod infer;
 pub(super) mod meaning;
 
 use super::{Operator, gather, op, view};
-use crate::check::lints;
+use crate::check::idle;
 use crate::convert::{self, down};
 use crate::cost::Work;
 use crate::gradient::{
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(view::meaning::same_order)
         .unchanged(&[13, 14, 16, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::identity)),
     op("OneHot")
         .infer(infer::one_hot)

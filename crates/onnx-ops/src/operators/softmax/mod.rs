@@ -3,12 +3,12 @@
 mod bodies;
 mod gradient;
 pub(super) mod infer;
+mod lints;
 mod meaning;
 mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, op};
-use crate::check::lints;
 use crate::convert::{self, Conversion::By, down, step};
 use crate::cost::Work;
 use crate::gradient::{
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::hardmax)
         .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(1))
-        .lints(&[lints::shapes::softmax])
+        .lints(&[lints::softmax])
         .derivative(Zero(STEPS)),
     op("LogSoftmax")
         .infer(same_shape)
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Operator] = &[
         .body(13, bodies::log_softmax)
         .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
-        .lints(&[lints::shapes::softmax])
+        .lints(&[lints::softmax])
         .derivative(Build(gradient::log_softmax)),
     op("Softmax")
         .infer(same_shape)
@@ -41,6 +41,6 @@ pub(super) const ROWS: &[Operator] = &[
         .body(13, bodies::softmax)
         .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
-        .lints(&[lints::shapes::softmax])
+        .lints(&[lints::softmax])
         .derivative(Build(gradient::softmax)),
 ];

@@ -6,7 +6,7 @@ mod infer;
 pub(super) mod meaning;
 
 use super::{Operator, gather, op, shape};
-use crate::check::lints;
+use crate::check::idle;
 use crate::convert::{self, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Operator] = &[
         .reads(&[1])
         .unchanged(&[13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::expand)),
     op("ReverseSequence")
         .infer(infer::reverse_sequence)
@@ -48,14 +48,14 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[up(6, convert::broadcast::tile_up)])
         .unchanged(&[13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::tile)),
     op("Transpose")
         .infer(infer::transpose)
         .define(meaning::transpose)
         .unchanged(&[13, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(Build(gradient::transpose)),
     op("Trilu")
         .infer(infer::trilu)

@@ -1,12 +1,11 @@
-//! Bounds, pads and divisors that are probably a mistake.
+//! Bounds and divisors that are probably a mistake, and `Dropout` in training mode.
 
-use super::site::LintSite;
-use crate::infer::Ints;
+use crate::check::{LintSite, training_mode};
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Bounds were attributes before version 11.
-pub(crate) fn clip(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(super) fn clip(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (min, max, place) = match site.schema.since {
         ..11 => {
             let bound = |name| site.attrs().float(name).map(f64::from);
@@ -23,28 +22,8 @@ pub(crate) fn clip(site: &LintSite<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::new(&code::CLIP_BOUNDS, place, message).help("swap the bounds"))
 }
 
-/// The padding at both ends of each axis: an input since version 11.
-fn pads(site: &LintSite<'_>) -> Option<Ints> {
-    let attrs = site.attrs();
-    if site.schema.since >= 11 {
-        site.value(1)?.ints()
-    } else {
-        attrs.ints("pads").or(attrs.ints("paddings")).map(Ints::from_slice)
-    }
-}
-
-pub(crate) fn pad(site: &LintSite<'_>) -> Option<Diagnostic> {
-    let &least = pads(site)?.iter().min()?;
-    if least >= 0 {
-        return None;
-    }
-    let place = if site.schema.since >= 11 { site.at_input(1) } else { site.at_attr("pads") };
-    let message = format!("this `Pad` removes {} at an end of an axis", least.unsigned_abs());
-    Some(Diagnostic::new(&code::PAD_NEGATIVE, place, message).help("use `Slice` to remove elements"))
-}
-
 /// Integer division by 0, and remainders by a negative number.
-pub(crate) fn division(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(super) fn division(site: &LintSite<'_>) -> Option<Diagnostic> {
     let is_signed =
         [ElemType::INT8, ElemType::INT16, ElemType::INT32, ElemType::INT64].contains(&site.elem(1)?);
     let is_unsigned =
@@ -68,4 +47,9 @@ pub(crate) fn division(site: &LintSite<'_>) -> Option<Diagnostic> {
             .label("with `fmod = 1`, results have the sign of the dividend, as in C")
             .help("divide by the absolute value"),
     )
+}
+
+pub(super) fn dropout(site: &LintSite<'_>) -> Option<Diagnostic> {
+    let is_trained = site.number(2).is_some_and(|mode| mode != 0.0);
+    is_trained.then(|| training_mode(site, site.at_input(2)))?
 }

@@ -1,12 +1,12 @@
 //! Redundant casts.
 
-use super::site::LintSite;
+use crate::check::LintSite;
 use crate::infer::elem_text;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Change, Diagnostic, Entity, code};
 
 /// A Cast of a lossless Cast that has no other reader.
-pub(crate) fn chain(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(super) fn chain(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (id, inner) = site.producer(0)?;
     let is_cast = site.model.text(inner.op) == "Cast" && site.model.text(inner.domain).is_empty();
     let origin = inner.inputs.first().copied().flatten()?;
@@ -56,7 +56,7 @@ fn holds(wide: ElemType, narrow: ElemType) -> bool {
 }
 
 /// A constant that is stored in double precision and cast to a narrower type by all its readers.
-pub(crate) fn double_constant(site: &LintSite<'_>) -> Option<Diagnostic> {
+pub(super) fn double_constant(site: &LintSite<'_>) -> Option<Diagnostic> {
     let (value, to) = (site.input(0)?, site.attrs().elem("to")?);
     if site.elem(0) != Some(ElemType::DOUBLE) || ![ElemType::FLOAT, ElemType::FLOAT16].contains(&to) {
         return None;
