@@ -5,10 +5,11 @@ mod gradient;
 pub(super) mod infer;
 mod lints;
 mod meaning;
+mod versions;
 
 use super::{Operator, op};
 use crate::check::idle;
-use crate::convert::{self, up};
+use crate::convert::up;
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -20,7 +21,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Cast")
         .infer(infer::cast)
         .define(meaning::cast)
-        .converted(&[up(6, convert::values::cast_up)])
+        .converted(&[up(6, versions::cast_up)])
         .unchanged(&[9, 13, 19, 21, 23, 24, 25, 28])
         .work(Work::Moves)
         .lints(&[idle, lints::chain, lints::double_constant])

@@ -5,7 +5,7 @@ pub(super) mod infer;
 pub(super) mod meaning;
 
 use super::{Operator, op};
-use crate::convert::{self, down};
+use crate::convert::{axis_down, down};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Gather")
         .infer(infer::gather)
         .define(meaning::gather)
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[13])
         .work(Work::Moves)
         .derivative(Build(gradient::gather)),

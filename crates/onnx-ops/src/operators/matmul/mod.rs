@@ -4,9 +4,10 @@ pub(super) mod cost;
 mod gradient;
 pub(super) mod infer;
 mod meaning;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, down, up};
+use crate::convert::{down, up};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -18,7 +19,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Gemm")
         .infer(infer::gemm)
         .define(meaning::gemm)
-        .converted(&[up(7, convert::broadcast::gemm_up), down(11, convert::values::gemm_down)])
+        .converted(&[up(7, versions::gemm_up), down(11, versions::gemm_down)])
         .unchanged(&[6, 9, 13])
         .work(Work::Products(cost::gemm, Some(2)))
         .derivative(Build(gradient::gemm)),

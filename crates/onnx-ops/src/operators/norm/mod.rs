@@ -9,9 +9,8 @@ pub(super) mod versions;
 
 use super::{Operator, op};
 use crate::convert::{
-    self,
     Conversion::{By, No},
-    step, up,
+    consumed, step, up,
 };
 use crate::cost::Work;
 use crate::gradient::Derivative::Rewrite;
@@ -22,7 +21,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(9, infer::batch)
         .define(meaning::batch)
         .converted(&[
-            up(6, convert::values::consumed),
+            up(6, consumed),
             up(7, versions::is_test_up),
             up(9, versions::spatial_up),
             step(14, By(versions::batch_up), By(versions::batch_down)),
@@ -44,7 +43,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("InstanceNormalization")
         .infer(infer::instance)
         .define(meaning::instance)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[22])
         .work(Work::PerInput(7))
         .derivative(Rewrite(gradient::instance)),

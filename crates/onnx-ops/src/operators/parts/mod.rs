@@ -7,10 +7,11 @@ mod join;
 mod lints;
 mod meaning;
 mod slice;
+mod versions;
 
 use super::{Operator, op};
 use crate::check::idle;
-use crate::convert::{self, Conversion::By, down, step, up};
+use crate::convert::{Conversion::By, axis_down, down, step, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
@@ -19,7 +20,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Concat")
         .infer(infer::concat)
         .define(join::concat)
-        .converted(&[up(4, convert::values::concat_up), down(11, convert::values::axis_down)])
+        .converted(&[up(4, versions::concat_up), down(11, axis_down)])
         .unchanged(&[13])
         .work(Work::Moves)
         .lints(&[idle])
@@ -29,9 +30,9 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::pad)
         .reads(&[1, 3])
         .converted(&[
-            up(2, convert::values::paddings_up),
-            step(11, By(convert::inputs::pad_up), By(convert::inputs::pad_down)),
-            down(18, convert::inputs::pad_axes_down),
+            up(2, versions::paddings_up),
+            step(11, By(versions::pad_up), By(versions::pad_down)),
+            down(18, versions::pad_axes_down),
         ])
         .unchanged(&[13, 19, 21, 23, 24, 25])
         .work(Work::Moves)
@@ -41,7 +42,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(slice::slice)
         .define(meaning::slice)
         .reads(&[1, 2, 3, 4])
-        .converted(&[step(10, By(convert::inputs::slice_up), By(convert::inputs::slice_down))])
+        .converted(&[step(10, By(versions::slice_up), By(versions::slice_down))])
         .unchanged(&[11, 13])
         .work(Work::Moves)
         .lints(&[idle])
@@ -51,10 +52,10 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::split)
         .reads(&[1])
         .converted(&[
-            up(2, convert::broadcast::split_up),
-            down(11, convert::values::axis_down),
-            step(13, By(convert::inputs::split_up), By(convert::inputs::split_down)),
-            step(18, By(convert::inputs::split_count_up), By(convert::inputs::split_count_down)),
+            up(2, versions::split_1_up),
+            down(11, axis_down),
+            step(13, By(versions::split_up), By(versions::split_down)),
+            step(18, By(versions::split_count_up), By(versions::split_count_down)),
         ])
         .work(Work::Moves)
         .derivative(Build(gradient::split)),

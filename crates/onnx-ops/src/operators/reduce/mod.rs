@@ -3,9 +3,10 @@
 pub(super) mod gradient;
 pub(super) mod infer;
 pub(super) mod meaning;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, VersionChange, down, step};
+use crate::convert::{Conversion::By, VersionChange, axis_down, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -18,23 +19,21 @@ const fn reduction(name: &'static str) -> Operator {
     op(name).reads(&[1]).converted(AXES_AS_INPUT).work(Work::PerInput(1))
 }
 
-const AXES_AS_INPUT: &[VersionChange] = &[
-    down(11, convert::values::axis_down),
-    step(18, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-];
+const AXES_AS_INPUT: &[VersionChange] =
+    &[down(11, axis_down), step(18, By(versions::reduce_up), By(versions::reduce_down))];
 
 pub(super) const ROWS: &[Operator] = &[
     op("ArgMax")
         .infer(infer::arg_max)
         .define(|cx| meaning::position(cx, Combine::ArgMax))
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[12, 13])
         .work(Work::PerInput(1))
         .derivative(Zero(NOT_NUMBERS)),
     op("ArgMin")
         .infer(infer::arg_min)
         .define(|cx| meaning::position(cx, Combine::ArgMin))
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[12, 13])
         .work(Work::PerInput(1))
         .derivative(Zero(NOT_NUMBERS)),
@@ -93,10 +92,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::reduce_sum)
         .define(meaning::sum)
         .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(13, By(convert::inputs::reduce_up), By(convert::inputs::reduce_down)),
-        ])
+        .converted(&[down(11, axis_down), step(13, By(versions::reduce_up), By(versions::reduce_down))])
         .work(Work::PerInput(1))
         .derivative(Build(gradient::sum)),
     reduction("ReduceSumSquare")

@@ -3,10 +3,11 @@
 mod gradient;
 mod infer;
 mod lints;
+mod versions;
 
 use super::{Operator, op, view};
 use crate::check::idle;
-use crate::convert::{self, Conversion::By, down, step, up};
+use crate::convert::{Conversion::By, axis_down, down, step, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
@@ -14,7 +15,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Flatten")
         .infer(infer::flatten)
         .define(view::meaning::same_order)
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[9, 13, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[idle])
@@ -23,7 +24,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::reshape)
         .define(view::meaning::same_order)
         .reads(&[1])
-        .converted(&[up(5, convert::inputs::reshape_up)])
+        .converted(&[up(5, versions::reshape_up)])
         .unchanged(&[13, 14, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[idle, lints::batch])
@@ -32,10 +33,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::squeeze)
         .define(view::meaning::same_order)
         .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(13, By(convert::inputs::axes_up), By(convert::inputs::axes_down)),
-        ])
+        .converted(&[down(11, axis_down), step(13, By(versions::axes_up), By(versions::axes_down))])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[idle])
@@ -45,8 +43,8 @@ pub(super) const ROWS: &[Operator] = &[
         .define(view::meaning::same_order)
         .reads(&[1])
         .converted(&[
-            down(11, convert::values::unsqueeze_axis_down),
-            step(13, By(convert::inputs::axes_up), By(convert::inputs::axes_down)),
+            down(11, versions::unsqueeze_axis_down),
+            step(13, By(versions::axes_up), By(versions::axes_down)),
         ])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)

@@ -2,20 +2,21 @@
 
 mod gradient;
 mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, down, up};
+use crate::convert::{down, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Scatter")
         .infer(infer::scatter_elements)
-        .converted(&[up(11, convert::values::to_scatter_elements)])
+        .converted(&[up(11, versions::to_scatter_elements)])
         .work(Work::Moves),
     op("ScatterElements")
         .infer(infer::scatter_elements)
-        .converted(&[down(11, convert::values::to_scatter)])
+        .converted(&[down(11, versions::to_scatter)])
         .unchanged(&[13, 16, 18])
         .work(Work::Moves)
         .derivative(Build(gradient::scatter_elements)),

@@ -2,9 +2,10 @@
 
 mod gradient;
 mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, down, step};
+use crate::convert::{Conversion::By, axis_down, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -14,7 +15,7 @@ use crate::gradient::{
 pub(super) const ROWS: &[Operator] = &[
     op("Compress")
         .infer(infer::compress)
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[28])
         .work(Work::Moves)
         .derivative(Build(gradient::compress)),
@@ -23,7 +24,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("TopK")
         .infer(infer::top_k)
         .reads(&[1])
-        .converted(&[step(10, By(convert::inputs::top_k_up), By(convert::inputs::top_k_down))])
+        .converted(&[step(10, By(versions::top_k_up), By(versions::top_k_down))])
         .unchanged(&[11, 24])
         .work(Work::PerInput(1))
         .derivative(Build(gradient::top_k)),

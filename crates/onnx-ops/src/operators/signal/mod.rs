@@ -2,9 +2,10 @@
 
 mod gradient;
 mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, step};
+use crate::convert::{Conversion::By, step};
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
     GENERATED,
@@ -16,7 +17,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::dft_17)
         .infer_from(20, infer::dft)
         .reads(&[1, 2])
-        .converted(&[step(20, By(convert::inputs::dft_up), By(convert::inputs::dft_down))])
+        .converted(&[step(20, By(versions::dft_up), By(versions::dft_down))])
         .derivative(Build(gradient::dft)),
     op("HammingWindow").infer(infer::window).reads(&[0]).derivative(Zero(GENERATED)),
     op("HannWindow").infer(infer::window).reads(&[0]).derivative(Zero(GENERATED)),

@@ -9,7 +9,7 @@ mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, down, step};
+use crate::convert::{Conversion::By, axis_down, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(same_shape)
         .infer_from(11, infer::along_axis)
         .define(meaning::hardmax)
-        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .converted(&[down(11, axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(1))
         .lints(&[lints::softmax])
         .derivative(Zero(STEPS)),
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(11, infer::along_axis)
         .define(meaning::log_softmax)
         .body(13, bodies::log_softmax)
-        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .converted(&[down(11, axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
         .lints(&[lints::softmax])
         .derivative(Build(gradient::log_softmax)),
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(11, infer::along_axis)
         .define(meaning::softmax)
         .body(13, bodies::softmax)
-        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .converted(&[down(11, axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
         .lints(&[lints::softmax])
         .derivative(Build(gradient::softmax)),

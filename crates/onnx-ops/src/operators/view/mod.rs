@@ -4,10 +4,11 @@ mod bodies;
 mod gradient;
 mod infer;
 pub(super) mod meaning;
+mod versions;
 
 use super::{Operator, gather, op, shape};
 use crate::check::idle;
-use crate::convert::{self, up};
+use crate::convert::up;
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
@@ -45,7 +46,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(6, infer::tile)
         .define(meaning::tile)
         .reads(&[1, 2])
-        .converted(&[up(6, convert::broadcast::tile_up)])
+        .converted(&[up(6, versions::tile_up)])
         .unchanged(&[13])
         .work(Work::Moves)
         .lints(&[idle])
