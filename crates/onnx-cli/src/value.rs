@@ -6,7 +6,7 @@ use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Level, Place};
 use onnx_ir::{Data, Names, VerifyOptions, verify_data};
 use onnx_proto::{FileKind, FormatError};
-use onnx_text::render::{Source, SourceKind};
+use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{RaiseOptions, TextKind, check_value, print_value, read_value, sniff_text, value_span};
 
 /// Elements of a tensor in findings.
@@ -86,7 +86,8 @@ impl Value {
     /// Prints the problems of the file. Those of a value that is not text have places in its printed text.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
         if input.form == Form::Text {
-            return session.report(&Source::new(&input.name, input.text(), SourceKind::Text), diagnostics);
+            return session
+                .report(&SourceText::new(&input.name, input.text(), SourceKind::Text), diagnostics);
         }
         let is_located = |diagnostic: &Diagnostic| matches!(diagnostic.primary.place, Place::Entity(_));
         let has_places = diagnostics.iter().any(is_located);
@@ -94,7 +95,8 @@ impl Value {
         let text = if has_places { self.text(&options) } else { String::new() };
         let tree = onnx_text::parse_value(&text).value.tree;
         let locate = |entity| value_span(tree.as_ref()?, entity);
-        session.report(&Source::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
+        session
+            .report(&SourceText::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
     }
 
     /// The value as text; empty if nothing could be read.

@@ -46,7 +46,7 @@ pub struct FunctionBody {
 }
 
 /// How an operator is defined by a function.
-enum Source {
+enum BodySource {
     Text(&'static str),
     /// `None` if the facts about the node are insufficient.
     Draft(fn(&Site<'_>) -> Option<Draft>),
@@ -90,25 +90,25 @@ pub fn has_body(schema: &Schema, version: i64) -> bool {
 
 /// The newest valid body, and the version of ai.onnx from which on it is valid: bodies of standard operators must be valid in
 /// the version of their user; others import what they need.
-fn source(schema: &Schema, version: i64) -> Option<(i64, Source)> {
+fn source(schema: &Schema, version: i64) -> Option<(i64, BodySource)> {
     let domain = normalize_domain(&schema.domain);
     let is_contributed = domain == CONTRIBUTED;
     // For contributed operators, bodies can exist that their document does not mention.
     if schema.body == BodyKind::None && !is_contributed {
         return None;
     }
-    let text = texts::of(domain, &schema.name, version).map(|(since, text)| (since, Source::Text(text)));
+    let text = texts::of(domain, &schema.name, version).map(|(since, text)| (since, BodySource::Text(text)));
     let draft = operators::find(domain, &schema.name).and_then(|row| row.body);
     let draft = draft.filter(|(since, _)| *since <= version || is_contributed);
-    text.or(draft.map(|(since, draft)| (since, Source::Draft(draft))))
+    text.or(draft.map(|(since, draft)| (since, BodySource::Draft(draft))))
 }
 
 fn of(site: &Site<'_>) -> Option<FunctionBody> {
     let (since, source) = source(site.schema, site.version)?;
     let version = site.version.max(since);
     match source {
-        Source::Text(text) => read(text, version),
-        Source::Draft(draft) => read(&draft(site)?.text(site), version),
+        BodySource::Text(text) => read(text, version),
+        BodySource::Draft(draft) => read(&draft(site)?.text(site), version),
     }
 }
 

@@ -7,7 +7,7 @@
 //! valid until an equality is learned or the facts of the graph are recomputed.
 
 use super::engine::Engine;
-use super::facts::{Fact, Outputs, Source};
+use super::facts::{Fact, FactSource, Outputs};
 use super::ty::Ty;
 use super::value::Elem;
 use crate::dims::Dim;
@@ -191,7 +191,7 @@ pub(super) fn outputs_of(engine: &Engine<'_>, key: u64, node: &Node, schema: Sch
 fn is_alike(engine: &Engine<'_>, a: Option<ValueId>, b: Option<ValueId>, with_elements: bool) -> bool {
     let (a, b) = (engine.operand(a), engine.operand(b));
     let are_known = a.value.is_some() == b.value.is_some();
-    let is_left_out = |fact: &Fact| fact.source == Source::LeftOut;
+    let is_left_out = |fact: &Fact| fact.source == FactSource::LeftOut;
     a.ty == b.ty && is_left_out(a) == is_left_out(b) && are_known && (!with_elements || a.value == b.value)
 }
 
@@ -212,7 +212,7 @@ pub(super) fn remember(
     }
     let node = &engine.body().nodes[id];
     // Such an operand may get a type later if nodes are not sorted.
-    if node.inputs.iter().flatten().any(|&value| engine.frame.facts[value].source == Source::Nothing) {
+    if node.inputs.iter().flatten().any(|&value| engine.frame.facts[value].source == FactSource::Nothing) {
         return;
     }
     let is_declared =

@@ -1,7 +1,7 @@
 //! Checks a node against its schema: arity, omitted parameters, attributes, element types (S01–S08, S11, S12).
 
 use super::engine::Engine;
-use super::facts::{Fact, Outputs, Source};
+use super::facts::{Fact, FactSource, Outputs};
 use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::ty::{Ty, elem_text};
@@ -99,7 +99,9 @@ fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> b
         is_sound = false;
     }
     for (i, &value) in node.inputs.iter().enumerate() {
-        let Some(value) = value.filter(|_| engine.operand(value).source == Source::LeftOut) else { continue };
+        let Some(value) = value.filter(|_| engine.operand(value).source == FactSource::LeftOut) else {
+            continue;
+        };
         if schema.input(i).is_some_and(|p| p.kind != ParamKind::Optional) {
             engine.miss(id, value);
             is_sound = false;
@@ -357,7 +359,7 @@ fn output(schema: &Schema, i: usize, bindings: &[Binding<'_>]) -> Fact {
     let is_heterogeneous = matches!(param.kind, ParamKind::Variadic { homogeneous: false, .. });
     let bound = bindings.iter().find(|b| b.name == &*param.ty && !is_heterogeneous);
     let ty = bound.map_or_else(|| only(param), |b| b.ty.clone());
-    let source = if ty == Ty::Unknown { Source::Nothing } else { Source::Inferred };
+    let source = if ty == Ty::Unknown { FactSource::Nothing } else { FactSource::Inferred };
     Fact { ty, value: None, source }
 }
 
