@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A prepacked factor.
 #[derive(Debug)]
-pub(in crate::loops) struct Known {
+pub(in crate::loops) struct Prepacked {
     /// Words of 32 bits, whatever numbers they are: at a multiple of a cache line, in huge pages where they are many. A product with
     /// few rows takes as long as it takes to read them.
     words: Block,
@@ -45,12 +45,12 @@ const MOST: usize = 8;
 
 /// The prepacked factors of a node.
 #[derive(Debug, Default)]
-pub(crate) struct Packed(Vec<Entry>);
+pub(crate) struct Packed(Vec<PrepackedEntry>);
 
 #[derive(Debug)]
-struct Entry {
+struct PrepackedEntry {
     side: Side,
-    known: Arc<Known>,
+    known: Arc<Prepacked>,
     /// Whether these are transformed Winograd weights.
     is_winograd: bool,
     /// Extents of its batch axes, of its own axes, and of the reduction axes.
@@ -59,7 +59,7 @@ struct Entry {
     of: Vec<Tensor>,
 }
 
-impl Entry {
+impl PrepackedEntry {
     /// Whether this entry is the given factor.
     fn is(&self, side: &Side, is_winograd: bool, extents: &[usize], of: &[Tensor]) -> bool {
         let form = |side: &Side| (side.axes.clone(), side.is_along_steps);
@@ -73,7 +73,7 @@ impl Entry {
     }
 }
 
-impl Known {
+impl Prepacked {
     /// Allocates matrices with this many rows or columns of tiles and this many steps.
     pub(super) fn room<T: Kind>(
         matrices: usize,
@@ -81,13 +81,13 @@ impl Known {
         block: usize,
         tile: usize,
         depth: usize,
-    ) -> Result<Known, Failure> {
+    ) -> Result<Prepacked, Failure> {
         let each = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
         let bytes = each.saturating_mul(matrices).saturating_mul(size_of::<f32>());
         let charge = Charge::of(bytes)?;
         let words = Block::zeroed(bytes)?;
         let (sums, order) = (Vec::new(), Order::default());
-        Ok(Known { words, _charge: charge, sums, order, count, block, matrices })
+        Ok(Prepacked { words, _charge: charge, sums, order, count, block, matrices })
     }
 
     /// The matrix for a position of the batch axes.
@@ -164,7 +164,13 @@ impl Contraction {
                     let known = if is_rows { self.rows::<T>(&views) } else { self.columns::<T>(&views) };
                     let known = Arc::new(known?);
                     let (side, known) = (side.clone(), Arc::clone(&known));
-                    packed.0.push(Entry { side, known: Arc::clone(&known), is_winograd: false, extents, of });
+                    packed.0.push(PrepackedEntry {
+                        side,
+                        known: Arc::clone(&known),
+                        is_winograd: false,
+                        extents,
+                        of,
+                    });
                     known
                 }
             };
@@ -181,7 +187,7 @@ impl Contraction {
         packed: &mut Packed,
         extents: &[usize],
         of: &[Tensor],
-    ) -> Option<Arc<Known>> {
+    ) -> Option<Arc<Prepacked>> {
         let side = &self.b;
         if let Some(entry) = packed.0.iter().find(|entry| entry.is(side, true, extents, of)) {
             return Some(Arc::clone(&entry.known));
@@ -191,7 +197,7 @@ impl Contraction {
         let plain = self.columns::<f32>(&views).ok()?;
         let known = Arc::new(self.winograd_weights(&plain, taps).ok()??);
         let (side, extents, of) = (side.clone(), extents.to_vec(), of.to_vec());
-        packed.0.push(Entry { side, known: Arc::clone(&known), is_winograd: true, extents, of });
+        packed.0.push(PrepackedEntry { side, known: Arc::clone(&known), is_winograd: true, extents, of });
         Some(known)
     }
 
@@ -205,13 +211,13 @@ impl Contraction {
     }
 
     /// Packs all rows.
-    fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
+    fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Prepacked, Failure> {
         let micro = Micro::<T>::best();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let (rows, matrices) = (self.a.count(&extents), self.matrices(&self.a));
         let depth = count.next_multiple_of(T::GROUP);
-        let mut known = Known::room::<T>(matrices, rows, micro.rows, micro.rows, depth)?;
+        let mut known = Prepacked::room::<T>(matrices, rows, micro.rows, micro.rows, depth)?;
         let mut packer = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
         let mut at = vec![0; extents.len()];
         for batch in 0..matrices {
@@ -225,14 +231,14 @@ impl Contraction {
     }
 
     /// Packs all columns.
-    fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
+    fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Prepacked, Failure> {
         let micro = Micro::<T>::best();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
         let (columns, matrices) = (self.b.count(&extents), self.matrices(&self.b));
         let width = block(columns, depth, micro);
-        let mut known = Known::room::<T>(matrices, columns, width, micro.columns, depth)?;
+        let mut known = Prepacked::room::<T>(matrices, columns, width, micro.columns, depth)?;
         let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
         let mut at = vec![0; extents.len()];
         let (mut sums, mut order) = (Vec::new(), Order::default());
