@@ -45,7 +45,7 @@ struct MemoizedNode {
 
 /// The state that makes the result of a rule unique.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct RuleState {
     fresh: usize,
     reports: usize,
     generation: u64,
@@ -75,9 +75,9 @@ impl Operands {
     }
 }
 
-impl State {
-    pub(super) fn of(engine: &Engine<'_>) -> State {
-        State { fresh: engine.fresh, reports: engine.reports, generation: engine.dims.generation() }
+impl RuleState {
+    pub(super) fn of(engine: &Engine<'_>) -> RuleState {
+        RuleState { fresh: engine.fresh, reports: engine.reports, generation: engine.dims.generation() }
     }
 }
 
@@ -200,14 +200,14 @@ pub(super) fn remember(
     engine: &mut Engine<'_>,
     key: u64,
     (id, schema): (NodeId, SchemaId),
-    (before, looked): (State, Operands),
+    (before, looked): (RuleState, Operands),
     outputs: &[Fact],
 ) {
     let of_schema = engine.alike.looked.entry(schema).or_default();
     let all = of_schema.or(looked);
     let is_new = std::mem::replace(of_schema, all) != all;
     // The rule read operands that the key does not include.
-    if is_new || State::of(engine) != before {
+    if is_new || RuleState::of(engine) != before {
         return;
     }
     let node = &engine.body().nodes[id];

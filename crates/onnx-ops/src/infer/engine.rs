@@ -398,7 +398,7 @@ impl<'m> Engine<'m> {
         let key = alike::key(self, &self.body().nodes[node], id);
         let known = key.and_then(|key| alike::outputs_of(self, key, &self.body().nodes[node], id));
         let outputs = known.unwrap_or_else(|| {
-            let before = alike::State::of(self);
+            let before = alike::RuleState::of(self);
             let outputs = self.judge(node, id);
             if let Some(key) = key {
                 alike::remember(self, key, (node, id), (before, self.looked), &outputs);

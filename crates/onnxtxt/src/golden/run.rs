@@ -7,7 +7,7 @@ use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
-use onnx_ops::targets::{self, Target};
+use onnx_ops::targets::{self, TargetRuntime};
 use onnx_text::render::{RenderOptions, SourceKind, SourceText, human, json};
 use onnx_text::{
     Checked, FormatOptions, RaiseOptions, SourceMap, Syntax, TextKind, apply_fixes, ast, check, check_value,
@@ -143,7 +143,7 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&SourceText<'_>, &[Diag
 
 /// Compares the nodes that a runtime does not support with the claims of the file.
 fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), String> {
-    let target = Target::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
+    let target = TargetRuntime::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
     let case = context.case;
     if context.file().is_some() {
         let model = context.model()?;

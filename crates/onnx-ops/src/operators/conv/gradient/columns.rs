@@ -3,7 +3,7 @@
 //! As a convolution, its kernel would be as large as the image, for which few kernels are fast. Here the elements that each weight meets are
 //! a column: `[filters, batch * places]` times `[batch * places, weights of a filter]`.
 
-use super::weights::Part;
+use super::weights::SpatialTensor;
 use crate::gradient::Cell;
 use crate::gradient::window::Window;
 
@@ -19,8 +19,8 @@ impl Window {
     pub(super) fn weights_by_columns(
         &self,
         cell: &mut Cell<'_>,
-        image: &Part,
-        gradient: &Part,
+        image: &SpatialTensor,
+        gradient: &SpatialTensor,
         (filters, channels): (i64, i64),
     ) -> Option<String> {
         let (_, places) = (self.image.as_ref()?, self.places.as_ref()?);

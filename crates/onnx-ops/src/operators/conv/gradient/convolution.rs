@@ -1,6 +1,6 @@
 //! Derivatives of convolutions: the gradient of the operand is a transposed convolution, and the other way around.
 
-use super::weights::Part;
+use super::weights::SpatialTensor;
 use crate::gradient::window::{Window, extents, joined, spatial};
 use crate::gradient::{Cell, Done};
 
@@ -31,8 +31,8 @@ pub(in crate::operators::conv) fn conv(cell: &mut Cell<'_>) -> Done {
     let back = window.back(cell, "dy0", "x1", group, &sizes);
     cell.give(0, back);
     let channels = cell.extents(1).and_then(|all| all.get(1).copied());
-    let image = Part { name: "x0".to_owned(), extents: sizes };
-    let gradient = Part { name: "dy0".to_owned(), extents: Vec::new() };
+    let image = SpatialTensor { name: "x0".to_owned(), extents: sizes };
+    let gradient = SpatialTensor { name: "dy0".to_owned(), extents: Vec::new() };
     let weights = window.weights(cell, &image, &gradient, group, channels)?;
     cell.give(1, weights);
     bias(cell, count);
@@ -54,8 +54,8 @@ pub(in crate::operators::conv) fn conv_transpose(cell: &mut Cell<'_>) -> Done {
     cell.give(0, back);
     let channels = cell.extents(1).and_then(|all| all.get(1).copied());
     let sizes = extents(cell, "dy0", window.image.as_ref(), count);
-    let image = Part { name: "dy0".to_owned(), extents: sizes };
-    let gradient = Part { name: "x0".to_owned(), extents: Vec::new() };
+    let image = SpatialTensor { name: "dy0".to_owned(), extents: sizes };
+    let gradient = SpatialTensor { name: "x0".to_owned(), extents: Vec::new() };
     let weights = window.weights(cell, &image, &gradient, group, channels)?;
     cell.give(1, weights);
     bias(cell, count);

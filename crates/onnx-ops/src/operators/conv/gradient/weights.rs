@@ -4,7 +4,7 @@ use crate::gradient::Cell;
 use crate::gradient::window::{Window, joined};
 
 /// A tensor `[batch, channels, …]` with its spatial sizes as lists of one element.
-pub(super) struct Part {
+pub(super) struct SpatialTensor {
     pub(super) name: String,
     pub(super) extents: Vec<String>,
 }
@@ -15,8 +15,8 @@ impl Window {
     pub(super) fn weights(
         &self,
         cell: &mut Cell<'_>,
-        image: &Part,
-        gradient: &Part,
+        image: &SpatialTensor,
+        gradient: &SpatialTensor,
         group: i64,
         channels: Option<i64>,
     ) -> Result<String, String> {
