@@ -3,7 +3,7 @@
 use crate::check::LintSite;
 use crate::infer::elem_text;
 use onnx_ir::ElemType;
-use onnx_ir::diag::{Change, Diagnostic, Entity, code};
+use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 
 /// A Cast of a lossless Cast that has no other reader.
 pub(super) fn chain(site: &LintSite<'_>) -> Option<Diagnostic> {
@@ -25,7 +25,7 @@ pub(super) fn chain(site: &LintSite<'_>) -> Option<Diagnostic> {
     }
     let [from, by, to] = [from, by, to].map(elem_text);
     let message = format!("cast from {from} to {by} and then to {to}");
-    let changes = vec![Change::Rename(site.at_input(0), site.name(origin).to_owned())];
+    let changes = vec![ModelChange::Rename(site.at_input(0), site.name(origin).to_owned())];
     Some(
         site.finding(&code::CAST_CHAIN, message)
             .related(
