@@ -147,7 +147,7 @@ impl Job for Pixels<'_> {
                     reach.push(Reach { place, pixels: inside, step: at });
                 }
             }
-            let of = Line { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
+            let of = PixelLine { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
             // No closures: they would not inherit the target features and would be compiled without vectors.
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
@@ -164,7 +164,7 @@ impl Job for Pixels<'_> {
     }
 }
 
-struct Line<'l> {
+struct PixelLine<'l> {
     taps: &'l Taps,
     factors: Option<&'l Weights<'l>>,
     lanes: usize,
@@ -172,7 +172,7 @@ struct Line<'l> {
     of_pixel: usize,
 }
 
-impl Line<'_> {
+impl PixelLine<'_> {
     /// Widens the elements that the steps read, overlapping ranges once, and updates the offsets of the steps.
     #[inline(always)]
     fn widen(&self, x: Elements<'_>, reach: &mut [Reach], lines: &mut Vec<f32>) -> Option<()> {

@@ -423,19 +423,19 @@ impl Taps {
             Ok::<_, Failure>((elements.singles()?, factor.place.at(at) - first))
         });
         let (factors, of_factors) = factors.transpose()?.unwrap_or_default();
-        let of = Stretches {
+        let of = StripOperands {
             taps: self,
             x: x.singles()?,
             start: self.x.place.at(at) - first,
             values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
         };
-        let is_in = widest(StripSum { of, factors, first: of_factors, single, double });
+        let is_in = widest(StripReduction { of, factors, first: of_factors, single, double });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 }
 
 /// The operands of a strip.
-struct Stretches<'s> {
+struct StripOperands<'s> {
     taps: &'s Taps,
     x: &'s [f32],
     start: i64,
@@ -444,15 +444,15 @@ struct Stretches<'s> {
 }
 
 /// A strip reduction; returns whether all loads are in range.
-struct StripSum<'s> {
-    of: Stretches<'s>,
+struct StripReduction<'s> {
+    of: StripOperands<'s>,
     factors: &'s [f32],
     first: i64,
     single: &'s mut [f32],
     double: &'s mut [f64],
 }
 
-impl Job for StripSum<'_> {
+impl Job for StripReduction<'_> {
     type Out = bool;
 
     #[inline(always)]
@@ -465,7 +465,7 @@ impl Job for StripSum<'_> {
     }
 }
 
-impl Stretches<'_> {
+impl StripOperands<'_> {
     /// The lanes of `0..n` for which a step is in bounds, with their elements and stride.
     #[inline(always)]
     fn stretch(&self, step: &TapStep, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
@@ -486,7 +486,7 @@ impl Stretches<'_> {
     }
 }
 
-impl Stretches<'_> {
+impl StripOperands<'_> {
     /// The elements and factors of some steps without bounds.
     #[inline(always)]
     fn rows(
@@ -505,11 +505,11 @@ impl Stretches<'_> {
     }
 }
 
-impl StripSum<'_> {
+impl StripReduction<'_> {
     #[inline(always)]
     fn sum<const FUSED: bool>(self) -> bool {
         let n = self.double.len();
-        let StripSum { of, factors, first, single: sums, double } = self;
+        let StripReduction { of, factors, first, single: sums, double } = self;
         let mut is_first = true;
         for steps in of.taps.steps.chunks(BLOCK) {
             sums.fill(0.0);

@@ -272,7 +272,7 @@ fn note_index(index: &Index, slots: &[Slot], total: Option<ElemType>, known: &mu
 }
 
 /// `x * scale + shift` with constant `scale` and `shift`.
-struct Line<'e> {
+struct LinearForm<'e> {
     scale: Option<Expr>,
     x: &'e Expr,
     shift: Option<Expr>,
@@ -335,8 +335,8 @@ impl Parts<'_> {
         self.slots[root(self.slots, *operand)].number().map(Expr::Number)
     }
 
-    /// Two or more consecutive operations with constants as a [`Line`]; simplifies nothing.
-    fn line<'e>(&self, expr: &'e Expr) -> Option<Line<'e>> {
+    /// Two or more consecutive operations with constants as a [`LinearForm`]; simplifies nothing.
+    fn line<'e>(&self, expr: &'e Expr) -> Option<LinearForm<'e>> {
         let mut operations: Vec<(Binary, &Expr, bool)> = Vec::new();
         let mut x = expr;
         while let Expr::Binary(op, a, b) = x {
@@ -351,7 +351,7 @@ impl Parts<'_> {
         if operations.len() < 2 {
             return None;
         }
-        let mut line = Line { scale: None, x, shift: None };
+        let mut line = LinearForm { scale: None, x, shift: None };
         for (op, constant, is_left) in operations.into_iter().rev() {
             let c = constant.clone();
             match (op, is_left) {
@@ -384,7 +384,7 @@ impl Parts<'_> {
     }
 
     /// Folds scale and shift to one constant each.
-    fn joined(&mut self, line: &Line<'_>) -> Option<[Option<Expr>; 2]> {
+    fn joined(&mut self, line: &LinearForm<'_>) -> Option<[Option<Expr>; 2]> {
         let mut joined = [None, None];
         for (to, part) in joined.iter_mut().zip([&line.scale, &line.shift]) {
             if let Some(part) = part {

@@ -5,7 +5,7 @@
 
 use super::details;
 use super::family::Family;
-use super::scene::{GroupId, Item, ItemId, Kind, Line, Mark, Reason, Scene, ValueIndex};
+use super::scene::{BoxLine, GroupId, Item, ItemId, Kind, Mark, Reason, Scene, ValueIndex};
 use super::{Options, text};
 use crate::distribution::Distribution;
 use onnx_ir::{
@@ -199,7 +199,7 @@ impl<'m> Builder<'m> {
         let mut item = Item::new(group, kind, name);
         item.name = name.to_owned();
         if !ty.is_empty() {
-            item.lines.push(Line { label: String::new(), text: ty, link: None });
+            item.lines.push(BoxLine { label: String::new(), text: ty, link: None });
         }
         self.scene.add(item)
     }

@@ -1,7 +1,7 @@
 //! The differences between two models in one drawing: new, gone, and different boxes and wires.
 
 use super::build::{Builder, ValueSource};
-use super::scene::{Item, ItemId, Kind, Line, Mark, Scene, Wire, WireValue};
+use super::scene::{BoxLine, Item, ItemId, Kind, Mark, Scene, Wire, WireValue};
 use super::{Drawing, Options};
 use crate::diff::{ModelDiff, NodeDiff, PropertyChange};
 use onnx_ir::{Model, NodeId, ValueId};
@@ -130,7 +130,7 @@ impl Union {
                         let mut item = Item::new(0, kind, change.name.clone());
                         item.name.clone_from(&change.name);
                         item.mark = Mark::Removed;
-                        item.lines.push(Line { label: String::new(), text: old.clone(), link: None });
+                        item.lines.push(BoxLine { label: String::new(), text: old.clone(), link: None });
                         let id = builder.scene.add(item);
                         if kind == Kind::Input {
                             self.items.insert(change.name.clone(), id);

@@ -5,7 +5,7 @@
 //! ```
 
 use super::links::Link;
-use super::scene::{Group, Item, ItemId, Kind, Line, Reason, Scene, Wire};
+use super::scene::{BoxLine, Group, Item, ItemId, Kind, Reason, Scene, Wire};
 use super::{cycles, links, repeats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -64,7 +64,7 @@ fn cut_long_wires(scene: &mut Scene) {
 /// Makes a line of a wire.
 fn cut(scene: &mut Scene, wire: Wire) {
     let text = format!("← {}", scene.values[wire.value].name);
-    let line = Line { label: String::new(), text, link: Some(wire.from) };
+    let line = BoxLine { label: String::new(), text, link: Some(wire.from) };
     let lines = &mut scene.items[wire.to].lines;
     if !lines.iter().any(|other| other.link == line.link && other.text == line.text) {
         lines.push(line);

@@ -1,7 +1,7 @@
 //! Where the operands of boxes come from: wires to boxes, lines for weights and constants.
 
 use super::build::{Builder, Key, Use, ValueSource};
-use super::scene::{ItemId, Kind, Line, Mark, ValueIndex, Wire, WireValue};
+use super::scene::{BoxLine, ItemId, Kind, Mark, ValueIndex, Wire, WireValue};
 use crate::distribution::Distribution;
 use onnx_exec::Tensor;
 use onnx_ir::{BodyId, TensorId, ValueDef};
@@ -45,7 +45,7 @@ impl<'m> Builder<'m> {
             let origin = self.origin(key);
             let name = self.name(origin).to_owned();
             let label = if parameter.is_empty() { name.clone() } else { parameter };
-            let line = |text: String| Line { label: label.clone(), text, link: None };
+            let line = |text: String| BoxLine { label: label.clone(), text, link: None };
             match self.sources.get(&origin).cloned() {
                 Some(ValueSource::Item(from)) => {
                     let value = self.value(origin);
@@ -75,7 +75,7 @@ impl<'m> Builder<'m> {
     }
 
     /// A use of a value that nothing in the drawing computes.
-    fn elsewhere(&mut self, key: Key, to: ItemId, mark: Mark, line: Line) {
+    fn elsewhere(&mut self, key: Key, to: ItemId, mark: Mark, line: BoxLine) {
         let body = &self.model.bodies[self.scopes[key.0]];
         let kind = match body.values[key.1].def {
             ValueDef::Unbound(_) => None,
@@ -85,7 +85,7 @@ impl<'m> Builder<'m> {
         let (Some(kind), 0) = (kind, key.0) else {
             // An undefined name, or an optional input of a function that the call omits.
             let text = if kind.is_none() { "undefined" } else { "not given" }.to_owned();
-            self.scene.items[to].lines.push(Line { text, ..line });
+            self.scene.items[to].lines.push(BoxLine { text, ..line });
             return;
         };
         let from = match self.outside.get(&key) {

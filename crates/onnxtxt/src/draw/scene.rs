@@ -67,7 +67,7 @@ pub(super) struct Item {
     pub(super) title: String,
     /// The name of the node or value.
     pub(super) name: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<BoxLine>,
     pub(super) family: Family,
     pub(super) mark: Mark,
     pub(super) detail: Detail,
@@ -98,7 +98,7 @@ impl Item {
 
 /// A line of a box: an operand that no wire leads to.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct BoxLine {
     /// The parameter, such as `W`.
     pub(super) label: String,
     /// The type, and the elements of a small constant.
