@@ -2,7 +2,7 @@
 //! say.
 #![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
 
-use conformance::chains::{Chain, Line};
+use conformance::chains::{Chain, ChainNode};
 use conformance::convert::read_text;
 use conformance::corpus::in_parallel;
 use conformance::inferred::contradiction;
@@ -24,7 +24,12 @@ const MOST_BYTES: usize = 4 << 20;
 const MET: usize = 90;
 
 /// A model of these nodes: what is stored as initializers, the rest as inputs.
-fn model(chain: &Chain, lines: &[Line], outputs: &[String], is_open: bool) -> (Model, Vec<Option<Value>>) {
+fn model(
+    chain: &Chain,
+    lines: &[ChainNode],
+    outputs: &[String],
+    is_open: bool,
+) -> (Model, Vec<Option<Value>>) {
     let made: BTreeSet<&str> = lines.iter().map(|line| &line.output[..]).collect();
     let mut needed: Vec<&str> = Vec::new();
     for input in lines.iter().flat_map(|line| &line.inputs).map(String::as_str) {
@@ -166,7 +171,7 @@ fn chain(seed: u64) -> Outcome {
 }
 
 /// How two tensors differ, if they do by more than rounding.
-fn differ(ours: &Tensor, expected: &Tensor, lines: &[Line]) -> Option<String> {
+fn differ(ours: &Tensor, expected: &Tensor, lines: &[ChainNode]) -> Option<String> {
     // Half floats in between are rounded as results are.
     let is_half =
         lines.iter().any(|line| line.text.contains("to = 10")) || expected.elem() == ElemType::FLOAT16;

@@ -1,7 +1,7 @@
 //! The fuzz targets on their seeds, and on seeds that are changed: the same inputs in every run. `cargo xtask fuzz` goes further.
 
 use conformance::corpus::{in_parallel, scratch, workspace};
-use conformance::fuzz::{Mutator, TARGETS, Target, words};
+use conformance::fuzz::{FuzzTarget, Mutator, TARGETS, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const SEEDS: usize = 80;
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The failure of an input, which is saved.
-fn wrong(target: &Target, number: usize, input: &[u8]) -> Option<String> {
+fn wrong(target: &FuzzTarget, number: usize, input: &[u8]) -> Option<String> {
     let start = Instant::now();
     let caught = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     let why = match caught {
@@ -29,7 +29,7 @@ fn wrong(target: &Target, number: usize, input: &[u8]) -> Option<String> {
     Some(format!("{}: {why}\n  the input is {}", target.name, kept.display()))
 }
 
-fn failures(target: &Target) -> Vec<String> {
+fn failures(target: &FuzzTarget) -> Vec<String> {
     let mut seeds = target.seeds();
     assert!(!seeds.is_empty(), "{} has no seeds", target.name);
     let step = seeds.len().div_ceil(SEEDS);
@@ -55,7 +55,9 @@ fn what_must_hold_holds_for_seeds_and_what_is_like_them() {
 
 #[test]
 fn a_target_is_found_by_its_name() {
-    assert!(TARGETS.iter().all(|target| Target::named(target.name).is_some_and(|t| t.name == target.name)));
+    assert!(
+        TARGETS.iter().all(|target| FuzzTarget::named(target.name).is_some_and(|t| t.name == target.name))
+    );
     assert!(TARGETS.is_sorted_by_key(|target| target.name));
-    assert!(Target::named("nothing").is_none());
+    assert!(FuzzTarget::named("nothing").is_none());
 }

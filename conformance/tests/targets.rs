@@ -3,7 +3,7 @@
 use conformance::corpus;
 use conformance::oracle::Oracle;
 use onnx_ops::opset::registry_of;
-use onnx_ops::targets::{Target, check};
+use onnx_ops::targets::{TargetRuntime, check};
 
 /// Operators that a function defines, of which the runtime lacks an operator inside: the table says nothing of bodies.
 const INSIDE_BODIES: [&str; 3] = ["test_attention_", "test_bernoulli", "test_castlike_"];
@@ -21,7 +21,7 @@ fn the_runtime_refuses_what_the_table_says() {
         corpus::left_out("targets: no Python with the `onnxruntime` package");
         return;
     };
-    let target = Target::find("ort").expect("there is a table");
+    let target = TargetRuntime::find("ort").expect("there is a table");
     let (mut wrong, mut refused) = (Vec::new(), 0);
     for (case, runs) in theirs {
         let Some(runs) = runs.as_bool() else { continue };

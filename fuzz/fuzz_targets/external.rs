@@ -2,6 +2,6 @@
 //! names. The input is a model in wire format, or as text.
 #![no_main]
 
-use conformance::fuzz::Target;
+use conformance::fuzz::FuzzTarget;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("external").expect("it is a target").run)(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (FuzzTarget::named("external").expect("it is a target").run)(data));

@@ -2,6 +2,6 @@
 //! without findings, safe fixes bring the model back or leave a finding.
 #![no_main]
 
-use conformance::fuzz::Target;
+use conformance::fuzz::FuzzTarget;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("fixes").expect("it is a target").run)(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (FuzzTarget::named("fixes").expect("it is a target").run)(data));

@@ -1,6 +1,6 @@
 //! Formatting any text without errors keeps its comments and its meaning, and formatting it again changes nothing.
 #![no_main]
 
-use conformance::fuzz::Target;
+use conformance::fuzz::FuzzTarget;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("fmt").expect("it is a target").run)(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (FuzzTarget::named("fmt").expect("it is a target").run)(data));

@@ -2,6 +2,6 @@
 //! are counted and lie in the text.
 #![no_main]
 
-use conformance::fuzz::Target;
+use conformance::fuzz::FuzzTarget;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("lexer").expect("it is a target").run)(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (FuzzTarget::named("lexer").expect("it is a target").run)(data));

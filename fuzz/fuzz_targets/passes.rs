@@ -2,6 +2,6 @@
 //! expanding and converting a model keep its results.
 #![no_main]
 
-use conformance::fuzz::Target;
+use conformance::fuzz::FuzzTarget;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("passes").expect("it is a target").run)(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (FuzzTarget::named("passes").expect("it is a target").run)(data));

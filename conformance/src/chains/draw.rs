@@ -1,6 +1,6 @@
 //! Nodes by the element type of what they take.
 
-use super::{Chain, Line, Named};
+use super::{Chain, ChainNode, Named};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
 
@@ -61,7 +61,7 @@ const INTS: &[&str] = &["Abs", "Neg", "Sign", "Identity", "BitwiseNot"];
 
 impl Chain {
     /// A possible next node, which the caller runs.
-    pub fn draw(&mut self) -> Line {
+    pub fn draw(&mut self) -> ChainNode {
         let x = self.operand();
         let is_float = !x.tensor.elem().is_integer() && x.tensor.elem() != ElemType::BOOL;
         let rank = x.tensor.rank();
@@ -85,7 +85,7 @@ impl Chain {
             _ => self.binary(&x, is_float),
         };
         self.fresh += 1;
-        Line {
+        ChainNode {
             output: format!("y{}", self.fresh),
             text: format!("{text} ({})", inputs.join(", ")),
             inputs: inputs.into_iter().filter(|i| !i.is_empty()).collect(),

@@ -27,13 +27,13 @@ pub struct Chain {
     /// All values, in the order in which they came to be.
     pub values: Vec<Named>,
     /// The nodes that have been added.
-    pub nodes: Vec<Line>,
+    pub nodes: Vec<ChainNode>,
     fresh: usize,
 }
 
 /// A node as text.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ChainNode {
     /// The output.
     pub output: String,
     /// `Add <…> (a, b)`.
@@ -119,7 +119,7 @@ impl Chain {
     }
 
     /// Adds a node and what it gives.
-    pub fn add(&mut self, line: Line, result: &Value) {
+    pub fn add(&mut self, line: ChainNode, result: &Value) {
         if let Value::Tensor(tensor) = result {
             self.values.push(Named { name: line.output.clone(), tensor: tensor.clone(), is_stored: false });
             self.nodes.push(line);

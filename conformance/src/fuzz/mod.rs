@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// A property of all inputs.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct FuzzTarget {
     /// The name of the target, and of its folder of seeds.
     pub name: &'static str,
     /// Panics where the property does not hold.
@@ -31,25 +31,25 @@ const TEXTS: &[&str] = &["tests/suite"];
 const MODELS: &[&str] = &["crates/onnx-ops/docs", "tests/suite"];
 
 /// All targets, by name. The target `npy` is in `crates/onnx-cli/src/feed`, where arrays are read.
-pub const TARGETS: &[Target] = &[
-    Target { name: "check", run: models::check, borrowed: MODELS },
-    Target { name: "convert", run: files::convert, borrowed: &[] },
-    Target { name: "external", run: files::external, borrowed: &["fuzz/seeds/convert"] },
-    Target { name: "fixes", run: syntax::fixes, borrowed: TEXTS },
-    Target { name: "fmt", run: syntax::fmt, borrowed: &[] },
-    Target { name: "json", run: files::json, borrowed: &[] },
-    Target { name: "lexer", run: syntax::lexer, borrowed: &["fuzz/seeds/text"] },
-    Target { name: "opset", run: files::opset, borrowed: &[] },
-    Target { name: "passes", run: models::passes, borrowed: MODELS },
-    Target { name: "run", run: exec::run, borrowed: &["crates/onnx-ops/docs", "tests/suite/schedule"] },
-    Target { name: "text", run: syntax::text, borrowed: &[] },
-    Target { name: "textproto", run: files::textproto, borrowed: &[] },
-    Target { name: "wire", run: files::wire, borrowed: &[] },
+pub const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget { name: "check", run: models::check, borrowed: MODELS },
+    FuzzTarget { name: "convert", run: files::convert, borrowed: &[] },
+    FuzzTarget { name: "external", run: files::external, borrowed: &["fuzz/seeds/convert"] },
+    FuzzTarget { name: "fixes", run: syntax::fixes, borrowed: TEXTS },
+    FuzzTarget { name: "fmt", run: syntax::fmt, borrowed: &[] },
+    FuzzTarget { name: "json", run: files::json, borrowed: &[] },
+    FuzzTarget { name: "lexer", run: syntax::lexer, borrowed: &["fuzz/seeds/text"] },
+    FuzzTarget { name: "opset", run: files::opset, borrowed: &[] },
+    FuzzTarget { name: "passes", run: models::passes, borrowed: MODELS },
+    FuzzTarget { name: "run", run: exec::run, borrowed: &["crates/onnx-ops/docs", "tests/suite/schedule"] },
+    FuzzTarget { name: "text", run: syntax::text, borrowed: &[] },
+    FuzzTarget { name: "textproto", run: files::textproto, borrowed: &[] },
+    FuzzTarget { name: "wire", run: files::wire, borrowed: &[] },
 ];
 
-impl Target {
+impl FuzzTarget {
     /// The target of a name.
-    pub fn named(name: &str) -> Option<&'static Target> {
+    pub fn named(name: &str) -> Option<&'static FuzzTarget> {
         TARGETS.iter().find(|target| target.name == name)
     }
 

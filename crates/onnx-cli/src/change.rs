@@ -13,7 +13,7 @@ use onnx_proto::FileKind;
 use std::path::Path;
 
 /// One change of a model.
-pub(crate) struct Step<'s> {
+pub(crate) struct NamedChange<'s> {
     /// Its name, for messages.
     pub(crate) name: &'s str,
     /// Applies the change. `None`: the model must not be written.
@@ -41,7 +41,7 @@ pub(crate) fn change<'s>(
     file: &Path,
     out: &OutArgs,
     session: &mut Session,
-    steps: impl FnOnce(&Model) -> anyhow::Result<Vec<Step<'s>>>,
+    steps: impl FnOnce(&Model) -> anyhow::Result<Vec<NamedChange<'s>>>,
 ) -> anyhow::Result<Status> {
     let delivery = out.delivery(file)?;
     let work = Work::begin(session, format!("reading {}", file.display()));

@@ -3,7 +3,7 @@
 use crate::input::{Form, Input};
 use crate::opset::SetFile;
 use crate::session::Session;
-use crate::value::Value;
+use crate::value::ValueDocument;
 use onnx_ir::VerifyOptions;
 use onnx_ir::diag::Diagnostic;
 use onnx_proto::FileKind;
@@ -12,7 +12,7 @@ use onnx_text::RaiseOptions;
 /// A file that is not a model.
 pub(crate) enum Document {
     /// A value, such as the input or output of a test.
-    Value(Value),
+    Value(ValueDocument),
     /// A list of operators.
     OperatorSet(SetFile),
 }

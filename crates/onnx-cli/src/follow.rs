@@ -5,7 +5,7 @@ use crate::session::{Session, Status};
 use anyhow::Context as _;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::diag::{Code, Diagnostic, code};
-use onnx_text::render::{Source, SourceKind};
+use onnx_text::render::{SourceKind, SourceText};
 use std::fs;
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ impl ScheduleArgs {
                 return ready.report(session, &[*finding]);
             }
             let name = path.display().to_string();
-            session.report(&Source::new(&name, &text, SourceKind::Text), &[Diagnostic::clone(&finding)]);
+            session.report(&SourceText::new(&name, &text, SourceKind::Text), &[Diagnostic::clone(&finding)]);
             Status::Findings
         }))
     }

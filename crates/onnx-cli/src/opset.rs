@@ -5,7 +5,7 @@ use crate::session::{Session, count};
 use onnx_ir::diag::{Diagnostic, Level, Place};
 use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 use onnx_proto::{FileKind, FormatError};
-use onnx_text::render::{Source, SourceKind};
+use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{OpsetMap, RaiseOptions, TextKind, check_operator_set, print_operator_set, sniff_text};
 
 /// An operator set that was read from a file.
@@ -74,7 +74,8 @@ impl SetFile {
     /// Prints the problems of the file. Those of a set that is not text have places in its printed text.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
         if input.form == Form::Text {
-            return session.report(&Source::new(&input.name, input.text(), SourceKind::Text), diagnostics);
+            return session
+                .report(&SourceText::new(&input.name, input.text(), SourceKind::Text), diagnostics);
         }
         let is_located = |diagnostic: &Diagnostic| matches!(diagnostic.primary.place, Place::Entity(_));
         let has_places = diagnostics.iter().any(is_located);
@@ -83,7 +84,8 @@ impl SetFile {
         let set = onnx_text::read_operator_set(&text).value;
         let map = OpsetMap::new(&text, &tree, &set);
         let locate = |entity| map.span(entity);
-        session.report(&Source::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
+        session
+            .report(&SourceText::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
     }
 
     pub(crate) fn text(&self, options: &RaiseOptions) -> String {

@@ -5,7 +5,7 @@ use crate::output;
 use crate::reads::Unreadable;
 use anstream::{AutoStream, ColorChoice};
 use onnx_ir::diag::{Diagnostic, Place, Severity, code};
-use onnx_text::render::{Sarif, Source, SourceKind, Style, github, human, json, short};
+use onnx_text::render::{RenderOptions, Sarif, SourceKind, SourceText, github, human, json, short};
 use onnx_text::visible;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Status {
 /// One run of the program.
 pub(crate) struct Session {
     format: Format,
-    style: Style,
+    style: RenderOptions,
     color: Color,
     quiet: bool,
     verbose: bool,
@@ -69,7 +69,10 @@ impl Session {
         let width = terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0));
         Session {
             format: global.format,
-            style: Style { color: choice != ColorChoice::Never, width: width.unwrap_or(DEFAULT_WIDTH) },
+            style: RenderOptions {
+                color: choice != ColorChoice::Never,
+                width: width.unwrap_or(DEFAULT_WIDTH),
+            },
             color: global.color,
             quiet: global.quiet,
             verbose: global.verbose > 0,
@@ -86,7 +89,7 @@ impl Session {
         self.is_result = true;
         let is_colored = self.colors_data();
         let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-        self.style = Style { color: is_colored, width: width.unwrap_or(DEFAULT_WIDTH) };
+        self.style = RenderOptions { color: is_colored, width: width.unwrap_or(DEFAULT_WIDTH) };
     }
 
     /// Whether results are printed as JSON.
@@ -115,7 +118,7 @@ impl Session {
     }
 
     /// Prints one of many findings of a kind about one source, on one line.
-    pub(crate) fn report_many(&mut self, source: &Source<'_>, diagnostic: &Diagnostic, count: usize) {
+    pub(crate) fn report_many(&mut self, source: &SourceText<'_>, diagnostic: &Diagnostic, count: usize) {
         match diagnostic.severity {
             Severity::Error => self.errors += count,
             Severity::Warning => self.warnings += count,
@@ -133,7 +136,7 @@ impl Session {
     }
 
     /// Prints findings about one source.
-    pub(crate) fn report(&mut self, source: &Source<'_>, diagnostics: &[Diagnostic]) {
+    pub(crate) fn report(&mut self, source: &SourceText<'_>, diagnostics: &[Diagnostic]) {
         let mut out = String::new();
         for diagnostic in diagnostics {
             debug_assert!(
@@ -168,7 +171,7 @@ impl Session {
         let file =
             unreadable.map_or_else(|| path.display().to_string(), |unreadable| unreadable.file.clone());
         let found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
-        self.report(&Source::new(&file, "", SourceKind::Binary), &[found]);
+        self.report(&SourceText::new(&file, "", SourceKind::Binary), &[found]);
     }
 
     /// Handles an error that ends a command: an unreadable file becomes a finding in machine-readable formats.

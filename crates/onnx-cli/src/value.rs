@@ -6,14 +6,14 @@ use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Level, Place};
 use onnx_ir::{Data, Names, VerifyOptions, verify_data};
 use onnx_proto::{FileKind, FormatError};
-use onnx_text::render::{Source, SourceKind};
+use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{RaiseOptions, TextKind, check_value, print_value, read_value, sniff_text, value_span};
 
 /// Elements of a tensor in findings.
 const ELEMENTS: usize = 4;
 
 /// A value that was read from a file.
-pub(crate) struct Value {
+pub(crate) struct ValueDocument {
     names: Names,
     /// The value, as far as it could be read.
     data: Option<Data>,
@@ -27,14 +27,16 @@ const KINDS: [FileKind; 5] =
 
 impl Input {
     /// The value in the file, if there is one.
-    pub(crate) fn value(&self) -> Option<Value> {
+    pub(crate) fn value(&self) -> Option<ValueDocument> {
         match self.form {
             Form::Text => self.is_text_of_value().then(|| {
                 let mut names = Names::new();
                 let (data, diagnostics) = read_value(self.text(), &mut names).into_parts();
-                Value { names, data, diagnostics }
+                ValueDocument { names, data, diagnostics }
             }),
-            Form::Binary => KINDS.contains(&self.kind).then(|| Value::read(self.bytes.clone(), self.kind)),
+            Form::Binary => {
+                KINDS.contains(&self.kind).then(|| ValueDocument::read(self.bytes.clone(), self.kind))
+            }
             Form::Json => self.value_document(onnx_proto::json::from_json),
             Form::Textproto => self.value_document(onnx_proto::textproto::from_text),
         }
@@ -46,19 +48,22 @@ impl Input {
     }
 
     /// JSON and textproto do not name their message type: the file is a value if it fits one and not a model.
-    fn value_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<Value> {
+    fn value_document(
+        &self,
+        from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>,
+    ) -> Option<ValueDocument> {
         if self.is_document_of_model() {
             return None;
         }
-        KINDS.iter().find_map(|&kind| Some(Value::read(from(&self.bytes, kind).ok()?.into(), kind)))
+        KINDS.iter().find_map(|&kind| Some(ValueDocument::read(from(&self.bytes, kind).ok()?.into(), kind)))
     }
 }
 
-impl Value {
-    fn read(bytes: Bytes, kind: FileKind) -> Value {
+impl ValueDocument {
+    fn read(bytes: Bytes, kind: FileKind) -> ValueDocument {
         let mut names = Names::new();
         let (data, diagnostics) = onnx_proto::read_data(bytes, kind, &mut names).into_parts();
-        Value { names, data, diagnostics }
+        ValueDocument { names, data, diagnostics }
     }
 
     /// The value, the names in it, and the problems of the file.
@@ -86,7 +91,8 @@ impl Value {
     /// Prints the problems of the file. Those of a value that is not text have places in its printed text.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
         if input.form == Form::Text {
-            return session.report(&Source::new(&input.name, input.text(), SourceKind::Text), diagnostics);
+            return session
+                .report(&SourceText::new(&input.name, input.text(), SourceKind::Text), diagnostics);
         }
         let is_located = |diagnostic: &Diagnostic| matches!(diagnostic.primary.place, Place::Entity(_));
         let has_places = diagnostics.iter().any(is_located);
@@ -94,7 +100,8 @@ impl Value {
         let text = if has_places { self.text(&options) } else { String::new() };
         let tree = onnx_text::parse_value(&text).value.tree;
         let locate = |entity| value_span(tree.as_ref()?, entity);
-        session.report(&Source::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
+        session
+            .report(&SourceText::new(&input.name, &text, SourceKind::Binary).locating(&locate), diagnostics);
     }
 
     /// The value as text; empty if nothing could be read.

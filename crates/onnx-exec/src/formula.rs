@@ -11,8 +11,8 @@ use onnx_ir::{ElemType, EntityId, NodeId};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::meaning::{
-    Attributes, Cx, Definition, Dense, Elements, Formula, Mode, Number, Operand, Output, Source, define,
-    open_shape, value_inputs,
+    Attributes, Cx, Definition, Dense, ElementSource, Elements, Formula, Mode, Number, Operand, Output,
+    define, open_shape, value_inputs,
 };
 use onnx_ops::schema::{Schema, SchemaId};
 
@@ -278,7 +278,7 @@ fn moved(
     elem: ElemType,
     dims: &[usize],
     from: &[Option<Tensor>],
-    sources: &[Source],
+    sources: &[ElementSource],
 ) -> Result<Tensor, Failure> {
     let of = |input: usize| match from.get(input) {
         Some(Some(tensor)) => Ok(tensor),
@@ -288,11 +288,11 @@ fn moved(
         let mut strings = Strings::with_room(sources.len())?;
         for source in sources {
             match source {
-                Source::Element(input, at) => match of(*input)?.string_slice()?.get(*at) {
+                ElementSource::Element(input, at) => match of(*input)?.string_slice()?.get(*at) {
                     Some(string) => strings.push_copy(string)?,
                     None => fail!("an index is out of bounds"),
                 },
-                Source::Number(_) => strings.push_copy("")?,
+                ElementSource::Number(_) => strings.push_copy("")?,
             }
         }
         return Tensor::of_texts(dims, strings);
@@ -300,7 +300,7 @@ fn moved(
     let mut moved = Tensor::zeros(elem, dims)?;
     let width = width(elem).unwrap_or(1);
     for (to, source) in moved.bytes_mut()?.chunks_exact_mut(width).zip(sources) {
-        if let Source::Element(input, at) = source {
+        if let ElementSource::Element(input, at) = source {
             let Some(bytes) = of(*input)?.bytes().get(at * width..(at + 1) * width) else {
                 fail!("an index is out of bounds")
             };

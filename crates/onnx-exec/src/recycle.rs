@@ -113,12 +113,12 @@ fn shelf_of(bytes: usize) -> Option<usize> {
 /// The free blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Recycler {
-    large: Mutex<State>,
+    large: Mutex<RecyclerState>,
     small: Mutex<[Vec<Arc<Charged>>; SHELVES]>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RecyclerState {
     /// Free pages, in the order in which they were freed.
     free: VecDeque<Pages>,
     /// Free bytes, used bytes, and the peak of the used bytes.
@@ -304,12 +304,12 @@ impl Recycler {
         state.shrink();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecyclerState> {
         self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RecyclerState {
     fn use_more(&mut self, bytes: usize) {
         self.used += bytes;
         self.peak = self.peak.max(self.used);

@@ -90,13 +90,15 @@ impl<T: Element> List<T> {
     /// Iterates over the elements: a long list stays in its file.
     pub fn elements(&self) -> Elements<'_, T> {
         match &self.0 {
-            Form::Stored(stored) if stored.made.get().is_none() => Elements(Source::Stored(Decoding {
-                rest: &stored.file,
-                decode: stored.decode,
-                chunk: [T::Ref::default(); CHUNK],
-                at: 0,
-                filled: 0,
-            })),
+            Form::Stored(stored) if stored.made.get().is_none() => {
+                Elements(ElementsSource::Stored(Decoding {
+                    rest: &stored.file,
+                    decode: stored.decode,
+                    chunk: [T::Ref::default(); CHUNK],
+                    at: 0,
+                    filled: 0,
+                }))
+            }
             Form::Made(_) | Form::Stored(_) => Elements::of(self),
         }
     }
@@ -190,11 +192,11 @@ impl<T: Element> std::fmt::Debug for List<T> {
 
 /// The elements of a list, one after the other.
 #[derive(Clone)]
-pub struct Elements<'a, T: Element>(Source<'a, T>);
+pub struct Elements<'a, T: Element>(ElementsSource<'a, T>);
 
 #[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "it lives as long as a loop")]
-enum Source<'a, T: Element> {
+enum ElementsSource<'a, T: Element> {
     Made(std::slice::Iter<'a, T>),
     Stored(Decoding<'a, T>),
 }
@@ -211,7 +213,7 @@ struct Decoding<'a, T: Element> {
 impl<'a, T: Element> Elements<'a, T> {
     /// Iterates over a slice.
     pub fn of(slice: &'a [T]) -> Elements<'a, T> {
-        Elements(Source::Made(slice.iter()))
+        Elements(ElementsSource::Made(slice.iter()))
     }
 }
 
@@ -231,8 +233,8 @@ impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
     /// The next elements; empty only at the end.
     fn at_hand(&mut self) -> &[T] {
         match &mut self.0 {
-            Source::Made(elements) => elements.as_slice(),
-            Source::Stored(stored) => {
+            ElementsSource::Made(elements) => elements.as_slice(),
+            ElementsSource::Stored(stored) => {
                 stored.fill();
                 &stored.chunk[stored.at..stored.filled]
             }
@@ -242,8 +244,8 @@ impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
     /// Steps over elements that are at hand.
     fn step(&mut self, count: usize) {
         match &mut self.0 {
-            Source::Made(elements) => *elements = elements.as_slice()[count..].iter(),
-            Source::Stored(stored) => stored.at += count,
+            ElementsSource::Made(elements) => *elements = elements.as_slice()[count..].iter(),
+            ElementsSource::Stored(stored) => stored.at += count,
         }
     }
 
@@ -297,8 +299,8 @@ impl<'a, T: Element> Iterator for Elements<'a, T> {
     #[inline]
     fn next(&mut self) -> Option<T::Ref<'a>> {
         match &mut self.0 {
-            Source::Made(elements) => elements.next().map(T::view),
-            Source::Stored(stored) => {
+            ElementsSource::Made(elements) => elements.next().map(T::view),
+            ElementsSource::Stored(stored) => {
                 stored.fill();
                 let element = stored.chunk[..stored.filled].get(stored.at)?;
                 stored.at += 1;

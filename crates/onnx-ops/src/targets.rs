@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 /// A runtime.
 #[derive(Debug)]
-pub struct Target {
+pub struct TargetRuntime {
     /// The name on the command line.
     pub name: &'static str,
     /// The full name with the version.
@@ -43,29 +43,29 @@ struct Row {
     types: Vec<(&'static str, Vec<ElemType>)>,
 }
 
-static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+static TARGETS: LazyLock<Vec<TargetRuntime>> = LazyLock::new(|| {
     vec![
-        Target::read("candle", "candle", include_str!("../targets/candle.txt")),
-        Target::read("ort", "onnxruntime 1.31.1 on a CPU", include_str!("../targets/ort.txt")),
-        Target::read("rten", "rten", include_str!("../targets/rten.txt")),
-        Target::read("tract", "tract", include_str!("../targets/tract.txt")),
+        TargetRuntime::read("candle", "candle", include_str!("../targets/candle.txt")),
+        TargetRuntime::read("ort", "onnxruntime 1.31.1 on a CPU", include_str!("../targets/ort.txt")),
+        TargetRuntime::read("rten", "rten", include_str!("../targets/rten.txt")),
+        TargetRuntime::read("tract", "tract", include_str!("../targets/tract.txt")),
     ]
 });
 
 /// Every runtime that is known.
-pub fn targets() -> &'static [Target] {
+pub fn targets() -> &'static [TargetRuntime] {
     &TARGETS
 }
 
-impl Target {
+impl TargetRuntime {
     /// The runtime of this name.
-    pub fn find(name: &str) -> Option<&'static Target> {
+    pub fn find(name: &str) -> Option<&'static TargetRuntime> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
     /// Parses a table. Invalid lines are skipped; a test checks that there are none.
-    fn read(name: &'static str, title: &'static str, text: &'static str) -> Target {
-        let mut target = Target {
+    fn read(name: &'static str, title: &'static str, text: &'static str) -> TargetRuntime {
+        let mut target = TargetRuntime {
             name,
             title,
             rows: HashMap::default(),
@@ -157,7 +157,7 @@ const MOST_TOLD: usize = 4;
 
 /// Reports every node that a runtime does not support, in the order of the bodies.
 #[must_use]
-pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnostic> {
+pub fn check(model: &Model, registry: &Registry, target: &TargetRuntime) -> Vec<Diagnostic> {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let mut refused: Vec<(String, Vec<(BodyId, NodeId)>)> = Vec::new();
     let mut at: HashMap<String, usize> = HashMap::default();
@@ -201,7 +201,7 @@ pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnos
 }
 
 /// Reports versions in the header that are too new for a runtime.
-fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
+fn versions(model: &Model, target: &TargetRuntime) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut tell = |what: &str, version: i64, most: i64, place: Entity| {
         if version > most {
@@ -225,7 +225,7 @@ fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
 }
 
 /// The findings about nodes that are refused for the same reason.
-fn told(what: &str, nodes: &[(BodyId, NodeId)], target: &Target) -> Vec<Diagnostic> {
+fn told(what: &str, nodes: &[(BodyId, NodeId)], target: &TargetRuntime) -> Vec<Diagnostic> {
     let place = |&(body, node): &(BodyId, NodeId)| Entity::NodeOp(body, node);
     let finding = |node: &(BodyId, NodeId), more: &str| {
         let message = format!("{} does not support {what}{more}", target.title);

@@ -161,7 +161,7 @@ pub(crate) fn function_key(domain: &str, name: &str, overload: &str) -> String {
 }
 
 /// A thing that can have comments.
-struct Place {
+struct AnchorPlace {
     span: Span,
     /// The item that may have a comment after it.
     anchor: Anchor,
@@ -170,12 +170,12 @@ struct Place {
 struct Places<'s> {
     source: &'s str,
     /// Ordered by start.
-    list: Vec<Place>,
+    list: Vec<AnchorPlace>,
 }
 
 impl Places<'_> {
     fn add(&mut self, span: Span, anchor: Anchor) {
-        self.list.push(Place { span, anchor });
+        self.list.push(AnchorPlace { span, anchor });
     }
 
     fn text(&self, name: Span) -> String {
@@ -239,7 +239,7 @@ impl Places<'_> {
         let next = self.list.partition_point(|place| place.span.start < comment.start);
         // The last to end of the items that start on the line or enclose others; few items start between the two.
         let line = self.source[..comment.start as usize].rfind('\n').map_or(0, |at| at + 1);
-        let is_behind = |place: &&Place| {
+        let is_behind = |place: &&AnchorPlace| {
             let end = place.span.end as usize;
             place.span.start < place.span.end
                 && (line..=comment.start as usize).contains(&end)
@@ -249,7 +249,7 @@ impl Places<'_> {
         if let Some(place) = before.clone().filter(is_behind).max_by_key(|place| place.span.end) {
             return (place.anchor.clone(), true);
         }
-        let holds = |place: &&Place| place.span.end > comment.start;
+        let holds = |place: &&AnchorPlace| place.span.end > comment.start;
         let holder = before.clone().find(holds);
         match (self.list.get(next), holder) {
             (Some(place), Some(holder)) if place.span.start >= holder.span.end => {

@@ -9,9 +9,9 @@ use crate::source::Form;
 use crate::text::Text;
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Place};
-use onnx_text::render::{Source, SourceKind};
 #[cfg(feature = "render")]
-use onnx_text::render::{Style, human};
+use onnx_text::render::{RenderOptions, human};
+use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{RaiseOptions, SourceMap};
 
 /// Elements of a tensor that are printed, enough to recognize it.
@@ -23,36 +23,36 @@ impl Loaded {
     /// only once.
     #[must_use]
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
-        self.render_all(std::slice::from_ref(diagnostic), Style { color: false, width: 120 })
+        self.render_all(std::slice::from_ref(diagnostic), RenderOptions { color: false, width: 120 })
     }
 
     #[cfg(feature = "render")]
     /// Rendered findings, one after the other.
     #[must_use]
-    pub fn render_all(&self, diagnostics: &[Diagnostic], style: Style) -> String {
+    pub fn render_all(&self, diagnostics: &[Diagnostic], style: RenderOptions) -> String {
         self.with_source(diagnostics.iter().any(has_entity), |source| {
             diagnostics.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect()
         })
     }
 
     /// Calls `show` with the source text in which entities have places. A binary model is printed only if entities are needed.
-    pub fn with_source<T>(&self, has_entities: bool, show: impl FnOnce(&Source<'_>) -> T) -> T {
+    pub fn with_source<T>(&self, has_entities: bool, show: impl FnOnce(&SourceText<'_>) -> T) -> T {
         let file = self.file();
         if let Some(syntax) = self.syntax() {
             let map = SourceMap::new(file.text(), &syntax.tree, &self.model);
             let locate = |entity| map.span(entity);
-            return show(&Source::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
+            return show(&SourceText::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
         }
         // Findings about the document are placed in the document, because there is no model.
         if file.form != Form::Binary && self.is_partial() {
-            return show(&Source::new(&file.name, file.text(), SourceKind::Text));
+            return show(&SourceText::new(&file.name, file.text(), SourceKind::Text));
         }
         let text = if has_entities { printed(&self.model) } else { String::new() };
         let syntax = onnx_text::parse_model(&text).value;
         let lowered = onnx_text::lower(&text, &syntax).value;
         let map = SourceMap::new(&text, &syntax.tree, &lowered);
         let locate = |entity| map.span(entity);
-        show(&Source::new(&file.name, &text, SourceKind::Binary).locating(&locate))
+        show(&SourceText::new(&file.name, &text, SourceKind::Binary).locating(&locate))
     }
 }
 

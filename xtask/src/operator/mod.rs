@@ -51,6 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         println!("wrote {}: {}", path.display(), edit.next);
     }
     println!("then: cargo fmt, cargo xtask codegen, cargo test -p suite --test suite {}", args.name);
+    println!(
+        "and: UPDATE=1 cargo test -p onnx-ops --test gradient_list, which writes its line of docs/gradient.md"
+    );
     Ok(())
 }
 

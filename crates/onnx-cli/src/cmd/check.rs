@@ -10,7 +10,7 @@ use crate::{files, locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};
 use onnx_ir::{Model, VerifyOptions};
-use onnx_ops::targets::{self, Target};
+use onnx_ops::targets::{self, TargetRuntime};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use onnx_text::{Fixes, apply_fixes};
@@ -232,7 +232,7 @@ fn ensure_target(name: &str) -> anyhow::Result<()> {
 
 /// The nodes that the requested runtimes do not support.
 fn refused(args: &Args, operators: &Operators, model: &Model) -> Vec<Diagnostic> {
-    let targets = args.target.iter().filter_map(|name| Target::find(name));
+    let targets = args.target.iter().filter_map(|name| TargetRuntime::find(name));
     targets.flat_map(|target| targets::check(model, operators.of(model), target)).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use anyhow::ensure;
 use onnx_ir::diag::Parsed;
-use onnx_text::render::{Source, SourceKind};
+use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{FormatOptions, format_operator_set, format_value_file};
 use serde_json::json;
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
 /// The parsed value if there are no errors; otherwise reports all findings.
 fn right<T>(parsed: Parsed<T>, input: &Input, session: &mut Session) -> Option<T> {
     let report = |found: Vec<_>| {
-        session.report(&Source::new(&input.name, input.text(), SourceKind::Text), &found);
+        session.report(&SourceText::new(&input.name, input.text(), SourceKind::Text), &found);
     };
     parsed.into_result().map_err(report).ok()
 }

@@ -1,6 +1,6 @@
 //! `onnxtxt inline`: replaces calls by function bodies, and nodes of operators that have one.
 
-use crate::change::{Made, Step, change};
+use crate::change::{Made, NamedChange, change};
 use crate::deliver::OutArgs;
 use crate::operators::OpsetArgs;
 use crate::session::{Session, Status};
@@ -71,9 +71,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let expands = args.schema || args.opset.is_given();
     change(&args.file, &args.out, session, |model| {
         args.only.iter().try_for_each(|name| exists(model, expands.then(|| operators.of(model)), name))?;
-        let mut steps = vec![Step { name: "inline", run: &calls }];
+        let mut steps = vec![NamedChange { name: "inline", run: &calls }];
         if expands {
-            steps.push(Step { name: "inline operators", run: &nodes });
+            steps.push(NamedChange { name: "inline operators", run: &nodes });
         }
         Ok(steps)
     })

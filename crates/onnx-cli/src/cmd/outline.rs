@@ -1,6 +1,6 @@
 //! `onnxtxt outline`: moves nodes into a function.
 
-use crate::change::{Made, Step, change};
+use crate::change::{Made, NamedChange, change};
 use crate::deliver::OutArgs;
 use crate::select::Selection;
 use crate::session::{Session, Status};
@@ -54,6 +54,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     change(&args.file, &args.out, session, |model| {
         args.select.iter().try_for_each(|selection| selection.ensure_some(model))?;
-        Ok(vec![Step { name: "outline", run: &run }])
+        Ok(vec![NamedChange { name: "outline", run: &run }])
     })
 }

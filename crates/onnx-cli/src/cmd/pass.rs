@@ -1,6 +1,6 @@
 //! `onnxtxt pass`: transforms a model by named passes.
 
-use crate::change::{Made, Step, change, open};
+use crate::change::{Made, NamedChange, change, open};
 use crate::deliver::OutArgs;
 use crate::locate;
 use crate::operators::{Operators, OpsetArgs};
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         })
         .collect();
     change(Path::new(file), &args.out, session, |_| {
-        Ok(passes.iter().zip(&runs).map(|(pass, run)| Step { name: pass.name(), run }).collect())
+        Ok(passes.iter().zip(&runs).map(|(pass, run)| NamedChange { name: pass.name(), run }).collect())
     })
 }
 

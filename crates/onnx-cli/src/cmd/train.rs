@@ -9,7 +9,7 @@ mod saved;
 
 use crate::cmd::train::data::Data;
 use crate::cmd::train::history::History;
-use crate::cmd::train::run::{Plan, Stop};
+use crate::cmd::train::run::{Stop, TrainingPlan};
 use crate::cmd::train::saved::Saved;
 use crate::cmd::weights::{is_weights, write_weights};
 use crate::deliver::{OutFile, deliver};
@@ -268,7 +268,7 @@ fn train(
             },
         };
         let seed = trainer.seed();
-        let plan = Plan {
+        let plan = TrainingPlan {
             stop: match (mode, args.steps, args.epochs) {
                 (Mode::Step, ..) => Stop::Steps(trainer.steps().saturating_add(1)),
                 (_, Some(steps), _) => Stop::Steps(steps),

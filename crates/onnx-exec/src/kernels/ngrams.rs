@@ -15,7 +15,7 @@ use onnx_ir::ElemType;
 pub(super) const ROWS: &[Row] = &[("", "TfIdfVectorizer", vectorize)];
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Item<'a> {
+enum GramItem<'a> {
     Int(i64),
     Text(&'a str),
 }
@@ -25,7 +25,7 @@ enum Item<'a> {
 struct Branch<'a> {
     /// The column and weight of the n-gram that ends here.
     gram: Option<(usize, f32)>,
-    next: HashMap<Item<'a>, usize>,
+    next: HashMap<GramItem<'a>, usize>,
 }
 
 struct Pool<'a> {
@@ -43,7 +43,7 @@ struct Lengths {
 impl<'a> Pool<'a> {
     /// The n-grams with the requested lengths, with columns and weights. `starts` has the start of each length in `items`.
     fn new(
-        items: &[Item<'a>],
+        items: &[GramItem<'a>],
         starts: &[usize],
         mut places: impl Iterator<Item = (usize, f32)>,
         lengths: &Lengths,
@@ -66,7 +66,7 @@ impl<'a> Pool<'a> {
         Ok(pool)
     }
 
-    fn add(&mut self, gram: &[Item<'a>], place: (usize, f32)) {
+    fn add(&mut self, gram: &[GramItem<'a>], place: (usize, f32)) {
         let mut at = 0;
         for &item in gram {
             let fresh = self.branches.len();
@@ -80,7 +80,7 @@ impl<'a> Pool<'a> {
 
     fn count(
         &self,
-        row: &[Item<'a>],
+        row: &[GramItem<'a>],
         lengths: &Lengths,
         tally: fn(&mut f32, f32),
         counts: &mut [f32],
@@ -113,11 +113,11 @@ impl<'a> Pool<'a> {
     }
 }
 
-fn items(tensor: &Tensor) -> Result<List<Item<'_>>, Failure> {
+fn items(tensor: &Tensor) -> Result<List<GramItem<'_>>, Failure> {
     if tensor.is_strings() {
-        return tensor.string_slice()?.iter().map(|text| Item::Text(text)).listed();
+        return tensor.string_slice()?.iter().map(|text| GramItem::Text(text)).listed();
     }
-    tensor.ints()?.into_iter().map(Item::Int).listed()
+    tensor.ints()?.into_iter().map(GramItem::Int).listed()
 }
 
 fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -145,9 +145,9 @@ fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let columns = numbers("ngram_indexes")?;
     let starts = numbers("ngram_counts")?;
     let (texts, ints) = (attrs.strings("pool_strings"), attrs.ints("pool_int64s"));
-    let pool: Vec<Item<'_>> = match (&texts, &ints) {
-        (Some(texts), _) => texts.iter().map(|text| Item::Text(text)).collect(),
-        (None, Some(ints)) => ints.iter().copied().map(Item::Int).collect(),
+    let pool: Vec<GramItem<'_>> = match (&texts, &ints) {
+        (Some(texts), _) => texts.iter().map(|text| GramItem::Text(text)).collect(),
+        (None, Some(ints)) => ints.iter().copied().map(GramItem::Int).collect(),
         (None, None) => fail!("there is neither `pool_strings` nor `pool_int64s`"),
     };
     // Weights are in the order of the pool, independent of columns.
@@ -179,14 +179,14 @@ mod tests {
 
     #[test]
     fn weights_are_those_of_ngrams_not_of_columns() {
-        let items = [1, 2, 1, 2].map(Item::Int);
+        let items = [1, 2, 1, 2].map(GramItem::Int);
         let lengths = Lengths { least: 1, greatest: 2, skips: 0 };
         // 1 and 2 alone, then 1 before 2.
         let places = [(2, 0.5), (0, 0.25), (1, 4.0)];
         let pool = Pool::new(&items, &[0, 2], places.into_iter(), &lengths).expect("sound");
         let mut counts = [0.0; 3];
         let add = |count: &mut f32, weight: f32| *count += weight;
-        pool.count(&[1, 2, 2, 1].map(Item::Int), &lengths, add, &mut counts).expect("short");
+        pool.count(&[1, 2, 2, 1].map(GramItem::Int), &lengths, add, &mut counts).expect("short");
         assert_eq!(counts, [0.5, 4.0, 1.0]);
     }
 }

@@ -47,7 +47,7 @@ fn translated(pattern: &str) -> String {
                 from.next();
                 to.push_str(&regex::escape(&quoted(&mut from)));
             }
-            '\\' => escape(&mut from, &mut to, Place::Outside),
+            '\\' => escape(&mut from, &mut to, PatternPlace::Outside),
             '[' => class(&mut from, &mut to),
             c => to.push(c),
         }
@@ -69,13 +69,13 @@ fn quoted(from: &mut Peekable<Chars<'_>>) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PatternPlace {
     Outside,
     InClass,
 }
 
 /// The escape after a backslash.
-fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
+fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: PatternPlace) {
     let Some(c) = from.next() else {
         to.push('\\');
         return;
@@ -87,13 +87,13 @@ fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
         'S' => to.push_str(r"[^\t\n\f\r ]"),
         'w' => to.push_str("[0-9A-Za-z_]"),
         'W' => to.push_str("[^0-9A-Za-z_]"),
-        'b' | 'B' if place == Place::Outside => {
+        'b' | 'B' if place == PatternPlace::Outside => {
             to.push_str(r"(?-u:\");
             to.push(c);
             to.push(')');
         }
         // Any single byte.
-        'C' if place == Place::Outside => to.push_str("(?s-u:.)"),
+        'C' if place == PatternPlace::Outside => to.push_str("(?s-u:.)"),
         '0'..='7' => {
             let mut code = u32::from(c) - u32::from('0');
             let mut digits = 1;
@@ -128,7 +128,7 @@ fn class(from: &mut Peekable<Chars<'_>>, to: &mut String) {
                 to.push(']');
                 return;
             }
-            '\\' => escape(from, to, Place::InClass),
+            '\\' => escape(from, to, PatternPlace::InClass),
             '[' if from.peek() == Some(&':') => {
                 to.push('[');
                 for c in from.by_ref() {

@@ -14,7 +14,7 @@
 
 use super::program::Bound;
 use super::strip::Strip;
-use super::taps::{Elements, Source, Step, Taps};
+use super::taps::{Elements, TapLoad, TapStep, Taps};
 use super::tiles::{Combining, Greatest, GreatestOrNone, Least, LeastOrNone, Stretch, Sums, WIDE};
 use super::widest::Job;
 use super::windows::steps_of;
@@ -26,7 +26,7 @@ use std::ops::Range;
 const PIXELS: usize = 4;
 
 /// Whether each step reads the channels as contiguous lanes, with no element for two lanes.
-pub(super) fn are_channels(x: &Source, steps: &[Step], along: usize, extent: usize) -> bool {
+pub(super) fn are_channels(x: &TapLoad, steps: &[TapStep], along: usize, extent: usize) -> bool {
     let is_of_lane = |bound: &Bound| bound.function.by[along] != 0;
     let extent = extent as i64;
     let mut places: SmallVec<[i64; 16]> = steps.iter().map(|step| step.x).collect();
@@ -64,7 +64,7 @@ impl Factors {
         &'f mut self,
         elements: Elements<'f>,
         (first, by): (i64, i64),
-        steps: &[Step],
+        steps: &[TapStep],
         (lane, channels): (usize, usize),
         zero: impl Fn(usize) -> Option<f32>,
     ) -> Option<Weights<'f>> {
@@ -90,7 +90,7 @@ impl Factors {
 impl Weights<'_> {
     /// The offset of the factors of a step.
     #[inline(always)]
-    fn place(&self, at: usize, step: &Step) -> Option<usize> {
+    fn place(&self, at: usize, step: &TapStep) -> Option<usize> {
         let behind = match self.gathered {
             Some(channels) => (at * channels) as i64,
             None => step.factor,
@@ -147,7 +147,7 @@ impl Job for Pixels<'_> {
                     reach.push(Reach { place, pixels: inside, step: at });
                 }
             }
-            let of = Line { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
+            let of = PixelLine { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
             // No closures: they would not inherit the target features and would be compiled without vectors.
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
@@ -164,7 +164,7 @@ impl Job for Pixels<'_> {
     }
 }
 
-struct Line<'l> {
+struct PixelLine<'l> {
     taps: &'l Taps,
     factors: Option<&'l Weights<'l>>,
     lanes: usize,
@@ -172,7 +172,7 @@ struct Line<'l> {
     of_pixel: usize,
 }
 
-impl Line<'_> {
+impl PixelLine<'_> {
     /// Widens the elements that the steps read, overlapping ranges once, and updates the offsets of the steps.
     #[inline(always)]
     fn widen(&self, x: Elements<'_>, reach: &mut [Reach], lines: &mut Vec<f32>) -> Option<()> {

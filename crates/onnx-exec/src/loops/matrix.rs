@@ -129,7 +129,7 @@ impl Matrix {
                 let block = &block[tiles.start * each..tiles.end * each];
                 let a = Rows { numbers: &rows[first..], apart: *steps, steps: Steps::of(&of_rows[..n]) };
                 if count == 1
-                    && widest(Line { row: &rows[first..first + n], block, columns: micro.columns, out })
+                    && widest(RowProduct { row: &rows[first..first + n], block, columns: micro.columns, out })
                 {
                     continue;
                 }
@@ -166,14 +166,14 @@ impl Matrix {
 
 /// A single row by several tiles of columns at a time, which hides the latency of additions. The order of additions is that of a
 /// micro-kernel.
-struct Line<'l> {
+struct RowProduct<'l> {
     row: &'l [f32],
     block: &'l [f32],
     columns: usize,
     out: &'l mut [f32],
 }
 
-impl Job for Line<'_> {
+impl Job for RowProduct<'_> {
     /// Whether it was done: only with fused multiply-add, as in micro-kernels.
     type Out = bool;
 
@@ -188,10 +188,10 @@ impl Job for Line<'_> {
     }
 }
 
-impl Line<'_> {
+impl RowProduct<'_> {
     #[inline(always)]
     fn tiles<const WIDE: usize>(self) {
-        let Line { row, block, out, .. } = self;
+        let RowProduct { row, block, out, .. } = self;
         let each = row.len() * WIDE;
         let fours = block.chunks(4 * each).zip(out.chunks_mut(4 * WIDE));
         for (block, out) in fours {

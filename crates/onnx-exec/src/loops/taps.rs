@@ -31,13 +31,13 @@ const TOGETHER: usize = 4;
 /// Such a reduction.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
-    pub(super) x: Source,
+    pub(super) x: TapLoad,
     /// The factor of elements.
-    pub(super) factor: Option<Source>,
+    pub(super) factor: Option<TapLoad>,
     pub(super) combine: Combine,
     /// The axis of the strips.
     pub(super) along: usize,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<TapStep>,
     /// The number of lanes along that axis.
     channels: usize,
     shared: Shared,
@@ -70,7 +70,7 @@ impl Laid {
 
 /// A load of single floats, narrower floats, or bytes minus a zero point.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct TapLoad {
     operand: usize,
     elem: ElemType,
     pub(super) place: Linear,
@@ -116,14 +116,14 @@ impl<'e> Elements<'e> {
 
 /// The contribution of a step to offsets and to functions with bounds.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct TapStep {
     pub(super) x: i64,
     pub(super) factor: i64,
     pub(super) bounds: SmallVec<[i64; 2]>,
 }
 
-impl Source {
-    fn of(instr: &Instr) -> Option<Source> {
+impl TapLoad {
+    fn of(instr: &Instr) -> Option<TapLoad> {
         let (to, operand, elem, place, bounds, otherwise) = match instr {
             Instr::Load { to, operand, elem, place } => (to, operand, elem, place, Vec::new(), 0.0),
             Instr::LoadWhere { to, operand, elem, place, bounds, otherwise } => {
@@ -134,11 +134,11 @@ impl Source {
         let is_float = matches!(*elem, ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16);
         let is_it = is_float && to.class == Class::Single;
         let (operand, elem, place, otherwise) = (*operand, *elem, place.clone(), otherwise as f32);
-        is_it.then_some(Source { operand, elem, place, bounds, otherwise, zero: None })
+        is_it.then_some(TapLoad { operand, elem, place, bounds, otherwise, zero: None })
     }
 
     /// A byte minus a zero point that is constant in a plane, and 0 out of bounds.
-    fn of_byte(byte: &Program, zero: Option<&Program>) -> Option<Source> {
+    fn of_byte(byte: &Program, zero: Option<&Program>) -> Option<TapLoad> {
         let (operand, elem, place, bounds, otherwise) = match &byte.instrs[..] {
             [Instr::Load { operand, elem, place, .. }] => (operand, elem, place, Vec::new(), 0),
             [Instr::LoadWhere { operand, elem, place, bounds, otherwise, .. }] => {
@@ -156,7 +156,7 @@ impl Source {
         let (operand, elem, place) = (*operand, *elem, place.clone());
         let is_byte = matches!(elem, ElemType::UINT8 | ElemType::INT8);
         let otherwise = if zero.is_some() { 0.0 } else { otherwise as f32 };
-        is_byte.then_some(Source { operand, elem, place, bounds, otherwise, zero })
+        is_byte.then_some(TapLoad { operand, elem, place, bounds, otherwise, zero })
     }
 
     /// The elements, and the offset of the first.
@@ -206,9 +206,9 @@ impl Source {
     }
 
     /// Orders two loads as operand and factor: a factor has no bounds, and is constant in a strip or per lane in all its rows.
-    fn pair(a: Source, b: Source, along: usize) -> Option<(Source, Source)> {
-        let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
-        let is_of_lane = |source: &Source| source.bounds.is_empty() && is_of_lane(&source.place, along);
+    fn pair(a: TapLoad, b: TapLoad, along: usize) -> Option<(TapLoad, TapLoad)> {
+        let stands = |source: &TapLoad| source.bounds.is_empty() && source.place.by[along] == 0;
+        let is_of_lane = |source: &TapLoad| source.bounds.is_empty() && is_of_lane(&source.place, along);
         match [stands(&a), stands(&b), is_of_lane(&a), is_of_lane(&b)] {
             [_, true, ..] => Some((a, b)),
             [true, ..] => Some((b, a)),
@@ -242,12 +242,13 @@ impl Taps {
         let along = body.along;
         let (x, factor) = match (&body.instrs[..], combine) {
             ([x], Combine::Max | Combine::Min) => {
-                (Source::of(x).or_else(|| Source::of_byte(body, None))?, None)
+                (TapLoad::of(x).or_else(|| TapLoad::of_byte(body, None))?, None)
             }
-            ([x], Combine::Sum) => (Source::of(x)?, None),
+            ([x], Combine::Sum) => (TapLoad::of(x)?, None),
             ([a, b, Instr::Binary { to, op: Binary::Mul, a: left, b: right }], Combine::Sum) => {
                 let is_all = body.result == Some(*to) && left != right;
-                let (x, factor) = Source::pair(Source::of(a)?, Source::of(b)?, along).filter(|_| is_all)?;
+                let (x, factor) =
+                    TapLoad::pair(TapLoad::of(a)?, TapLoad::of(b)?, along).filter(|_| is_all)?;
                 (x, Some(factor))
             }
             _ => return None,
@@ -264,9 +265,9 @@ impl Taps {
     ) -> Option<Taps> {
         let source = |factor: &Factor| {
             let (byte, zero) = factor.byte()?;
-            Source::of_byte(byte, zero)
+            TapLoad::of_byte(byte, zero)
         };
-        let (x, factor) = Source::pair(source(a)?, source(b)?, along)?;
+        let (x, factor) = TapLoad::pair(source(a)?, source(b)?, along)?;
         // A strip may have several planes, each with its own zero point of factors.
         let is_even = match factor.place.by[along] {
             0 => factor.is_even_from(along.saturating_sub(1)),
@@ -280,8 +281,8 @@ impl Taps {
 
     fn new(
         combine: Combine,
-        x: Source,
-        factor: Option<Source>,
+        x: TapLoad,
+        factor: Option<TapLoad>,
         along: usize,
         dims: &[usize],
         over: &[usize],
@@ -310,7 +311,7 @@ impl Taps {
         let mut steps = Vec::with_capacity(count);
         let from = |function: &Linear, at: &[usize]| function.at(at) - function.base;
         loop {
-            steps.push(Step {
+            steps.push(TapStep {
                 x: from(&x.place, &at),
                 factor: factor.as_ref().map_or(0, |factor| from(&factor.place, &at)),
                 bounds: x.bounds.iter().map(|bound| from(&bound.function, &at)).collect(),
@@ -331,7 +332,7 @@ impl Taps {
         };
         // Sums that share nothing need doubles, and only stencils read narrow floats.
         let is_sum = combine == Combine::Sum && factor.is_none();
-        let is_single = |source: &Source| source.elem == ElemType::FLOAT;
+        let is_single = |source: &TapLoad| source.elem == ElemType::FLOAT;
         let are_single = is_single(&x) && factor.as_ref().is_none_or(is_single);
         let is_shared = !matches!(shared, Shared::Nothing);
         (!is_sum && are_single && stands || is_shared).then_some(Taps {
@@ -422,19 +423,19 @@ impl Taps {
             Ok::<_, Failure>((elements.singles()?, factor.place.at(at) - first))
         });
         let (factors, of_factors) = factors.transpose()?.unwrap_or_default();
-        let of = Stretches {
+        let of = StripOperands {
             taps: self,
             x: x.singles()?,
             start: self.x.place.at(at) - first,
             values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
         };
-        let is_in = widest(Line { of, factors, first: of_factors, single, double });
+        let is_in = widest(StripReduction { of, factors, first: of_factors, single, double });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 }
 
 /// The operands of a strip.
-struct Stretches<'s> {
+struct StripOperands<'s> {
     taps: &'s Taps,
     x: &'s [f32],
     start: i64,
@@ -443,15 +444,15 @@ struct Stretches<'s> {
 }
 
 /// A strip reduction; returns whether all loads are in range.
-struct Line<'s> {
-    of: Stretches<'s>,
+struct StripReduction<'s> {
+    of: StripOperands<'s>,
     factors: &'s [f32],
     first: i64,
     single: &'s mut [f32],
     double: &'s mut [f64],
 }
 
-impl Job for Line<'_> {
+impl Job for StripReduction<'_> {
     type Out = bool;
 
     #[inline(always)]
@@ -464,10 +465,10 @@ impl Job for Line<'_> {
     }
 }
 
-impl Stretches<'_> {
+impl StripOperands<'_> {
     /// The lanes of `0..n` for which a step is in bounds, with their elements and stride.
     #[inline(always)]
-    fn stretch(&self, step: &Step, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
+    fn stretch(&self, step: &TapStep, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
         let Taps { x, along, .. } = self.taps;
         let mut lanes = 0..n;
         for ((bound, value), add) in x.bounds.iter().zip(&self.values).zip(&step.bounds) {
@@ -485,12 +486,12 @@ impl Stretches<'_> {
     }
 }
 
-impl Stretches<'_> {
+impl StripOperands<'_> {
     /// The elements and factors of some steps without bounds.
     #[inline(always)]
     fn rows(
         &self,
-        steps: &[Step; TOGETHER],
+        steps: &[TapStep; TOGETHER],
         factors: &[f32],
         first: i64,
         n: usize,
@@ -504,16 +505,16 @@ impl Stretches<'_> {
     }
 }
 
-impl Line<'_> {
+impl StripReduction<'_> {
     #[inline(always)]
     fn sum<const FUSED: bool>(self) -> bool {
         let n = self.double.len();
-        let Line { of, factors, first, single: sums, double } = self;
+        let StripReduction { of, factors, first, single: sums, double } = self;
         let mut is_first = true;
         for steps in of.taps.steps.chunks(BLOCK) {
             sums.fill(0.0);
             let (together, steps) = match &of.taps.x {
-                Source { bounds, place, .. } if bounds.is_empty() && place.by[of.taps.along] == 1 => {
+                TapLoad { bounds, place, .. } if bounds.is_empty() && place.by[of.taps.along] == 1 => {
                     steps.as_chunks::<TOGETHER>()
                 }
                 _ => (&[][..], steps),

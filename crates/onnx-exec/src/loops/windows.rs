@@ -14,7 +14,7 @@ use super::Linear;
 use super::narrow::{brain_to_single, half_to_single};
 use super::program::Bound;
 use super::strip::Strip;
-use super::taps::{Elements, Source, Step, Taps};
+use super::taps::{Elements, TapLoad, TapStep, Taps};
 use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
 use super::widest::Job;
 use onnx_ops::meaning::Combine;
@@ -31,14 +31,14 @@ const LEAST_ROWS: usize = 3;
 /// How the steps of a reduction read from patches.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
-    patches: Vec<Patch>,
+    patches: Vec<WindowPatch>,
     /// First the runs of three steps, then of two, then of one.
-    runs: Vec<Run>,
+    runs: Vec<StepRun>,
 }
 
 /// Up to three steps, each reading one row after the previous one.
 #[derive(Clone, Debug)]
-struct Run {
+struct StepRun {
     patch: usize,
     /// The offset of the first step in rows and columns.
     row: i64,
@@ -48,7 +48,7 @@ struct Run {
 
 /// Elements at distances of whole result steps.
 #[derive(Clone, Debug)]
-struct Patch {
+struct WindowPatch {
     /// The contribution of its first step to offsets and to functions with bounds.
     place: i64,
     bounds: SmallVec<[i64; 2]>,
@@ -77,7 +77,12 @@ pub(super) struct Window<'w> {
 
 impl Windows {
     /// The stencil of some steps, if copying to patches is worth it.
-    pub(super) fn of(x: &Source, factor: Option<&Source>, steps: &[Step], along: usize) -> Option<Windows> {
+    pub(super) fn of(
+        x: &TapLoad,
+        factor: Option<&TapLoad>,
+        steps: &[TapStep],
+        along: usize,
+    ) -> Option<Windows> {
         let step_of = |function: &Linear| {
             let [_, row, lane] = steps_of(function, along);
             [row, lane]
@@ -101,7 +106,7 @@ impl Windows {
             let (at, [row, column]) = found.unwrap_or((windows.patches.len(), [0, 0]));
             if at == windows.patches.len() {
                 let (place, bounds) = (step.x, step.bounds.clone());
-                windows.patches.push(Patch { place, bounds, rows: [0, 0], columns: [0, 0] });
+                windows.patches.push(WindowPatch { place, bounds, rows: [0, 0], columns: [0, 0] });
             }
             let patch = windows.patches.get_mut(at)?;
             patch.rows = [patch.rows[0].min(row), patch.rows[1].max(row)];
@@ -122,7 +127,7 @@ impl Windows {
                     run.steps.push(step);
                 }
                 Some(_) | None => {
-                    windows.runs.push(Run { patch, row, column, steps: SmallVec::from_slice(&[step]) });
+                    windows.runs.push(StepRun { patch, row, column, steps: SmallVec::from_slice(&[step]) });
                 }
             }
         }

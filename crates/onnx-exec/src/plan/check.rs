@@ -1,10 +1,10 @@
 //! Verifies plans, and formulas between stages: every slot is written before it is read, loads are in bounds, and tensors that
 //! are live at the same time do not overlap.
 
-use super::define::Item;
+use super::define::PartitionItem;
 use super::index::Position;
 use super::rewrite::{extents, operands};
-use super::{Partition, Place, Plan, PlanStep, Slot, Source, root};
+use super::{Partition, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use onnx_ops::meaning::{Expr, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,14 @@ impl Partition {
     pub(super) fn mistake(&self) -> Option<String> {
         let mut is_written = vec![false; self.slots.len()];
         for item in &self.items {
-            let Item::Formula(assignment) = item else { continue };
+            let PartitionItem::Formula(assignment) = item else { continue };
             let slot = assignment.slot;
             for operand in operands(&assignment.formula) {
                 if operand >= self.slots.len() {
                     return Some(format!("slot {operand}, of which slot {slot} is made, does not exist"));
                 }
                 let operand = root(&self.slots, operand);
-                if matches!(self.slots[operand].source, Source::Formula) && !is_written[operand] {
+                if matches!(self.slots[operand].source, SlotSource::Formula) && !is_written[operand] {
                     return Some(format!("slot {operand} is read before it is written"));
                 }
             }
@@ -97,12 +97,12 @@ impl Plan {
                 for operand in super::rewrite::operands(&member.assignment.formula) {
                     let operand = root(&self.slots, operand);
                     last_read[operand] = at;
-                    let is_made = matches!(self.slots[operand].source, Source::Formula);
+                    let is_made = matches!(self.slots[operand].source, SlotSource::Formula);
                     if is_made && written[operand].is_none() {
                         return Some((slot, format!("{} is read before it is computed", name(operand))));
                     }
                     let is_other = written[operand].is_some_and(|by| by != at);
-                    if self.places[operand] == Place::Local && is_other {
+                    if self.places[operand] == SlotStorage::Local && is_other {
                         return Some((
                             slot,
                             format!(
@@ -119,7 +119,7 @@ impl Plan {
         }
         let lives: Vec<(usize, usize, usize, usize, usize)> = (0..self.slots.len())
             .filter_map(|slot| match (self.places[slot], written[slot]) {
-                (Place::Arena(start), Some(at)) => {
+                (SlotStorage::Arena(start), Some(at)) => {
                     Some((start, start + self.slots[slot].bytes(), at, last_read[slot].max(at), slot))
                 }
                 _ => None,

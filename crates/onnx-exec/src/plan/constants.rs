@@ -7,11 +7,11 @@
 //! scale[i1] * (total + b[i1] - mean[i1]) / sqrt(variance[i1] + 1e-5) + bias[i1]   ──▶   total * %7[i1] + %8[i1]
 //! ```
 
-use super::define::{Item, Partition};
+use super::define::{Partition, PartitionItem};
 use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
-use super::{Assignment, PlanStep, Slot, Source, root, types};
+use super::{Assignment, PlanStep, Slot, SlotSource, root, types};
 use crate::budget::spend;
 use crate::compile::{Executable, lock_of};
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Fai
     let Partition { items, slots, folded, .. } = partition;
     let mut kept = Vec::with_capacity(items.len());
     for item in std::mem::take(items) {
-        if let Item::Formula(assignment) = &item {
+        if let PartitionItem::Formula(assignment) = &item {
             let Assignment { slot, formula, .. } = &**assignment;
             let is_left = which == Which::ButBytes && is_dequantized(formula, slots);
             // The slot has the shape that the formula had before its axes were split.
@@ -48,7 +48,7 @@ pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Fai
                 && let Some(tensor) = evaluated(formula, slots)?
                 && let Ok(tensor) = tensor.reshaped(&slots[*slot].dims)
             {
-                slots[*slot].source = Source::Constant(tensor);
+                slots[*slot].source = SlotSource::Constant(tensor);
                 folded.push((*slot, formula.clone()));
                 continue;
             }
@@ -66,8 +66,8 @@ pub(super) fn pack(steps: &mut [PlanStep], slots: &[Slot], executable: &Executab
     for step in steps {
         let PlanStep::Kernel(kernel) = step else { continue };
         let constant = |slot: &usize| match &slots[root(slots, *slot)].source {
-            Source::Constant(tensor) => Some(tensor),
-            Source::Value(_) | Source::Formula | Source::Alias(_) => None,
+            SlotSource::Constant(tensor) => Some(tensor),
+            SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => None,
         };
         let constants: Vec<Option<&Tensor>> = kernel.loads.iter().map(constant).collect();
         // Kernels with several members are computed in blocks of few rows, for which fast algorithms do not pay.
@@ -110,7 +110,7 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
     let mut loaded = 0usize;
     let mut views: Vec<Option<View<'_>>> = vec![None; operands.iter().max().map_or(0, |most| most + 1)];
     for operand in operands {
-        let Source::Constant(tensor) = &slots[root(slots, operand)].source else { return None };
+        let SlotSource::Constant(tensor) = &slots[root(slots, operand)].source else { return None };
         loaded = loaded.saturating_add(tensor.len());
         views[operand] = Some(View::of(tensor));
     }
@@ -126,13 +126,13 @@ pub(super) fn zeros(partition: &mut Partition) {
     let Partition { items, slots, .. } = partition;
     let mut known: HashMap<usize, bool> = HashMap::default();
     for item in items {
-        let Item::Formula(it) = item else { continue };
+        let PartitionItem::Formula(it) = item else { continue };
         let mut is_zero = |operand: usize| {
             *known.entry(operand).or_insert_with(|| match &slots[root(slots, operand)].source {
-                Source::Constant(tensor) => {
+                SlotSource::Constant(tensor) => {
                     tensor.elem().is_integer() && tensor.bytes().iter().all(|byte| *byte == 0)
                 }
-                Source::Value(_) | Source::Formula | Source::Alias(_) => false,
+                SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => false,
             })
         };
         let formula = &mut it.formula;
@@ -171,7 +171,7 @@ const MOST_OF_PART: usize = 1 << 16;
 pub(super) fn parts(partition: &mut Partition) -> Result<(), Failure> {
     let Partition { items, slots, folded, .. } = partition;
     for item in items {
-        let Item::Formula(assignment) = item else { continue };
+        let PartitionItem::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
         let total = formula.over.as_ref().map(|over| over.elem);
         let mut known = HashMap::default();
@@ -223,7 +223,7 @@ fn note(expr: &Expr, slots: &[Slot], total: Option<ElemType>, known: &mut PartTa
     let mut of = |x: &Expr| note(x, slots, total, known);
     let facts = match expr {
         Expr::Load(operand, position) => {
-            let mut is_constant = matches!(slots[root(slots, *operand)].source, Source::Constant(_));
+            let mut is_constant = matches!(slots[root(slots, *operand)].source, SlotSource::Constant(_));
             for index in position {
                 is_constant &= note_index(index, slots, total, known);
             }
@@ -272,7 +272,7 @@ fn note_index(index: &Index, slots: &[Slot], total: Option<ElemType>, known: &mu
 }
 
 /// `x * scale + shift` with constant `scale` and `shift`.
-struct Line<'e> {
+struct LinearForm<'e> {
     scale: Option<Expr>,
     x: &'e Expr,
     shift: Option<Expr>,
@@ -335,8 +335,8 @@ impl Parts<'_> {
         self.slots[root(self.slots, *operand)].number().map(Expr::Number)
     }
 
-    /// Two or more consecutive operations with constants as a [`Line`]; simplifies nothing.
-    fn line<'e>(&self, expr: &'e Expr) -> Option<Line<'e>> {
+    /// Two or more consecutive operations with constants as a [`LinearForm`]; simplifies nothing.
+    fn line<'e>(&self, expr: &'e Expr) -> Option<LinearForm<'e>> {
         let mut operations: Vec<(Binary, &Expr, bool)> = Vec::new();
         let mut x = expr;
         while let Expr::Binary(op, a, b) = x {
@@ -351,7 +351,7 @@ impl Parts<'_> {
         if operations.len() < 2 {
             return None;
         }
-        let mut line = Line { scale: None, x, shift: None };
+        let mut line = LinearForm { scale: None, x, shift: None };
         for (op, constant, is_left) in operations.into_iter().rev() {
             let c = constant.clone();
             match (op, is_left) {
@@ -384,7 +384,7 @@ impl Parts<'_> {
     }
 
     /// Folds scale and shift to one constant each.
-    fn joined(&mut self, line: &Line<'_>) -> Option<[Option<Expr>; 2]> {
+    fn joined(&mut self, line: &LinearForm<'_>) -> Option<[Option<Expr>; 2]> {
         let mut joined = [None, None];
         for (to, part) in joined.iter_mut().zip([&line.scale, &line.shift]) {
             if let Some(part) = part {
@@ -469,7 +469,7 @@ impl Parts<'_> {
             return Some(Expr::Number(Number::Float((*x).into())));
         }
         self.folded.push((self.slots.len(), formula));
-        self.slots.push(Slot::new(ElemType::FLOAT, dims, Source::Constant(tensor)));
+        self.slots.push(Slot::new(ElemType::FLOAT, dims, SlotSource::Constant(tensor)));
         let made = Expr::Load(self.slots.len() - 1, used.into_iter().map(Index::of).collect());
         self.made.push((expr.clone(), made.clone()));
         Some(made)

@@ -1,6 +1,6 @@
 //! Selects the nodes of a plan and converts them to formulas, as far as their types are known.
 
-use super::{Assignment, Need, Slot, Source, precision};
+use super::{Assignment, Need, Slot, SlotSource, precision};
 use crate::budget::spend;
 use crate::compile::{Action, Executable};
 use crate::facts::{fact, type_of};
@@ -32,7 +32,7 @@ pub(crate) struct Partition {
     pub(super) end: usize,
     pub(super) needs: Vec<(ValueId, Need)>,
     pub(super) slots: Vec<Slot>,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<PartitionItem>,
     /// The formulas of slots that have become constants, in the order of their computation.
     pub(super) folded: Vec<(usize, Formula)>,
     /// The values that are read outside the plan, and their slots.
@@ -44,14 +44,14 @@ pub(crate) struct Partition {
 }
 
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum PartitionItem {
     Formula(Box<Assignment>),
     Node(NodeId),
 }
 
 /// The planner's knowledge of a value.
 #[derive(Clone)]
-pub(super) enum Known {
+pub(super) enum KnownValue {
     /// Its value.
     Constant(Value),
     /// It is a tensor slot, so its type is known.
@@ -74,7 +74,7 @@ pub(super) struct Define<'p, 'x, 'r> {
     graph: GraphId,
     start: usize,
     pub(super) partition: Partition,
-    pub(super) known: HashMap<ValueId, Known>,
+    pub(super) known: HashMap<ValueId, KnownValue>,
     needed: HashSet<ValueId>,
     /// Whether the plan may depend on elements of current values.
     may_assume: bool,
@@ -119,9 +119,9 @@ impl Partition {
                         .partition
                         .items
                         .last()
-                        .is_none_or(|last| !matches!(last, Item::Node(n) if *n == node))
+                        .is_none_or(|last| !matches!(last, PartitionItem::Node(n) if *n == node))
                     {
-                        define.partition.items.push(Item::Node(node));
+                        define.partition.items.push(PartitionItem::Node(node));
                     }
                     define.partition.end += 1;
                     break;
@@ -139,11 +139,11 @@ impl Partition {
     /// An estimate of the memory that planning takes for formulas and slots, including later stages.
     pub(super) fn bytes(&self) -> usize {
         const STAGES: usize = 4;
-        let of_item = |item: &Item| match item {
-            Item::Formula(it) => {
+        let of_item = |item: &PartitionItem| match item {
+            PartitionItem::Formula(it) => {
                 size_of::<Assignment>() + size_of::<Expr>() * super::rewrite::size(&it.formula)
             }
-            Item::Node(_) => size_of::<Item>(),
+            PartitionItem::Node(_) => size_of::<PartitionItem>(),
         };
         let slots = self.slots.len() * size_of::<Slot>();
         STAGES * self.items.iter().map(of_item).fold(slots, usize::saturating_add)
@@ -186,7 +186,7 @@ impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
         run: &'p mut Run<'x, 'r>,
         graph: GraphId,
         partition: Partition,
-        known: Vec<(ValueId, Known)>,
+        known: Vec<(ValueId, KnownValue)>,
         outer: NodeId,
         depth: usize,
     ) -> Self {
@@ -213,19 +213,20 @@ impl<'x> Define<'_, 'x, '_> {
         let schema = match action {
             Action::Constant(value) => {
                 if let Some(output) = n.outputs.iter().flatten().next() {
-                    self.known.insert(*output, Known::Constant(value.clone()));
+                    self.known.insert(*output, KnownValue::Constant(value.clone()));
                 }
                 return Flow::On;
             }
             Action::Control(_) => return Flow::Behind,
             Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
         };
-        let inputs: Vec<Option<Known>> = n.inputs.iter().map(|v| v.and_then(|v| self.value(v))).collect();
+        let inputs: Vec<Option<KnownValue>> =
+            n.inputs.iter().map(|v| v.and_then(|v| self.value(v))).collect();
         // Missing values are reported when the node runs.
         if n.inputs.iter().zip(&inputs).any(|(value, known)| value.is_some() && known.is_none()) {
             return Flow::Behind;
         }
-        let is_constant = inputs.iter().flatten().all(|known| matches!(known, Known::Constant(_)));
+        let is_constant = inputs.iter().flatten().all(|known| matches!(known, KnownValue::Constant(_)));
         let is_random = executable.registry.get(schema).random;
         let Some(mut outputs) = self.facts(node, &inputs) else { return Flow::Behind };
         let mut inputs = inputs;
@@ -246,7 +247,7 @@ impl<'x> Define<'_, 'x, '_> {
         if let Action::Formula(schema) = action {
             let wanted = value_inputs(executable.registry.get(*schema));
             let is_unknown =
-                |i: &usize| matches!(inputs.get(*i), Some(Some(Known::Slot(_) | Known::Fact(_))));
+                |i: &usize| matches!(inputs.get(*i), Some(Some(KnownValue::Slot(_) | KnownValue::Fact(_))));
             if wanted.iter().any(is_unknown) {
                 let made =
                     |i: &usize| n.inputs.get(*i).copied().flatten().is_some_and(|v| self.is_made_here(v));
@@ -259,39 +260,39 @@ impl<'x> Define<'_, 'x, '_> {
                 return Flow::On;
             }
         }
-        self.partition.items.push(Item::Node(node));
+        self.partition.items.push(PartitionItem::Node(node));
         self.results(node, &outputs)
     }
 
     /// The planner's knowledge of a value that a node reads.
-    fn value(&mut self, value: ValueId) -> Option<Known> {
+    fn value(&mut self, value: ValueId) -> Option<KnownValue> {
         if let Some(known) = self.known.get(&value) {
             return Some(known.clone());
         }
         let executable = self.run.executable;
         let known = match (self.run.get(value)?, executable.is_constant(value)) {
-            (there, true) => Known::Constant(there.clone()),
+            (there, true) => KnownValue::Constant(there.clone()),
             (Value::Tensor(tensor), false) if !tensor.is_strings() => {
                 let (elem, dims) = (tensor.elem(), tensor.dims());
                 if self.needed.insert(value) {
                     self.partition.needs.push((value, Need::Tensor(elem, dims.into())));
                 }
                 let dims = dims.to_vec();
-                Known::Slot(self.slot(elem, dims, Source::Value(value)))
+                KnownValue::Slot(self.slot(elem, dims, SlotSource::Value(value)))
             }
             (other, false) => {
                 let other = other.clone();
                 if self.needed.insert(value) {
                     self.partition.needs.push((value, Need::Other(type_of(&other))));
                 }
-                Known::Fact(Fact::of(type_of(&other)))
+                KnownValue::Fact(Fact::of(type_of(&other)))
             }
         };
         self.known.insert(value, known.clone());
         Some(known)
     }
 
-    fn slot(&mut self, elem: ElemType, dims: Vec<usize>, source: Source) -> usize {
+    fn slot(&mut self, elem: ElemType, dims: Vec<usize>, source: SlotSource) -> usize {
         self.partition.slots.push(Slot::new(elem, dims, source));
         self.partition.slots.len() - 1
     }
@@ -299,16 +300,21 @@ impl<'x> Define<'_, 'x, '_> {
     /// Whether a node of the plan computes a value, so that its elements do not exist yet.
     fn is_made_here(&self, value: ValueId) -> bool {
         match self.known.get(&value) {
-            Some(Known::Slot(slot)) => {
-                !matches!(self.partition.slots[*slot].source, Source::Value(value) if self.needed.contains(&value))
+            Some(KnownValue::Slot(slot)) => {
+                !matches!(self.partition.slots[*slot].source, SlotSource::Value(value) if self.needed.contains(&value))
             }
-            Some(Known::Fact(_)) => !self.needed.contains(&value),
-            Some(Known::Constant(_)) | None => false,
+            Some(KnownValue::Fact(_)) => !self.needed.contains(&value),
+            Some(KnownValue::Constant(_)) | None => false,
         }
     }
 
     /// Specializes the plan to the elements of small inputs. Returns whether there are any.
-    fn assume(&mut self, node: NodeId, inputs: &mut [Option<Known>], which: impl Fn(usize) -> bool) -> bool {
+    fn assume(
+        &mut self,
+        node: NodeId,
+        inputs: &mut [Option<KnownValue>],
+        which: impl Fn(usize) -> bool,
+    ) -> bool {
         if !self.may_assume {
             return false;
         }
@@ -316,24 +322,24 @@ impl<'x> Define<'_, 'x, '_> {
         let values = &executable.body().nodes[node].inputs;
         let mut is_any = false;
         for (i, (input, value)) in inputs.iter_mut().zip(values).enumerate() {
-            let (Some(known @ Known::Slot(_)), Some(value)) = (input, value) else { continue };
+            let (Some(known @ KnownValue::Slot(_)), Some(value)) = (input, value) else { continue };
             let Some(Value::Tensor(tensor)) = self.run.get(*value) else { continue };
             if !which(i) || !says_shapes(tensor) {
                 continue;
             }
             self.partition.needs.push((*value, Need::Elements(tensor.clone())));
-            *known = Known::Constant(Value::Tensor(tensor.clone()));
+            *known = KnownValue::Constant(Value::Tensor(tensor.clone()));
             self.known.insert(*value, known.clone());
             is_any = true;
         }
         is_any
     }
 
-    fn facts(&self, node: NodeId, inputs: &[Option<Known>]) -> Option<Vec<Fact>> {
-        let of = |known: &Known| match known {
-            Known::Constant(value) => fact(value),
-            Known::Slot(slot) => Fact::of(ty(&self.partition.slots[*slot])),
-            Known::Fact(fact) => fact.clone(),
+    fn facts(&self, node: NodeId, inputs: &[Option<KnownValue>]) -> Option<Vec<Fact>> {
+        let of = |known: &KnownValue| match known {
+            KnownValue::Constant(value) => fact(value),
+            KnownValue::Slot(slot) => Fact::of(ty(&self.partition.slots[*slot])),
+            KnownValue::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
         self.run.infer(node, &facts).ok()
@@ -341,10 +347,10 @@ impl<'x> Define<'_, 'x, '_> {
 
     /// Computes a node with constant inputs if the result is small. The result of a node without a formula must not be larger
     /// than the inputs.
-    fn fold(&mut self, node: NodeId, inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
+    fn fold(&mut self, node: NodeId, inputs: &[Option<KnownValue>], outputs: &[Fact]) -> bool {
         let given = inputs.iter().map(|known| match known {
-            Some(Known::Constant(Value::Tensor(tensor))) => tensor.len(),
-            Some(Known::Constant(_) | Known::Slot(_) | Known::Fact(_)) | None => 0,
+            Some(KnownValue::Constant(Value::Tensor(tensor))) => tensor.len(),
+            Some(KnownValue::Constant(_) | KnownValue::Slot(_) | KnownValue::Fact(_)) | None => 0,
         });
         let is_kernel = matches!(self.run.executable.actions[node], Some(Action::Kernel(..)));
         let most = if is_kernel { given.max().unwrap_or(0).max(MOST_FOLDED) } else { MOST_FOLDED };
@@ -356,13 +362,13 @@ impl<'x> Define<'_, 'x, '_> {
             return false;
         }
         let inputs = inputs.iter().map(|known| match known {
-            Some(Known::Constant(value)) => Some(value.clone()),
-            Some(Known::Slot(_) | Known::Fact(_)) | None => None,
+            Some(KnownValue::Constant(value)) => Some(value.clone()),
+            Some(KnownValue::Slot(_) | KnownValue::Fact(_)) | None => None,
         });
         let Ok(results) = self.run.apply(node, inputs.collect()) else { return false };
         for (value, result) in n.outputs.iter().zip(results) {
             if let Some(value) = value {
-                self.known.insert(*value, Known::Constant(result));
+                self.known.insert(*value, KnownValue::Constant(result));
             }
         }
         true
@@ -381,7 +387,7 @@ impl<'x> Define<'_, 'x, '_> {
         for (value, fact) in n.outputs.iter().zip(outputs) {
             let Some(value) = value else { continue };
             let Some(tensor) = known(fact) else { return false };
-            found.push((*value, Known::Constant(Value::Tensor(tensor))));
+            found.push((*value, KnownValue::Constant(Value::Tensor(tensor))));
         }
         self.known.extend(found);
         true
@@ -392,7 +398,7 @@ impl<'x> Define<'_, 'x, '_> {
         &mut self,
         node: NodeId,
         schema: SchemaId,
-        inputs: &[Option<Known>],
+        inputs: &[Option<KnownValue>],
         outputs: &[Fact],
     ) -> bool {
         let executable = self.run.executable;
@@ -401,14 +407,14 @@ impl<'x> Define<'_, 'x, '_> {
         for known in inputs {
             operands.push(match known {
                 None => None,
-                Some(Known::Slot(slot)) => {
+                Some(KnownValue::Slot(slot)) => {
                     let Slot { elem, dims, .. } = &self.partition.slots[*slot];
                     Some((*elem, dims.clone(), None))
                 }
-                Some(Known::Constant(Value::Tensor(tensor))) => {
+                Some(KnownValue::Constant(Value::Tensor(tensor))) => {
                     Some((tensor.elem(), tensor.dims().to_vec(), Some(tensor.clone())))
                 }
-                Some(Known::Constant(_) | Known::Fact(_)) => return false,
+                Some(KnownValue::Constant(_) | KnownValue::Fact(_)) => return false,
             });
         }
         if operands.iter().flatten().any(|(elem, ..)| *elem == ElemType::STRING) {
@@ -437,13 +443,13 @@ impl<'x> Define<'_, 'x, '_> {
         let mut numbers: Vec<usize> = Vec::new();
         for ((known, operand), value) in inputs.iter().zip(&operands).zip(&n.inputs) {
             numbers.push(match (known, operand) {
-                (Some(Known::Slot(slot)), _) => *slot,
-                (Some(Known::Constant(Value::Tensor(tensor))), Some((elem, dims, _))) => {
+                (Some(KnownValue::Slot(slot)), _) => *slot,
+                (Some(KnownValue::Constant(Value::Tensor(tensor))), Some((elem, dims, _))) => {
                     let known = value.and_then(|value| self.stored.get(&value));
                     match (known, value) {
                         (Some(slot), _) => *slot,
                         (None, value) => {
-                            let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
+                            let slot = self.slot(*elem, dims.clone(), SlotSource::Constant(tensor.clone()));
                             self.stored.extend(value.map(|value| (value, slot)));
                             if self.outer.is_none() {
                                 self.partition.named.extend(value.map(|value| (value, slot)));
@@ -459,10 +465,10 @@ impl<'x> Define<'_, 'x, '_> {
         numbers.resize(definition.inputs, usize::MAX);
         for mut formula in definition.formulas {
             super::rewrite::renumber(&mut formula, &numbers);
-            let slot = self.slot(formula.elem, formula.dims.clone(), Source::Formula);
+            let slot = self.slot(formula.elem, formula.dims.clone(), SlotSource::Formula);
             numbers.push(slot);
             let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };
-            self.partition.items.push(Item::Formula(Box::new(assignment)));
+            self.partition.items.push(PartitionItem::Formula(Box::new(assignment)));
         }
         for (value, of) in n.outputs.iter().zip(&definition.outputs) {
             if let (Some(value), Some(of)) = (value, of) {
@@ -470,7 +476,7 @@ impl<'x> Define<'_, 'x, '_> {
                 if self.outer.is_none() {
                     self.partition.named.push((*value, slot));
                 }
-                self.known.insert(*value, Known::Slot(slot));
+                self.known.insert(*value, KnownValue::Slot(slot));
             }
         }
         true
@@ -482,11 +488,11 @@ impl<'x> Define<'_, 'x, '_> {
         for (value, fact) in n.outputs.iter().zip(outputs) {
             let Some(value) = *value else { continue };
             let known = match extents(&fact.ty) {
-                Some((ElemType::STRING, _)) => Known::Fact(Fact::of(fact.ty.clone())),
+                Some((ElemType::STRING, _)) => KnownValue::Fact(Fact::of(fact.ty.clone())),
                 Some((elem, dims)) => {
-                    let slot = self.slot(elem, dims, Source::Value(value));
+                    let slot = self.slot(elem, dims, SlotSource::Value(value));
                     self.partition.expected.insert(value, slot);
-                    Known::Slot(slot)
+                    KnownValue::Slot(slot)
                 }
                 None => return Flow::Behind,
             };
@@ -513,27 +519,30 @@ impl<'x> Define<'_, 'x, '_> {
             wanted.remove(value);
         }
         for item in &self.partition.items {
-            if let Item::Node(node) = item {
+            if let PartitionItem::Node(node) = item {
                 wanted.extend(executable.liveness.reads(body, *node));
             }
         }
         let mut published = Vec::new();
-        let mut values: Vec<(ValueId, Known)> =
+        let mut values: Vec<(ValueId, KnownValue)> =
             self.known.drain().filter(|(v, _)| wanted.contains(v)).collect();
         values.sort_unstable_by_key(|(value, _)| *value);
         for (value, known) in values {
             match known {
-                Known::Constant(Value::Tensor(tensor)) if computed.contains(&value) => {
-                    let slot = self.slot(tensor.elem(), tensor.dims().to_vec(), Source::Constant(tensor));
+                KnownValue::Constant(Value::Tensor(tensor)) if computed.contains(&value) => {
+                    let slot = self.slot(tensor.elem(), tensor.dims().to_vec(), SlotSource::Constant(tensor));
                     published.push((value, slot));
                 }
-                Known::Slot(slot) => match self.partition.slots[slot].source {
-                    Source::Value(same) if same == value => {}
-                    Source::Value(_) | Source::Constant(_) | Source::Formula | Source::Alias(_) => {
+                KnownValue::Slot(slot) => match self.partition.slots[slot].source {
+                    SlotSource::Value(same) if same == value => {}
+                    SlotSource::Value(_)
+                    | SlotSource::Constant(_)
+                    | SlotSource::Formula
+                    | SlotSource::Alias(_) => {
                         published.push((value, slot));
                     }
                 },
-                Known::Constant(_) | Known::Fact(_) => {}
+                KnownValue::Constant(_) | KnownValue::Fact(_) => {}
             }
         }
         self.partition.published = published;
@@ -555,8 +564,9 @@ fn says_shapes(tensor: &Tensor) -> bool {
 }
 
 /// Whether a node dequantizes stored bytes elementwise: products read the bytes themselves.
-fn is_dequantization(inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
-    let (Some(Some(Known::Constant(Value::Tensor(bytes)))), [output, ..]) = (inputs.first(), outputs) else {
+fn is_dequantization(inputs: &[Option<KnownValue>], outputs: &[Fact]) -> bool {
+    let (Some(Some(KnownValue::Constant(Value::Tensor(bytes)))), [output, ..]) = (inputs.first(), outputs)
+    else {
         return false;
     };
     let is_byte = matches!(bytes.elem(), ElemType::UINT8 | ElemType::INT8) && bytes.len() > 1;

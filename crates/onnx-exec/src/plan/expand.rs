@@ -8,7 +8,7 @@
 //! ```
 //! A body with anything but formulas (a kernel, control flow, results of unknown shape) is run as a node.
 
-use super::define::{Define, Flow, Item, Known};
+use super::define::{Define, Flow, KnownValue, PartitionItem};
 use crate::compile::Action;
 use crate::facts::fact;
 use crate::kernels::Given;
@@ -22,36 +22,36 @@ const MOST_DEPTH: usize = 8;
 
 impl Define<'_, '_, '_> {
     /// Whether a kernel is much faster than the body of a node.
-    fn is_long(&self, node: NodeId, inputs: &[Option<Known>]) -> bool {
+    fn is_long(&self, node: NodeId, inputs: &[Option<KnownValue>]) -> bool {
         let executable = self.run.executable;
         let Some(Action::Formula(schema)) = executable.actions[node] else { return false };
-        if inputs.iter().flatten().any(|known| matches!(known, Known::Fact(_))) {
+        if inputs.iter().flatten().any(|known| matches!(known, KnownValue::Fact(_))) {
             return false;
         }
         let mut types: Vec<Given<'_>> = Vec::with_capacity(inputs.len());
         for known in inputs {
             types.push(match known {
-                Some(Known::Constant(Value::Tensor(tensor))) => Some((tensor.elem(), tensor.dims())),
-                Some(Known::Slot(slot)) => {
+                Some(KnownValue::Constant(Value::Tensor(tensor))) => Some((tensor.elem(), tensor.dims())),
+                Some(KnownValue::Slot(slot)) => {
                     Some((self.partition.slots[*slot].elem, &self.partition.slots[*slot].dims))
                 }
-                Some(Known::Constant(_) | Known::Fact(_)) | None => None,
+                Some(KnownValue::Constant(_) | KnownValue::Fact(_)) | None => None,
             });
         }
         executable.kernel_of_long(node, schema, &types).is_some()
     }
 
     /// Replaces a node by the formulas of its function body; returns false if there is no body or a part of it has no formula.
-    pub(super) fn expand(&mut self, node: NodeId, inputs: &[Option<Known>]) -> bool {
+    pub(super) fn expand(&mut self, node: NodeId, inputs: &[Option<KnownValue>]) -> bool {
         let executable = self.run.executable;
         let n = &executable.body().nodes[node];
         if self.depth >= MOST_DEPTH {
             return false;
         }
-        let of = |known: &Known| match known {
-            Known::Constant(value) => fact(value),
-            Known::Slot(slot) => Fact::of(self.partition.ty(*slot)),
-            Known::Fact(fact) => fact.clone(),
+        let of = |known: &KnownValue| match known {
+            KnownValue::Constant(value) => fact(value),
+            KnownValue::Slot(slot) => Fact::of(self.partition.ty(*slot)),
+            KnownValue::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
         if self.is_long(node, inputs) {
@@ -86,10 +86,13 @@ impl Define<'_, '_, '_> {
             let is_done = graph.nodes.iter().all(|node| {
                 let items = define.partition.items.len();
                 let is_on = matches!(define.node(*node), Flow::On);
-                is_on && define.partition.items[items..].iter().all(|item| matches!(item, Item::Formula(_)))
+                is_on
+                    && define.partition.items[items..]
+                        .iter()
+                        .all(|item| matches!(item, PartitionItem::Formula(_)))
             });
             let ports = body.graphs[inner.root].outputs.iter();
-            let results: Option<Vec<Known>> =
+            let results: Option<Vec<KnownValue>> =
                 ports.map(|port| define.known.get(&port.value?).cloned()).collect();
             let results = results.filter(|_| is_done);
             self.partition = std::mem::take(&mut define.partition);
@@ -100,7 +103,7 @@ impl Define<'_, '_, '_> {
             return false;
         };
         for (value, known) in n.outputs.iter().flatten().zip(results) {
-            if let (Known::Slot(slot), None) = (&known, self.outer) {
+            if let (KnownValue::Slot(slot), None) = (&known, self.outer) {
                 self.partition.named.push((*value, *slot));
             }
             self.known.insert(*value, known);

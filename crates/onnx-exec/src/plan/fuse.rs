@@ -12,7 +12,7 @@
 //! is split as well (`split`). Dequantized bytes are read as bytes, by products as integers (`dequantized`). The loops of the
 //! fused formula must be at least as good as those of the parts: a matrix product stays one, and linear positions stay linear.
 
-use super::define::{Item, Partition};
+use super::define::{Partition, PartitionItem};
 use super::dequantized::{is_dequantized, whole};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
@@ -55,7 +55,7 @@ pub(super) fn fuse(partition: &mut Partition) -> Result<Refusals, Failure> {
     let is_read = |slot: usize| readers[slot] > 0;
     let mut all = Refusals::default();
     for (item, refused) in items.iter().zip(refused) {
-        if let Some(Item::Formula(assignment)) = item
+        if let Some(PartitionItem::Formula(assignment)) = item
             && !refused.is_empty()
         {
             all.insert(assignment.slot, refused);
@@ -65,8 +65,8 @@ pub(super) fn fuse(partition: &mut Partition) -> Result<Refusals, Failure> {
         .into_iter()
         .flatten()
         .filter(|item| match item {
-            Item::Formula(assignment) => is_read(assignment.slot),
-            Item::Node(_) => true,
+            PartitionItem::Formula(assignment) => is_read(assignment.slot),
+            PartitionItem::Node(_) => true,
         })
         .collect();
     Ok(all)
@@ -109,7 +109,7 @@ impl Loops {
 
 struct Fuse<'s> {
     slots: &'s [Slot],
-    items: Vec<Option<Item>>,
+    items: Vec<Option<PartitionItem>>,
     /// The loops of each item, computed on demand.
     judged: Vec<Cell<Option<Option<Loops>>>>,
     /// For each slot the item that computes it.
@@ -124,12 +124,13 @@ struct Fuse<'s> {
 
 impl<'s> Fuse<'s> {
     fn new(partition: &'s mut Partition) -> Fuse<'s> {
-        let items: Vec<Option<Item>> = std::mem::take(&mut partition.items).into_iter().map(Some).collect();
+        let items: Vec<Option<PartitionItem>> =
+            std::mem::take(&mut partition.items).into_iter().map(Some).collect();
         let slots = &partition.slots;
         let mut maker = vec![None; slots.len()];
         let mut readers = vec![0; slots.len()];
         for (at, item) in items.iter().enumerate() {
-            let Some(Item::Formula(assignment)) = item else { continue };
+            let Some(PartitionItem::Formula(assignment)) = item else { continue };
             maker[assignment.slot] = Some(at);
             for operand in distinct(&assignment.formula, slots) {
                 readers[operand] += 1;
@@ -139,9 +140,9 @@ impl<'s> Fuse<'s> {
             readers[root(slots, *slot)] += 2;
         }
         let judged = vec![Cell::new(None); items.len()];
-        let parts_of = |item: &Option<Item>| match item {
-            Some(Item::Formula(assignment)) => size(&assignment.formula),
-            Some(Item::Node(_)) | None => 0,
+        let parts_of = |item: &Option<PartitionItem>| match item {
+            Some(PartitionItem::Formula(assignment)) => size(&assignment.formula),
+            Some(PartitionItem::Node(_)) | None => 0,
         };
         let sizes = items.iter().map(parts_of).collect();
         let refused = vec![Vec::new(); items.len()];
@@ -182,8 +183,8 @@ impl<'s> Fuse<'s> {
 
     fn formula(&self, at: usize) -> Option<&Assignment> {
         match self.items.get(at)?.as_ref()? {
-            Item::Formula(assignment) => Some(assignment),
-            Item::Node(_) => None,
+            PartitionItem::Formula(assignment) => Some(assignment),
+            PartitionItem::Node(_) => None,
         }
     }
 
@@ -265,7 +266,7 @@ impl<'s> Fuse<'s> {
     fn replace(&mut self, at: usize, formula: Formula, nodes: SmallVec<[NodeId; 4]>) {
         let after = distinct(&formula, self.slots);
         self.sizes[at] = size(&formula);
-        let Some(Some(Item::Formula(consumer))) = self.items.get_mut(at) else { return };
+        let Some(Some(PartitionItem::Formula(consumer))) = self.items.get_mut(at) else { return };
         let before = distinct(&consumer.formula, self.slots);
         consumer.formula = formula;
         consumer.nodes = nodes;
@@ -279,7 +280,7 @@ impl<'s> Fuse<'s> {
             // An item whose result is no longer read is removed, so its own operands lose a reader.
             if self.readers[operand] == 0
                 && let Some(maker) = self.maker[operand]
-                && let Some(Item::Formula(gone)) = self.items[maker].take()
+                && let Some(PartitionItem::Formula(gone)) = self.items[maker].take()
             {
                 dropped.extend(distinct(&gone.formula, self.slots));
             }

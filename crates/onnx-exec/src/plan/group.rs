@@ -12,12 +12,12 @@
 //! A matrix product is a kernel of its own, except batched ones: then a row is a whole matrix, and what attention computes for a
 //! head stays in the caches from the first product to the second. Small unrelated formulas with equal rows share a kernel.
 
-use super::define::{Item, Partition};
+use super::define::{Partition, PartitionItem};
 use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
-use super::{Assignment, Kernel, Member, PlanStep, Refusals, Refused, Slot, Source, root, types};
+use super::{Assignment, Kernel, Member, PlanStep, Refusals, Refused, Slot, SlotSource, root, types};
 use crate::loops::{self, Nest, Workers};
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
@@ -54,7 +54,7 @@ struct Product {
     matrix: Option<usize>,
 }
 
-enum Part {
+enum DraftStep {
     Kernel(Draft),
     Node(NodeId),
 }
@@ -62,18 +62,18 @@ enum Part {
 /// The kernels and nodes of a plan, in order.
 pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option<Vec<PlanStep>> {
     let slots = &partition.slots;
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<DraftStep> = Vec::new();
     // For each slot the part that computes it.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
     let (mut last_node, mut last_kernel) = (None, None);
     for item in std::mem::take(&mut partition.items) {
         let assignment = match item {
-            Item::Node(node) => {
+            PartitionItem::Node(node) => {
                 last_node = Some(parts.len());
-                parts.push(Part::Node(node));
+                parts.push(DraftStep::Node(node));
                 continue;
             }
-            Item::Formula(assignment) => *assignment,
+            PartitionItem::Formula(assignment) => *assignment,
         };
         // Its operands exist after the last of these.
         let mut latest = None;
@@ -81,7 +81,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
         for operand in operands(&assignment.formula) {
             let operand = root(slots, operand);
             latest = latest.max(made[operand]);
-            if matches!(slots[operand].source, Source::Value(_)) {
+            if matches!(slots[operand].source, SlotSource::Value(_)) {
                 is_after_node = is_after_node.max(last_node);
             }
         }
@@ -89,7 +89,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
         let product =
             nest.is_product().then(|| Product { slot: assignment.slot, matrix: nest.elements_of_matrix() });
         let joined = latest.filter(|at| is_after_node.is_none_or(|node| node < *at)).and_then(|at| {
-            let Part::Kernel(draft) = &parts[at] else { return None };
+            let DraftStep::Kernel(draft) = &parts[at] else { return None };
             match joined(draft, &assignment, product, nest.steps(), slots) {
                 Ok(rows) => Some((at, rows)),
                 Err(None) => None,
@@ -113,7 +113,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
         });
         match joined {
             Some((at, rows)) => {
-                if let Part::Kernel(draft) = &mut parts[at] {
+                if let DraftStep::Kernel(draft) = &mut parts[at] {
                     draft.rows = rows;
                     draft.steps = draft.steps.saturating_add(steps);
                     draft.members.push(assignment);
@@ -129,13 +129,13 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
                 last_kernel = Some(parts.len());
                 let products = product.into_iter().collect();
                 let (rows, members) = (count.max(1), vec![assignment]);
-                parts.push(Part::Kernel(Draft { rows, members, products, steps }));
+                parts.push(DraftStep::Kernel(Draft { rows, members, products, steps }));
             }
         }
     }
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); slots.len()];
     for (at, part) in parts.iter().enumerate() {
-        let Part::Kernel(draft) = part else { continue };
+        let DraftStep::Kernel(draft) = part else { continue };
         for member in &draft.members {
             for operand in distinct(&member.formula, slots) {
                 readers[operand].push(at);
@@ -146,8 +146,10 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
         readers[root(slots, *slot)].push(usize::MAX);
     }
     let steps = parts.into_iter().enumerate().map(|(at, part)| match part {
-        Part::Node(node) => Some(PlanStep::Node(node)),
-        Part::Kernel(draft) => kernel(draft, slots, &|slot| readers[slot].iter().all(|reader| *reader == at)),
+        DraftStep::Node(node) => Some(PlanStep::Node(node)),
+        DraftStep::Kernel(draft) => {
+            kernel(draft, slots, &|slot| readers[slot].iter().all(|reader| *reader == at))
+        }
     });
     steps.collect()
 }
@@ -155,13 +157,13 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
 /// The last kernel, if it is as cheap as this formula, independent of it, and has the same rows and as many elements: merging
 /// them saves the overhead of one kernel.
 fn sibling(
-    parts: &[Part],
+    parts: &[DraftStep],
     at: usize,
     with: &Assignment,
     steps: usize,
     slots: &[Slot],
 ) -> Option<(usize, usize)> {
-    let Part::Kernel(draft) = parts.get(at)? else { return None };
+    let DraftStep::Kernel(draft) = parts.get(at)? else { return None };
     let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
     let is_little = draft.steps.saturating_add(steps) < LITTLE && draft.members.last().is_some_and(is_alike);
     let rows = is_little.then(|| joined(draft, with, None, steps, slots).ok()).flatten()?;

@@ -13,12 +13,12 @@
 //! whose loops would be worse reads a copy.
 
 use super::constants::evaluated;
-use super::define::{Item, Partition};
+use super::define::{Partition, PartitionItem};
 use super::fuse::{Loops, distinct, judge};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, walk};
 use super::weigh::mentions;
-use super::{Assignment, Slot, Source, root};
+use super::{Assignment, Slot, SlotSource, root};
 use crate::budget::spend;
 use crate::failure::Failure;
 use foldhash::HashMap;
@@ -61,7 +61,7 @@ fn reshape(partition: &mut Partition) {
         is_fixed[root(slots, *slot)] = true;
     }
     for item in &*items {
-        let Item::Formula(it) = item else { continue };
+        let PartitionItem::Formula(it) = item else { continue };
         for operand in operands(&it.formula) {
             let slot = root(slots, operand);
             let first = *read[slot].get_or_insert(operand);
@@ -69,7 +69,7 @@ fn reshape(partition: &mut Partition) {
         }
     }
     for item in items {
-        let Item::Formula(it) = item else { continue };
+        let PartitionItem::Formula(it) = item else { continue };
         let Some(shape) = read[it.slot].map(|operand| slots[operand].dims.clone()) else { continue };
         let is_copy = it.formula.over.is_none() && matches!(it.formula.expr, Expr::Load(..));
         if is_fixed[it.slot] || !is_copy || shape == it.formula.dims || !RANKS.contains(&shape.len()) {
@@ -98,7 +98,7 @@ fn chosen(partition: &Partition) -> Vec<bool> {
     let slots = &partition.slots;
     let mut may = vec![false; slots.len()];
     for item in &partition.items {
-        if let Item::Formula(it) = item {
+        if let PartitionItem::Formula(it) = item {
             let dims = &slots[it.slot].dims;
             may[it.slot] = RANKS.contains(&dims.len()) && slots[it.slot].count() > 0;
         }
@@ -112,7 +112,7 @@ fn chosen(partition: &Partition) -> Vec<bool> {
     let mut groups = Groups((0..slots.len()).collect());
     let mut votes = Vec::new();
     for item in &partition.items {
-        let Item::Formula(it) = item else { continue };
+        let PartitionItem::Formula(it) = item else { continue };
         let read: Vec<usize> = distinct(&it.formula, slots)
             .into_iter()
             .filter(|s| may[*s] && !is_published[*s] && is_alike(it, *s, slots))
@@ -211,7 +211,9 @@ fn vote(formula: &Formula, slots: &[Slot]) -> Option<i128> {
 fn is_constant(expr: &Expr, slots: &[Slot]) -> bool {
     let mut is = true;
     walk(expr, &mut |part| match part {
-        Expr::Load(operand, _) => is &= matches!(slots[root(slots, *operand)].source, Source::Constant(_)),
+        Expr::Load(operand, _) => {
+            is &= matches!(slots[root(slots, *operand)].source, SlotSource::Constant(_))
+        }
         Expr::Index(_) | Expr::Total => is = false,
         _ => {}
     });
@@ -233,7 +235,7 @@ fn is_of(expr: &Expr, axis: usize) -> bool {
 type Folded = Vec<(usize, Formula)>;
 
 /// The formulas and slots in the chosen layouts; `None` after some choices were withdrawn.
-fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>, Folded)> {
+fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<PartitionItem>, Vec<Slot>, Folded)> {
     let mut now = partition.slots.clone();
     for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
         slot.axes = order(slot.dims.len()).map(|axis| axis as u8).collect();
@@ -251,15 +253,15 @@ fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Item>, Ve
     let (copies, weights) = (HashMap::default(), HashMap::default());
     let is_chosen = is_last.to_vec();
     let (before, folded) = (&partition.slots, Vec::new());
-    let mut change = Change { before, now, folded, is_last: is_chosen, results, copies, weights };
+    let mut change = LayoutChange { before, now, folded, is_last: is_chosen, results, copies, weights };
     let mut items = Vec::with_capacity(partition.items.len());
     for item in &partition.items {
         let it = match item {
-            Item::Node(node) => {
-                items.push(Item::Node(*node));
+            PartitionItem::Node(node) => {
+                items.push(PartitionItem::Node(*node));
                 continue;
             }
-            Item::Formula(it) => it,
+            PartitionItem::Formula(it) => it,
         };
         let read = distinct(&it.formula, &partition.slots);
         let is_touched = |slot: &usize| is_last[*slot];
@@ -281,7 +283,7 @@ fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Item>, Ve
             it.formula.clone()
         };
         let slot = *change.results.get(&it.slot).unwrap_or(&it.slot);
-        items.push(Item::Formula(Box::new(Assignment { slot, formula, nodes: it.nodes.clone() })));
+        items.push(PartitionItem::Formula(Box::new(Assignment { slot, formula, nodes: it.nodes.clone() })));
         if slot != it.slot {
             items.extend(change.copy(it.slot, &it.nodes));
         }
@@ -289,7 +291,7 @@ fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Item>, Ve
     (change.is_last == *is_last).then_some((items, change.now, change.folded))
 }
 
-struct Change<'s> {
+struct LayoutChange<'s> {
     before: &'s [Slot],
     now: Vec<Slot>,
     folded: Folded,
@@ -302,7 +304,7 @@ struct Change<'s> {
     weights: HashMap<usize, usize>,
 }
 
-impl Change<'_> {
+impl LayoutChange<'_> {
     /// A formula in the chosen layouts; with `is_plain`, it reads copies in the original layout where they exist.
     fn formula(&self, it: &Assignment, is_plain: bool) -> Option<Formula> {
         let formula = &it.formula;
@@ -339,7 +341,8 @@ impl Change<'_> {
         let mut is_channel = vec![false; over.dims.len()];
         parts(formula, &mut |part, _| {
             let Expr::Load(operand, position) = part else { return };
-            let is_image = !matches!(self.before[root(self.before, *operand)].source, Source::Constant(_));
+            let is_image =
+                !matches!(self.before[root(self.before, *operand)].source, SlotSource::Constant(_));
             if let Some(index) = position.get(CHANNELS).filter(|_| is_image && position.len() == rank) {
                 (0..over.dims.len()).for_each(|step| is_channel[step] |= mentions(index, rank + step));
             }
@@ -387,7 +390,7 @@ impl Change<'_> {
         parts(&formula, &mut |part, _| {
             let Expr::Load(operand, position) = part else { return };
             let is_of_channel = |(axis, index): (usize, &Index)| mentions(index, last) == (axis == 0);
-            let is_constant = matches!(self.now[*operand].source, Source::Constant(_));
+            let is_constant = matches!(self.now[*operand].source, SlotSource::Constant(_));
             if is_constant && position.len() > 1 && position.iter().enumerate().all(is_of_channel) {
                 wanted.push(*operand);
             }
@@ -405,7 +408,7 @@ impl Change<'_> {
             let Ok(Some(tensor)) = evaluated(&moved, &self.now) else { continue };
             let slot_of_weights = self.now.len();
             self.weights.insert(slot, slot_of_weights);
-            self.now.push(Slot::new(moved.elem, dims, Source::Constant(tensor)));
+            self.now.push(Slot::new(moved.elem, dims, SlotSource::Constant(tensor)));
             self.folded.push((slot_of_weights, moved));
         }
         let extents = extents(&formula);
@@ -422,7 +425,7 @@ impl Change<'_> {
     }
 
     /// A formula that copies a slot to the original layout, for all readers that would otherwise be slower.
-    fn copy(&mut self, slot: usize, nodes: &SmallVec<[NodeId; 4]>) -> Option<Item> {
+    fn copy(&mut self, slot: usize, nodes: &SmallVec<[NodeId; 4]>) -> Option<PartitionItem> {
         if !self.is_last[slot] || self.copies.contains_key(&slot) {
             return None;
         }
@@ -432,10 +435,10 @@ impl Change<'_> {
         let formula = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
         let copy = if self.results.contains_key(&slot) { slot } else { self.now.len() };
         if copy != slot {
-            self.now.push(Slot::new(*elem, dims.clone(), Source::Formula));
+            self.now.push(Slot::new(*elem, dims.clone(), SlotSource::Formula));
         }
         self.copies.insert(slot, copy);
-        Some(Item::Formula(Box::new(Assignment { slot: copy, formula, nodes: nodes.clone() })))
+        Some(PartitionItem::Formula(Box::new(Assignment { slot: copy, formula, nodes: nodes.clone() })))
     }
 
     /// Whether the loops of a formula are as good as in the original layout.

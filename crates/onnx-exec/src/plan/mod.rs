@@ -77,7 +77,7 @@ pub(crate) struct Plan {
     /// The formulas of constants that were computed when it was made, in order.
     folded: Vec<(usize, Formula)>,
     /// The storage of each slot.
-    places: Vec<Place>,
+    places: Vec<SlotStorage>,
     steps: Vec<PlanStep>,
     /// The size of the arena in bytes.
     arena: usize,
@@ -105,13 +105,13 @@ enum Need {
 struct Slot {
     elem: ElemType,
     dims: Vec<usize>,
-    source: Source,
+    source: SlotSource,
     /// The order of its axes in memory, if it is not the logical order: memory axis `n` is axis `axes[n]` of the tensor.
     axes: SmallVec<[u8; 8]>,
 }
 
 impl Slot {
-    fn new(elem: ElemType, dims: Vec<usize>, source: Source) -> Slot {
+    fn new(elem: ElemType, dims: Vec<usize>, source: SlotSource) -> Slot {
         Slot { elem, dims, source, axes: SmallVec::new() }
     }
 
@@ -126,15 +126,17 @@ impl Slot {
     /// The only element of a constant.
     fn number(&self) -> Option<Number> {
         match &self.source {
-            Source::Constant(tensor) if tensor.len() == 1 => tensor.number(0),
-            Source::Constant(_) | Source::Value(_) | Source::Formula | Source::Alias(_) => None,
+            SlotSource::Constant(tensor) if tensor.len() == 1 => tensor.number(0),
+            SlotSource::Constant(_) | SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => {
+                None
+            }
         }
     }
 }
 
 /// The origin of a slot.
 #[derive(Clone, Debug)]
-enum Source {
+enum SlotSource {
     /// A value of the body, read when the kernel runs.
     Value(ValueId),
     Constant(Tensor),
@@ -194,7 +196,7 @@ struct Member {
 
 /// The storage of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum SlotStorage {
     /// In a value, a constant, or the storage of the aliased slot.
     Elsewhere,
     /// At this byte offset of the arena.
@@ -277,7 +279,7 @@ impl Plan {
 /// The types of slots, for lowering to loops.
 fn types<'s>(slots: &'s [Slot]) -> impl Fn(usize) -> Option<loops::Operand<'s>> + 's {
     move |slot| {
-        let is_constant = matches!(slots.get(root(slots, slot))?.source, Source::Constant(_));
+        let is_constant = matches!(slots.get(root(slots, slot))?.source, SlotSource::Constant(_));
         let slot = &slots[slot];
         Some(loops::Operand { elem: slot.elem, dims: &slot.dims, is_constant })
     }
@@ -285,7 +287,7 @@ fn types<'s>(slots: &'s [Slot]) -> impl Fn(usize) -> Option<loops::Operand<'s>> 
 
 /// Resolves aliases.
 fn root(slots: &[Slot], mut slot: usize) -> usize {
-    while let Source::Alias(of) = slots[slot].source {
+    while let SlotSource::Alias(of) = slots[slot].source {
         slot = of;
     }
     slot

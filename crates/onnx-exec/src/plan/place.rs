@@ -4,7 +4,7 @@
 //! become values have memory of their own.
 
 use super::rewrite::operands;
-use super::{Place, PlanStep, Slot, Source, root};
+use super::{PlanStep, Slot, SlotSource, SlotStorage, root};
 use crate::compile::Executable;
 use foldhash::HashMap;
 use onnx_ir::{NodeId, ValueId};
@@ -18,15 +18,15 @@ pub(super) fn place(
     steps: &[PlanStep],
     slots: &[Slot],
     published: &[(ValueId, usize)],
-) -> (Vec<Place>, usize) {
-    let mut places = vec![Place::Elsewhere; slots.len()];
+) -> (Vec<SlotStorage>, usize) {
+    let mut places = vec![SlotStorage::Elsewhere; slots.len()];
     // The first and last step that use a slot.
     let mut lives: Vec<Option<(usize, usize)>> = vec![None; slots.len()];
     for (at, step) in steps.iter().enumerate() {
         let PlanStep::Kernel(kernel) = step else { continue };
         for member in &kernel.members {
             let slot = member.assignment.slot;
-            places[slot] = if member.is_local { Place::Local } else { Place::Arena(0) };
+            places[slot] = if member.is_local { SlotStorage::Local } else { SlotStorage::Arena(0) };
             lives[slot] = Some((at, at));
             for operand in operands(&member.assignment.formula) {
                 if let Some(life) = &mut lives[root(slots, operand)] {
@@ -37,12 +37,12 @@ pub(super) fn place(
     }
     for (_, slot) in published {
         let slot = root(slots, *slot);
-        if matches!(slots[slot].source, Source::Formula) {
-            places[slot] = Place::Own;
+        if matches!(slots[slot].source, SlotSource::Formula) {
+            places[slot] = SlotStorage::Own;
         }
     }
     let wanted: Vec<Wanted> = (0..slots.len())
-        .filter(|slot| places[*slot] == Place::Arena(0))
+        .filter(|slot| places[*slot] == SlotStorage::Arena(0))
         .filter_map(|slot| {
             let (first, last) = lives[slot]?;
             Some(Wanted { slot, bytes: slots[slot].bytes().next_multiple_of(ALIGN), first, last })
@@ -50,7 +50,7 @@ pub(super) fn place(
         .collect();
     let (offsets, arena) = if wanted.len() <= MOST_BY_SIZE { by_size(&wanted) } else { by_time(&wanted) };
     for (wanted, offset) in wanted.iter().zip(offsets) {
-        places[wanted.slot] = Place::Arena(offset);
+        places[wanted.slot] = SlotStorage::Arena(offset);
     }
     (places, arena)
 }
@@ -171,7 +171,7 @@ impl Gaps {
 pub(super) fn steps(
     kernels: Vec<PlanStep>,
     slots: &[Slot],
-    places: &[Place],
+    places: &[SlotStorage],
     published: &[(ValueId, usize)],
     executable: &Executable<'_>,
     nodes: &[NodeId],
@@ -188,7 +188,7 @@ pub(super) fn steps(
                 kernel.members.iter().for_each(|m| made[m.assignment.slot] = Some(at));
                 for slot in kernel.loads.iter().map(|slot| root(slots, *slot)) {
                     last_of_slot.insert(slot, at);
-                    if let Source::Value(value) = slots[slot].source {
+                    if let SlotSource::Value(value) = slots[slot].source {
                         last_of_value.insert(value, at);
                     }
                 }
@@ -205,8 +205,8 @@ pub(super) fn steps(
         }
     }
     let born = |slot: usize| match &slots[root(slots, slot)].source {
-        Source::Value(value) => by_node.get(value).copied(),
-        Source::Constant(_) | Source::Formula | Source::Alias(_) => made[root(slots, slot)],
+        SlotSource::Value(value) => by_node.get(value).copied(),
+        SlotSource::Constant(_) | SlotSource::Formula | SlotSource::Alias(_) => made[root(slots, slot)],
     };
     // The step after which a value is published; `None` for the start of the plan.
     let mut publish: Vec<(Option<usize>, ValueId, usize)> =
@@ -227,7 +227,7 @@ pub(super) fn steps(
             values.push(*value);
         }
     }
-    for slot in (0..slots.len()).filter(|slot| places[*slot] == Place::Own) {
+    for slot in (0..slots.len()).filter(|slot| places[*slot] == SlotStorage::Own) {
         let Some(at) = made[slot] else { continue };
         let at = last_of_slot.get(&slot).copied().unwrap_or(at).max(at);
         release[at].1.push(slot);

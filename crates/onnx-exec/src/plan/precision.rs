@@ -11,9 +11,9 @@
 //! A `Cast` of the model still rounds, as do results that are outputs or that are read by nodes outside of kernels.
 //! [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off.
 
-use super::define::{Item, Partition};
+use super::define::{Partition, PartitionItem};
 use super::rewrite::parts;
-use super::{Slot, Source, root};
+use super::{Slot, SlotSource, root};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Expr;
 
@@ -25,7 +25,7 @@ fn is_narrow(elem: ElemType) -> bool {
 /// Keeps the results that only the formulas of the partition read in `float`.
 pub(super) fn widen(partition: &mut Partition) {
     let Partition { items, slots, published, .. } = partition;
-    if !slots.iter().any(|slot| is_narrow(slot.elem) && matches!(slot.source, Source::Formula)) {
+    if !slots.iter().any(|slot| is_narrow(slot.elem) && matches!(slot.source, SlotSource::Formula)) {
         return;
     }
     let mut is_kept = vec![false; slots.len()];
@@ -33,7 +33,7 @@ pub(super) fn widen(partition: &mut Partition) {
         is_kept[root(slots, *slot)] = true;
     }
     for item in &*items {
-        let Item::Formula(it) = item else { continue };
+        let PartitionItem::Formula(it) = item else { continue };
         parts(&it.formula, &mut |part, _| {
             // The bits of a loaded value are those of its original type.
             if let Expr::Bits(_, _, x) = part
@@ -45,10 +45,10 @@ pub(super) fn widen(partition: &mut Partition) {
     }
     let is_widened = |slot: usize, slots: &[Slot]| {
         let slot = root(slots, slot);
-        is_narrow(slots[slot].elem) && matches!(slots[slot].source, Source::Formula) && !is_kept[slot]
+        is_narrow(slots[slot].elem) && matches!(slots[slot].source, SlotSource::Formula) && !is_kept[slot]
     };
     for item in items {
-        let Item::Formula(it) = item else { continue };
+        let PartitionItem::Formula(it) = item else { continue };
         if let Some(over) = it.formula.over.as_mut().filter(|over| is_narrow(over.elem)) {
             over.elem = ElemType::FLOAT;
         }

@@ -1,6 +1,6 @@
 //! The reusable memory of a plan, and how its kernels access it.
 
-use super::{Kernel, Place, Plan, PlanStep, Slot, Source, root};
+use super::{Kernel, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use crate::failure::{Failure, fail};
 use crate::loops::{Nest, View, Worker};
 use crate::recycle::{ALIGN, Block, LEAST};
@@ -180,8 +180,8 @@ fn accesses(plan: &Plan) -> Vec<Access> {
 
 fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> Access {
     let range = |slot: usize| match plan.places[slot] {
-        Place::Arena(start) => Some(start..start + plan.slots[slot].bytes()),
-        Place::Elsewhere | Place::Own | Place::Local => None,
+        SlotStorage::Arena(start) => Some(start..start + plan.slots[slot].bytes()),
+        SlotStorage::Elsewhere | SlotStorage::Own | SlotStorage::Local => None,
     };
     let member_of = |slot: usize| kernel.members.iter().position(|m| m.assignment.slot == slot);
     let mut parts: Vec<(Range<usize>, usize, ArenaUse)> = Vec::new();
@@ -189,7 +189,8 @@ fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> A
     for (i, member) in kernel.members.iter().enumerate() {
         let slot = member.assignment.slot;
         own.push(
-            (plan.places[slot] == Place::Own).then(|| Own { slot, value: value_of.get(&slot).copied() }),
+            (plan.places[slot] == SlotStorage::Own)
+                .then(|| Own { slot, value: value_of.get(&slot).copied() }),
         );
         parts.extend(range(slot).map(|range| (range, slot, ArenaUse::Written(i))));
     }
@@ -205,9 +206,9 @@ fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> A
                 }
                 Load::Here
             }
-            (Source::Value(value), None) => Load::Value(*value),
-            (Source::Constant(_), None) => Load::Constant(of),
-            (Source::Formula | Source::Alias(_), None) => Load::Own(of),
+            (SlotSource::Value(value), None) => Load::Value(*value),
+            (SlotSource::Constant(_), None) => Load::Constant(of),
+            (SlotSource::Formula | SlotSource::Alias(_), None) => Load::Own(of),
         });
     }
     parts.sort_by_key(|(range, slot, _)| (range.start, range.end, *slot));

@@ -1,7 +1,7 @@
 //! Runs plans.
 
 use super::room::{Access, Around, Desk, Load, Outs, Own, Room, workers_at};
-use super::{Kernel, Member, Plan, PlanStep, Slot, Source, root};
+use super::{Kernel, Member, Plan, PlanStep, Slot, SlotSource, root};
 use crate::budget::{Charge, spend};
 use crate::failure::{Failure, fail};
 use crate::loops::{View, Worker, scratch, share};
@@ -119,9 +119,9 @@ impl Plan {
     ) -> Result<&'t Tensor, Failure> {
         let slot = root(&self.slots, slot);
         let tensor = match &self.slots[slot].source {
-            Source::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
-            Source::Constant(tensor) => Some(tensor),
-            Source::Formula | Source::Alias(_) => own[slot].as_ref(),
+            SlotSource::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
+            SlotSource::Constant(tensor) => Some(tensor),
+            SlotSource::Formula | SlotSource::Alias(_) => own[slot].as_ref(),
         };
         tensor.ok_or_else(missing)
     }
@@ -156,8 +156,8 @@ impl Plan {
                 Load::Here => continue,
                 Load::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
                 Load::Constant(slot) => match &self.slots[*slot].source {
-                    Source::Constant(tensor) => Some(tensor),
-                    Source::Value(_) | Source::Formula | Source::Alias(_) => None,
+                    SlotSource::Constant(tensor) => Some(tensor),
+                    SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => None,
                 },
                 Load::Own(slot) => own[*slot].as_ref(),
             };

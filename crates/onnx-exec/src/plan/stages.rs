@@ -7,7 +7,7 @@
 //! ```
 
 use super::Partition;
-use super::define::Item;
+use super::define::PartitionItem;
 use super::text::names;
 use crate::compile::{Executable, lock_of};
 use crate::run::RunOptions;
@@ -94,8 +94,8 @@ impl Partition {
         let _ = writeln!(text, "formulas of nodes {start}..{} in graph {}", self.end, graph.index());
         for item in &self.items {
             let _ = match item {
-                Item::Node(node) => writeln!(text, "  node {}", executable.op(*node)),
-                Item::Formula(assignment) => {
+                PartitionItem::Node(node) => writeln!(text, "  node {}", executable.op(*node)),
+                PartitionItem::Formula(assignment) => {
                     let name = |slot: usize| names[slot].clone();
                     let line = meaning::line(&assignment.formula, &names[assignment.slot], &name);
                     let axes = &self.slots[assignment.slot].axes;

@@ -1,10 +1,10 @@
 //! Finds formulas that need no loops: aliases of tensors, and gathers at constant positions.
 
 use super::check::outside;
-use super::define::{Item, Partition};
+use super::define::{Partition, PartitionItem};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
-use super::{Assignment, Slot, Source, types};
+use super::{Assignment, Slot, SlotSource, types};
 use crate::loops::Nest;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Formula};
@@ -18,7 +18,7 @@ pub(super) fn known(partition: &mut Partition) {
         slot.number().filter(|_| matches!(slot.elem, ElemType::INT64 | ElemType::INT32))
     };
     for item in items {
-        let Item::Formula(assignment) = item else { continue };
+        let PartitionItem::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
         if !operands(formula).into_iter().any(|operand| number(operand).is_some()) {
             continue;
@@ -42,14 +42,14 @@ pub(super) fn known(partition: &mut Partition) {
 pub(super) fn alias(partition: &mut Partition) {
     let Partition { items, slots, .. } = partition;
     items.retain(|item| {
-        let Item::Formula(assignment) = item else { return true };
+        let PartitionItem::Formula(assignment) = item else { return true };
         let Assignment { slot, formula, .. } = &**assignment;
         let (None, Expr::Load(operand, _)) = (&formula.over, &formula.expr) else { return true };
         let is_same = slots[*operand].elem == formula.elem
             && slots[*operand].count() == slots[*slot].count()
             && is_in_order(formula, &formula.expr, slots);
         if is_same {
-            slots[*slot].source = Source::Alias(*operand);
+            slots[*slot].source = SlotSource::Alias(*operand);
         }
         !is_same
     });

@@ -1,6 +1,6 @@
 //! The work of kernels: operations and bytes moved.
 
-use super::{Kernel, Plan, Source, root};
+use super::{Kernel, Plan, SlotSource, root};
 use crate::profile::Work;
 use crate::tensor::width;
 use smallvec::SmallVec;
@@ -31,8 +31,8 @@ impl Plan {
             let at_most = steps.saturating_mul(width(slot.elem).unwrap_or(1) as u64);
             let bytes = (slot.bytes() as u64).min(at_most);
             match self.slots[of].source {
-                Source::Constant(_) => work.constants += bytes,
-                Source::Value(_) | Source::Formula | Source::Alias(_) => work.read += bytes,
+                SlotSource::Constant(_) => work.constants += bytes,
+                SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => work.read += bytes,
             }
         }
         work

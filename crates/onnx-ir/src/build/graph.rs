@@ -35,13 +35,13 @@ use hashbrown::HashSet;
 /// Graphs in nodes are built by [`NewNode::graph`]; a value of an enclosing graph is an operand there like any other.
 pub struct GraphBuilder<'m> {
     b: BodyBuilder<'m>,
-    target: Target<'m>,
+    target: BuildTarget<'m>,
     /// Values whose names are made up.
     made: Vec<ValueId>,
 }
 
 /// The destination of the body.
-enum Target<'m> {
+enum BuildTarget<'m> {
     Main(&'m mut Option<BodyId>),
     Function {
         functions: &'m mut PrimaryMap<FunctionId, Function>,
@@ -58,7 +58,7 @@ impl<'m> GraphBuilder<'m> {
         let name = names.intern(name);
         let mut b = BodyBuilder::of_parts(names, types, bodies);
         b.begin_graph(Some(name), None);
-        GraphBuilder { b, target: Target::Main(main), made: Vec::new() }
+        GraphBuilder { b, target: BuildTarget::Main(main), made: Vec::new() }
     }
 
     /// Begins a function of a model. It imports the operator sets that the model imports by now.
@@ -68,7 +68,11 @@ impl<'m> GraphBuilder<'m> {
         let imports = header.opset_imports.clone();
         let mut b = BodyBuilder::of_parts(names, types, bodies);
         b.begin_graph(None, None);
-        GraphBuilder { b, target: Target::Function { functions, imports, domain, name }, made: Vec::new() }
+        GraphBuilder {
+            b,
+            target: BuildTarget::Function { functions, imports, domain, name },
+            made: Vec::new(),
+        }
     }
 
     /// A symbolic dimension, equal wherever it occurs in the model.
@@ -98,7 +102,7 @@ impl<'m> GraphBuilder<'m> {
 
     /// Adds an initializer. In a function, which has none, it is a `Constant`.
     pub fn initializer(&mut self, name: &str, tensor: Tensor) -> ValueId {
-        if let Target::Function { .. } = self.target {
+        if let BuildTarget::Function { .. } = self.target {
             return self.node("Constant").tensor("value", tensor).output(name);
         }
         let name = Some(self.b.name(name));
@@ -107,7 +111,7 @@ impl<'m> GraphBuilder<'m> {
 
     /// Adds an initializer whose name is made up.
     pub fn constant(&mut self, tensor: Tensor) -> ValueId {
-        if let Target::Function { .. } = self.target {
+        if let BuildTarget::Function { .. } = self.target {
             return self.node("Constant").tensor("value", tensor).value();
         }
         let name = self.b.names.fresh("constant");
@@ -172,8 +176,8 @@ impl<'m> GraphBuilder<'m> {
         self.b.end_graph();
         let body = self.b.finish();
         match self.target {
-            Target::Main(main) => *main = Some(body),
-            Target::Function { functions, imports, domain, name } => {
+            BuildTarget::Main(main) => *main = Some(body),
+            BuildTarget::Function { functions, imports, domain, name } => {
                 _ = functions.push(Function {
                     name: Some(name),
                     domain: Some(domain),

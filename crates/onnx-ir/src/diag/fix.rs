@@ -22,7 +22,7 @@ pub struct Fix {
     /// Replacements, in order, that do not overlap.
     pub edits: Vec<Edit>,
     /// The changes of the model, which the owner of the text converts to edits.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ModelChange>,
     /// Whether the fix certainly keeps the intended meaning.
     pub safe: bool,
 }
@@ -38,7 +38,7 @@ pub struct Edit {
 
 /// A change of a model, in terms of its entities.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Change {
+pub enum ModelChange {
     /// Puts another name in the place of the one that an operator, an operand or an attribute has there.
     Rename(Entity, String),
     /// Removes a node, a function, or an entry of a list.

@@ -6,7 +6,7 @@ mod parsed;
 mod place;
 
 pub use codes::{ALL, Code, Level, code, find};
-pub use fix::{Change, Edit, Fix};
+pub use fix::{Edit, Fix, ModelChange};
 pub use parsed::Parsed;
 pub use place::{Entity, Place, Span};
 
@@ -151,7 +151,7 @@ impl Diagnostic {
 
     /// Adds a fix of the model, unless it changes nothing.
     #[must_use]
-    pub fn change(mut self, title: impl Into<String>, changes: Vec<Change>, safe: bool) -> Self {
+    pub fn change(mut self, title: impl Into<String>, changes: Vec<ModelChange>, safe: bool) -> Self {
         if !changes.is_empty() {
             self.fixes.push(Fix { title: title.into(), edits: Vec::new(), changes, safe });
         }

@@ -3,7 +3,7 @@
 use crate::body::{Body, GraphId};
 use crate::entity::{FromIndex as _, PrimaryMap};
 use crate::model::{BodyId, Function, Model};
-use crate::pass::transplant::{Source, Style, Target, Transplant};
+use crate::pass::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -44,8 +44,9 @@ pub fn compact(model: &mut Model) {
 fn rebuilt(source: &Body, function: Option<&mut Function>, model: &mut Model) -> Body {
     let mut body = Body::default();
     let Some(root) = source.root() else { return body };
-    let target = Target { names: &mut model.names, types: &mut model.types, body: &mut body };
-    let mut copy = Transplant::new(Source::body(source), target, GraphId::from_index(0), Style::default());
+    let target = CopyTarget { names: &mut model.names, types: &mut model.types, body: &mut body };
+    let mut copy =
+        Transplant::new(CopySource::body(source), target, GraphId::from_index(0), CopyOptions::default());
     copy.graph(root, None);
     for attr in function.into_iter().flat_map(|f| &mut f.attribute_defaults) {
         *attr = copy.attr(attr);

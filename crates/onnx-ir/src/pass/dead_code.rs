@@ -115,7 +115,7 @@ struct Used {
 }
 
 /// A used entity whose dependencies are not yet marked.
-enum Item {
+enum UsedEntity {
     Value(ValueId),
     Node(NodeId),
     Graph(GraphId),
@@ -126,7 +126,7 @@ struct Marker<'b> {
     used: Used,
     /// The values that quantization annotations of a value name.
     annotations: Map<ValueId, Vec<ValueId>>,
-    open: Vec<Item>,
+    open: Vec<UsedEntity>,
 }
 
 fn used(body: &Body, trained: &Set<Name>) -> Used {
@@ -173,19 +173,19 @@ fn annotations(body: &Body) -> Map<ValueId, Vec<ValueId>> {
 impl Marker<'_> {
     fn value(&mut self, value: ValueId) {
         if !std::mem::replace(&mut self.used.values[value], true) {
-            self.open.push(Item::Value(value));
+            self.open.push(UsedEntity::Value(value));
         }
     }
 
     fn node(&mut self, node: NodeId) {
         if !std::mem::replace(&mut self.used.nodes[node], true) {
-            self.open.push(Item::Node(node));
+            self.open.push(UsedEntity::Node(node));
         }
     }
 
     fn graph(&mut self, graph: GraphId) {
         if !std::mem::replace(&mut self.used.graphs[graph], true) {
-            self.open.push(Item::Graph(graph));
+            self.open.push(UsedEntity::Graph(graph));
         }
     }
 
@@ -200,18 +200,18 @@ impl Marker<'_> {
         let body = self.body;
         while let Some(item) = self.open.pop() {
             match item {
-                Item::Value(value) => {
+                UsedEntity::Value(value) => {
                     self.stays(value);
                     if let ValueDef::Output(node, _) = body.values[value].def {
                         self.node(node);
                     }
                 }
-                Item::Node(node) => {
+                UsedEntity::Node(node) => {
                     body.nodes[node].inputs.iter().flatten().for_each(|&v| self.value(v));
                     body.nodes[node].outputs.iter().flatten().for_each(|&v| self.stays(v));
                     body.subgraphs(node).for_each(|g| self.graph(g));
                 }
-                Item::Graph(graph) => {
+                UsedEntity::Graph(graph) => {
                     let graph = &body.graphs[graph];
                     graph.inputs.iter().filter_map(|p| p.value).for_each(|v| self.stays(v));
                     graph.outputs.iter().filter_map(|p| p.value).for_each(|v| self.value(v));

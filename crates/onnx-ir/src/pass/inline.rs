@@ -41,7 +41,7 @@ use crate::names::Name;
 use expand::Expander;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use plan::Plan;
+use plan::InlinePlan;
 use std::sync::Arc;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -103,7 +103,7 @@ pub fn inline(model: &mut Model, operators: &dyn Operators, mut options: Inline<
     watched("inline", model, |model| {
         let mut report = Report::default();
         let functions = Functions::of(model);
-        let plan = match Plan::new(model, &functions, &options) {
+        let plan = match InlinePlan::new(model, &functions, &options) {
             Ok(plan) => plan,
             Err(too_large) => {
                 report.diagnostics = too_large;
@@ -140,13 +140,13 @@ pub fn inline(model: &mut Model, operators: &dyn Operators, mut options: Inline<
 struct Setting<'s> {
     operators: &'s dyn Operators,
     functions: &'s Functions,
-    plan: &'s Plan,
+    plan: &'s InlinePlan,
     /// Names of values that trainings mention.
     trained: &'s Set<Name>,
 }
 
 /// The functions that are not selected, and those that are still called from them, the main graph or a training.
-fn called(model: &Model, functions: &Functions, plan: &Plan) -> SecondaryMap<FunctionId, bool> {
+fn called(model: &Model, functions: &Functions, plan: &InlinePlan) -> SecondaryMap<FunctionId, bool> {
     let mut called: SecondaryMap<FunctionId, bool> = SecondaryMap::with_len(false, model.functions.len());
     model.functions.ids().for_each(|f| called[f] = !plan.is_selected(f));
     let mut open: Vec<BodyId> = (bodies(model).into_iter())
@@ -163,7 +163,7 @@ fn called(model: &Model, functions: &Functions, plan: &Plan) -> SecondaryMap<Fun
 }
 
 /// Removes selected functions without remaining calls, and imports of their domains without nodes.
-fn remove(model: &mut Model, functions: &Functions, plan: &Plan) -> usize {
+fn remove(model: &mut Model, functions: &Functions, plan: &InlinePlan) -> usize {
     let called = called(model, functions, plan);
     let gone = model.functions.iter().filter(|&(f, _)| !called[f]);
     let mut domains: Set<Name> = gone.map(|(_, function)| functions.domain(function.domain)).collect();

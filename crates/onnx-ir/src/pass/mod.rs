@@ -49,7 +49,7 @@ pub use sanitise::{NodeNames, name_nodes, sanitise};
 pub(crate) use topological_sort::Order;
 pub use topological_sort::{node_orders, topological_sort};
 pub use training::{JoinedStep, join_training};
-pub use transplant::{Source, Style, Target, Transplant};
+pub use transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 
 use crate::diag::{Diagnostic, Level};
 use crate::model::Model;

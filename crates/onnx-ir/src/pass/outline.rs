@@ -21,7 +21,7 @@ mod region;
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
 use super::format::{IR_WITH_FUNCTIONS, upgrade_ir_version};
-use super::transplant::{Source, Style, Target, Transplant};
+use super::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 use super::watched;
 use crate::attr::Attr;
 use crate::body::{Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
@@ -170,8 +170,8 @@ fn copied(
         }
         formals.push(inside.values.push(Value { name, def: ValueDef::Input(root) }));
     }
-    let target = Target { names, types, body: &mut inside };
-    let mut copy = Transplant::new(Source::body(from), target, root, Style::default());
+    let target = CopyTarget { names, types, body: &mut inside };
+    let mut copy = Transplant::new(CopySource::body(from), target, root, CopyOptions::default());
     for (&value, &formal) in region.inputs.iter().zip(&formals) {
         copy.bind(value, Some(formal));
     }

@@ -9,7 +9,7 @@
 //! Inputs, initializers, outputs, nodes and `value_info` of the joined graph are those of the main graph, then those of the
 //! algorithm. Source: onnx.proto, TrainingInfoProto.algorithm.
 
-use super::transplant::{Source, Style, Target, Transplant};
+use super::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 use crate::body::{Body, Graph, GraphId, NodeId, Origin, Port, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, Place};
 #[cfg(test)]
@@ -53,8 +53,8 @@ pub fn join_training(model: &Model, training: usize) -> Option<JoinedStep> {
     let body = &mut joined.bodies[main];
     let known: HashMap<Name, ValueId, RandomState> =
         body.graphs[root].values(body).map(|value| (body.values[value].name, value)).collect();
-    let target = Target { names: &mut joined.names, types: &mut joined.types, body };
-    let mut copy = Transplant::new(Source::body(&source), target, root, Style::default());
+    let target = CopyTarget { names: &mut joined.names, types: &mut joined.types, body };
+    let mut copy = Transplant::new(CopySource::body(&source), target, root, CopyOptions::default());
     let from = &source.graphs[from_root];
     let own: HashSet<ValueId, RandomState> = from.values(&source).collect();
     for (value, what) in source.values.iter() {

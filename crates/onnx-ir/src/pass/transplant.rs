@@ -29,32 +29,32 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 
 /// The source of copies.
 #[derive(Clone, Copy)]
-pub struct Source<'s> {
+pub struct CopySource<'s> {
     /// `None`: the body that is copied to.
     body: Option<&'s Body>,
     /// Names and types of another model; `None`: those of the target.
     other: Option<(&'s Names, &'s Types)>,
 }
 
-impl<'s> Source<'s> {
+impl<'s> CopySource<'s> {
     /// Copies within a body. Values that are not defined in the copied part keep their identity.
     pub fn same() -> Self {
-        Source { body: None, other: None }
+        CopySource { body: None, other: None }
     }
 
     /// Another body of the same model.
     pub fn body(body: &'s Body) -> Self {
-        Source { body: Some(body), other: None }
+        CopySource { body: Some(body), other: None }
     }
 
     /// A body of another model.
     pub fn other(model: &'s Model, body: &'s Body) -> Self {
-        Source { body: Some(body), other: Some((&model.names, &model.types)) }
+        CopySource { body: Some(body), other: Some((&model.names, &model.types)) }
     }
 }
 
 /// The destination of copies.
-pub struct Target<'t> {
+pub struct CopyTarget<'t> {
     /// Names of the target's model.
     pub names: &'t mut Names,
     /// Types of the target's model.
@@ -65,7 +65,7 @@ pub struct Target<'t> {
 
 /// Options of copies.
 #[derive(Clone, Debug, Default)]
-pub struct Style {
+pub struct CopyOptions {
     /// The prefix for names of copied values, nodes and nested graphs. A name that exists already gets a number appended. `None`
     /// keeps names.
     pub prefix: Option<String>,
@@ -77,9 +77,9 @@ pub struct Style {
 
 /// Copies from one body into another.
 pub struct Transplant<'a> {
-    source: Source<'a>,
-    target: Target<'a>,
-    style: Style,
+    source: CopySource<'a>,
+    target: CopyTarget<'a>,
+    style: CopyOptions,
     /// The graph of values that nothing copied defines.
     home: GraphId,
     /// The copies of source values; `None` drops reads of the value.
@@ -107,14 +107,14 @@ enum Task {
     /// Defines the outputs of a node.
     Results(NodeId, NodeId),
     /// Copies a graph that is held by an attribute of a node.
-    Graph { node: NodeId, place: Place },
+    Graph { node: NodeId, place: GraphSlot },
     /// Ends a graph.
     Close(GraphId, GraphId),
 }
 
 /// A graph among the attributes of a node.
 #[derive(Clone, Copy)]
-struct Place {
+struct GraphSlot {
     attr: usize,
     value: usize,
     /// Position in a list of graphs.
@@ -124,7 +124,7 @@ struct Place {
 impl<'a> Transplant<'a> {
     /// Copies from `source` to `target`. Values that the source leaves undefined will be undefined in `home`, a graph of the
     /// target.
-    pub fn new(source: Source<'a>, target: Target<'a>, home: GraphId, style: Style) -> Self {
+    pub fn new(source: CopySource<'a>, target: CopyTarget<'a>, home: GraphId, style: CopyOptions) -> Self {
         Transplant {
             source,
             target,

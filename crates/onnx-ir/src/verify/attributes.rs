@@ -2,7 +2,7 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, index};
 use crate::attr::{Attr, AttrType, AttrValue};
-use crate::diag::{Change, Code, Diagnostic, Entity, code};
+use crate::diag::{Code, Diagnostic, Entity, ModelChange, code};
 use crate::model::Function;
 use crate::names::Name;
 
@@ -39,7 +39,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
                         .related(first, "the first one");
                     if is_same {
                         diagnostic =
-                            diagnostic.change("remove the second", vec![Change::Remove(place)], true);
+                            diagnostic.change("remove the second", vec![ModelChange::Remove(place)], true);
                     }
                     found.push(diagnostic);
                 }

@@ -5,7 +5,7 @@ use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::layout::MAX_LEVELS;
 use super::types::tensor_of;
 use crate::body::{GraphId, Port, ValueDef, ValueId};
-use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::show::{tensor_type, type_text};
@@ -164,7 +164,7 @@ impl<'m> Declarations<'_, 'm> {
                 .is_none_or(|_| graph.value_info[..i].iter().any(|p| p.name == port.name && p.ty == port.ty));
             let mut diagnostic = Diagnostic::new(code, place, message).help("remove the entry").change(
                 "remove the entry",
-                vec![Change::Remove(place)],
+                vec![ModelChange::Remove(place)],
                 is_certain,
             );
             if let Some(first) = related {

@@ -5,7 +5,7 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
-use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::names::Name;
@@ -181,7 +181,7 @@ impl<'m> Walker<'_, 'm> {
     }
 
     /// Every operand that reads a value, under another name.
-    fn renamed(&mut self, value: ValueId, name: &str) -> Vec<Change> {
+    fn renamed(&mut self, value: ValueId, name: &str) -> Vec<ModelChange> {
         let nodes = &self.view.body.nodes;
         if !self.found.affords(nodes.len()) {
             return Vec::new();
@@ -190,14 +190,14 @@ impl<'m> Walker<'_, 'm> {
         for (node, n) in nodes.iter() {
             for (i, _) in n.inputs.iter().enumerate().filter(|(_, v)| **v == Some(value)) {
                 let place = Entity::NodeInput(self.view.id, node, index(i));
-                changes.push(Change::Rename(place, name.to_owned()));
+                changes.push(ModelChange::Rename(place, name.to_owned()));
             }
         }
         changes
     }
 
     /// A fix that sorts a graph, once per graph.
-    fn sorted(&mut self, node: NodeId) -> Vec<Change> {
+    fn sorted(&mut self, node: NodeId) -> Vec<ModelChange> {
         let (id, body) = (self.view.id, self.view.body);
         let Some(graph) = self.view.layout.owner(node).filter(|&g| !self.sorted[g]) else {
             return Vec::new();
@@ -205,7 +205,7 @@ impl<'m> Walker<'_, 'm> {
         self.sorted[graph] = true;
         let order = self.order.get_or_insert_with(|| Order::of(body));
         let order = order.sorted(&body.graphs[graph].nodes);
-        order.map(|nodes| vec![Change::Order(id, graph, nodes)]).unwrap_or_default()
+        order.map(|nodes| vec![ModelChange::Order(id, graph, nodes)]).unwrap_or_default()
     }
 
     fn uses(&mut self, node: NodeId) {

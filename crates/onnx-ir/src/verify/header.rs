@@ -1,7 +1,7 @@
 //! Header and operator-set imports: M02–M04, O01–O06, D04, and the imports of functions, F08.
 
 use super::context::{Findings, Role, Seen, VerifyContext, index};
-use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::model::{FunctionId, OpsetImport};
 use crate::names::Name;
 use crate::releases::{NEWEST_IR, min_ir_version, newest_version};
@@ -36,7 +36,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
         }
         Some(version) if version >= 3 && imports.is_empty() => {
             let (newest, _) = version_for(cx, Name::empty(), None);
-            let change = Change::Import(None, String::new(), newest);
+            let change = ModelChange::Import(None, String::new(), newest);
             found.push(
                 Diagnostic::new(
                     &code::OPSET_MISSING,
@@ -108,7 +108,7 @@ fn imported(
                 Diagnostic::new(code, place(i), message).related(place(first), "the first import");
             if imports[first as usize].version == import.version {
                 diagnostic =
-                    diagnostic.change("remove the second import", vec![Change::Remove(place(i))], true);
+                    diagnostic.change("remove the second import", vec![ModelChange::Remove(place(i))], true);
             }
             found.push(diagnostic);
         }
@@ -193,7 +193,7 @@ pub(super) fn used_domains(cx: &VerifyContext<'_>, found: &mut Findings, domains
             }
             // One of the imports that there are may be this one, misspelt.
             let is_safe = is_certain && imports.is_empty();
-            let change = Change::Import(function, text.to_owned(), version);
+            let change = ModelChange::Import(function, text.to_owned(), version);
             let diagnostic = diagnostic
                 .help(format!("add `\"{text}\": {version}` to `opset_import`"))
                 .change(format!("import version {version} of `{text}`"), vec![change], is_safe);

@@ -2,7 +2,7 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index, is_identifier};
 use crate::body::{GraphId, NodeId, ValueDef, ValueId};
-use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::walk::WalkEvent;
@@ -26,7 +26,7 @@ fn unused(found: &mut Findings, place: Entity, message: String) {
 /// An unused entity that can be removed; the fix is safe if `is_certain`.
 fn removable(found: &mut Findings, place: Entity, message: String, is_certain: bool) {
     let diagnostic = Diagnostic::new(&code::UNUSED, place, message);
-    found.push(diagnostic.change("remove it", vec![Change::Remove(place)], is_certain));
+    found.push(diagnostic.change("remove it", vec![ModelChange::Remove(place)], is_certain));
 }
 
 /// Reports nodes, initializers and inputs that are not read. Readers that are unused themselves count: one finding of a chain is

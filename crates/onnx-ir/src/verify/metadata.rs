@@ -2,7 +2,7 @@
 
 use super::context::{Findings, Seen, VerifyContext, index};
 use crate::body::{Graph, Port};
-use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::tensor::{Entry, TensorId};
 use crate::walk::WalkEvent;
 use foldhash::HashSet;
@@ -72,7 +72,7 @@ impl Lists<'_, '_> {
                 diagnostic = diagnostic.related(first, "the first one");
             }
             if is_same {
-                diagnostic = diagnostic.change("remove the second", vec![Change::Remove(here)], true);
+                diagnostic = diagnostic.change("remove the second", vec![ModelChange::Remove(here)], true);
             }
             self.found.push(diagnostic);
         }

@@ -5,9 +5,9 @@
 //! reports nothing.
 
 mod imports;
-pub(crate) mod lints;
+mod lints;
 
-pub(crate) use lints::Lint;
+pub(crate) use lints::{Lint, LintSite, idle, training_mode};
 
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;

@@ -22,16 +22,15 @@
 //! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Versions before 7 are not
 //! supported: operators could be in training mode, broadcast differently, and compute in place.
 
-pub(crate) mod broadcast;
 mod change;
-pub(crate) mod inputs;
 mod sharding;
+mod shared;
 pub(crate) mod site;
-pub(crate) mod values;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use change::{Conversion, VersionChange, down, same, step, up};
+pub(crate) use shared::{axis_down, consumed};
 pub use walk::{Converted, Planned, convert_opset};

@@ -16,6 +16,17 @@ pub(crate) type Note = Option<String>;
 /// Converts one node by one version, or returns the reason why it cannot.
 pub(crate) type Adapter = fn(&mut ConvertSite<'_>) -> Result<Note, String>;
 
+/// A description of a change.
+pub(crate) fn note(text: &str) -> Result<Note, String> {
+    Ok(Some(text.to_owned()))
+}
+
+/// A number as a float, if it is one.
+pub(crate) fn single(x: f64, name: &str) -> Result<f32, String> {
+    let short = x as f32;
+    if f64::from(short) == x || x.is_nan() { Ok(short) } else { Err(format!("`{name}` is not a float: {x}")) }
+}
+
 /// A node that is being converted.
 pub(crate) struct ConvertSite<'a> {
     pub(crate) model: &'a mut Model,

@@ -11,7 +11,7 @@
 
 use super::FunctionBody;
 use crate::schema::Registry;
-use onnx_ir::pass::{self, Foreign, Inline, Source, Style, Target, Transplant};
+use onnx_ir::pass::{self, CopyOptions, CopySource, CopyTarget, Foreign, Inline, Transplant};
 use onnx_ir::{Body, BodyId, Graph, Model, NodeId, OpsetImport, Port, ValueDef, normalize_domain};
 
 /// A model whose main graph computes the node: an input for each operand, an output for each result, in order. It has the imports
@@ -41,8 +41,8 @@ pub fn alone(
     let mut home = Body::default();
     let root = home.graphs.push(Graph { name: Some(lone.names.intern("node")), ..Graph::default() });
     let source = &model.bodies[body];
-    let target = Target { names: &mut lone.names, types: &mut lone.types, body: &mut home };
-    let mut copier = Transplant::new(Source::other(model, source), target, root, Style::default());
+    let target = CopyTarget { names: &mut lone.names, types: &mut lone.types, body: &mut home };
+    let mut copier = Transplant::new(CopySource::other(model, source), target, root, CopyOptions::default());
     let copy = copier.node(node);
     drop(copier);
     home.graphs[root].nodes.push(copy);

@@ -1,6 +1,6 @@
 //! Builds function bodies as ONNX text.
 
-use super::site::Site;
+use super::site::CallSite;
 use onnx_ir::{ElemType, normalize_domain};
 use std::fmt::{Display, Write as _};
 
@@ -97,7 +97,7 @@ impl Draft {
     }
 
     /// The text of the function.
-    pub(crate) fn text(self, site: &Site<'_>) -> String {
+    pub(crate) fn text(self, site: &CallSite<'_>) -> String {
         let schema = site.schema;
         let [inputs, outputs] = self.names.unwrap_or_else(|| {
             let wanted = site.output_count().min(schema.outputs.len());

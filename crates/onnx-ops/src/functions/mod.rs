@@ -33,7 +33,7 @@ pub(crate) use draft::Draft;
 pub use expand::{Expand, expand};
 use foldhash::HashMap;
 use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, normalize_domain};
-use site::Site;
+use site::CallSite;
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// A function that defines a node's operator, in a model of its own.
@@ -46,10 +46,10 @@ pub struct FunctionBody {
 }
 
 /// How an operator is defined by a function.
-enum Source {
+enum BodySource {
     Text(&'static str),
     /// `None` if the facts about the node are insufficient.
-    Draft(fn(&Site<'_>) -> Option<Draft>),
+    Draft(fn(&CallSite<'_>) -> Option<Draft>),
 }
 
 /// The body of an operator for a node that is being inferred, if the operator has one.
@@ -57,7 +57,7 @@ pub(crate) fn body(cx: &NodeCx<'_, '_>, schema: SchemaId) -> Option<FunctionBody
     if let Some(body) = cx.registry().body(schema) {
         return Some(body.clone());
     }
-    of(&Site::of_cx(cx)?)
+    of(&CallSite::of_cx(cx)?)
 }
 
 /// The body of a node's operator, if it has one and the facts suffice.
@@ -80,7 +80,7 @@ pub fn body_of(
     if let Some(body) = registry.body(id) {
         return Some(body.clone());
     }
-    of(&Site::of_node(model, facts, body, function, node, registry.get(id), version("")?))
+    of(&CallSite::of_node(model, facts, body, function, node, registry.get(id), version("")?))
 }
 
 /// Whether an operator has a body that is valid in a version of ai.onnx. For some nodes, facts may be insufficient to build it.
@@ -90,25 +90,25 @@ pub fn has_body(schema: &Schema, version: i64) -> bool {
 
 /// The newest valid body, and the version of ai.onnx from which on it is valid: bodies of standard operators must be valid in
 /// the version of their user; others import what they need.
-fn source(schema: &Schema, version: i64) -> Option<(i64, Source)> {
+fn source(schema: &Schema, version: i64) -> Option<(i64, BodySource)> {
     let domain = normalize_domain(&schema.domain);
     let is_contributed = domain == CONTRIBUTED;
     // For contributed operators, bodies can exist that their document does not mention.
     if schema.body == BodyKind::None && !is_contributed {
         return None;
     }
-    let text = texts::of(domain, &schema.name, version).map(|(since, text)| (since, Source::Text(text)));
+    let text = texts::of(domain, &schema.name, version).map(|(since, text)| (since, BodySource::Text(text)));
     let draft = operators::find(domain, &schema.name).and_then(|row| row.body);
     let draft = draft.filter(|(since, _)| *since <= version || is_contributed);
-    text.or(draft.map(|(since, draft)| (since, Source::Draft(draft))))
+    text.or(draft.map(|(since, draft)| (since, BodySource::Draft(draft))))
 }
 
-fn of(site: &Site<'_>) -> Option<FunctionBody> {
+fn of(site: &CallSite<'_>) -> Option<FunctionBody> {
     let (since, source) = source(site.schema, site.version)?;
     let version = site.version.max(since);
     match source {
-        Source::Text(text) => read(text, version),
-        Source::Draft(draft) => read(&draft(site)?.text(site), version),
+        BodySource::Text(text) => read(text, version),
+        BodySource::Draft(draft) => read(&draft(site)?.text(site), version),
     }
 }
 

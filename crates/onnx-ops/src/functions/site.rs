@@ -6,7 +6,7 @@ use crate::schema::Schema;
 use onnx_ir::{AttrValue, BodyId, ElemType, Function, GraphId, Model, NodeId, ValueId};
 
 /// A node that a body replaces.
-pub(crate) struct Site<'a> {
+pub(crate) struct CallSite<'a> {
     pub(crate) schema: &'a Schema,
     /// The imported version of ai.onnx.
     pub(crate) version: i64,
@@ -34,11 +34,11 @@ impl Home<'_> {
     }
 }
 
-impl<'a> Site<'a> {
+impl<'a> CallSite<'a> {
     /// A node that is being inferred. Nested graphs are not accessible.
     pub(crate) fn of_cx(cx: &'a NodeCx<'_, '_>) -> Option<Self> {
         let input = |i| cx.has_input(i).then(|| cx.ty(i).clone());
-        Some(Site {
+        Some(CallSite {
             schema: cx.schema(),
             version: cx.version_of("")?,
             attrs: cx.attrs(),
@@ -66,7 +66,7 @@ impl<'a> Site<'a> {
             bindings: &NO_BINDINGS,
             is_called: false,
         };
-        Site {
+        CallSite {
             schema,
             version,
             attrs: ResolvedAttrs::new(scope, n, schema),

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::dims::Dim;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use crate::infer::{Fact, Shape, Ty};
 use onnx_ir::ElemType;
 use std::fmt::{Display, Write as _};
@@ -20,7 +20,7 @@ pub(crate) type Done = Result<(), String>;
 /// A node, and the lines of its derivative.
 pub(crate) struct Cell<'a> {
     /// Attributes and types of operands.
-    pub(crate) site: Site<'a>,
+    pub(crate) site: CallSite<'a>,
     /// Facts of operands; `None` for omitted ones.
     pub(crate) inputs: Vec<Option<Fact>>,
     /// Facts of results; `None` for omitted ones.
@@ -34,7 +34,7 @@ pub(crate) struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     pub(crate) fn new(
-        site: Site<'a>,
+        site: CallSite<'a>,
         inputs: Vec<Option<Fact>>,
         outputs: Vec<Option<Fact>>,
         gradients: Vec<bool>,
@@ -282,11 +282,15 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
     (0..count).map(|i| format!("{stem}{i}")).collect()
 }
 
-/// The sizes of a shape, if all are numbers.
-pub(crate) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
-    let number = |dim: &Dim| match dim {
+/// A size, if it is a number.
+pub(crate) fn number(dim: &Dim) -> Option<i64> {
+    match dim {
         Dim::Const(n) => Some(*n),
         Dim::Unknown | Dim::Expr(_) => None,
-    };
+    }
+}
+
+/// The sizes of a shape, if all are numbers.
+pub(crate) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
     shape.iter().map(number).collect()
 }

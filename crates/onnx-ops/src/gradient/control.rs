@@ -15,7 +15,7 @@ use super::reverse::{Refusal, Reverse, captured};
 use crate::infer::Ty;
 use foldhash::HashSet;
 use onnx_ir::list::List;
-use onnx_ir::pass::{Source, Style, Target, Transplant};
+use onnx_ir::pass::{CopyOptions, CopySource, CopyTarget, Transplant};
 use onnx_ir::{
     Attr, AttrValue, BodyId, GraphId, Model, Name, NodeId, Port, Value, ValueDef, ValueId, normalize_domain,
 };
@@ -139,8 +139,8 @@ impl Reverse<'_> {
                 open.extend(body.graphs[inner].nodes.iter().flat_map(|&node| body.subgraphs(node)));
             }
         }
-        let style = Style { prefix: Some("d_".to_owned()), ..Style::default() };
-        let mut copier = Transplant::new(Source::same(), Target { names, types, body }, graph, style);
+        let style = CopyOptions { prefix: Some("d_".to_owned()), ..CopyOptions::default() };
+        let mut copier = Transplant::new(CopySource::same(), CopyTarget { names, types, body }, graph, style);
         let copy = copier.graph(graph, Some(owner));
         let pairs: Vec<_> =
             originals.iter().filter_map(|&value| Some((value, copier.value(value)?))).collect();

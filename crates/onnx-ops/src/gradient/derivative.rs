@@ -8,6 +8,7 @@
 
 use super::cell::{Cell, Done};
 use crate::operators;
+use onnx_ir::ElemType;
 
 /// How an operator is differentiated.
 #[derive(Clone, Copy)]
@@ -24,6 +25,11 @@ pub(crate) enum Derivative {
     Zero(&'static str),
     /// There is none, for this reason.
     None(&'static str),
+}
+
+/// Whether a type is differentiable.
+pub(crate) fn is_float(elem: ElemType) -> bool {
+    matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16)
 }
 
 /// The row of an operator.

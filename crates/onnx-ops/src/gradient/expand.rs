@@ -6,7 +6,7 @@ use crate::pass::remove_no_ops;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
-use onnx_ir::pass::{self, Gradients, Initializers, Report, Source, Style, Target, Transplant};
+use onnx_ir::pass::{self, CopyOptions, CopySource, CopyTarget, Gradients, Initializers, Report, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 
 /// The treatment of intermediate results that derivatives read.
@@ -334,10 +334,10 @@ fn elsewhere(
     let b = &mut bodies[body];
     let mut copies = Vec::new();
     let mut copier = Transplant::new(
-        Source::same(),
-        Target { names, types, body: b },
+        CopySource::same(),
+        CopyTarget { names, types, body: b },
         home,
-        Style { prefix, ..Style::default() },
+        CopyOptions { prefix, ..CopyOptions::default() },
     );
     for (&value, &variable) in named.iter().zip(&variables) {
         copier.bind(value, Some(variable));

@@ -11,8 +11,9 @@
 //!          }
 //! ```
 //!
-//! The derivative of each operator is in its row: lines of ONNX text, a function that builds such lines for a node, a body
-//! of simpler operators that is differentiated instead, or the reason why there is none. `reverse` walks backwards over the nodes
+//! The row of an operator names its derivative, which is in `gradient.rs` of its family: lines of ONNX text, a function that builds such
+//! lines for a node, or a body of simpler operators that is differentiated instead. Without one, the row has the reason. Shared parts are here:
+//! `positions`, `window` and `sample`. `reverse` walks backwards over the nodes
 //! between `xs` and `y` and appends a call for each derivative to the graph; then the calls are inlined like functions, and
 //! repeated or unused computations are removed. `recompute` saves memory: derivatives compute again what they read.
 //!
@@ -24,13 +25,17 @@ mod control;
 mod derivative;
 mod expand;
 mod list;
+mod positions;
 mod recompute;
 mod reverse;
-pub(crate) mod rules;
+pub(crate) mod sample;
 mod shapes;
 mod through;
+pub(crate) mod window;
 
-pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS};
+pub(crate) use cell::{Cell, Done, number, numbers};
+pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS, is_float};
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};
+pub(crate) use positions::{add_at, by_position};

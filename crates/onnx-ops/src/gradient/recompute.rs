@@ -240,7 +240,7 @@ fn weights(model: &Model, registry: &Registry, body: BodyId) -> impl Fn(ValueId)
     let facts = infer(model, registry, &InferOptions::default()).facts;
     move |value| {
         let sizes = facts.get(body, value).ty.shape().cloned().unwrap_or_default();
-        let size = |dim: &Dim| super::rules::known(dim).map_or(1.0, |n| n.max(1) as f64);
+        let size = |dim: &Dim| super::cell::number(dim).map_or(1.0, |n| n.max(1) as f64);
         sizes.iter().map(size).product()
     }
 }

@@ -4,9 +4,9 @@
 //! gradients are needed.
 
 use super::calls::{Calls, DOMAIN};
-use super::rules::elementwise::is_float;
+use super::derivative::is_float;
 use super::{control, derivative, through};
-use crate::functions::{self, FunctionBody, site::Site};
+use crate::functions::{self, FunctionBody, site::CallSite};
 use crate::gradient::cell::Cell;
 use crate::infer::{Facts, InferOptions, infer};
 use crate::schema::{Lookup, Registry};
@@ -322,7 +322,7 @@ fn derivative(
         return Err(Refusal::of(format!("operator `{op}` is unknown")));
     };
     let function = model.functions.values().find(|f| f.body == body);
-    let site = Site::of_node(model, facts, body, function, node, registry.get(id), version);
+    let site = CallSite::of_node(model, facts, body, function, node, registry.get(id), version);
     let fact = |value: &Option<ValueId>| value.map(|value| facts.get(body, value).clone());
     let (inputs, outputs) = (n.inputs.iter().map(fact).collect(), n.outputs.iter().map(fact).collect());
     let mut cell = Cell::new(site, inputs, outputs, gradients.to_vec());

@@ -2,8 +2,8 @@
 //!
 //! The nodes form a model of their own, which is differentiated and becomes a function.
 
+use super::derivative::is_float;
 use super::reverse::{Derivative, Refusal, Reverse};
-use super::rules::elementwise::is_float;
 use crate::dims::Dim;
 use crate::functions::{FunctionBody, alone};
 use crate::infer::{Facts, Ty, dim_text};

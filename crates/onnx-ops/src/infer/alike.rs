@@ -7,7 +7,7 @@
 //! valid until an equality is learned or the facts of the graph are recomputed.
 
 use super::engine::Engine;
-use super::facts::{Fact, Outputs, Source};
+use super::facts::{Fact, FactSource, Outputs};
 use super::ty::Ty;
 use super::value::Elem;
 use crate::dims::Dim;
@@ -45,7 +45,7 @@ struct MemoizedNode {
 
 /// The state that makes the result of a rule unique.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct RuleState {
     fresh: usize,
     reports: usize,
     generation: u64,
@@ -75,9 +75,9 @@ impl Operands {
     }
 }
 
-impl State {
-    pub(super) fn of(engine: &Engine<'_>) -> State {
-        State { fresh: engine.fresh, reports: engine.reports, generation: engine.dims.generation() }
+impl RuleState {
+    pub(super) fn of(engine: &Engine<'_>) -> RuleState {
+        RuleState { fresh: engine.fresh, reports: engine.reports, generation: engine.dims.generation() }
     }
 }
 
@@ -191,7 +191,7 @@ pub(super) fn outputs_of(engine: &Engine<'_>, key: u64, node: &Node, schema: Sch
 fn is_alike(engine: &Engine<'_>, a: Option<ValueId>, b: Option<ValueId>, with_elements: bool) -> bool {
     let (a, b) = (engine.operand(a), engine.operand(b));
     let are_known = a.value.is_some() == b.value.is_some();
-    let is_left_out = |fact: &Fact| fact.source == Source::LeftOut;
+    let is_left_out = |fact: &Fact| fact.source == FactSource::LeftOut;
     a.ty == b.ty && is_left_out(a) == is_left_out(b) && are_known && (!with_elements || a.value == b.value)
 }
 
@@ -200,19 +200,19 @@ pub(super) fn remember(
     engine: &mut Engine<'_>,
     key: u64,
     (id, schema): (NodeId, SchemaId),
-    (before, looked): (State, Operands),
+    (before, looked): (RuleState, Operands),
     outputs: &[Fact],
 ) {
     let of_schema = engine.alike.looked.entry(schema).or_default();
     let all = of_schema.or(looked);
     let is_new = std::mem::replace(of_schema, all) != all;
     // The rule read operands that the key does not include.
-    if is_new || State::of(engine) != before {
+    if is_new || RuleState::of(engine) != before {
         return;
     }
     let node = &engine.body().nodes[id];
     // Such an operand may get a type later if nodes are not sorted.
-    if node.inputs.iter().flatten().any(|&value| engine.frame.facts[value].source == Source::Nothing) {
+    if node.inputs.iter().flatten().any(|&value| engine.frame.facts[value].source == FactSource::Nothing) {
         return;
     }
     let is_declared =

@@ -2,7 +2,7 @@
 
 use super::attrs::Bindings;
 use super::engine::{Engine, Ran};
-use super::facts::{Fact, Source};
+use super::facts::{Fact, FactSource};
 use super::value::Elem;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
@@ -66,7 +66,7 @@ pub(super) struct Missed {
 pub(super) fn passed(engine: &Engine<'_>, node: &Node, function: &Body) -> Vec<Fact> {
     let fact = |i: usize| match node.inputs.get(i).copied().flatten() {
         Some(value) => engine.operand(Some(value)).clone(),
-        None => Fact { source: Source::LeftOut, ..Fact::default() },
+        None => Fact { source: FactSource::LeftOut, ..Fact::default() },
     };
     let count = function.root().map_or(0, |root| function.graphs[root].inputs.len());
     (0..count.max(node.inputs.len())).map(fact).collect()
@@ -101,7 +101,7 @@ pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) 
     for i in 0..n.outputs.len() {
         let mut fact = outputs.get(i).cloned().unwrap_or_default();
         if fact.is_there() {
-            fact.source = Source::Inferred;
+            fact.source = FactSource::Inferred;
         }
         engine.set_output(node, i, fact);
     }

@@ -3,7 +3,7 @@
 //! Declarations complete unknown types. A contradiction is reported at the declaration, and the inferred type is used.
 
 use super::engine::Engine;
-use super::facts::{Fact, Source};
+use super::facts::{Fact, FactSource};
 use super::merge::{Conflict, meet};
 use super::node::index;
 use super::ty::Ty;
@@ -20,11 +20,11 @@ impl<'m> Engine<'m> {
         if let Some((ty, place)) = self.frame.declared[value] {
             let declared = self.declared_type(ty);
             if fact.ty == Ty::Unknown {
-                fact = Fact { ty: declared, value: fact.value, source: Source::Declared };
+                fact = Fact { ty: declared, value: fact.value, source: FactSource::Declared };
             } else {
                 let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared);
                 if let Some(conflict) = conflict {
-                    let verb = if fact.source == Source::Stored {
+                    let verb = if fact.source == FactSource::Stored {
                         "the stored tensor is"
                     } else {
                         "inference gives"

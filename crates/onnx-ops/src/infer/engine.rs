@@ -5,7 +5,7 @@ use super::attrs::{Bindings, Scope};
 use super::call::{Memo, Missed};
 use super::callee::{Callee, CalleeKey};
 use super::declared::Declared;
-use super::facts::{Fact, Facts, Outputs, Source};
+use super::facts::{Fact, FactSource, Facts, Outputs};
 use super::fitting::Fitting;
 use super::merge::meet;
 use super::node::NodeCx;
@@ -292,17 +292,17 @@ impl<'m> Engine<'m> {
             return fact;
         }
         let ty = self.frame.declared[value].map_or(Ty::Unknown, |(ty, _)| self.declared_type(ty));
-        Fact { ty, value: None, source: Source::Declared }
+        Fact { ty, value: None, source: FactSource::Declared }
     }
 
     fn inputs(&mut self, graph: GraphId, passed: Option<&[Fact]>) {
         for (i, port) in self.body().graphs[graph].inputs.iter().enumerate() {
             let Some(value) = port.value else { continue };
             let ty = port.ty.map_or(Ty::Unknown, |ty| self.declared_type(ty));
-            let declared = Fact { ty, value: None, source: Source::Declared };
+            let declared = Fact { ty, value: None, source: FactSource::Declared };
             let fact = match passed.and_then(|facts| facts.get(i)) {
                 None => self.named(declared, port),
-                Some(fact) if fact.source == Source::LeftOut => fact.clone(),
+                Some(fact) if fact.source == FactSource::LeftOut => fact.clone(),
                 Some(fact) => {
                     let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared.ty);
                     if let Some(conflict) = conflict {
@@ -349,7 +349,7 @@ impl<'m> Engine<'m> {
             let tensor = &body.tensors[init.tensor];
             let ty = super::node::type_of_tensor(tensor);
             let value = if is_state(init.value) { None } else { Value::of_tensor(tensor).map(Arc::new) };
-            self.define(init.value, Fact { ty, value, source: Source::Stored });
+            self.define(init.value, Fact { ty, value, source: FactSource::Stored });
         }
         for init in g.sparse_initializers.iter().filter(|init| !is_replaced(init.value)) {
             let values = init.tensor.values.and_then(|t| body.tensors.get(t));
@@ -361,7 +361,7 @@ impl<'m> Engine<'m> {
                 Some(Ty::Sparse(_)) => Ty::Sparse(tensor),
                 _ => Ty::Tensor(tensor),
             };
-            self.define(init.value, Fact { ty, value: None, source: Source::Stored });
+            self.define(init.value, Fact { ty, value: None, source: FactSource::Stored });
         }
     }
 
@@ -398,7 +398,7 @@ impl<'m> Engine<'m> {
         let key = alike::key(self, &self.body().nodes[node], id);
         let known = key.and_then(|key| alike::outputs_of(self, key, &self.body().nodes[node], id));
         let outputs = known.unwrap_or_else(|| {
-            let before = alike::State::of(self);
+            let before = alike::RuleState::of(self);
             let outputs = self.judge(node, id);
             if let Some(key) = key {
                 alike::remember(self, key, (node, id), (before, self.looked), &outputs);

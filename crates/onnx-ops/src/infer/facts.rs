@@ -15,7 +15,7 @@ pub struct Fact {
     /// Its elements, if they are few and some are known.
     pub value: Option<Arc<Value>>,
     /// Where the fact comes from.
-    pub source: Source,
+    pub source: FactSource,
 }
 
 /// The facts of the outputs of a node, which mostly has one.
@@ -24,18 +24,18 @@ pub(super) type Outputs = SmallVec<[Fact; 1]>;
 impl Fact {
     /// Whether the value exists and something is known about it.
     pub(super) fn is_there(&self) -> bool {
-        !matches!(self.source, Source::Nothing | Source::LeftOut)
+        !matches!(self.source, FactSource::Nothing | FactSource::LeftOut)
     }
 
     /// A fact about a type alone.
     pub fn of(ty: Ty) -> Fact {
-        Fact { ty, value: None, source: Source::Inferred }
+        Fact { ty, value: None, source: FactSource::Inferred }
     }
 }
 
 /// The source of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Source {
+pub enum FactSource {
     /// Unknown.
     #[default]
     Nothing,

@@ -5,7 +5,7 @@
 //! [`signature::check`](super::signature::check) depends on nothing else.
 
 use super::engine::Engine;
-use super::facts::{Fact, Outputs, Source};
+use super::facts::{Fact, FactSource, Outputs};
 use super::ty::Ty;
 use onnx_ir::{Attr, AttrType, ElemType, Name, Node, ValueId};
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ impl Operand {
     fn of(engine: &Engine<'_>, value: Option<ValueId>) -> Option<Operand> {
         let fact = engine.operand(value);
         match &fact.ty {
-            _ if value.is_none() || fact.source == Source::LeftOut => Some(Operand::LeftOut),
+            _ if value.is_none() || fact.source == FactSource::LeftOut => Some(Operand::LeftOut),
             Ty::Unknown => Some(Operand::Unknown),
             Ty::Tensor(tensor) => Some(Operand::Tensor(tensor.elem)),
             Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => None,

@@ -44,7 +44,7 @@ pub use apply::{Applied, Refined, apply, declared_type};
 pub use attrs::ResolvedAttrs;
 pub(crate) use attrs::{Given, NO_BINDINGS, Scope};
 pub use engine::{InferOptions, Inference, infer};
-pub use facts::{Fact, Facts, Source};
+pub use facts::{Fact, FactSource, Facts};
 pub(crate) use formulas::formulas_that_differ;
 pub use node::{Infer, NodeCx};
 pub(crate) use signature::allows;

@@ -14,7 +14,7 @@ mod nested;
 use super::alike::Operands;
 use super::attrs::{Given, ResolvedAttrs};
 use super::engine::Engine;
-use super::facts::{Fact, Outputs, Source};
+use super::facts::{Fact, FactSource, Outputs};
 use super::merge;
 use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
@@ -126,7 +126,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// Whether an input is present.
     pub fn has_input(&self, i: usize) -> bool {
-        self.node.inputs.get(i).is_some_and(Option::is_some) && self.known(i).source != Source::LeftOut
+        self.node.inputs.get(i).is_some_and(Option::is_some) && self.known(i).source != FactSource::LeftOut
     }
 
     /// Whether an output is used.
@@ -469,7 +469,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     pub fn set_ty(&mut self, i: usize, ty: Ty) {
         if let Some(fact) = self.outputs.get_mut(i) {
             fact.ty = ty;
-            fact.source = Source::Inferred;
+            fact.source = FactSource::Inferred;
         }
     }
 
@@ -482,7 +482,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
                 Ty::Sparse(t) => Ty::Sparse(tensor(t.elem)),
                 ty => Ty::Tensor(tensor(ty.elem())),
             };
-            fact.source = Source::Inferred;
+            fact.source = FactSource::Inferred;
         }
     }
 
@@ -499,7 +499,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
                 Ty::Sparse(t) => Ty::Sparse(tensor(t.shape.as_ref())),
                 ty => Ty::Tensor(tensor(ty.shape())),
             };
-            fact.source = Source::Inferred;
+            fact.source = FactSource::Inferred;
         }
     }
 

@@ -1,13 +1,13 @@
 //! Checks a node against its schema: arity, omitted parameters, attributes, element types (S01–S08, S11, S12).
 
 use super::engine::Engine;
-use super::facts::{Fact, Outputs, Source};
+use super::facts::{Fact, FactSource, Outputs};
 use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::ty::{Ty, elem_text};
 use super::value::is_float;
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
-use onnx_ir::diag::{Change, Diagnostic, Entity, code};
+use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
 use smallvec::SmallVec;
 
@@ -38,7 +38,7 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema_id: SchemaId, sc
         let place = Entity::NodeOp(engine.frame.body, id);
         let mut diagnostic = Diagnostic::new(&code::OP_DEPRECATED, place, message).maybe_help(help);
         if let Some(same) = engine.version_of(&schema.domain).and_then(|version| schema.drop_in(version)) {
-            let changes = vec![Change::Rename(place, same.to_owned())];
+            let changes = vec![ModelChange::Rename(place, same.to_owned())];
             diagnostic = diagnostic.change(format!("write `{same}`"), changes, true);
         }
         engine.report(diagnostic);
@@ -99,7 +99,9 @@ fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> b
         is_sound = false;
     }
     for (i, &value) in node.inputs.iter().enumerate() {
-        let Some(value) = value.filter(|_| engine.operand(value).source == Source::LeftOut) else { continue };
+        let Some(value) = value.filter(|_| engine.operand(value).source == FactSource::LeftOut) else {
+            continue;
+        };
         if schema.input(i).is_some_and(|p| p.kind != ParamKind::Optional) {
             engine.miss(id, value);
             is_sound = false;
@@ -214,7 +216,7 @@ fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<St
 
 /// Adds the fix with the likely spelling; it is safe if only the case differs.
 fn renamed(diagnostic: Diagnostic, place: Entity, near: &str) -> Diagnostic {
-    let changes = vec![Change::Rename(place, near.to_owned())];
+    let changes = vec![ModelChange::Rename(place, near.to_owned())];
     diagnostic.change(format!("write `{near}`"), changes, false)
 }
 
@@ -328,7 +330,7 @@ fn cast(engine: &Engine<'_>, diagnostic: Diagnostic, operand: Entity, to: ElemTy
         return diagnostic;
     }
     let title = format!("cast it to {}", elem_text(to));
-    diagnostic.change(title, vec![Change::Cast(operand, to)], false)
+    diagnostic.change(title, vec![ModelChange::Cast(operand, to)], false)
 }
 
 /// Whether every version of `Cast` supports this type.
@@ -357,7 +359,7 @@ fn output(schema: &Schema, i: usize, bindings: &[Binding<'_>]) -> Fact {
     let is_heterogeneous = matches!(param.kind, ParamKind::Variadic { homogeneous: false, .. });
     let bound = bindings.iter().find(|b| b.name == &*param.ty && !is_heterogeneous);
     let ty = bound.map_or_else(|| only(param), |b| b.ty.clone());
-    let source = if ty == Ty::Unknown { Source::Nothing } else { Source::Inferred };
+    let source = if ty == Ty::Unknown { FactSource::Nothing } else { FactSource::Inferred };
     Fact { ty, value: None, source }
 }
 

@@ -9,7 +9,7 @@
 //! Runs inference once more with a trace, so that normal inference has no overhead.
 
 use super::engine::{InferOptions, traced};
-use super::facts::{Facts, Source};
+use super::facts::{FactSource, Facts};
 use super::formulas::difference;
 use super::merge::meet;
 use super::trace::{Looked, Trace};
@@ -373,7 +373,7 @@ impl Asked<'_> {
             let results = b.nodes.values().flat_map(|node| node.outputs.iter().flatten().copied());
             let all = inputs.map(|v| (v, true)).chain(results.map(|v| (v, false)));
             for (value, is_declared) in all.collect::<Vec<_>>() {
-                if self.facts.get(body, value).source == Source::Nothing {
+                if self.facts.get(body, value).source == FactSource::Nothing {
                     continue;
                 }
                 let ty = self.facts.resolved(body, value).ty;

@@ -56,7 +56,7 @@ pub use cast::{Cast, Rounding};
 pub use cx::{Cx, Operand, Output};
 pub use define::{define, has_definition, open_shape, value_inputs};
 pub use lex::Token;
-pub use moves::Source;
+pub use moves::ElementSource;
 pub use number::Number;
 pub use ops::{Binary, Unary};
 pub use read::{Mistake, Reader};

@@ -6,7 +6,7 @@ use super::{Definition, Elements, Expr, Formula, Mode};
 
 /// The source of an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Source {
+pub enum ElementSource {
     /// The input, and the row-major index in it.
     Element(usize, usize),
     /// A number; 0 stands for the zero value of the type: an empty string, false.
@@ -28,7 +28,7 @@ impl Formula {
 
     /// The source of each element of a [move](Self::is_move). Only inputs with positions are read; of the others only the shape
     /// is used, so their elements can have any type. `None` if it takes more than `most` steps, or a position is out of bounds.
-    pub fn sources(&self, inputs: &[Option<&dyn Elements>], most: usize) -> Option<Vec<Source>> {
+    pub fn sources(&self, inputs: &[Option<&dyn Elements>], most: usize) -> Option<Vec<ElementSource>> {
         let total = super::cx::count(&self.dims).filter(|n| *n <= most && self.is_move())?;
         let mut point = Point::new(self.dims.len(), inputs, Mode::Reference);
         let mut sources = Vec::with_capacity(total);
@@ -50,13 +50,13 @@ impl Expr {
         }
     }
 
-    fn source(&self, point: &Point<'_>) -> Option<Source> {
+    fn source(&self, point: &Point<'_>) -> Option<ElementSource> {
         match self {
             Expr::Load(input, position) => {
                 let from = (*point.inputs.get(*input)?)?;
-                Some(Source::Element(*input, offset(position, from.dims(), point)?))
+                Some(ElementSource::Element(*input, offset(position, from.dims(), point)?))
             }
-            Expr::Number(number) => Some(Source::Number(*number)),
+            Expr::Number(number) => Some(ElementSource::Number(*number)),
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
                 if condition.at(point)?.is_true() { yes.source(point) } else { no.source(point) }

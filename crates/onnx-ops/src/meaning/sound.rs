@@ -6,11 +6,11 @@ use super::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Number, Unary
 use onnx_ir::ElemType;
 
 /// An operand: element type and rank.
-type Source = Option<(ElemType, usize)>;
+type OperandType = Option<(ElemType, usize)>;
 
 /// The type of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ty {
+enum ExprType {
     Elem(ElemType),
     /// An integer or boolean number, which adopts the type of the other operand.
     Int,
@@ -18,28 +18,32 @@ enum Ty {
     Float,
 }
 
-impl Ty {
+impl ExprType {
     /// The common type of two operands.
-    fn unify(self, other: Ty) -> Option<Ty> {
+    fn unify(self, other: ExprType) -> Option<ExprType> {
         let fits = |elem: ElemType, wants_float: bool| {
             let is_number = Kind::of(elem).is_some();
             // A number is a placeholder in types that are not numeric.
-            (!is_number || is_float(elem) == wants_float).then_some(Ty::Elem(elem))
+            (!is_number || is_float(elem) == wants_float).then_some(ExprType::Elem(elem))
         };
         match (self, other) {
-            (Ty::Elem(a), Ty::Elem(b)) => (a == b).then_some(Ty::Elem(a)),
-            (Ty::Int, Ty::Int) | (Ty::Float, Ty::Float) => Some(self),
-            (Ty::Elem(elem), Ty::Int) | (Ty::Int, Ty::Elem(elem)) => fits(elem, false),
-            (Ty::Elem(elem), Ty::Float) | (Ty::Float, Ty::Elem(elem)) => fits(elem, true),
-            (Ty::Int, Ty::Float) | (Ty::Float, Ty::Int) => None,
+            (ExprType::Elem(a), ExprType::Elem(b)) => (a == b).then_some(ExprType::Elem(a)),
+            (ExprType::Int, ExprType::Int) | (ExprType::Float, ExprType::Float) => Some(self),
+            (ExprType::Elem(elem), ExprType::Int) | (ExprType::Int, ExprType::Elem(elem)) => {
+                fits(elem, false)
+            }
+            (ExprType::Elem(elem), ExprType::Float) | (ExprType::Float, ExprType::Elem(elem)) => {
+                fits(elem, true)
+            }
+            (ExprType::Int, ExprType::Float) | (ExprType::Float, ExprType::Int) => None,
         }
     }
 
     /// Whether a result of this type can be stored as another type without a cast: floats are rounded.
     fn becomes(self, elem: ElemType) -> Option<()> {
         match self {
-            Ty::Elem(own) if is_float(own) && is_float(elem) => Some(()),
-            ty => ty.unify(Ty::Elem(elem)).map(|_| ()),
+            ExprType::Elem(own) if is_float(own) && is_float(elem) => Some(()),
+            ty => ty.unify(ExprType::Elem(elem)).map(|_| ()),
         }
     }
 }
@@ -51,7 +55,7 @@ impl Definition {
     }
 
     fn check(&self, cx: &Cx<'_>) -> Option<()> {
-        let mut sources: Vec<Source> =
+        let mut sources: Vec<OperandType> =
             cx.inputs.iter().map(|input| input.map(|input| (input.elem, input.dims.len()))).collect();
         for formula in &self.formulas {
             formula.check(&sources)?;
@@ -72,7 +76,7 @@ impl Definition {
 
 /// The context of an expression.
 struct Scope<'a> {
-    sources: &'a [Source],
+    sources: &'a [OperandType],
     /// The number of indices.
     indices: usize,
     /// The type of the accumulator, in an epilogue.
@@ -80,7 +84,7 @@ struct Scope<'a> {
 }
 
 impl Formula {
-    fn check(&self, sources: &[Source]) -> Option<()> {
+    fn check(&self, sources: &[OperandType]) -> Option<()> {
         let over = self.over.as_ref().map_or(0, |over| over.dims.len());
         let scope = Scope { sources, indices: self.dims.len() + over, total: None };
         let element = self.expr.ty(&scope)?;
@@ -92,7 +96,7 @@ impl Formula {
                     true => (over.elem == ElemType::INT64).then_some(())?,
                     false => element.becomes(over.elem)?,
                 }
-                Ty::Elem(over.elem)
+                ExprType::Elem(over.elem)
             }
         };
         let result = match &self.then {
@@ -107,18 +111,18 @@ impl Formula {
 }
 
 impl Expr {
-    fn ty(&self, scope: &Scope<'_>) -> Option<Ty> {
-        let bool = Ty::Elem(ElemType::BOOL);
+    fn ty(&self, scope: &Scope<'_>) -> Option<ExprType> {
+        let bool = ExprType::Elem(ElemType::BOOL);
         match self {
             Expr::Load(input, position) => {
                 let (elem, rank) = (*scope.sources.get(*input)?)?;
                 position.iter().try_for_each(|index| index.check(scope))?;
-                (position.len() == rank).then_some(Ty::Elem(elem))
+                (position.len() == rank).then_some(ExprType::Elem(elem))
             }
-            Expr::Number(Number::Int(_)) => Some(Ty::Int),
-            Expr::Number(Number::Float(_)) => Some(Ty::Float),
-            Expr::Index(index) => index.check(scope).map(|()| Ty::Elem(ElemType::INT64)),
-            Expr::Total => scope.total.map(Ty::Elem),
+            Expr::Number(Number::Int(_)) => Some(ExprType::Int),
+            Expr::Number(Number::Float(_)) => Some(ExprType::Float),
+            Expr::Index(index) => index.check(scope).map(|()| ExprType::Elem(ElemType::INT64)),
+            Expr::Total => scope.total.map(ExprType::Elem),
             Expr::Unary(op, x) => op.ty(x.ty(scope)?),
             Expr::Binary(op, a, b) => op.ty(a.ty(scope)?.unify(b.ty(scope)?)?),
             Expr::Select(parts) => {
@@ -128,36 +132,36 @@ impl Expr {
             }
             Expr::Cast(cast, x) => {
                 x.ty(scope)?.is_number().then_some(())?;
-                Kind::of(cast.to).map(|_| Ty::Elem(cast.to))
+                Kind::of(cast.to).map(|_| ExprType::Elem(cast.to))
             }
             Expr::Bits(from, to, x) => {
-                x.ty(scope)?.unify(Ty::Elem(*from))?;
-                (from.bits()? == to.bits()?).then_some(Ty::Elem(*to))
+                x.ty(scope)?.unify(ExprType::Elem(*from))?;
+                (from.bits()? == to.bits()?).then_some(ExprType::Elem(*to))
             }
         }
     }
 }
 
-impl Ty {
+impl ExprType {
     fn is_number(self) -> bool {
         match self {
-            Ty::Elem(elem) => Kind::of(elem).is_some(),
-            Ty::Int | Ty::Float => true,
+            ExprType::Elem(elem) => Kind::of(elem).is_some(),
+            ExprType::Int | ExprType::Float => true,
         }
     }
 
     fn is_float(self) -> bool {
         match self {
-            Ty::Elem(elem) => is_float(elem),
-            Ty::Int => false,
-            Ty::Float => true,
+            ExprType::Elem(elem) => is_float(elem),
+            ExprType::Int => false,
+            ExprType::Float => true,
         }
     }
 }
 
 impl Unary {
-    fn ty(self, x: Ty) -> Option<Ty> {
-        let bool = Ty::Elem(ElemType::BOOL);
+    fn ty(self, x: ExprType) -> Option<ExprType> {
+        let bool = ExprType::Elem(ElemType::BOOL);
         match self {
             Unary::Not => x.unify(bool),
             Unary::IsNaN => x.is_number().then_some(bool),
@@ -180,9 +184,9 @@ impl Unary {
 
 impl Binary {
     /// The result type for operands of this type.
-    fn ty(self, sides: Ty) -> Option<Ty> {
+    fn ty(self, sides: ExprType) -> Option<ExprType> {
         use Binary as B;
-        let bool = Ty::Elem(ElemType::BOOL);
+        let bool = ExprType::Elem(ElemType::BOOL);
         match self {
             B::And | B::Or | B::Xor => sides.unify(bool),
             B::Equal | B::Less | B::LessOrEqual | B::Greater | B::GreaterOrEqual => {

@@ -4,7 +4,7 @@ use crate::check::Lint;
 use crate::convert::{VersionChange, same};
 use crate::cost::Work;
 use crate::functions::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use crate::gradient::Derivative;
 use crate::infer::{Infer, NodeCx};
 use crate::meaning::{Attributes, Cx, Definition};
@@ -20,7 +20,7 @@ pub(crate) type Define = fn(&Cx<'_>) -> Option<Definition>;
 pub(crate) type OpenShape = fn(&Attributes<'_>, &[usize]) -> Option<Vec<usize>>;
 
 /// Builds the function body of a node; `None` if the facts about the node are insufficient.
-pub(crate) type Body = fn(&Site<'_>) -> Option<Draft>;
+pub(crate) type Body = fn(&CallSite<'_>) -> Option<Draft>;
 
 /// Most rules that an operator has: it has several if its versions are too different for one function.
 const MOST_RULES: usize = 3;

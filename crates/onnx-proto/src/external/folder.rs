@@ -21,11 +21,11 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    files: HashMap<String, Entry>,
+    files: HashMap<String, FolderEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct FolderEntry {
     facts: FileFacts,
     content: Option<Bytes>,
     metadata: Option<Metadata>,
@@ -115,7 +115,7 @@ impl Folder {
         }
     }
 
-    fn entry(&mut self, location: &str) -> io::Result<&mut Entry> {
+    fn entry(&mut self, location: &str) -> io::Result<&mut FolderEntry> {
         if !self.files.contains_key(location) {
             let entry = open(&self.path, location)?;
             self.files.insert(location.to_owned(), entry);
@@ -142,8 +142,8 @@ const NOTHING: FileFacts = FileFacts { exists: false, regular: false, linked: fa
 const A_LINK: FileFacts = FileFacts { exists: true, linked: true, ..NOTHING };
 const NOT_REGULAR: FileFacts = FileFacts { exists: true, ..NOTHING };
 
-fn open(folder: &Path, location: &str) -> io::Result<Entry> {
-    let nothing = |facts| Ok(Entry { facts, content: None, metadata: None });
+fn open(folder: &Path, location: &str) -> io::Result<FolderEntry> {
+    let nothing = |facts| Ok(FolderEntry { facts, content: None, metadata: None });
     if !is_below(location) {
         return nothing(NOTHING);
     }
@@ -163,7 +163,7 @@ fn open(folder: &Path, location: &str) -> io::Result<Entry> {
     let content = file::content(file, &metadata, &folder.join(location))?;
     let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
     let facts = FileFacts { exists: true, regular: true, linked: false, size, sha1: None };
-    Ok(Entry { facts, content: Some(content), metadata: Some(metadata) })
+    Ok(FolderEntry { facts, content: Some(content), metadata: Some(metadata) })
 }
 
 #[cfg(unix)]

@@ -19,7 +19,7 @@ pub(super) struct MessageBuilder {
 
 /// A value of a field, as it is encoded.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Value<'a> {
+pub(super) enum EncodedValue<'a> {
     Varint(u64),
     Float(f32),
     Double(f64),
@@ -60,7 +60,7 @@ impl MessageBuilder {
     }
 
     /// Adds a value. It fits the field: numbers to numbers, bytes to the rest.
-    pub(super) fn add(&mut self, field: &'static Field, value: Value<'_>) {
+    pub(super) fn add(&mut self, field: &'static Field, value: EncodedValue<'_>) {
         if field.repeat == Repeat::Packed {
             let at =
                 self.packed.iter().position(|(number, _)| *number == field.number).unwrap_or_else(|| {
@@ -76,8 +76,8 @@ impl MessageBuilder {
             self.runs.push((field.number, self.out.len()));
         }
         match value {
-            Value::Bytes(bytes) => push_bytes(field.number, bytes, &mut self.out),
-            Value::Varint(_) | Value::Float(_) | Value::Double(_) => {
+            EncodedValue::Bytes(bytes) => push_bytes(field.number, bytes, &mut self.out),
+            EncodedValue::Varint(_) | EncodedValue::Float(_) | EncodedValue::Double(_) => {
                 encode_varint(u64::from(field.number << 3) | field.kind.wire() as u64, &mut self.out);
                 encode(value, &mut self.out);
             }
@@ -109,12 +109,12 @@ impl MessageBuilder {
     }
 }
 
-fn encode(value: Value<'_>, out: &mut Vec<u8>) {
+fn encode(value: EncodedValue<'_>, out: &mut Vec<u8>) {
     match value {
-        Value::Varint(varint) => encode_varint(varint, out),
-        Value::Float(float) => out.extend_from_slice(&float.to_le_bytes()),
-        Value::Double(double) => out.extend_from_slice(&double.to_le_bytes()),
-        Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        EncodedValue::Varint(varint) => encode_varint(varint, out),
+        EncodedValue::Float(float) => out.extend_from_slice(&float.to_le_bytes()),
+        EncodedValue::Double(double) => out.extend_from_slice(&double.to_le_bytes()),
+        EncodedValue::Bytes(bytes) => out.extend_from_slice(bytes),
     }
 }
 
@@ -127,11 +127,11 @@ mod tests {
     fn fields_end_up_in_order() {
         let field = |number| TENSOR_PROTO.field(number).unwrap();
         let mut tensor = MessageBuilder::new(&TENSOR_PROTO);
-        tensor.add(field(8), Value::Bytes(b"n"));
-        tensor.add(field(5), Value::Varint(300));
-        tensor.add(field(1), Value::Varint(2));
-        tensor.add(field(1), Value::Varint(3));
-        tensor.add(field(5), Value::Varint(1));
+        tensor.add(field(8), EncodedValue::Bytes(b"n"));
+        tensor.add(field(5), EncodedValue::Varint(300));
+        tensor.add(field(1), EncodedValue::Varint(2));
+        tensor.add(field(1), EncodedValue::Varint(3));
+        tensor.add(field(5), EncodedValue::Varint(1));
         tensor.begin(field(2)).unwrap();
         assert!(tensor.begin(field(2)).is_err());
         assert_eq!(tensor.finish(), [0x08, 2, 0x08, 3, 0x2a, 3, 0xac, 2, 1, 0x42, 1, b'n']);

@@ -1,10 +1,10 @@
 //! Numbers and names of numbers as text.
 
-use super::build::Value;
+use super::build::EncodedValue;
 use crate::wire::{Cursor, Kind, Reason};
 
 /// Parses the value of a number field from decimal text, or from the name of an enum value.
-pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
+pub(super) fn parse(kind: Kind, text: &str) -> Result<EncodedValue<'static>, String> {
     let is_integer =
         !text.is_empty() && text.strip_prefix('-').unwrap_or(text).bytes().all(|b| b.is_ascii_digit());
     let does_not_fit = |name: &str| format!("{text} is out of range for {name}");
@@ -12,7 +12,9 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
     match kind {
         Kind::Int32 if is_integer => text.parse::<i32>().map(int).map_err(|_| does_not_fit("int32")),
         Kind::Int64 if is_integer => text.parse::<i64>().map(int).map_err(|_| does_not_fit("int64")),
-        Kind::Uint64 if is_integer => text.parse().map(Value::Varint).map_err(|_| does_not_fit("uint64")),
+        Kind::Uint64 if is_integer => {
+            text.parse().map(EncodedValue::Varint).map_err(|_| does_not_fit("uint64"))
+        }
         Kind::Enum(_) if is_integer => text.parse::<i32>().map(int).map_err(|_| does_not_fit("int32")),
         Kind::Enum(names) => match names.values.iter().find(|(_, name)| *name == text) {
             Some((number, _)) => Ok(int(*number)),
@@ -20,12 +22,12 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
         },
         Kind::Float => match text.parse::<f32>() {
             Ok(float) if float.is_infinite() && !is_special(text) => Err(does_not_fit("float")),
-            Ok(float) => Ok(Value::Float(float)),
+            Ok(float) => Ok(EncodedValue::Float(float)),
             Err(_) => Err(no_number()),
         },
         Kind::Double => match text.parse::<f64>() {
             Ok(double) if double.is_infinite() && !is_special(text) => Err(does_not_fit("double")),
-            Ok(double) => Ok(Value::Double(double)),
+            Ok(double) => Ok(EncodedValue::Double(double)),
             Err(_) => Err(no_number()),
         },
         Kind::Int32 | Kind::Int64 | Kind::Uint64 => Err(format!("`{text}` is not an integer")),
@@ -34,8 +36,8 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
 }
 
 /// Integers are sign-extended on the wire.
-fn int(value: impl Into<i64>) -> Value<'static> {
-    Value::Varint(value.into() as u64)
+fn int(value: impl Into<i64>) -> EncodedValue<'static> {
+    EncodedValue::Varint(value.into() as u64)
 }
 
 /// An infinity or NaN by its name, not a number that is too large.
@@ -44,22 +46,22 @@ fn is_special(text: &str) -> bool {
 }
 
 /// Reads the next value of a number field from the wire; [`format`] prints it.
-pub(super) fn read(kind: Kind, cursor: &mut Cursor<'_>) -> Result<Value<'static>, Reason> {
+pub(super) fn read(kind: Kind, cursor: &mut Cursor<'_>) -> Result<EncodedValue<'static>, Reason> {
     fn fixed<const SIZE: usize>(cursor: &mut Cursor<'_>) -> Result<[u8; SIZE], Reason> {
         let bytes = cursor.rest().first_chunk::<SIZE>().copied().ok_or(Reason::Truncated)?;
         cursor.skip(SIZE)?;
         Ok(bytes)
     }
     match kind {
-        Kind::Float => Ok(Value::Float(f32::from_le_bytes(fixed(cursor)?))),
-        Kind::Double => Ok(Value::Double(f64::from_le_bytes(fixed(cursor)?))),
+        Kind::Float => Ok(EncodedValue::Float(f32::from_le_bytes(fixed(cursor)?))),
+        Kind::Double => Ok(EncodedValue::Double(f64::from_le_bytes(fixed(cursor)?))),
         Kind::Int32
         | Kind::Enum(_)
         | Kind::Int64
         | Kind::Uint64
         | Kind::String
         | Kind::Bytes
-        | Kind::Message(_) => Ok(Value::Varint(cursor.varint()?.value)),
+        | Kind::Message(_) => Ok(EncodedValue::Varint(cursor.varint()?.value)),
     }
 }
 
@@ -109,19 +111,19 @@ mod tests {
             let double = text.parse::<f64>().unwrap();
             assert_eq!((double as f32).to_bits(), float.to_bits(), "{text}");
             assert!(double <= f64::from(f32::MAX), "{text}");
-            assert_eq!(parse(Kind::Float, &text), Ok(Value::Float(float)));
+            assert_eq!(parse(Kind::Float, &text), Ok(EncodedValue::Float(float)));
         }
     }
 
     #[test]
     fn numbers_fit_or_not() {
-        assert_eq!(parse(Kind::Int32, "-1"), Ok(Value::Varint(u64::MAX)));
+        assert_eq!(parse(Kind::Int32, "-1"), Ok(EncodedValue::Varint(u64::MAX)));
         assert_eq!(parse(Kind::Int32, "2147483648"), Err("2147483648 is out of range for int32".to_owned()));
-        assert_eq!(parse(Kind::Uint64, "18446744073709551615"), Ok(Value::Varint(u64::MAX)));
+        assert_eq!(parse(Kind::Uint64, "18446744073709551615"), Ok(EncodedValue::Varint(u64::MAX)));
         assert!(parse(Kind::Uint64, "-1").is_err());
         assert!(parse(Kind::Int64, "1.5").is_err());
         assert_eq!(parse(Kind::Float, "1e39"), Err("1e39 is out of range for float".to_owned()));
-        assert_eq!(parse(Kind::Float, "-inf"), Ok(Value::Float(f32::NEG_INFINITY)));
+        assert_eq!(parse(Kind::Float, "-inf"), Ok(EncodedValue::Float(f32::NEG_INFINITY)));
         assert!(parse(Kind::Float, "").is_err());
     }
 }

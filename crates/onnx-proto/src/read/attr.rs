@@ -1,6 +1,6 @@
 //! Attributes, straight from their bytes like the nodes that have them.
 
-use super::fields::{Encoding, Fields, Value, merged};
+use super::fields::{Encoding, Fields, RawValue, merged};
 use super::graph::GraphReader;
 use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
 use bytes::Bytes;
@@ -42,38 +42,40 @@ impl GraphReader<'_, '_> {
             let from = (fields.rest(), whole);
             let Some((number, value)) = fields.next() else { break };
             match (number, value) {
-                (NAME, Value::Bytes(name)) => attr.name = Some(names.intern_bytes(name)),
-                (F, Value::Fixed32(bits)) => f = Some(f32::from_le_bytes(bits)),
-                (I, Value::Number(int)) => i = Some(int as i64),
-                (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
-                (FLOATS, Value::Fixed32(bits)) => {
+                (NAME, RawValue::Bytes(name)) => attr.name = Some(names.intern_bytes(name)),
+                (F, RawValue::Fixed32(bits)) => f = Some(f32::from_le_bytes(bits)),
+                (I, RawValue::Number(int)) => i = Some(int as i64),
+                (S, RawValue::Bytes(string)) => s = Some(whole.slice_ref(string)),
+                (FLOATS, RawValue::Fixed32(bits)) => {
                     fields.list::<f32>(from, f32::from_le_bytes(bits), FLOAT_LIST, &mut floats);
                 }
-                (FLOATS, Value::Bytes(packed)) => {
+                (FLOATS, RawValue::Bytes(packed)) => {
                     pass.unusual();
                     floats
                         .to_mut()
                         .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
-                (INTS, Value::Number(int)) => {
+                (INTS, RawValue::Number(int)) => {
                     fields.list::<i64>(from, int as i64, INT_LIST, &mut ints);
                 }
-                (INTS, Value::Bytes(packed)) => {
+                (INTS, RawValue::Bytes(packed)) => {
                     pass.unusual();
                     ints.to_mut()
                         .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
-                (STRINGS, Value::Bytes(string)) => {
+                (STRINGS, RawValue::Bytes(string)) => {
                     fields.list::<Bytes>(from, whole.slice_ref(string), STRING_LIST, &mut strings);
                 }
-                (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
-                (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
-                (REF_ATTR_NAME, Value::Bytes(name)) => attr.reference = Some(names.intern_bytes(name)),
+                (DOC_STRING, RawValue::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
+                (TYPE, RawValue::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
+                (REF_ATTR_NAME, RawValue::Bytes(name)) => attr.reference = Some(names.intern_bytes(name)),
                 (
                     T | G | TENSORS | GRAPHS | TP | TYPE_PROTOS | SPARSE_TENSOR | SPARSE_TENSORS,
-                    Value::Bytes(message),
+                    RawValue::Bytes(message),
                 ) => messages.fields.push((number, message)),
-                (_, Value::Number(_) | Value::Fixed32(_) | Value::Bytes(_) | Value::Odd) => pass.unusual(),
+                (_, RawValue::Number(_) | RawValue::Fixed32(_) | RawValue::Bytes(_) | RawValue::Odd) => {
+                    pass.unusual()
+                }
             }
         }
 

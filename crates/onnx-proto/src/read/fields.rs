@@ -8,7 +8,7 @@ use onnx_ir::list::{CHUNK, Decode, Element};
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Value<'a> {
+pub(super) enum RawValue<'a> {
     /// A varint.
     Number(u64),
     /// Four bytes.
@@ -34,14 +34,14 @@ impl<'a> Fields<'a> {
 
     /// A field whose key and number or length have a byte each: most are so.
     #[inline]
-    fn short(&mut self) -> Option<(u32, Value<'a>)> {
+    fn short(&mut self) -> Option<(u32, RawValue<'a>)> {
         let [key @ 8..0x80, first @ ..0x80, rest @ ..] = self.rest else { return None };
         let value = match key & 7 {
-            0 => Value::Number(u64::from(*first)),
+            0 => RawValue::Number(u64::from(*first)),
             2 => {
                 let (value, behind) = rest.split_at_checked(usize::from(*first))?;
                 self.rest = behind;
-                return Some((u32::from(*key) >> NUMBER, Value::Bytes(value)));
+                return Some((u32::from(*key) >> NUMBER, RawValue::Bytes(value)));
             }
             _ => return None,
         };
@@ -49,23 +49,23 @@ impl<'a> Fields<'a> {
         Some((u32::from(*key) >> NUMBER, value))
     }
 
-    fn long(&mut self) -> Result<(u32, Value<'a>), Reason> {
+    fn long(&mut self) -> Result<(u32, RawValue<'a>), Reason> {
         let mut cursor = Cursor::new(self.rest, 0);
         let key = cursor.key()?;
         let value = match key.wire {
-            WireType::Varint => Value::Number(cursor.varint()?.value),
+            WireType::Varint => RawValue::Number(cursor.varint()?.value),
             WireType::Bytes => {
                 let (length, _) = cursor.length()?;
-                Value::Bytes(cursor.take(length)?)
+                RawValue::Bytes(cursor.take(length)?)
             }
             WireType::Fixed32 => {
                 let bits = *cursor.rest().first_chunk().ok_or(Reason::Truncated)?;
                 cursor.skip(4)?;
-                Value::Fixed32(bits)
+                RawValue::Fixed32(bits)
             }
             WireType::Fixed64 | WireType::StartGroup | WireType::EndGroup => {
                 cursor.skip_value(key.number, key.wire, 0)?;
-                Value::Odd
+                RawValue::Odd
             }
         };
         self.rest = cursor.rest();
@@ -74,7 +74,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = (u32, Value<'a>);
+    type Item = (u32, RawValue<'a>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -86,7 +86,7 @@ impl<'a> Iterator for Fields<'a> {
         }
         Some(self.long().unwrap_or_else(|_| {
             self.rest = &[];
-            (0, Value::Odd)
+            (0, RawValue::Odd)
         }))
     }
 }
@@ -159,15 +159,15 @@ mod tests {
             [0x08, 0x96, 0x01, 0x12, 1, b'a', 0x1d, 1, 0, 0, 0, 0x23, 0x24, 0x29, 2, 0, 0, 0, 0, 0, 0, 0];
         let fields: Vec<_> = Fields::new(&message).collect();
         let expected = [
-            (1, Value::Number(150)),
-            (2, Value::Bytes(b"a")),
-            (3, Value::Fixed32([1, 0, 0, 0])),
-            (4, Value::Odd),
-            (5, Value::Odd),
+            (1, RawValue::Number(150)),
+            (2, RawValue::Bytes(b"a")),
+            (3, RawValue::Fixed32([1, 0, 0, 0])),
+            (4, RawValue::Odd),
+            (5, RawValue::Odd),
         ];
         assert_eq!(fields, expected);
         let cut: Vec<_> = Fields::new(&message[..5]).collect();
-        assert_eq!(cut, [(1, Value::Number(150)), (0, Value::Odd)]);
+        assert_eq!(cut, [(1, RawValue::Number(150)), (0, RawValue::Odd)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Decodes nodes directly from bytes: they have most fields of a model, and intermediate structs would take longer than
 //! everything else.
 
-use super::fields::{Fields, Value};
+use super::fields::{Fields, RawValue};
 use super::graph::GraphReader;
 use super::name;
 use super::plain::entry;
@@ -35,7 +35,7 @@ impl GraphReader<'_, '_> {
         let mut attributes = SmallVec::<[&[u8]; 8]>::new();
         let mut extra = NodeExtra::default();
         for (number, value) in Fields::new(encoded) {
-            let Value::Bytes(bytes) = value else {
+            let RawValue::Bytes(bytes) = value else {
                 pass.unusual();
                 continue;
             };

@@ -1,7 +1,7 @@
 //! Tensors and declarations as nearly all are, straight from their bytes. `None` where one is not: then it becomes a
 //! struct first. Measured by `cargo xtask bench nodes/read`.
 
-use super::fields::{Fields, Value};
+use super::fields::{Fields, RawValue};
 use crate::wire::varint;
 use bytes::Bytes;
 use onnx_ir::{
@@ -24,11 +24,11 @@ pub(super) fn plain_tensor(encoded: &Bytes, names: &mut Names) -> Option<Tensor>
     let mut tensor = Tensor::default();
     for field in Fields::new(encoded) {
         match field {
-            (DIMS, Value::Number(dim)) => tensor.dims.push(dim as i64),
-            (DATA_TYPE, Value::Number(ty)) => once(&mut tensor.elem, ElemType(ty as i32))?,
-            (NAME, Value::Bytes(bytes)) => once(&mut name, bytes)?,
-            (number, Value::Bytes(bytes)) => once(&mut payload, (payload_field(number)?, bytes))?,
-            (_, Value::Number(_) | Value::Fixed32(_) | Value::Odd) => return None,
+            (DIMS, RawValue::Number(dim)) => tensor.dims.push(dim as i64),
+            (DATA_TYPE, RawValue::Number(ty)) => once(&mut tensor.elem, ElemType(ty as i32))?,
+            (NAME, RawValue::Bytes(bytes)) => once(&mut name, bytes)?,
+            (number, RawValue::Bytes(bytes)) => once(&mut payload, (payload_field(number)?, bytes))?,
+            (_, RawValue::Number(_) | RawValue::Fixed32(_) | RawValue::Odd) => return None,
         }
     }
     if let Some((field, bytes)) = payload {
@@ -60,10 +60,10 @@ pub(super) fn plain_port(encoded: &[u8], names: &mut Names, types: &mut Types) -
     let (mut name, mut ty, mut doc, mut entries) = (None, None, None, SmallVec::<[&[u8]; 4]>::new());
     for field in Fields::new(encoded) {
         match field {
-            (1, Value::Bytes(bytes)) => once(&mut name, bytes)?,
-            (2, Value::Bytes(bytes)) => once(&mut ty, bytes)?,
-            (3, Value::Bytes(bytes)) => once(&mut doc, bytes)?,
-            (4, Value::Bytes(bytes)) => entries.push(bytes),
+            (1, RawValue::Bytes(bytes)) => once(&mut name, bytes)?,
+            (2, RawValue::Bytes(bytes)) => once(&mut ty, bytes)?,
+            (3, RawValue::Bytes(bytes)) => once(&mut doc, bytes)?,
+            (4, RawValue::Bytes(bytes)) => entries.push(bytes),
             _ => return None,
         }
     }
@@ -85,8 +85,8 @@ pub(super) fn entry(encoded: &[u8], names: &mut Names, mut unusual: impl FnMut()
     let mut entry = Entry { key: None, value: None };
     for field in Fields::new(encoded) {
         match field {
-            (1, Value::Bytes(key)) => entry.key = Some(names.intern_bytes(key)),
-            (2, Value::Bytes(value)) => entry.value = Some(names.intern_bytes(value)),
+            (1, RawValue::Bytes(key)) => entry.key = Some(names.intern_bytes(key)),
+            (2, RawValue::Bytes(value)) => entry.value = Some(names.intern_bytes(value)),
             _ => unusual(),
         }
     }
@@ -96,12 +96,12 @@ pub(super) fn entry(encoded: &[u8], names: &mut Names, mut unusual: impl FnMut()
 /// A `TypeProto` of a tensor.
 fn plain_type(encoded: &[u8], names: &mut Names, types: &mut Types) -> Option<TypeId> {
     let mut fields = Fields::new(encoded);
-    let (Some((1, Value::Bytes(tensor))), None) = (fields.next(), fields.next()) else { return None };
+    let (Some((1, RawValue::Bytes(tensor))), None) = (fields.next(), fields.next()) else { return None };
     let mut ty = TensorType { elem: None, shape: None };
     for field in Fields::new(tensor) {
         match field {
-            (1, Value::Number(elem)) => once(&mut ty.elem, ElemType(elem as i32))?,
-            (2, Value::Bytes(shape)) => once(&mut ty.shape, plain_shape(shape, names)?)?,
+            (1, RawValue::Number(elem)) => once(&mut ty.elem, ElemType(elem as i32))?,
+            (2, RawValue::Bytes(shape)) => once(&mut ty.shape, plain_shape(shape, names)?)?,
             _ => return None,
         }
     }
@@ -110,13 +110,13 @@ fn plain_type(encoded: &[u8], names: &mut Names, types: &mut Types) -> Option<Ty
 
 /// A `TensorShapeProto` without denotations.
 fn plain_shape(encoded: &[u8], names: &mut Names) -> Option<Vec<Dim>> {
-    let dim = |field: (u32, Value<'_>)| {
-        let (1, Value::Bytes(dim)) = field else { return None };
+    let dim = |field: (u32, RawValue<'_>)| {
+        let (1, RawValue::Bytes(dim)) = field else { return None };
         let mut fields = Fields::new(dim);
         let value = match fields.next() {
             None => DimValue::Unknown,
-            Some((1, Value::Number(value))) => DimValue::Value(value as i64),
-            Some((2, Value::Bytes(param))) => DimValue::Param(names.intern_bytes(param)),
+            Some((1, RawValue::Number(value))) => DimValue::Value(value as i64),
+            Some((2, RawValue::Bytes(param))) => DimValue::Param(names.intern_bytes(param)),
             Some(_) => return None,
         };
         fields.next().is_none().then_some(Dim { value, denotation: None })

@@ -14,22 +14,22 @@
 use super::{Scope, SourceMap};
 use crate::ast::{Field, FieldValue, List, Node, Notes};
 use crate::buffer::name_text;
-use onnx_ir::diag::{Change, Edit, Entity, Span};
+use onnx_ir::diag::{Edit, Entity, ModelChange, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
 
 impl SourceMap<'_> {
     /// The edits for these changes, in order and without overlap; `None` if the text has no place for one.
-    pub fn edits(&self, changes: &[Change]) -> Option<Vec<Edit>> {
+    pub fn edits(&self, changes: &[ModelChange]) -> Option<Vec<Edit>> {
         let mut edits = Vec::new();
         for change in changes {
             match change {
-                Change::Rename(entity, name) => self.rename(*entity, name, &mut edits)?,
-                Change::Remove(entity) => self.remove(*entity, &mut edits)?,
-                Change::Cast(operand, elem) => self.cast(*operand, *elem, &mut edits)?,
-                Change::Import(function, domain, version) => {
+                ModelChange::Rename(entity, name) => self.rename(*entity, name, &mut edits)?,
+                ModelChange::Remove(entity) => self.remove(*entity, &mut edits)?,
+                ModelChange::Cast(operand, elem) => self.cast(*operand, *elem, &mut edits)?,
+                ModelChange::Import(function, domain, version) => {
                     self.import(*function, domain, *version, &mut edits)?;
                 }
-                Change::Order(body, graph, nodes) => self.order(*body, *graph, nodes, &mut edits)?,
+                ModelChange::Order(body, graph, nodes) => self.order(*body, *graph, nodes, &mut edits)?,
             }
         }
         edits.sort_by_key(|edit| edit.span);
@@ -398,7 +398,7 @@ mod tests {
         let body = model.main.expect("a main graph");
         let graph = model.bodies[body].root().expect("a root");
         let order = model.bodies[body].nodes.ids().rev().collect();
-        let edits = map.edits(&[Change::Order(body, graph, order)]).expect("edits");
+        let edits = map.edits(&[ModelChange::Order(body, graph, order)]).expect("edits");
         let (fixed, _) = crate::check::apply(text, [&edits[..]]);
         let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n}\n";
         assert_eq!(fixed, expected);

@@ -4,7 +4,7 @@
 //! line numbers does not reach the margin.
 
 use super::window::{Window, windows};
-use super::{Source, SourceKind, Spot};
+use super::{SourceKind, SourceText, Spot};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
 use onnx_ir::diag::{Diagnostic, Label as DiagLabel, Place, Severity, Span};
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 /// Options of rendering.
 #[derive(Clone, Copy, Debug)]
-pub struct Style {
+pub struct RenderOptions {
     /// Whether to color it with the escape sequences of ANSI terminals.
     pub color: bool,
     /// Columns of the terminal.
@@ -21,7 +21,7 @@ pub struct Style {
 
 /// The finding as a block of lines, the last one with a line break.
 #[must_use]
-pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> String {
+pub fn human(diagnostic: &Diagnostic, source: &SourceText<'_>, style: RenderOptions) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let paint = Paint(style.color);
     let title = format!("{}[{}]", severity.name(), code.id);
@@ -49,7 +49,7 @@ pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> Stri
 
 /// The labels that have a place in the text; the primary one is first if it has a place. A label without text says what its place
 /// is: the kind of the entity, or the name of the code for a span.
-fn labels<'d>(diagnostic: &'d Diagnostic, source: &Source<'_>) -> Vec<(Span, Cow<'d, str>, bool)> {
+fn labels<'d>(diagnostic: &'d Diagnostic, source: &SourceText<'_>) -> Vec<(Span, Cow<'d, str>, bool)> {
     let text = |label: &'d DiagLabel| match label.place {
         _ if !label.text.is_empty() => Cow::Borrowed(label.text.as_str()),
         Place::Entity(entity) => Cow::Owned(format!("this {}", entity.kind())),
@@ -65,8 +65,8 @@ fn labels<'d>(diagnostic: &'d Diagnostic, source: &Source<'_>) -> Vec<(Span, Cow
 fn snippet(
     labels: &[(Span, Cow<'_, str>, bool)],
     severity: Severity,
-    source: &Source<'_>,
-    style: Style,
+    source: &SourceText<'_>,
+    style: RenderOptions,
 ) -> String {
     let spans: Vec<Span> = labels.iter().map(|(span, ..)| *span).collect();
     let widest =
@@ -220,7 +220,11 @@ mod tests {
     use onnx_ir::diag::code;
 
     fn shown(diagnostic: &Diagnostic, text: &str, color: bool) -> String {
-        human(diagnostic, &Source::new("m.onnxtxt", text, SourceKind::Text), Style { color, width: 80 })
+        human(
+            diagnostic,
+            &SourceText::new("m.onnxtxt", text, SourceKind::Text),
+            RenderOptions { color, width: 80 },
+        )
     }
 
     #[test]

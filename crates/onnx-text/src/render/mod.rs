@@ -1,6 +1,6 @@
 //! Renders findings for people and programs.
 //!
-//! A [`Source`] is the text that findings refer to: the file itself, or the printed form of a binary model. There are five
+//! A [`SourceText`] is the text that findings refer to: the file itself, or the printed form of a binary model. There are five
 //! formats: [`human()`] shows source lines; [`short`], [`json`], [`github`] are one line each; [`Sarif`] is one document per run.
 //! Lines and columns start at 1; columns count characters.
 //!
@@ -25,7 +25,7 @@ mod structured;
 mod window;
 
 #[cfg(feature = "human")]
-pub use human::{Style, human};
+pub use human::{RenderOptions, human};
 pub use lines::{LineIndex, Position};
 pub use plain::{github, short};
 #[cfg(feature = "json")]
@@ -34,7 +34,7 @@ pub use structured::{Sarif, json};
 use onnx_ir::diag::{Entity, Place, Span};
 
 /// A text that findings are about.
-pub struct Source<'a> {
+pub struct SourceText<'a> {
     /// The name for messages: the path as the user gave it.
     name: &'a str,
     text: &'a str,
@@ -43,7 +43,7 @@ pub struct Source<'a> {
     kind: SourceKind,
 }
 
-/// The kind of text of a [`Source`].
+/// The kind of text of a [`SourceText`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SourceKind {
@@ -63,10 +63,10 @@ enum Spot {
     Nowhere,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceText<'a> {
     /// A text under a name.
     pub fn new(name: &'a str, text: &'a str, kind: SourceKind) -> Self {
-        Source { name, text, lines: LineIndex::new(text), locate: None, kind }
+        SourceText { name, text, lines: LineIndex::new(text), locate: None, kind }
     }
 
     /// Sets the places of entities in the text; without them, findings about entities have no place.

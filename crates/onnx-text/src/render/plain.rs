@@ -1,12 +1,12 @@
 //! One line for each finding, for editors and for the log of a build.
 
-use super::{Source, Spot};
+use super::{SourceText, Spot};
 use crate::visible::{is_active, visible};
 use onnx_ir::diag::Diagnostic;
 
 /// `m.onnxtxt:3:7: error[E0203]: use of undefined value`, without a line break.
 #[must_use]
-pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
+pub fn short(diagnostic: &Diagnostic, source: &SourceText<'_>) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let place = match source.spot(diagnostic.primary.place) {
         Spot::Text(span) => {
@@ -22,7 +22,7 @@ pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
 
 /// `::error file=m.onnxtxt,line=3,col=7,title=E0203::use of undefined value`: an annotation of a GitHub workflow.
 #[must_use]
-pub fn github(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
+pub fn github(diagnostic: &Diagnostic, source: &SourceText<'_>) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let mut out = format!("::{} file={}", severity.name(), property(&one_line(source.name())));
     let mut message = one_line(message);

@@ -1,6 +1,6 @@
 //! Findings as JSON: one object a line, or one SARIF 2.1.0 document for a run.
 
-use super::{Source, Spot};
+use super::{SourceText, Spot};
 use crate::visible::visible;
 use onnx_ir::diag::{Code, Diagnostic, Fix, Label, Severity, Span};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// `start` and `end` are bytes of the file, or of the printed text if `printed` is true; `place` has only `byte` for a place in a
 /// binary file. Missing properties (rule, place, help) are omitted.
 #[must_use]
-pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
+pub fn json(diagnostic: &Diagnostic, source: &SourceText<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)
         .chain(&diagnostic.related)
@@ -58,7 +58,7 @@ fn without_nulls(value: &mut Value) {
     }
 }
 
-fn place(label: &Label, source: &Source<'_>) -> Value {
+fn place(label: &Label, source: &SourceText<'_>) -> Value {
     match source.spot(label.place) {
         Spot::Text(span) => {
             let (start, end) = (source.position(span.start), source.position(span.end));
@@ -81,7 +81,7 @@ pub struct Sarif {
 
 impl Sarif {
     /// Adds a finding.
-    pub fn add(&mut self, diagnostic: &Diagnostic, source: &Source<'_>) {
+    pub fn add(&mut self, diagnostic: &Diagnostic, source: &SourceText<'_>) {
         let mut location = json!({
             "physicalLocation": { "artifactLocation": { "uri": uri(source.name()) } },
         });
@@ -138,7 +138,7 @@ impl Sarif {
 }
 
 /// A replacement deletes a region and puts a text there.
-fn sarif_fix(fix: &Fix, source: &Source<'_>) -> Value {
+fn sarif_fix(fix: &Fix, source: &SourceText<'_>) -> Value {
     let replacements: Vec<Value> = fix
         .edits
         .iter()
@@ -174,7 +174,7 @@ fn rule(code: &Code) -> Value {
     })
 }
 
-fn region(span: Span, source: &Source<'_>) -> Value {
+fn region(span: Span, source: &SourceText<'_>) -> Value {
     let (start, end) = (source.position(span.start), source.position(span.end));
     json!({
         "startLine": start.line, "startColumn": start.column,
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn json_is_one_line_with_everything() {
-        let line = json(&finding(), &Source::new("m", "a\nöq", SourceKind::Text));
+        let line = json(&finding(), &SourceText::new("m", "a\nöq", SourceKind::Text));
         let value: Value = serde_json::from_str(&line).unwrap();
         assert!(!line.contains('\n'));
         assert_eq!((&value["code"], &value["place"]["line"]), (&json!("E0203"), &json!(2)));
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn sarif_names_the_rule_and_the_region() {
         let mut log = Sarif::default();
-        log.add(&finding(), &Source::new("a b.onnxtxt", "a\nöq", SourceKind::Text));
+        log.add(&finding(), &SourceText::new("a b.onnxtxt", "a\nöq", SourceKind::Text));
         let value: Value = serde_json::from_str(&log.finish("1.0")).unwrap();
         let result = &value["runs"][0]["results"][0];
         let place = &result["locations"][0]["physicalLocation"];

@@ -3,7 +3,7 @@
 //! A text may have 50 MB, or a line of 20 MB; the output is always small. Control characters and line breaks are replaced by
 //! visible characters.
 
-use super::Source;
+use super::SourceText;
 use crate::visible::is_active;
 use onnx_ir::diag::Span;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) struct Window {
 }
 
 /// Windows that have all spans in them, the one of the first span first. Lines are cut to `width` characters.
-pub(super) fn windows(source: &Source<'_>, spans: &[Span], width: usize) -> Vec<Window> {
+pub(super) fn windows(source: &SourceText<'_>, spans: &[Span], width: usize) -> Vec<Window> {
     let mut marks: Vec<Mark> =
         (0..).zip(spans).map(|(index, &span)| Mark::new(source, index, span)).collect();
     marks.sort_by_key(|mark| (mark.lines.start, mark.span.start, mark.index));
@@ -55,7 +55,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn new(source: &Source<'_>, index: usize, span: Span) -> Mark {
+    fn new(source: &SourceText<'_>, index: usize, span: Span) -> Mark {
         let first = source.lines.line(span.start);
         let last = source.lines.line(span.end.saturating_sub(1).max(span.start));
         if last - first <= TALL {
@@ -67,7 +67,7 @@ impl Mark {
     }
 }
 
-fn window(source: &Source<'_>, group: &[Mark], width: usize) -> Window {
+fn window(source: &SourceText<'_>, group: &[Mark], width: usize) -> Window {
     let first_line = group.first().map_or(0, |mark| mark.lines.start);
     let last_line = group.iter().map(|mark| mark.lines.end).max().unwrap_or(first_line);
     let mut text = String::new();
@@ -145,7 +145,7 @@ mod tests {
 
     fn shown(text: &str, spans: &[(usize, usize)], width: usize) -> Vec<(String, Vec<String>)> {
         let spans: Vec<_> = spans.iter().map(|&(start, end)| Span::new(start as u32, end as u32)).collect();
-        windows(&Source::new("m", text, SourceKind::Text), &spans, width)
+        windows(&SourceText::new("m", text, SourceKind::Text), &spans, width)
             .into_iter()
             .map(|window| {
                 let marked = window.marks.iter().map(|(_, range)| window.text[range.clone()].to_owned());
@@ -158,7 +158,7 @@ mod tests {
     fn near_labels_share_a_window_and_the_first_span_comes_first() {
         let text = "a\n".repeat(30);
         let windows = windows(
-            &Source::new("m", &text, SourceKind::Text),
+            &SourceText::new("m", &text, SourceKind::Text),
             &[Span::new(40, 41), Span::new(0, 1), Span::new(44, 45)],
             80,
         );

@@ -92,14 +92,14 @@ const CANDIDATES: usize = 16;
 
 /// The producer and the consumers of a value.
 #[derive(Default)]
-struct Value {
+struct ValueLinks {
     is_defined: bool,
     producer: Option<(usize, usize)>,
     consumers: Vec<(usize, usize)>,
 }
 
-fn values<'a>(graph: &GraphView<'a>) -> HashMap<&'a str, Value> {
-    let mut values: HashMap<&str, Value> = HashMap::with_capacity(graph.nodes.len());
+fn values<'a>(graph: &GraphView<'a>) -> HashMap<&'a str, ValueLinks> {
+    let mut values: HashMap<&str, ValueLinks> = HashMap::with_capacity(graph.nodes.len());
     for &name in graph.inputs.iter().chain(&graph.weights) {
         values.entry(name).or_default().is_defined = true;
     }
@@ -118,7 +118,7 @@ fn values<'a>(graph: &GraphView<'a>) -> HashMap<&'a str, Value> {
 
 struct Matcher<'g, 'a> {
     graphs: [&'g GraphView<'a>; 2],
-    values: [HashMap<&'a str, Value>; 2],
+    values: [HashMap<&'a str, ValueLinks>; 2],
     found: Alignment<'a>,
     /// Values of the second graph that have another name in the first.
     taken: Renames<'a>,

@@ -5,7 +5,7 @@
 
 use super::details;
 use super::family::Family;
-use super::scene::{GroupId, Item, ItemId, Kind, Line, Mark, Reason, Scene, ValueIndex};
+use super::scene::{BoxLine, GroupId, Item, ItemId, Kind, Mark, Reason, Scene, ValueIndex};
 use super::{Options, text};
 use crate::distribution::Distribution;
 use onnx_ir::{
@@ -30,7 +30,7 @@ const SHOWN: u64 = 4;
 
 /// Where a value comes from.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum ValueSource {
     Item(ItemId),
     /// An initializer, with its type as text.
     Weight(TensorId, String),
@@ -58,7 +58,7 @@ pub(super) struct Builder<'m> {
     pub(super) scene: Scene,
     /// The body of each scope.
     pub(super) scopes: Vec<BodyId>,
-    pub(super) sources: HashMap<Key, Source>,
+    pub(super) sources: HashMap<Key, ValueSource>,
     pub(super) uses: Vec<Use>,
     pub(super) indices: HashMap<Key, ValueIndex>,
     pub(super) outside: HashMap<Key, ItemId>,
@@ -159,7 +159,7 @@ impl<'m> Builder<'m> {
             };
             let (name, ty) = (self.model.text(port.name).to_owned(), self.type_text(scope, value));
             let item = self.pill(group, Kind::Input, &name, ty);
-            self.sources.insert((scope, value), Source::Item(item));
+            self.sources.insert((scope, value), ValueSource::Item(item));
         }
         let kept: HashSet<ValueId> = graph.outputs.iter().filter_map(|port| port.value).collect();
         for &node in &graph.nodes {
@@ -176,11 +176,11 @@ impl<'m> Builder<'m> {
         for init in &graph.initializers {
             let text = self.type_text(scope, init.value);
             let text = text + &self.elements(&body.tensors[init.tensor]);
-            self.sources.insert((scope, init.value), Source::Weight(init.tensor, text));
+            self.sources.insert((scope, init.value), ValueSource::Weight(init.tensor, text));
         }
         for init in &graph.sparse_initializers {
             let text = self.type_text(scope, init.value);
-            self.sources.insert((scope, init.value), Source::Constant(text));
+            self.sources.insert((scope, init.value), ValueSource::Constant(text));
         }
     }
 
@@ -199,7 +199,7 @@ impl<'m> Builder<'m> {
         let mut item = Item::new(group, kind, name);
         item.name = name.to_owned();
         if !ty.is_empty() {
-            item.lines.push(Line { label: String::new(), text: ty, link: None });
+            item.lines.push(BoxLine { label: String::new(), text: ty, link: None });
         }
         self.scene.add(item)
     }
@@ -219,7 +219,7 @@ impl<'m> Builder<'m> {
             && let Some(value) = node.outputs.first().copied().flatten()
             && !kept.is_some_and(|kept| kept.contains(&value))
         {
-            self.sources.insert((scope, value), Source::Constant(text));
+            self.sources.insert((scope, value), ValueSource::Constant(text));
             return None;
         }
         let (domain, op) = (normalize_domain(self.model.text(node.domain)), self.model.text(node.op));
@@ -253,7 +253,7 @@ impl<'m> Builder<'m> {
             self.items.insert(id, item);
         }
         for value in node.outputs.iter().flatten() {
-            self.sources.insert((scope, *value), Source::Item(item));
+            self.sources.insert((scope, *value), ValueSource::Item(item));
         }
         if let (true, Some(function), Some(inside)) = (is_call, function, self.scene.items[item].group()) {
             self.call(scope, id, function, inside);
@@ -290,7 +290,7 @@ impl<'m> Builder<'m> {
         let node = &self.model.bodies[self.scopes[scope]].nodes[node];
         for (port, actual) in graph.inputs.iter().zip(&node.inputs) {
             if let (Some(formal), Some(actual)) = (port.value, *actual) {
-                self.sources.insert((inner, formal), Source::Alias((scope, actual)));
+                self.sources.insert((inner, formal), ValueSource::Alias((scope, actual)));
             }
         }
         self.calls += 1;
@@ -298,7 +298,7 @@ impl<'m> Builder<'m> {
         self.calls -= 1;
         for (port, actual) in graph.outputs.iter().zip(&node.outputs) {
             if let (Some(formal), Some(actual)) = (port.value, *actual) {
-                self.sources.insert((scope, actual), Source::Alias((inner, formal)));
+                self.sources.insert((scope, actual), ValueSource::Alias((inner, formal)));
             }
         }
     }

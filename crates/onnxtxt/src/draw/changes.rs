@@ -1,7 +1,7 @@
 //! The differences between two models in one drawing: new, gone, and different boxes and wires.
 
-use super::build::{Builder, Source};
-use super::scene::{Item, ItemId, Kind, Line, Mark, Scene, Value, Wire};
+use super::build::{Builder, ValueSource};
+use super::scene::{BoxLine, Item, ItemId, Kind, Mark, Scene, Wire, WireValue};
 use super::{Drawing, Options};
 use crate::diff::{ModelDiff, NodeDiff, PropertyChange};
 use onnx_ir::{Model, NodeId, ValueId};
@@ -130,7 +130,7 @@ impl Union {
                         let mut item = Item::new(0, kind, change.name.clone());
                         item.name.clone_from(&change.name);
                         item.mark = Mark::Removed;
-                        item.lines.push(Line { label: String::new(), text: old.clone(), link: None });
+                        item.lines.push(BoxLine { label: String::new(), text: old.clone(), link: None });
                         let id = builder.scene.add(item);
                         if kind == Kind::Input {
                             self.items.insert(change.name.clone(), id);
@@ -167,17 +167,17 @@ impl Union {
                 let new = self.names.get(name).map_or(name, String::as_str);
                 if let Some(source) = news.get(new) {
                     let shown = match source {
-                        Source::Weight(_, text) => Source::Constant(text.clone()),
+                        ValueSource::Weight(_, text) => ValueSource::Constant(text.clone()),
                         other => other.clone(),
                     };
                     before.sources.insert((0, value), shown);
                 } else if let Some(&item) = self.items.get(name) {
-                    before.sources.insert((0, value), Source::Item(item));
+                    before.sources.insert((0, value), ValueSource::Item(item));
                 } else if let Some(init) =
                     body.graphs[root].initializers.iter().find(|init| init.value == value)
                 {
                     let ty = before.type_text(0, value);
-                    before.sources.insert((0, value), Source::Weight(init.tensor, ty));
+                    before.sources.insert((0, value), ValueSource::Weight(init.tensor, ty));
                 }
             }
         }
@@ -201,7 +201,7 @@ impl Union {
         // Those that read their results, in the old model.
         let mut add = |name: &str, to: Option<ItemId>| {
             let (Some(&from), Some(to)) = (self.items.get(name), to) else { return };
-            builder.scene.values.push(Value { name: name.to_owned(), ty: String::new() });
+            builder.scene.values.push(WireValue { name: name.to_owned(), ty: String::new() });
             let value = builder.scene.values.len() - 1;
             builder.scene.wires.push(Wire { from, to, value, mark: Mark::Removed });
         };
@@ -209,8 +209,8 @@ impl Union {
             let node = &body.nodes[node];
             let result = node.outputs.iter().flatten().next().map(|&value| name_of(value));
             let source = result.and_then(|name| news.get(self.names.get(name).map_or(name, String::as_str)));
-            let to =
-                source.and_then(|source| if let Source::Item(item) = source { Some(*item) } else { None });
+            let to = source
+                .and_then(|source| if let ValueSource::Item(item) = source { Some(*item) } else { None });
             node.inputs.iter().flatten().for_each(|&value| add(name_of(value), to));
         }
     }
@@ -235,11 +235,11 @@ impl Union {
                 let new = self.names.get(name).unwrap_or(name);
                 // What is gone has its wires already.
                 let from = match sources.get(new.as_str()) {
-                    Some(Source::Item(from)) if !self.items.contains_key(name) => Some(*from),
+                    Some(ValueSource::Item(from)) if !self.items.contains_key(name) => Some(*from),
                     _ => None,
                 };
                 if let Some(from) = from {
-                    builder.scene.values.push(Value { name: name.clone(), ty: String::new() });
+                    builder.scene.values.push(WireValue { name: name.clone(), ty: String::new() });
                     let value = builder.scene.values.len() - 1;
                     builder.scene.wires.push(Wire { from, to: item, value, mark: Mark::Removed });
                 }
@@ -249,7 +249,7 @@ impl Union {
 }
 
 /// Where the values of the main graph come from, by name.
-fn sources(builder: &Builder<'_>) -> HashMap<String, Source> {
+fn sources(builder: &Builder<'_>) -> HashMap<String, ValueSource> {
     let main = builder.sources.keys().filter(|key| key.0 == 0).copied().collect::<Vec<_>>();
     let mut out = HashMap::new();
     for key in main {

@@ -5,7 +5,7 @@
 //! ```
 
 use super::links::Link;
-use super::scene::{Group, Item, ItemId, Kind, Line, Reason, Scene, Wire};
+use super::scene::{BoxLine, Group, Item, ItemId, Kind, Reason, Scene, Wire};
 use super::{cycles, links, repeats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -64,7 +64,7 @@ fn cut_long_wires(scene: &mut Scene) {
 /// Makes a line of a wire.
 fn cut(scene: &mut Scene, wire: Wire) {
     let text = format!("← {}", scene.values[wire.value].name);
-    let line = Line { label: String::new(), text, link: Some(wire.from) };
+    let line = BoxLine { label: String::new(), text, link: Some(wire.from) };
     let lines = &mut scene.items[wire.to].lines;
     if !lines.iter().any(|other| other.link == line.link && other.text == line.text) {
         lines.push(line);
@@ -130,43 +130,43 @@ struct Folder {
 }
 
 /// The group or the members that a folder becomes.
-enum Entry {
+enum GroupEntry {
     Item(ItemId),
-    Group(String, Vec<Entry>),
+    Group(String, Vec<GroupEntry>),
 }
 
-impl Entry {
+impl GroupEntry {
     fn first(&self) -> ItemId {
         match self {
-            Entry::Item(item) => *item,
-            Entry::Group(_, entries) => entries.first().map_or(0, Entry::first),
+            GroupEntry::Item(item) => *item,
+            GroupEntry::Group(_, entries) => entries.first().map_or(0, GroupEntry::first),
         }
     }
 
     fn count(&self) -> usize {
         match self {
-            Entry::Item(_) => 1,
-            Entry::Group(_, entries) => entries.iter().map(Entry::count).sum(),
+            GroupEntry::Item(_) => 1,
+            GroupEntry::Group(_, entries) => entries.iter().map(GroupEntry::count).sum(),
         }
     }
 }
 
 impl Folder {
-    fn entries(self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.items.into_iter().map(Entry::Item).collect();
+    fn entries(self) -> Vec<GroupEntry> {
+        let mut entries: Vec<GroupEntry> = self.items.into_iter().map(GroupEntry::Item).collect();
         for (name, folder) in self.folders {
             let mut inner = folder.entries();
-            if let [Entry::Group(below, _)] = &mut inner[..] {
+            if let [GroupEntry::Group(below, _)] = &mut inner[..] {
                 // A folder with one folder in it.
                 *below = format!("{name}/{below}");
                 entries.append(&mut inner);
-            } else if inner.iter().map(Entry::count).sum::<usize>() < LEAST {
+            } else if inner.iter().map(GroupEntry::count).sum::<usize>() < LEAST {
                 entries.append(&mut inner);
             } else {
-                entries.push(Entry::Group(name, inner));
+                entries.push(GroupEntry::Group(name, inner));
             }
         }
-        entries.sort_by_key(Entry::first);
+        entries.sort_by_key(GroupEntry::first);
         entries
     }
 }
@@ -195,28 +195,28 @@ fn by_names(scene: &mut Scene, group: usize) {
     }
     let mut entries = root.entries();
     // A folder of everything says nothing.
-    while let [Entry::Group(..)] = &entries[..] {
-        let Some(Entry::Group(_, inner)) = entries.pop() else { break };
+    while let [GroupEntry::Group(..)] = &entries[..] {
+        let Some(GroupEntry::Group(_, inner)) = entries.pop() else { break };
         entries = inner;
     }
-    if entries.iter().all(|entry| matches!(entry, Entry::Item(_))) {
+    if entries.iter().all(|entry| matches!(entry, GroupEntry::Item(_))) {
         return;
     }
-    entries.extend(others.into_iter().map(Entry::Item));
-    entries.sort_by_key(Entry::first);
+    entries.extend(others.into_iter().map(GroupEntry::Item));
+    entries.sort_by_key(GroupEntry::first);
     put(scene, group, entries);
 }
 
 /// Makes entries the members of a group.
-fn put(scene: &mut Scene, group: usize, entries: Vec<Entry>) {
+fn put(scene: &mut Scene, group: usize, entries: Vec<GroupEntry>) {
     scene.groups[group].members.clear();
     for entry in entries {
         match entry {
-            Entry::Item(item) => {
+            GroupEntry::Item(item) => {
                 scene.items[item].parent = group;
                 scene.groups[group].members.push(item);
             }
-            Entry::Group(name, inner) => {
+            GroupEntry::Group(name, inner) => {
                 let item = scene.add_group(group, name, Reason::Names);
                 if let Some(made) = scene.items[item].group() {
                     put(scene, made, inner);

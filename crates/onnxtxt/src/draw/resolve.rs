@@ -1,7 +1,7 @@
 //! Where the operands of boxes come from: wires to boxes, lines for weights and constants.
 
-use super::build::{Builder, Key, Source, Use};
-use super::scene::{ItemId, Kind, Line, Mark, Value, ValueIndex, Wire};
+use super::build::{Builder, Key, Use, ValueSource};
+use super::scene::{BoxLine, ItemId, Kind, Mark, ValueIndex, Wire, WireValue};
 use crate::distribution::Distribution;
 use onnx_exec::Tensor;
 use onnx_ir::{BodyId, TensorId, ValueDef};
@@ -19,8 +19,10 @@ impl<'m> Builder<'m> {
         // A function that returns its inputs crosswise to itself would go on for ever.
         for _ in 0..1000 {
             match self.sources.get(&key) {
-                Some(Source::Alias(next)) => key = *next,
-                Some(Source::Item(_) | Source::Weight(..) | Source::Constant(_)) | None => break,
+                Some(ValueSource::Alias(next)) => key = *next,
+                Some(ValueSource::Item(_) | ValueSource::Weight(..) | ValueSource::Constant(_)) | None => {
+                    break;
+                }
             }
         }
         key
@@ -31,7 +33,7 @@ impl<'m> Builder<'m> {
         if let Some(&index) = self.indices.get(&key) {
             return index;
         }
-        let value = Value { name: self.name(key).to_owned(), ty: self.type_text(key.0, key.1) };
+        let value = WireValue { name: self.name(key).to_owned(), ty: self.type_text(key.0, key.1) };
         self.scene.values.push(value);
         self.indices.insert(key, self.scene.values.len() - 1);
         self.scene.values.len() - 1
@@ -43,13 +45,13 @@ impl<'m> Builder<'m> {
             let origin = self.origin(key);
             let name = self.name(origin).to_owned();
             let label = if parameter.is_empty() { name.clone() } else { parameter };
-            let line = |text: String| Line { label: label.clone(), text, link: None };
+            let line = |text: String| BoxLine { label: label.clone(), text, link: None };
             match self.sources.get(&origin).cloned() {
-                Some(Source::Item(from)) => {
+                Some(ValueSource::Item(from)) => {
                     let value = self.value(origin);
                     self.scene.wires.push(Wire { from, to, value, mark });
                 }
-                Some(Source::Weight(tensor, text)) => {
+                Some(ValueSource::Weight(tensor, text)) => {
                     let numbers = self.numbers(self.scopes[origin.0], tensor);
                     let change = self.changed_weights.get(&name).filter(|_| origin.0 == 0).cloned();
                     let item = &mut self.scene.items[to];
@@ -61,19 +63,19 @@ impl<'m> Builder<'m> {
                         item.mark = if item.mark == Mark::None { Mark::Changed } else { item.mark };
                     }
                 }
-                Some(Source::Constant(text)) => {
+                Some(ValueSource::Constant(text)) => {
                     let item = &mut self.scene.items[to];
                     item.lines.push(line(text));
                     item.detail.also.push(name);
                 }
-                Some(Source::Alias(_)) => {}
+                Some(ValueSource::Alias(_)) => {}
                 None => self.elsewhere(origin, to, mark, line(String::new())),
             }
         }
     }
 
     /// A use of a value that nothing in the drawing computes.
-    fn elsewhere(&mut self, key: Key, to: ItemId, mark: Mark, line: Line) {
+    fn elsewhere(&mut self, key: Key, to: ItemId, mark: Mark, line: BoxLine) {
         let body = &self.model.bodies[self.scopes[key.0]];
         let kind = match body.values[key.1].def {
             ValueDef::Unbound(_) => None,
@@ -83,7 +85,7 @@ impl<'m> Builder<'m> {
         let (Some(kind), 0) = (kind, key.0) else {
             // An undefined name, or an optional input of a function that the call omits.
             let text = if kind.is_none() { "undefined" } else { "not given" }.to_owned();
-            self.scene.items[to].lines.push(Line { text, ..line });
+            self.scene.items[to].lines.push(BoxLine { text, ..line });
             return;
         };
         let from = match self.outside.get(&key) {

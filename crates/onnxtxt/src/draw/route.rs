@@ -102,7 +102,7 @@ pub(super) fn ports(
 }
 
 /// The obstacles that a wire avoids.
-pub(super) struct Way {
+pub(super) struct Obstacles {
     /// How far it is straight below a box.
     pub(super) run: f64,
     /// How much higher a closed group is than its front.
@@ -121,7 +121,7 @@ pub(super) fn route(
     crossings: &[(usize, f64)],
     ranks: &[[f64; 2]],
     boxes: &HashMap<ItemId, [f64; 4]>,
-    way: &Way,
+    way: &Obstacles,
 ) -> Vec<[f64; 2]> {
     let is_down = match (from, to) {
         (Some((_, a, _)), Some((_, b, _))) => a < b,

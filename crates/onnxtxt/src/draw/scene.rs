@@ -7,7 +7,7 @@ use crate::distribution::Distribution;
 pub(super) type ItemId = usize;
 /// Index of a [`Group`]; the first one is the whole drawing.
 pub(super) type GroupId = usize;
-/// Index of a [`Value`].
+/// Index of a [`WireValue`].
 pub(super) type ValueIndex = usize;
 
 /// The whole drawing.
@@ -16,7 +16,7 @@ pub(super) struct Scene {
     pub(super) title: String,
     pub(super) items: Vec<Item>,
     pub(super) groups: Vec<Group>,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<WireValue>,
     pub(super) wires: Vec<Wire>,
     /// Whether it shows the differences between two models.
     pub(super) is_diff: bool,
@@ -67,7 +67,7 @@ pub(super) struct Item {
     pub(super) title: String,
     /// The name of the node or value.
     pub(super) name: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<BoxLine>,
     pub(super) family: Family,
     pub(super) mark: Mark,
     pub(super) detail: Detail,
@@ -98,7 +98,7 @@ impl Item {
 
 /// A line of a box: an operand that no wire leads to.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct BoxLine {
     /// The parameter, such as `W`.
     pub(super) label: String,
     /// The type, and the elements of a small constant.
@@ -161,7 +161,7 @@ pub(super) struct Group {
 
 /// A value that wires carry.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
+pub(super) struct WireValue {
     pub(super) name: String,
     pub(super) ty: String,
 }

@@ -5,7 +5,7 @@
 use super::boxes::{HEAD, LABEL, TITLE, closed_size, label, title};
 use super::layers::{Layers, What};
 use super::links::Link;
-use super::route::{Way, ports, route};
+use super::route::{Obstacles, ports, route};
 use super::scene::{GroupId, Item, ItemId, Kind, Mark, Reason, Scene, ValueIndex};
 use super::text;
 use std::collections::HashMap;
@@ -171,7 +171,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
         let is_shown = |item| leaving.get(&item).is_some_and(|values| values.len() <= MAX_LABELS);
         let is_closed =
             |item: ItemId| scene.items[item].group().is_some() && open(scene, placed, item).is_none();
-        let way = Way {
+        let way = Obstacles {
             run: if link.from.is_some_and(is_shown) { RUN } else { 0.0 },
             lift: if link.to.is_some_and(is_closed) { LIFT } else { 0.0 },
             head,

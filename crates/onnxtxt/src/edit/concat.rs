@@ -14,7 +14,8 @@
 use super::{Edited, Incoming, listed, main_graph};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::pass::{
-    Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, upgrade_ir_version,
+    CopyOptions, CopySource, CopyTarget, Inline, Named, Report, Transplant, compact, inline, rename,
+    upgrade_ir_version,
 };
 use onnx_ir::{Body, Model, OpsetImport, Port, ValueDef, ValueId, normalize_domain};
 use onnx_ops::convert::convert_opset;
@@ -272,8 +273,8 @@ fn join(
     }
     let Model { names, types, bodies, .. } = &mut *first;
     let body = &mut bodies[id];
-    let target = Target { names, types, body };
-    let mut copy = Transplant::new(Source::other(second, source), target, root, Style::default());
+    let target = CopyTarget { names, types, body };
+    let mut copy = Transplant::new(CopySource::other(second, source), target, root, CopyOptions::default());
     bound.iter().for_each(|(input, value)| copy.bind(*input, Some(*value)));
     let is_free = |port: &&Port| port.value.is_none_or(|value| !bound.contains_key(&value));
     let mut new_inputs: Vec<Port> = Vec::new();

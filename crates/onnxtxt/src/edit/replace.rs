@@ -17,7 +17,7 @@ mod prepare;
 use super::{Edited, Incoming, listed, main_graph, reads};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::drop_declarations;
-use onnx_ir::pass::{Report, Source, Style, Target, Transplant, compact, topological_sort};
+use onnx_ir::pass::{CopyOptions, CopySource, CopyTarget, Report, Transplant, compact, topological_sort};
 use onnx_ir::{BodyId, GraphId, Model, Node, NodeId, Port, Value, ValueDef, ValueId};
 use prepare::{apart, prepared};
 use std::collections::{BTreeMap, HashSet};
@@ -301,8 +301,8 @@ fn graft(
     let identity = model.names.intern("Identity");
     let Model { names, types, bodies, .. } = &mut *model;
     let body = &mut bodies[id];
-    let target = Target { names, types, body };
-    let mut copy = Transplant::new(Source::other(part, source), target, root, Style::default());
+    let target = CopyTarget { names, types, body };
+    let mut copy = Transplant::new(CopySource::other(part, source), target, root, CopyOptions::default());
     let mut bound: HashSet<ValueId> = HashSet::new();
     for port in &from.inputs {
         if let (Some(value), Some(&operand)) = (port.value, operands.get(part.text(port.name))) {

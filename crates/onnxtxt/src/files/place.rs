@@ -36,7 +36,7 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
 
 /// A name in a folder, which may exist or not.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct FilePlace {
     pub(crate) folder: Folder,
     pub(crate) name: OsString,
     /// The name for messages.
@@ -58,9 +58,9 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl Place {
+impl FilePlace {
     /// The target of a path given by the user.
-    pub(crate) fn of(path: &Path) -> Result<Place, Error> {
+    pub(crate) fn of(path: &Path) -> Result<FilePlace, Error> {
         let shown = path.display().to_string();
         let cannot = |error| Error::write(&shown, error);
         let resolved = resolve(path).map_err(cannot)?;
@@ -68,11 +68,11 @@ impl Place {
             return Err(Error::refused(format!("{shown} is not the name of a file")));
         };
         let folder = Folder::open(folder).map_err(cannot)?;
-        Ok(Place { folder, name: name.to_owned(), shown })
+        Ok(FilePlace { folder, name: name.to_owned(), shown })
     }
 
     /// The place of `location` relative to this one's folder: a name, or a name in a folder, which is created.
-    pub(crate) fn beside(&self, location: &str) -> Result<Place, Error> {
+    pub(crate) fn beside(&self, location: &str) -> Result<FilePlace, Error> {
         let shown = Path::new(&self.shown).with_file_name(location).display().to_string();
         let (folder, name) = match location.split_once('/') {
             None => (self.folder.clone(), location),
@@ -92,7 +92,7 @@ impl Place {
                 (self.folder.sub(OsStr::new(folder)).map_err(cannot)?, name)
             }
         };
-        Ok(Place { folder, name: name.into(), shown })
+        Ok(FilePlace { folder, name: name.into(), shown })
     }
 
     pub(crate) fn look(&self) -> io::Result<Option<Found>> {

@@ -15,7 +15,7 @@
 //! refuse external data with several names. A leftover copy is removed by the next run that replaces the model by the same one,
 //! or a model that refers to it.
 
-use super::place::{Kind, Place};
+use super::place::{FilePlace, Kind};
 use super::reads::Reads;
 use super::temporary;
 use super::whole::{self, Batch, Guard, Pending};
@@ -60,7 +60,7 @@ pub(crate) fn put(
     if files.is_empty() {
         return Pending::write(path, guard, |out| write(&[], out))?.commit();
     }
-    let place = Place::of(path)?;
+    let place = FilePlace::of(path)?;
     let old = LazyCell::new(|| used_by(&place));
     let mut weights = Vec::new();
     for file in files {
@@ -100,12 +100,12 @@ pub(crate) fn put(
 /// A file of weights that is written but not yet renamed.
 struct Weights<'f> {
     file: &'f DataFile,
-    place: Place,
+    place: FilePlace,
     pending: Pending,
 }
 
 /// The locations of weights that an existing model uses.
-fn used_by(model: &Place) -> Vec<PathBuf> {
+fn used_by(model: &FilePlace) -> Vec<PathBuf> {
     match File::open(Path::new(&model.shown)) {
         Ok(file) => locations(&file.load().model).map(plain).collect(),
         Err(_) => Vec::new(),
@@ -114,8 +114,8 @@ fn used_by(model: &Place) -> Vec<PathBuf> {
 
 /// Whether a place beside a model has other weights, which the `old` model uses. Fails if the place must not be overwritten.
 fn is_replaced(
-    model: &Place,
-    place: &Place,
+    model: &FilePlace,
+    place: &FilePlace,
     file: &DataFile,
     guard: Guard<'_>,
     old: &[PathBuf],
@@ -141,11 +141,11 @@ fn is_replaced(
 
 /// Copies left by a killed run: those of the same weights, and those that the old model uses, except files that this run reads.
 fn left_behind(
-    model: &Place,
+    model: &FilePlace,
     old: &[PathBuf],
     weights: &[Weights<'_>],
     guard: Guard<'_>,
-) -> Result<Vec<Place>, Error> {
+) -> Result<Vec<FilePlace>, Error> {
     let mut left = Vec::new();
     for one in weights {
         let same = PathBuf::from(copy_name(one.file));
@@ -182,7 +182,7 @@ fn is_copy_name(name: &Path, location: &str) -> bool {
 }
 
 /// Writes a copy of weights, unless a killed run left one.
-fn copy(model: &Place, file: &DataFile) -> Result<Option<(Place, Pending)>, Error> {
+fn copy(model: &FilePlace, file: &DataFile) -> Result<Option<(FilePlace, Pending)>, Error> {
     let place = model.beside(&copy_name(file))?;
     let cannot = |error| Error::write(&place.shown, error);
     let Some(found) = place.look().map_err(cannot)? else {
@@ -202,9 +202,9 @@ fn replace_both(
     weights: Vec<Weights<'_>>,
     model: Pending,
     first: Pending,
-    copies: Vec<(Place, Pending)>,
+    copies: Vec<(FilePlace, Pending)>,
 ) -> Result<(), Error> {
-    let (places, copies): (Vec<Place>, Vec<Pending>) = copies.into_iter().unzip();
+    let (places, copies): (Vec<FilePlace>, Vec<Pending>) = copies.into_iter().unzip();
     let mut copies = Batch::new(copies)?;
     let mut first = Batch::new(vec![first])?;
     let mut last = Batch::new(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;

@@ -3,7 +3,7 @@
 //! A file is written under a temporary name in the same folder, synced, and only then renamed. Until then the old file exists.
 //! Several files are renamed together; if that fails, the old ones are restored. Devices and pipes are written directly.
 
-use super::place::{Found, Kind, Place};
+use super::place::{FilePlace, Found, Kind};
 use super::reads::Reads;
 use super::temporary::{self, DeferredSignals, Replaced, Temporary};
 use crate::error::Error;
@@ -52,7 +52,7 @@ pub fn write(
 /// A file that is written but not yet renamed.
 pub(crate) struct Pending {
     /// `None`: a device or pipe, which was written directly.
-    file: Option<(Place, Temporary)>,
+    file: Option<(FilePlace, Temporary)>,
 }
 
 impl Pending {
@@ -71,12 +71,12 @@ impl Pending {
             write(&mut device).and_then(|()| device.flush()).map_err(cannot)?;
             return Ok(Pending { file: None });
         }
-        Pending::write_at(Place::of(path)?, guard, write)
+        Pending::write_at(FilePlace::of(path)?, guard, write)
     }
 
     /// Writes the content beside its place.
     pub(crate) fn write_at(
-        place: Place,
+        place: FilePlace,
         guard: Guard<'_>,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Pending, Error> {
@@ -138,7 +138,7 @@ pub(crate) fn commit_all(files: Vec<Pending>) -> Result<(), Error> {
 
 /// Files that are renamed together.
 pub(crate) struct Batch {
-    files: Vec<(Place, Temporary)>,
+    files: Vec<(FilePlace, Temporary)>,
     /// The outcomes for the existing files so far.
     replaced: Vec<Replaced>,
 }

@@ -1,7 +1,7 @@
 //! Claims: comments in a file that state the findings of the line above.
 
 use onnx_ir::diag::Diagnostic;
-use onnx_text::render::Source;
+use onnx_text::render::SourceText;
 use std::fmt::Write as _;
 
 /// `^ error[E0203]: message` under a place.
@@ -16,7 +16,7 @@ struct Claim {
 
 /// Compares findings with the claims of the file.
 pub(crate) fn compare(
-    source: &Source<'_>,
+    source: &SourceText<'_>,
     text: &str,
     found: &[Diagnostic],
     finds: &[&str],

@@ -6,7 +6,7 @@ use super::directives::Directive;
 use super::run::snapshot;
 use onnx_ir::diag::Level;
 use onnx_ir::{OperatorSet, VerifyOptions};
-use onnx_text::render::{Source, SourceKind, Style, human, json};
+use onnx_text::render::{RenderOptions, SourceKind, SourceText, human, json};
 use onnx_text::{
     FormatOptions, RaiseOptions, TextKind, check_operator_set, print_operator_set, read_operator_set,
 };
@@ -24,8 +24,8 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
             let mut found = check_operator_set(&case.text, &options).diagnostics;
             found.retain(|diagnostic| diagnostic.code.level <= *level || diagnostic.is_error());
             let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
-            let source = Source::new(&name, &case.text, SourceKind::Text);
-            let style = Style { color: false, width: 100 };
+            let source = SourceText::new(&name, &case.text, SourceKind::Text);
+            let style = RenderOptions { color: false, width: 100 };
             let shown = |show: &dyn Fn(&onnx_ir::diag::Diagnostic) -> String| {
                 found.iter().map(|diagnostic| show(diagnostic) + "\n").collect::<String>()
             };

@@ -9,7 +9,7 @@ use onnx_ops::functions::{Expand, expand};
 use onnx_ops::opset::registry_of;
 use onnx_ops::pass::Pass;
 use onnx_ops::schema::{Registry, Schema};
-use onnx_text::render::{Source, SourceKind};
+use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
 
 /// A pass directive.
@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Context<'_>, step: &PassDirective, finds: &[&str]) -
         let Checked { syntax, .. } = sound(&case.text)?;
         let map = SourceMap::new(&case.text, &syntax.tree, &before);
         let locate = |entity| map.span(entity);
-        let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
+        let source = SourceText::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
         claims::compare(&source, &case.text, &report.diagnostics, finds)?;
     }
 

@@ -7,8 +7,8 @@ use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
-use onnx_ops::targets::{self, Target};
-use onnx_text::render::{Source, SourceKind, Style, human, json};
+use onnx_ops::targets::{self, TargetRuntime};
+use onnx_text::render::{RenderOptions, SourceKind, SourceText, human, json};
 use onnx_text::{
     Checked, FormatOptions, RaiseOptions, SourceMap, Syntax, TextKind, apply_fixes, ast, check, check_value,
     check_with, format, raise,
@@ -55,7 +55,7 @@ pub fn run(case: &Case) -> Result<(), String> {
                 found(case, *level, |source, found| claims::compare(source, &case.text, found, &finds))?;
             }
             Directive::Render(level) => {
-                let style = Style { color: false, width: 100 };
+                let style = RenderOptions { color: false, width: 100 };
                 let text = found(case, *level, |source, found| {
                     found.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect::<String>()
                 });
@@ -124,26 +124,26 @@ pub fn run(case: &Case) -> Result<(), String> {
 }
 
 /// All findings of a file.
-fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnostic]) -> T) -> T {
+fn found<T>(case: &Case, level: Level, show: impl FnOnce(&SourceText<'_>, &[Diagnostic]) -> T) -> T {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
     let is_wanted = |diagnostic: &Diagnostic| diagnostic.code.level <= level || diagnostic.is_error();
     if is_value(case) {
         let mut diagnostics = check_value(&case.text, &options).diagnostics;
         diagnostics.retain(is_wanted);
-        return show(&Source::new(&name, &case.text, SourceKind::Text), &diagnostics);
+        return show(&SourceText::new(&name, &case.text, SourceKind::Text), &diagnostics);
     }
     let Parsed { value: Checked { syntax, model }, mut diagnostics } = judged(&case.text, &options);
     diagnostics.retain(is_wanted);
     let map = SourceMap::new(&case.text, &syntax.tree, &model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&name, &case.text, SourceKind::Text).locating(&locate);
+    let source = SourceText::new(&name, &case.text, SourceKind::Text).locating(&locate);
     show(&source, &diagnostics)
 }
 
 /// Compares the nodes that a runtime does not support with the claims of the file.
 fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), String> {
-    let target = Target::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
+    let target = TargetRuntime::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
     let case = context.case;
     if context.file().is_some() {
         let model = context.model()?;
@@ -154,7 +154,7 @@ fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), Strin
     let found = targets::check(&model, registry_of(&model), target);
     let map = SourceMap::new(&case.text, &syntax.tree, &model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
+    let source = SourceText::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
     claims::compare(&source, &case.text, &found, finds)
 }
 

@@ -3,12 +3,12 @@
 use onnx_ir::diag::Entity;
 use onnx_ir::{BodyId, Model, ValueDef, ValueId};
 use onnx_ops::dims::{Dim, Dims};
-use onnx_ops::infer::{Facts, Source as From};
-use onnx_text::render::Source;
+use onnx_ops::infer::{FactSource, Facts};
+use onnx_text::render::SourceText;
 use serde_json::{Value, json};
 
 /// One object per value, in the order of the body: main graph, trainings, functions.
-pub(super) fn json(model: &Model, facts: &mut Facts, source: &Source<'_>) -> String {
+pub(super) fn json(model: &Model, facts: &mut Facts, source: &SourceText<'_>) -> String {
     let mut bodies: Vec<(BodyId, Value)> = model.main.into_iter().map(|body| (body, Value::Null)).collect();
     bodies.extend(model.functions.values().map(|f| {
         let domain = onnx_ir::normalize_domain(model.text(f.domain));
@@ -36,7 +36,7 @@ fn extent(dims: &Dims, dim: Dim) -> Value {
 fn one(
     model: &Model,
     facts: &mut Facts,
-    source: &Source<'_>,
+    source: &SourceText<'_>,
     (body, value): (BodyId, ValueId),
     function: &Value,
 ) -> Value {
@@ -60,10 +60,10 @@ fn one(
     };
     let at = entity.and_then(|entity| source.span(entity.into())).map(|span| source.position(span.start));
     let known = match fact.source {
-        From::Nothing | From::LeftOut => "nothing",
-        From::Declared => "declared",
-        From::Stored => "stored",
-        From::Inferred => "inferred",
+        FactSource::Nothing | FactSource::LeftOut => "nothing",
+        FactSource::Declared => "declared",
+        FactSource::Stored => "stored",
+        FactSource::Inferred => "inferred",
     };
     let shape =
         fact.ty.shape().map(|shape| shape.iter().map(|&d| extent(&facts.dims, d)).collect::<Vec<_>>());

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 use onnx_ir::diag::{Entity, did_you_mean};
 use onnx_ir::{BodyId, Model, ValueId};
 use onnx_ops::infer::{By, Declared, Derivation, How, Looked, Symbol, Used, Why};
-use onnx_text::render::Source;
+use onnx_text::render::SourceText;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(super) fn find(model: &Model, text: &str) -> anyhow::Result<Asked> {
 }
 
 /// The derivation as text.
-pub(super) fn text(why: &Why, source: &Source<'_>) -> String {
+pub(super) fn text(why: &Why, source: &SourceText<'_>) -> String {
     let mut out = String::new();
     for (i, step) in why.steps.iter().enumerate() {
         if i > 0 {
@@ -65,7 +65,7 @@ pub(super) fn text(why: &Why, source: &Source<'_>) -> String {
     out
 }
 
-fn step(step: &Derivation, source: &Source<'_>, out: &mut String) {
+fn step(step: &Derivation, source: &SourceText<'_>, out: &mut String) {
     _ = writeln!(out, "{}", used(&step.value));
     let place = step.place.map_or(String::new(), |place| format!("{}: ", at(place, source)));
     let what = match &step.how {
@@ -141,7 +141,7 @@ fn shape(looked: &Looked, step: &Derivation) -> String {
     if parts.is_empty() { who.to_owned() } else { format!("{who}, from {}", parts.join("; ")) }
 }
 
-fn symbol(symbol: &Symbol, source: &Source<'_>) -> String {
+fn symbol(symbol: &Symbol, source: &SourceText<'_>) -> String {
     let Symbol { name, of, place, is_declared } = symbol;
     let place = place.map_or(String::new(), |place| format!(", {}", at(place, source)));
     if *is_declared {
@@ -152,7 +152,7 @@ fn symbol(symbol: &Symbol, source: &Source<'_>) -> String {
 }
 
 /// `m.onnxtxt:5:4`
-fn at(place: Entity, source: &Source<'_>) -> String {
+fn at(place: Entity, source: &SourceText<'_>) -> String {
     match source.span(place.into()) {
         Some(span) => {
             let at = source.position(span.start);
@@ -163,7 +163,7 @@ fn at(place: Entity, source: &Source<'_>) -> String {
 }
 
 /// The derivation as JSON.
-pub(super) fn json(why: &Why, source: &Source<'_>) -> String {
+pub(super) fn json(why: &Why, source: &SourceText<'_>) -> String {
     let value = |value: &Used| json!({ "name": value.name, "type": value.ty, "elements": value.elements });
     let place = |place: Option<Entity>| {
         let at = place.and_then(|place| source.span(place.into())).map(|span| source.position(span.start));

@@ -22,7 +22,7 @@ pub(super) enum Stop {
 }
 
 /// How a model is trained.
-pub(super) struct Plan {
+pub(super) struct TrainingPlan {
     pub(super) stop: Stop,
     /// Examples per step.
     pub(super) batch: Option<usize>,
@@ -44,7 +44,7 @@ const LINES: u64 = 20;
 /// A training that is under way.
 struct TrainingRun<'t, 'r> {
     trainer: &'t mut Trainer<'r>,
-    plan: &'t Plan,
+    plan: &'t TrainingPlan,
     data: &'t Data,
     eval: Option<&'t Data>,
     batches: Batches,
@@ -56,7 +56,7 @@ struct TrainingRun<'t, 'r> {
 /// Trains a model, or says why it cannot be trained.
 pub(super) fn train(
     trainer: &mut Trainer<'_>,
-    plan: &Plan,
+    plan: &TrainingPlan,
     data: &Data,
     eval: Option<&Data>,
     resumed: Option<Saved>,

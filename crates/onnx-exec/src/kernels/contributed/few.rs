@@ -64,7 +64,7 @@ impl Blocks {
             let row = &apart[..];
             let parts: Vec<(usize, &mut [f32])> = out.chunks_mut(each.max(1)).enumerate().collect();
             parallel(parts, |(part, out)| {
-                widest(Part { blocks: self, codes, row, first: part * each, out });
+                widest(ColumnRange { blocks: self, codes, row, first: part * each, out });
                 Ok(())
             })?;
         }
@@ -73,7 +73,7 @@ impl Blocks {
 }
 
 /// A range of columns.
-struct Part<'p> {
+struct ColumnRange<'p> {
     blocks: &'p Blocks,
     codes: &'p [u8],
     row: &'p [f32],
@@ -81,12 +81,12 @@ struct Part<'p> {
     out: &'p mut [f32],
 }
 
-impl Job for Part<'_> {
+impl Job for ColumnRange<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let Part { blocks, codes, row, first, out } = self;
+        let ColumnRange { blocks, codes, row, first, out } = self;
         let Blocks { scales, zeros, count, size } = blocks;
         let depth = count * size;
         for (column, out) in (first..).zip(out) {

@@ -57,7 +57,7 @@ fn root<T: Real>(part: usize, of: usize) -> Complex<T> {
 }
 
 /// The plan for one length.
-pub(super) struct Plan<T> {
+pub(super) struct FftPlan<T> {
     length: usize,
     algorithm: Algorithm<T>,
 }
@@ -81,7 +81,7 @@ struct Pass<T> {
 
 /// Bluestein's algorithm.
 struct Chirp<T> {
-    power: Plan<T>,
+    power: FftPlan<T>,
     factors: List<Complex<T>>,
     /// The transform of the convolution filter.
     filter: List<Complex<T>>,
@@ -112,11 +112,11 @@ fn factors(length: usize) -> Vec<usize> {
     factors
 }
 
-impl<T: Real> Plan<T> {
-    pub(super) fn new(length: usize) -> Result<Plan<T>, Failure> {
+impl<T: Real> FftPlan<T> {
+    pub(super) fn new(length: usize) -> Result<FftPlan<T>, Failure> {
         let factors = factors(length);
         if factors.iter().any(|factor| *factor > MOST_FACTOR) {
-            return Ok(Plan { length, algorithm: Algorithm::Chirp(Box::new(Chirp::new(length)?)) });
+            return Ok(FftPlan { length, algorithm: Algorithm::Chirp(Box::new(Chirp::new(length)?)) });
         }
         let mut passes = Vec::with_capacity(factors.len());
         let mut done = 1;
@@ -130,7 +130,7 @@ impl<T: Real> Plan<T> {
             passes.push(Pass { factor, done, apart, turns, roots });
             done *= factor;
         }
-        Ok(Plan { length, algorithm: Algorithm::Passes(passes) })
+        Ok(FftPlan { length, algorithm: Algorithm::Passes(passes) })
     }
 
     /// Transforms as many numbers as the plan's length, in place.
@@ -323,7 +323,7 @@ impl<T: Real> Chirp<T> {
                 filter[power - i] = [re, -im];
             }
         }
-        let power = Plan::new(power)?;
+        let power = FftPlan::new(power)?;
         power.forward(&mut filter)?;
         Ok(Chirp { power, factors, filter })
     }
@@ -349,7 +349,7 @@ mod tests {
 
     fn is_transformed<T: Real + Into<f64>>(n: usize, precision: f64) {
         let x: Vec<[f64; 2]> = (0..n).map(|i| [(i * i % 7) as f64 - 3.0, (i % 3) as f64]).collect();
-        let plan = Plan::<T>::new(n).expect("small");
+        let plan = FftPlan::<T>::new(n).expect("small");
         let mut y: Vec<Complex<T>> = x.iter().map(|x| x.map(T::of)).collect();
         let near = |a: [f64; 2], b: Complex<T>| {
             a.iter().zip(b).all(|(a, b)| (a - b.into()).abs() < precision * (n as f64).max(4.0))
@@ -387,7 +387,7 @@ mod tests {
         // numpy.fft.ifft(numpy.arange(0, 100, 10, dtype=numpy.complex64)), whose imaginary rounding errors reveal the order of
         // operations.
         let mut x: Vec<Complex<f32>> = (0..10).map(|i| [10.0 * i as f32, 0.0]).collect();
-        Plan::new(10).expect("small").inverse(&mut x).expect("small");
+        FftPlan::new(10).expect("small").inverse(&mut x).expect("small");
         assert_eq!(x[5], [-5.0, 1.907_348_7e-7]);
     }
 }

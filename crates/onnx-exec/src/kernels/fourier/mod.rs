@@ -12,7 +12,7 @@ use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
-use fft::{Complex, Plan};
+use fft::{Complex, FftPlan};
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
@@ -76,7 +76,7 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let width = if is_complex { 2 } else { 1 };
     let from = AxisSplit::of(&x.dims()[..x.rank() - 1], axis)?;
-    let plan = Plan::<T>::new(n)?;
+    let plan = FftPlan::<T>::new(n)?;
     let numbers = T::numbers(x)?;
     let zero = T::of(0.0);
     let mut y = filled(count, zero)?;
@@ -115,7 +115,7 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 }
 
 /// Transforms real or complex numbers.
-fn forward<T: Real>(plan: &Plan<T>, is_complex: bool, line: &mut [Complex<T>]) -> Result<(), Failure> {
+fn forward<T: Real>(plan: &FftPlan<T>, is_complex: bool, line: &mut [Complex<T>]) -> Result<(), Failure> {
     if is_complex {
         return plan.forward(line);
     }
@@ -160,7 +160,7 @@ fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     call.has_room(x.elem(), &dims)?;
     let zero = T::of(0.0);
     let mut y = filled(count_of(&dims)?, zero)?;
-    let plan = Plan::<T>::new(n)?;
+    let plan = FftPlan::<T>::new(n)?;
     let numbers = T::numbers(x)?;
     let width = if is_complex { 2 } else { 1 };
     let mut line: List<Complex<T>> = filled(n, [zero; 2])?;

@@ -109,7 +109,7 @@ const NONE: u32 = u32::MAX;
 
 /// The target of a branch during construction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Target {
+enum BranchTarget {
     Leaf(u32),
     /// A test of the forest; if it was split, which part.
     Test(u32, u32),
@@ -121,7 +121,7 @@ struct Split<T> {
     feature: u32,
     /// `None` if it goes to neither target.
     nan_is_second: Option<bool>,
-    targets: [Target; 2],
+    targets: [BranchTarget; 2],
 }
 
 impl<T: Feature> Compact<T> {
@@ -157,13 +157,13 @@ impl<T: Feature> Compact<T> {
                 next += 1;
                 let at = usize::try_from(place).ok()?;
                 let (test, part) = match target {
-                    Target::Leaf(leaf) => {
+                    BranchTarget::Leaf(leaf) => {
                         ((leaf as usize) < forest.leaves.len()).then_some(())?;
                         compact.records[at].first = place;
                         compact.leaves[at] = leaf;
                         continue;
                     }
-                    Target::Test(test, part) => (test, part),
+                    BranchTarget::Test(test, part) => (test, part),
                 };
                 let split = Split::<T>::of(forest, forest.nodes.get(test as usize)?, test, part)?;
                 let first = match pairs.get(&(test, part)) {
@@ -326,10 +326,10 @@ impl<T: Feature> Compact<T> {
     }
 }
 
-fn target(next: Next) -> Option<Target> {
+fn target(next: Next) -> Option<BranchTarget> {
     Some(match next {
-        Next::Leaf(leaf) => Target::Leaf(u32::try_from(leaf).ok()?),
-        Next::Node(node) => Target::Test(u32::try_from(node).ok()?, 0),
+        Next::Leaf(leaf) => BranchTarget::Leaf(u32::try_from(leaf).ok()?),
+        Next::Node(node) => BranchTarget::Test(u32::try_from(node).ok()?, 0),
     })
 }
 
@@ -366,12 +366,14 @@ impl<T: Feature> Split<T> {
 fn among<T: Feature>(
     numbers: &[f64],
     (test, part): (u32, u32),
-    [yes, no]: [Target; 2],
-) -> (Option<T>, [Target; 2]) {
+    [yes, no]: [BranchTarget; 2],
+) -> (Option<T>, [BranchTarget; 2]) {
     let at = part as usize / 2;
-    let otherwise = if at + 1 < numbers.len() { Target::Test(test, part / 2 * 2 + 2) } else { no };
+    let otherwise = if at + 1 < numbers.len() { BranchTarget::Test(test, part / 2 * 2 + 2) } else { no };
     match numbers.get(at) {
-        Some(number) if part % 2 == 0 => (T::at_most(*number), [Target::Test(test, part + 1), otherwise]),
+        Some(number) if part % 2 == 0 => {
+            (T::at_most(*number), [BranchTarget::Test(test, part + 1), otherwise])
+        }
         Some(number) => (T::below(*number), [otherwise, yes]),
         None => (None, [no, no]),
     }
@@ -380,25 +382,25 @@ fn among<T: Feature>(
 /// Whether the forest has no cycles.
 fn has_ends(forest: &Forest) -> bool {
     #[derive(Clone, Copy, PartialEq)]
-    enum State {
+    enum VisitState {
         New,
         /// On the current path.
         Open,
         Done,
     }
-    let mut states = vec![State::New; forest.nodes.len()];
+    let mut states = vec![VisitState::New; forest.nodes.len()];
     let mut way: Vec<(usize, usize)> = Vec::new();
     for root in &forest.roots {
         let mut next = Some(*root);
         loop {
             if let Some(Next::Node(node)) = next {
                 match states.get(node) {
-                    Some(State::New) => {
-                        states[node] = State::Open;
+                    Some(VisitState::New) => {
+                        states[node] = VisitState::Open;
                         way.push((node, 0));
                     }
-                    Some(State::Open) | None => return false,
-                    Some(State::Done) => {}
+                    Some(VisitState::Open) | None => return false,
+                    Some(VisitState::Done) => {}
                 }
             }
             let Some((node, branch)) = way.last_mut() else { break };
@@ -407,7 +409,7 @@ fn has_ends(forest: &Forest) -> bool {
                 1 => Some(forest.nodes[*node].if_true),
                 2 => Some(forest.nodes[*node].if_false),
                 _ => {
-                    states[*node] = State::Done;
+                    states[*node] = VisitState::Done;
                     way.pop();
                     None
                 }

@@ -71,7 +71,7 @@ pub(super) struct Cell<'a, T: Number> {
 }
 
 /// The state between steps: a row per sequence.
-pub(super) struct State<T> {
+pub(super) struct CellState<T> {
     pub(super) h: List<T>,
     pub(super) c: List<T>,
     /// The products of the previous states with the recurrence weights.
@@ -82,11 +82,11 @@ pub(super) struct State<T> {
     candidates: List<T>,
 }
 
-impl<T: Number> State<T> {
+impl<T: Number> CellState<T> {
     pub(super) fn new(cell: &Cell<'_, T>, h: List<T>, c: List<T>) -> Result<Self, Failure> {
         let zeros = |count: usize| filled(count, T::of(0.0));
         let batch = h.len().checked_div(cell.hidden).unwrap_or(0);
-        Ok(State {
+        Ok(CellState {
             recurrent: zeros(batch * cell.biases().0.len())?,
             reset: zeros(if cell.kind == Kind::Gru { h.len() } else { 0 })?,
             candidates: zeros(batch * cell.biases().1.len())?,
@@ -116,7 +116,7 @@ enum Work<'w, T> {
     },
 }
 
-struct Part<'p, T: Number> {
+struct CellUpdate<'p, T: Number> {
     cell: &'p Cell<'p, T>,
     /// The products of the input, overwritten.
     gates: &'p mut [T],
@@ -125,12 +125,12 @@ struct Part<'p, T: Number> {
     work: Work<'p, T>,
 }
 
-impl<T: Number> Job for Part<'_, T> {
+impl<T: Number> Job for CellUpdate<'_, T> {
     type Out = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let Part { cell, gates, recurrent, work } = self;
+        let CellUpdate { cell, gates, recurrent, work } = self;
         let n = cell.hidden;
         match work {
             Work::Rnn { h } => {
@@ -183,7 +183,7 @@ impl<T: Number> Cell<'_, T> {
     /// or `None` if it has ended.
     pub(super) fn step(
         &self,
-        state: &mut State<T>,
+        state: &mut CellState<T>,
         gates: &mut [T],
         row: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), Failure> {
@@ -197,7 +197,7 @@ impl<T: Number> Cell<'_, T> {
         let batch = state.h.len() / n;
         let mut part = |b: usize, recurrent: &[T], work: Work<'_, T>| {
             if let Some(row) = row(b) {
-                widest(Part { cell: self, gates: &mut gates[row * rows..][..rows], recurrent, work });
+                widest(CellUpdate { cell: self, gates: &mut gates[row * rows..][..rows], recurrent, work });
             }
         };
         let of = |b: usize| b * n..(b + 1) * n;

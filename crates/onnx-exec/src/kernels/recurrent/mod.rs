@@ -19,7 +19,7 @@ use crate::pool;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use activation::{Activation, Parameters};
-use cell::{Cell, Kind, Recurrence, State};
+use cell::{Cell, CellState, Kind, Recurrence};
 use number::Number;
 use onnx_ir::ElemType;
 use std::ops::Range;
@@ -281,7 +281,7 @@ impl<T: Number> DirectionRun<'_, T> {
             gates.chunks_exact_mut(rows).for_each(|row| row.copy_from_slice(self.bias));
             T::add_products(&self.weights.input, xs, &mut gates)?;
         }
-        let mut state = State::new(&self.cell, self.h, self.c)?;
+        let mut state = CellState::new(&self.cell, self.h, self.c)?;
         let last = if hidden > 0 { lengths.iter().copied().max().unwrap_or(0) } else { 0 };
         for i in 0..last {
             spend(count_of(&[sizes.batch, rows])?.saturating_mul(hidden))?;

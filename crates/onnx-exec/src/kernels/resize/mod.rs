@@ -20,7 +20,7 @@ use onnx_ir::ElemType;
 pub(super) const BESIDE: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
 
 /// One scale or size for each of these axes.
-enum Target {
+enum ResizeTarget {
     Scales(List<f64>),
     Sizes(List<i64>),
 }
@@ -113,31 +113,36 @@ fn axes(call: &Call<'_>, x: &Tensor) -> Result<Vec<usize>, Failure> {
 }
 
 /// The scales or sizes, in the form of this version.
-fn target(call: &Call<'_>, rank: usize) -> Result<Target, Failure> {
+fn target(call: &Call<'_>, rank: usize) -> Result<ResizeTarget, Failure> {
     let (op, since) = (call.op(), call.since());
     if op == "Upsample" && since < 7 {
         let scale = |name| f64::from(call.attrs.float(name).unwrap_or(1.0));
         let mut scales = vec![1.0; rank.saturating_sub(2)];
         scales.extend([scale("height_scale"), scale("width_scale")]);
-        return Ok(Target::Scales(scales.into()));
+        return Ok(ResizeTarget::Scales(scales.into()));
     }
     if op == "Upsample" && since < 9 {
         let scales = call.attrs.floats("scales").unwrap_or_default();
-        return Ok(Target::Scales(scales.into_iter().map(f64::from).listed()?));
+        return Ok(ResizeTarget::Scales(scales.into_iter().map(f64::from).listed()?));
     }
     let is_first = op == "Upsample" || since < 11;
     let scales = if is_first { 1 } else { 2 };
     if !is_first && let Some(sizes) = call.optional_ints(3)?.filter(|sizes| !sizes.is_empty()) {
-        return Ok(Target::Sizes(sizes));
+        return Ok(ResizeTarget::Sizes(sizes));
     }
     match call.optional_tensor(scales)?.filter(|scales| !scales.is_empty()) {
-        Some(scales) => Ok(Target::Scales(scales.floats()?)),
+        Some(scales) => Ok(ResizeTarget::Scales(scales.floats()?)),
         None => fail!("neither scales nor sizes are given"),
     }
 }
 
 /// The resizing of each axis.
-fn extents(call: &Call<'_>, dims: &[usize], axes: &[usize], target: &Target) -> Result<Vec<Axis>, Failure> {
+fn extents(
+    call: &Call<'_>,
+    dims: &[usize],
+    axes: &[usize],
+    target: &ResizeTarget,
+) -> Result<Vec<Axis>, Failure> {
     let same = |&d: &usize| Axis {
         from: d,
         to: d,
@@ -147,14 +152,14 @@ fn extents(call: &Call<'_>, dims: &[usize], axes: &[usize], target: &Target) -> 
     };
     let mut all: Vec<Axis> = dims.iter().map(same).collect();
     let given = match target {
-        Target::Scales(scales) => scales.len(),
-        Target::Sizes(sizes) => sizes.len(),
+        ResizeTarget::Scales(scales) => scales.len(),
+        ResizeTarget::Sizes(sizes) => sizes.len(),
     };
     if given != axes.len() {
         fail!("{given} scales or sizes are given for {} axes", axes.len());
     }
     match target {
-        Target::Scales(scales) => {
+        ResizeTarget::Scales(scales) => {
             for (&axis, &scale) in axes.iter().zip(scales) {
                 if !(scale > 0.0 && scale.is_finite()) {
                     fail!("a scale of {scale} is none");
@@ -163,7 +168,7 @@ fn extents(call: &Call<'_>, dims: &[usize], axes: &[usize], target: &Target) -> 
                 all[axis].to = (dims[axis] as f64 * scale) as usize;
             }
         }
-        Target::Sizes(sizes) => {
+        ResizeTarget::Sizes(sizes) => {
             for (&axis, &size) in axes.iter().zip(sizes) {
                 let Ok(to) = usize::try_from(size) else { fail!("a size of {size} is none") };
                 all[axis].to = to;

@@ -1,11 +1,11 @@
 //! The columns of a product, block by block.
 
-use super::finish::Run;
+use super::finish::ColumnRun;
 use super::kind::Kind;
-use super::known::Known;
 use super::multiply::Product;
 use super::pack::Packer;
 use super::patch::Patch;
+use super::prepacked::Prepacked;
 use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
 use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
@@ -45,25 +45,25 @@ pub(super) struct Columns<'c, T: Kind> {
     /// The offsets of steps, in a packed tile and in unpacked columns.
     packed_steps: Vec<usize>,
     steps: Vec<usize>,
-    way: Way<'c>,
+    way: ColumnAccess<'c>,
     /// The index of the prepacked matrix.
     pub(super) batch: usize,
 }
 
 /// How columns are read.
-pub(super) enum Way<'c> {
+pub(super) enum ColumnAccess<'c> {
     Packed,
     /// Prepacked; the number of columns before this part.
-    Known(&'c Known, usize),
+    Prepacked(&'c Prepacked, usize),
     Lying(Lying),
     Copied(Box<Patch<'c>>),
 }
 
-impl<'c> Way<'c> {
+impl<'c> ColumnAccess<'c> {
     /// Selects how columns that are not prepacked are read for `rows` rows.
     pub(super) fn of(side: &'c Side, extents: &'c [usize], step_axes: &[usize], rows: usize) -> Self {
         if !are_listed(extents, step_axes) {
-            return Way::Packed;
+            return ColumnAccess::Packed;
         }
         let lying = Lying::of::<f32>(side, extents).filter(|lying| {
             let [outer, inner] = [&side.axes[..lying.outer], &side.axes[lying.outer..]]
@@ -72,8 +72,8 @@ impl<'c> Way<'c> {
         });
         let copied = || Patch::of(side, extents, step_axes, rows);
         match lying {
-            Some(lying) => Way::Lying(lying),
-            None => copied().map_or(Way::Packed, |patch| Way::Copied(Box::new(patch))),
+            Some(lying) => ColumnAccess::Lying(lying),
+            None => copied().map_or(ColumnAccess::Packed, |patch| ColumnAccess::Copied(Box::new(patch))),
         }
     }
 }
@@ -84,28 +84,28 @@ impl<'c, T: Kind> Columns<'c, T> {
         micro: Micro<T>,
         extents: &'c [usize],
         step_axes: &'c [usize],
-        known: Option<(&'c Known, usize)>,
+        known: Option<(&'c Prepacked, usize)>,
         rows: usize,
     ) -> Result<Self, Failure> {
         let side = &contraction.b;
         let (columns, count): (usize, usize) = (side.count(extents), contraction.over.iter().product());
         let way = match known {
-            Some((known, left)) => Way::Known(known, left),
-            None => Way::of(side, extents, step_axes, rows),
+            Some((known, left)) => ColumnAccess::Prepacked(known, left),
+            None => ColumnAccess::of(side, extents, step_axes, rows),
         };
         let depth = count.next_multiple_of(T::GROUP);
         let most = |columns: usize| COLUMNS.min(columns).next_multiple_of(micro.columns);
         let (block, room, steps) = match &way {
-            Way::Packed => {
+            ColumnAccess::Packed => {
                 let block = block(columns, depth, micro);
                 (block, block * depth, Vec::new())
             }
-            Way::Known(known, _) => (known.block, 0, Vec::new()),
+            ColumnAccess::Prepacked(known, _) => (known.block, 0, Vec::new()),
             // A partial tile at the end of the operand is packed.
-            Way::Lying(_) => {
+            ColumnAccess::Lying(_) => {
                 (most(columns), micro.columns * depth, steps_of(&side.program, extents, step_axes))
             }
-            Way::Copied(patch) => {
+            ColumnAccess::Copied(patch) => {
                 (most(patch.columns()), patch.len() + micro.columns, patch.steps(step_axes))
             }
         };
@@ -144,14 +144,14 @@ impl<'c, T: Kind> Columns<'c, T> {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         match &self.way {
-            Way::Packed | Way::Known(..) => {
+            ColumnAccess::Packed | ColumnAccess::Prepacked(..) => {
                 for columns in blocks(self.columns, self.block) {
                     self.packed(operands, at, columns, product, rows, out)?;
                 }
                 Ok(())
             }
-            Way::Lying(_) => self.lying(operands, at, product, rows, out),
-            Way::Copied(_) => self.copied(operands, at, product, rows, out),
+            ColumnAccess::Lying(_) => self.lying(operands, at, product, rows, out),
+            ColumnAccess::Copied(_) => self.copied(operands, at, product, rows, out),
         }
     }
 
@@ -169,13 +169,13 @@ impl<'c, T: Kind> Columns<'c, T> {
         let wide = columns.len().next_multiple_of(self.micro.columns);
         let mut order = None;
         let (numbers, sums) = match self.way {
-            Way::Known(known, left) => {
+            ColumnAccess::Prepacked(known, left) => {
                 let first = left + columns.start;
                 let sums = known.sums(self.batch).get(first..).unwrap_or(&[]);
                 order = Some((known, first * depth));
                 (&known.numbers(self.batch)[first * depth..][..wide * depth], Some(sums))
             }
-            Way::Packed | Way::Lying(_) | Way::Copied(_) => {
+            ColumnAccess::Packed | ColumnAccess::Lying(_) | ColumnAccess::Copied(_) => {
                 let packed = &mut self.packed[..wide * depth];
                 pack_columns(&mut self.packer, operands, at, columns.clone(), self.count, packed)?;
                 (&*packed, None)
@@ -195,7 +195,7 @@ impl<'c, T: Kind> Columns<'c, T> {
             Read::packed(numbers, tile, &self.packed_steps[..groups], order)
         };
         let n = columns.len();
-        product.block((operands, at), (&[Run { columns, from: 0 }], n), rows, &read, out)
+        product.block((operands, at), (&[ColumnRun { columns, from: 0 }], n), rows, &read, out)
     }
 
     /// Multiplies columns in place.
@@ -207,7 +207,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let Way::Lying(lying) = self.way else { return Ok(()) };
+        let ColumnAccess::Lying(lying) = self.way else { return Ok(()) };
         let tile = self.micro.columns;
         let last = self.steps.iter().copied().max().unwrap_or(0);
         let (outer, inner) = self.side.axes.split_at(lying.outer);
@@ -235,7 +235,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     steps: Steps::of(&self.steps[steps.clone()]),
                     order: None,
                 };
-                let run = Run { columns: before + first..before + first + n, from: 0 };
+                let run = ColumnRun { columns: before + first..before + first + n, from: 0 };
                 product.block((operands, at), (&[run], n), rows, &read, out)?;
                 first += n;
             }
@@ -252,7 +252,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let Way::Copied(patch) = &self.way else { return Ok(()) };
+        let ColumnAccess::Copied(patch) = &self.way else { return Ok(()) };
         let outer: usize = patch.outer.iter().map(|&axis| self.extents[axis]).product();
         let mut runs = Vec::new();
         for (outer_at, region) in (0..outer).flat_map(|outer| patch.regions().map(move |it| (outer, it))) {

@@ -40,7 +40,7 @@ pub(super) struct Finish<'f, T: Kind> {
 
 /// Columns with contiguous accumulators.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct ColumnRun {
     pub(super) columns: Range<usize>,
     /// The offset of the first accumulator in its row.
     pub(super) from: usize,
@@ -124,7 +124,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         operands: &Operands<'_>,
         at: &mut [usize],
         rows: Range<usize>,
-        runs: &[Run],
+        runs: &[ColumnRun],
         (totals, less): (&[T::Total], Option<&[i32]>),
         result: &mut [u8],
     ) -> Result<(), Failure> {
@@ -168,7 +168,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         operands: &Operands<'_>,
         at: &mut [usize],
         rows: Range<usize>,
-        runs: &[Run],
+        runs: &[ColumnRun],
         (totals, less): (&[T::Total], Option<&[i32]>),
         result: &mut [u8],
     ) -> Result<(), Failure> {

@@ -26,11 +26,11 @@ mod coordinate;
 mod finish;
 mod image;
 mod kind;
-mod known;
 mod multiply;
 mod order;
 mod pack;
 mod patch;
+mod prepacked;
 mod read;
 mod rows;
 mod stretches;
@@ -42,12 +42,12 @@ use super::micro::{Factor, Micro};
 use super::program::{Instr, Program};
 use super::view::Operands;
 use crate::failure::{Failure, fail};
-use columns::Way;
+use columns::ColumnAccess;
 use kind::Kind;
-use known::Known;
-pub(crate) use known::{Packed, Precision};
 use onnx_ir::ElemType;
 use pack::Packer;
+use prepacked::Prepacked;
+pub(crate) use prepacked::{Packed, Precision};
 use rows::Access;
 use std::ops::Range;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ pub(super) struct Side {
     /// Its zero points, if it is a byte factor.
     pub(super) bytes: Option<Bytes>,
     /// All of it, prepacked, if it is constant.
-    pub(super) known: Option<Arc<Known>>,
+    pub(super) known: Option<Arc<Prepacked>>,
     /// How its steps are packed, if it loads an operand.
     pub(super) alike: Arc<Alike>,
 }
@@ -256,12 +256,13 @@ impl Contraction {
             Access::Image(_) => "from a copy with a border",
             Access::Packed => "packed",
         };
-        let columns = match (&self.b.known, Way::of(&self.b, &extents, &steps, self.a.count(&extents))) {
-            (Some(_), _) | (None, Way::Known(..)) => "packed before the run",
-            (None, Way::Lying(_)) => "in place",
-            (None, Way::Copied(_)) => "from a copy with a border",
-            (None, Way::Packed) => "packed",
-        };
+        let columns =
+            match (&self.b.known, ColumnAccess::of(&self.b, &extents, &steps, self.a.count(&extents))) {
+                (Some(_), _) | (None, ColumnAccess::Prepacked(..)) => "packed before the run",
+                (None, ColumnAccess::Lying(_)) => "in place",
+                (None, ColumnAccess::Copied(_)) => "from a copy with a border",
+                (None, ColumnAccess::Packed) => "packed",
+            };
         [rows, columns]
     }
 

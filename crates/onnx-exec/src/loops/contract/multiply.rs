@@ -1,7 +1,7 @@
 //! The loop nest of a product.
 
 use super::columns::Columns;
-use super::finish::{Finish, Run};
+use super::finish::{ColumnRun, Finish};
 use super::kind::Kind;
 use super::read::Read;
 use super::rows::{RowSource, RowTile};
@@ -97,7 +97,7 @@ impl<T: Kind> Product<'_, T> {
     pub(super) fn block<'b>(
         &mut self,
         (operands, at): (&Operands<'_>, &mut [usize]),
-        (runs, columns): (&[Run], usize),
+        (runs, columns): (&[ColumnRun], usize),
         a: &RowSource<'_, '_, T>,
         b: &dyn Fn(&Range<usize>) -> Read<'b, T>,
         out: &mut [u8],

@@ -13,7 +13,7 @@
 
 use super::columns::is_worth_it;
 use super::coordinate::Coordinate;
-use super::finish::Run;
+use super::finish::ColumnRun;
 use super::read::sums;
 use super::stretches::copy;
 use super::{CACHED, Side, place};
@@ -160,7 +160,7 @@ impl<'p> Patch<'p> {
         image: usize,
         [rows, columns]: &[Range<usize>; 2],
         block: &Range<usize>,
-        out: &mut Vec<Run>,
+        out: &mut Vec<ColumnRun>,
     ) {
         let pitch = self.pitch();
         for row in block.start / pitch..block.end.div_ceil(pitch) {
@@ -171,7 +171,7 @@ impl<'p> Patch<'p> {
             }
             let before = (image * self.down.extent + rows.start + row) * self.along.extent + columns.start;
             let from = within.start - block.start;
-            out.push(Run { columns: before + within.start - first..before + within.end - first, from });
+            out.push(ColumnRun { columns: before + within.start - first..before + within.end - first, from });
         }
     }
 

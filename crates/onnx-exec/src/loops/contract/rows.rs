@@ -6,8 +6,8 @@
 
 use super::image::Image;
 use super::kind::Kind;
-use super::known::Known;
 use super::pack::{Packer, padding};
+use super::prepacked::Prepacked;
 use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
 use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ const LEAST: usize = 4;
 
 /// How rows are read.
 pub(super) enum Access<'r> {
-    Prepacked(&'r Known),
+    Prepacked(&'r Prepacked),
     InPlace(Lying),
     Image(Box<Image<'r>>),
     Packed,

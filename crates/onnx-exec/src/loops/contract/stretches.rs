@@ -59,7 +59,7 @@ pub(in crate::loops) type Values = SmallVec<[i64; 3]>;
 
 /// A step.
 #[derive(Debug)]
-pub(in crate::loops) struct Step {
+pub(in crate::loops) struct StepOffset {
     at: usize,
     /// Its contribution to offsets.
     place: i64,
@@ -69,10 +69,10 @@ pub(in crate::loops) struct Step {
 pub(in crate::loops) type Alike = OnceLock<Vec<Groups>>;
 
 /// Steps with equal contributions to bounds.
-pub(super) type Groups = Vec<(Values, Vec<Step>)>;
+pub(super) type Groups = Vec<(Values, Vec<StepOffset>)>;
 
 /// Consecutive positions of a tile along one axis.
-struct Run {
+struct PositionRun {
     /// The first position in the tile.
     at: usize,
     length: usize,
@@ -83,7 +83,7 @@ struct Run {
 
 /// The runs of a step in a tile.
 #[derive(Default)]
-struct Pieces {
+struct TileRuns {
     /// In-bounds positions of the tile, with the offset of the first.
     inside: Vec<(Range<usize>, i64)>,
     /// Positions that are out of bounds.
@@ -104,7 +104,7 @@ impl<T: Kind> Stretches<'_, T> {
         for &axis in self.step_axes {
             at[axis] = 0;
         }
-        let mut pieces = Pieces::default();
+        let mut pieces = TileRuns::default();
         let all = n.next_multiple_of(T::GROUP) * self.tile;
         for (first, out) in own.clone().step_by(self.tile).zip(out.chunks_exact_mut(all)) {
             let last = own.end.min(first + self.tile);
@@ -155,13 +155,13 @@ impl<T: Kind> Stretches<'_, T> {
             if group == groups.len() {
                 groups.push((values, Vec::new()));
             }
-            groups[group].1.push(Step { at: i, place: self.loaded.place.at(at) - origin });
+            groups[group].1.push(StepOffset { at: i, place: self.loaded.place.at(at) - origin });
         }
         groups
     }
 
     /// The runs of a tile.
-    fn runs(&self, at: &mut [usize], own: Range<usize>) -> Vec<Run> {
+    fn runs(&self, at: &mut [usize], own: Range<usize>) -> Vec<PositionRun> {
         let last = self.side.axes.last().copied();
         let mut runs = Vec::new();
         let mut position = own.start;
@@ -172,7 +172,7 @@ impl<T: Kind> Stretches<'_, T> {
             let length = if is_along { left.min(own.end - position) } else { 1 };
             let values = self.loaded.bounds.iter().map(|bound| bound.function.at(at)).collect();
             let place = self.loaded.place.at(at) - self.loaded.first;
-            runs.push(Run { at: position - own.start, length, place, values });
+            runs.push(PositionRun { at: position - own.start, length, place, values });
             position += length;
         }
         runs
@@ -186,10 +186,10 @@ impl<T: Kind> Stretches<'_, T> {
     /// Copies runs of positions, step by step.
     fn along(
         &self,
-        runs: &[Run],
+        runs: &[PositionRun],
         values: &[i64],
-        steps: &[Step],
-        pieces: &mut Pieces,
+        steps: &[StepOffset],
+        pieces: &mut TileRuns,
         out: &mut [T],
     ) -> Result<(), Failure> {
         let Loaded { from, bounds, place, otherwise, .. } = &self.loaded;
@@ -229,7 +229,7 @@ impl<T: Kind> Stretches<'_, T> {
     }
 
     /// Copies runs of steps, position by position.
-    fn across(&self, runs: &[Run], steps: &[Step], out: &mut [T]) -> Result<(), Failure> {
+    fn across(&self, runs: &[PositionRun], steps: &[StepOffset], out: &mut [T]) -> Result<(), Failure> {
         let Loaded { from, .. } = &self.loaded;
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
         let is_one = last.place - first.place == steps.len() as i64 - 1

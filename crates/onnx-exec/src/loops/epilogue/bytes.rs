@@ -10,7 +10,7 @@
 use super::{Rows, Total};
 use crate::loops::widest::{Job, widest};
 #[cfg(target_arch = "x86_64")]
-use avx2::{Registers, Way};
+use avx2::{Registers, RoundingMethod};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -83,9 +83,9 @@ impl<A: Total> Bytes<'_, A> {
             zero: zero as i32,
             is_signed: least < 0.0,
             way: match (is_double, is_tellable) {
-                (false, _) => Way::Single,
-                (true, true) => Way::Told,
-                (true, false) => Way::Double,
+                (false, _) => RoundingMethod::Single,
+                (true, true) => RoundingMethod::Told,
+                (true, false) => RoundingMethod::Double,
             },
         })
     }

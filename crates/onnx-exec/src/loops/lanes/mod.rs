@@ -187,7 +187,7 @@ impl Registers {
             return;
         }
         self.settle(n, x, operands);
-        widest(Apply { regs: self, n, to, step: Step::Unary(op, x) });
+        widest(Apply { regs: self, n, to, step: LaneOp::Unary(op, x) });
     }
 
     /// A binary operation on registers of one class.
@@ -213,7 +213,7 @@ impl Registers {
         }
         self.settle(n, a, operands);
         self.settle(n, b, operands);
-        widest(Apply { regs: self, n, to, step: Step::Binary(op, a, b) });
+        widest(Apply { regs: self, n, to, step: LaneOp::Binary(op, a, b) });
     }
 
     /// A binary operation on single floats with another destination.
@@ -251,20 +251,20 @@ impl Registers {
         self.settle(n, yes, operands);
         self.settle(n, no, operands);
         self.settled(to);
-        widest(Apply { regs: self, n, to, step: Step::Select(condition, yes, no) });
+        widest(Apply { regs: self, n, to, step: LaneOp::Select(condition, yes, no) });
     }
 
     /// Converts to another element type, in its register class.
     pub(super) fn cast(&mut self, n: usize, to: Reg, cast: Cast, x: Reg, operands: &Operands<'_>) {
         self.settle(n, x, operands);
         self.settled(to);
-        widest(Apply { regs: self, n, to, step: Step::Cast(cast, x) });
+        widest(Apply { regs: self, n, to, step: LaneOp::Cast(cast, x) });
     }
 
     /// Converts single floats to doubles.
     pub(super) fn widen(&mut self, n: usize, to: Reg, x: Reg, operands: &Operands<'_>) {
         self.settle(n, x, operands);
-        widest(Apply { regs: self, n, to, step: Step::Widen(x) });
+        widest(Apply { regs: self, n, to, step: LaneOp::Widen(x) });
     }
 
     /// Moves the lanes of a register of single floats out; `give` returns them.
@@ -323,7 +323,7 @@ impl Job for Singles<'_> {
 
 /// An operation on lanes.
 #[derive(Clone, Copy)]
-enum Step {
+enum LaneOp {
     Unary(Unary, Reg),
     Binary(Binary, Reg, Reg),
     Select(Reg, Reg, Reg),
@@ -336,7 +336,7 @@ struct Apply<'r> {
     regs: &'r mut Registers,
     n: usize,
     to: Reg,
-    step: Step,
+    step: LaneOp,
 }
 
 impl Job for Apply<'_> {
@@ -346,11 +346,11 @@ impl Job for Apply<'_> {
     fn run<const FUSED: bool>(self) {
         let Apply { regs, n, to, step } = self;
         match step {
-            Step::Unary(op, x) => unary(regs, n, to, op, x),
-            Step::Binary(op, a, b) => binary(regs, n, to, op, a, b),
-            Step::Select(condition, yes, no) => select(regs, n, to, condition, yes, no),
-            Step::Cast(to_type, x) => cast(regs, n, to, to_type, x),
-            Step::Widen(x) => each(&mut regs.double[to.at][..n], &regs.single[x.at][..n], f64::from),
+            LaneOp::Unary(op, x) => unary(regs, n, to, op, x),
+            LaneOp::Binary(op, a, b) => binary(regs, n, to, op, a, b),
+            LaneOp::Select(condition, yes, no) => select(regs, n, to, condition, yes, no),
+            LaneOp::Cast(to_type, x) => cast(regs, n, to, to_type, x),
+            LaneOp::Widen(x) => each(&mut regs.double[to.at][..n], &regs.single[x.at][..n], f64::from),
         }
     }
 }

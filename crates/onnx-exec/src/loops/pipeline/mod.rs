@@ -33,25 +33,25 @@ pub(super) struct Pipeline {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Stage {
     /// Loads another value.
-    Load(Source),
+    Load(StageOperand),
     /// Saves the value in a slot.
     Keep(usize),
     /// Stores the value as a result, in a register.
     Put(Reg),
     Unary(Unary),
     /// With another value as the second operand; comparisons yield 1 or 0.
-    Binary(Binary, Source),
+    Binary(Binary, StageOperand),
     /// With another value as the first operand.
-    Swapped(Binary, Source),
+    Swapped(Binary, StageOperand),
     /// Selects the first source where the value is not 0, otherwise the second.
-    Select(Source, Source),
+    Select(StageOperand, StageOperand),
     /// Rounds to a type.
     Round(ElemType),
 }
 
 /// An operand of a stage.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Source {
+pub(super) enum StageOperand {
     Reg(Reg),
     Kept(usize),
 }
@@ -65,8 +65,8 @@ impl Pipeline {
             Stage::Keep(_) | Stage::Put(_) | Stage::Unary(_) | Stage::Round(_) => [None, None],
         });
         sources.flatten().filter_map(|source| match source {
-            Source::Reg(reg) => Some(reg),
-            Source::Kept(_) => None,
+            StageOperand::Reg(reg) => Some(reg),
+            StageOperand::Kept(_) => None,
         })
     }
 
@@ -410,10 +410,10 @@ impl Builder {
     }
 
     /// The source for reading a register.
-    fn source(&mut self, stages: &mut Stages, reg: Reg) -> Source {
+    fn source(&mut self, stages: &mut Stages, reg: Reg) -> StageOperand {
         match stages.kept(reg) {
-            Some(kept) => Source::Kept(kept),
-            None => Source::Reg(self.as_single(reg)),
+            Some(kept) => StageOperand::Kept(kept),
+            None => StageOperand::Reg(self.as_single(reg)),
         }
     }
 
@@ -498,7 +498,7 @@ impl Builder {
             && result.class == Class::Single
         {
             let to = self.program.reg(Class::Single);
-            let stages = vec![Stage::Load(Source::Reg(result)), Stage::Put(to)];
+            let stages = vec![Stage::Load(StageOperand::Reg(result)), Stage::Put(to)];
             self.program.instrs.push(Instr::Pipeline(Box::new(Pipeline { stages, kept: 0 })));
             self.program.result = Some(to);
         }

@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::tile::WIDE;
 use super::tile::{InMemory, Lanes, NARROW, PARTS, TILE, Tile, Whole, is_short};
-use super::{Pipeline, Source, Stage};
+use super::{Pipeline, Stage, StageOperand};
 use crate::failure::{Failure, fail};
 use crate::loops::lanes::{Registers, Stand, are_short, int_of, short_of};
 use crate::loops::narrow::{brain_to_single, half_to_single, single_to_brain};
@@ -233,12 +233,12 @@ impl Pipeline {
             }
             let Edges { kept, lanes } = &mut edges;
             let mut of_edge = lanes.iter();
-            let mut source = |source: Source| match source {
-                Source::Kept(number) => From::Kept(number),
-                Source::Reg(_) if is_edge => {
+            let mut source = |source: StageOperand| match source {
+                StageOperand::Kept(number) => From::Kept(number),
+                StageOperand::Reg(_) if is_edge => {
                     of_edge.next().map_or(From::Nothing, |lanes| From::Lanes(&lanes.0, [0; 2]))
                 }
-                Source::Reg(reg) => from(regs, operands, size, reg).unwrap_or(From::Nothing),
+                StageOperand::Reg(reg) => from(regs, operands, size, reg).unwrap_or(From::Nothing),
             };
             let mut ops: SmallVec<[Op<'_>; 32]> = SmallVec::new();
             let mut push = |kind, from| ops.push(Op { kind, from });
@@ -299,8 +299,8 @@ impl Pipeline {
             Stage::Keep(_) | Stage::Put(_) | Stage::Unary(_) | Stage::Round(_) => [None, None],
         });
         sources.flatten().filter_map(|source| match source {
-            Source::Reg(reg) => Some(reg),
-            Source::Kept(_) => None,
+            StageOperand::Reg(reg) => Some(reg),
+            StageOperand::Kept(_) => None,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::read::PlanReader;
 use super::write::elements;
 use crate::plan::define::Partition;
-use crate::plan::{Need, Plan, Slot, Source};
+use crate::plan::{Need, Plan, Slot, SlotSource};
 use crate::run::Run;
 use foldhash::HashSet;
 use onnx_ir::diag::{Code, Diagnostic, Span, code};
@@ -198,14 +198,14 @@ fn fits(reads: &[ReadClause], partition: &Partition, run: &Run<'_, '_>) -> Resul
     let mut found: HashSet<usize> = HashSet::default();
     for read in reads {
         let (elem, dims) = (read.elem, &read.dims[..]);
-        let said = Slot::new(elem, dims.to_vec(), Source::Formula).ty();
+        let said = Slot::new(elem, dims.to_vec(), SlotSource::Formula).ty();
         let mut other = None;
         let at = partition.needs.iter().enumerate().position(|(at, (value, need))| {
             let is_it = name(*value) == read.name && !found.contains(&at);
             match need {
                 _ if !is_it => false,
                 Need::Tensor(of, extents) => {
-                    let there = Slot::new(*of, extents.to_vec(), Source::Formula).ty();
+                    let there = Slot::new(*of, extents.to_vec(), SlotSource::Formula).ty();
                     let is_same = there == said && read.elements.is_none();
                     other = other.take().or((!is_same).then_some(there));
                     is_same

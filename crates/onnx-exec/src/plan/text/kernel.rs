@@ -4,7 +4,7 @@ use super::file::{Invalid, illegal, mismatch};
 use super::legal;
 use super::read::PlanReader;
 use crate::loops::{Choice, Form, Nest};
-use crate::plan::{Assignment, Kernel, Place, Source, group, place};
+use crate::plan::{Assignment, Kernel, SlotSource, SlotStorage, group, place};
 use onnx_ir::{ElemType, NodeId};
 use onnx_ops::meaning::{Formula, Mistake};
 use smallvec::SmallVec;
@@ -61,7 +61,7 @@ impl PlanReader<'_, '_, '_> {
         block: usize,
         header: &Range<usize>,
     ) -> Result<Kernel, Invalid> {
-        let is_local: Vec<bool> = members.iter().map(|m| self.places[m.slot] == Place::Local).collect();
+        let is_local: Vec<bool> = members.iter().map(|m| self.places[m.slot] == SlotStorage::Local).collect();
         let chosen: Vec<(Option<Choice>, Range<usize>)> =
             members.iter().map(|m| (m.choice, m.at.clone())).collect();
         let is_alone = members.len() == 1;
@@ -100,7 +100,7 @@ impl PlanReader<'_, '_, '_> {
     fn member(&mut self) -> Result<Clauses, Invalid> {
         let (name, formula, at) = self.formula()?;
         let mut clauses = Clauses { slot: 0, formula, choice: None, nodes: SmallVec::new(), at };
-        let (mut dims, mut axes, mut place) = (None, SmallVec::new(), Place::Elsewhere);
+        let (mut dims, mut axes, mut place) = (None, SmallVec::new(), SlotStorage::Elsewhere);
         loop {
             let from = self.reader.place();
             match self.reader.peek() {
@@ -122,12 +122,12 @@ impl PlanReader<'_, '_, '_> {
                         let why = format!("the offset must be a multiple of {} bytes", place::ALIGN);
                         return Err(illegal(&self.reader.since(&from), why));
                     }
-                    place = Place::Arena(byte);
+                    place = SlotStorage::Arena(byte);
                 }
                 "in" => {
                     self.reader.skip();
                     self.reader.expect("block")?;
-                    place = Place::Local;
+                    place = SlotStorage::Local;
                 }
                 "for" => {
                     self.reader.skip();
@@ -154,7 +154,7 @@ impl PlanReader<'_, '_, '_> {
         if dims.iter().product::<usize>() != clauses.formula.dims.iter().product::<usize>() {
             return Err(illegal(&at, "`shape` must have as many elements as the formula computes"));
         }
-        clauses.slot = self.define((&name, &at), (elem, dims), Source::Formula)?;
+        clauses.slot = self.define((&name, &at), (elem, dims), SlotSource::Formula)?;
         self.partition.slots[clauses.slot].axes = axes;
         self.places[clauses.slot] = place;
         clauses.at = self.reader.since(&at);

@@ -3,7 +3,7 @@
 use super::kernel::Clauses;
 use crate::compile::Executable;
 use crate::plan::rewrite::{extents, operands};
-use crate::plan::{Place, PlanStep, Slot, Source, check, group, place, root};
+use crate::plan::{PlanStep, Slot, SlotSource, SlotStorage, check, group, place, root};
 use foldhash::HashMap;
 use onnx_ir::ValueId;
 use onnx_ops::meaning::{Expr, Formula, Index};
@@ -148,8 +148,10 @@ pub(super) fn order(
         }
     }
     let born = |slot: usize| match &slots[root(slots, slot)].source {
-        Source::Value(value) => by_node.get(value).copied(),
-        Source::Constant(_) | Source::Formula | Source::Alias(_) => made.get(&root(slots, slot)).copied(),
+        SlotSource::Value(value) => by_node.get(value).copied(),
+        SlotSource::Constant(_) | SlotSource::Formula | SlotSource::Alias(_) => {
+            made.get(&root(slots, slot)).copied()
+        }
     };
     let slot_of: HashMap<ValueId, usize> = published.iter().copied().collect();
     for (at, step) in steps.iter().enumerate() {
@@ -157,7 +159,8 @@ pub(super) fn order(
             PlanStep::Kernel(kernel) => {
                 for member in &kernel.members {
                     let late = operands(&member.assignment.formula).into_iter().find(|slot| {
-                        matches!(slots[root(slots, *slot)].source, Source::Value(_)) && born(*slot) > Some(at)
+                        matches!(slots[root(slots, *slot)].source, SlotSource::Value(_))
+                            && born(*slot) > Some(at)
                     });
                     if late.is_some() {
                         return Err((at, "it reads the output of a node that runs later".to_owned()));
@@ -181,10 +184,10 @@ pub(super) fn order(
 }
 
 /// The size of the arena in bytes.
-pub(super) fn arena(places: &[Place], slots: &[Slot]) -> usize {
-    let end = |(place, slot): (&Place, &Slot)| match place {
-        Place::Arena(at) => at.saturating_add(slot.bytes().next_multiple_of(place::ALIGN)),
-        Place::Elsewhere | Place::Own | Place::Local => 0,
+pub(super) fn arena(places: &[SlotStorage], slots: &[Slot]) -> usize {
+    let end = |(place, slot): (&SlotStorage, &Slot)| match place {
+        SlotStorage::Arena(at) => at.saturating_add(slot.bytes().next_multiple_of(place::ALIGN)),
+        SlotStorage::Elsewhere | SlotStorage::Own | SlotStorage::Local => 0,
     };
     places.iter().zip(slots).map(end).max().unwrap_or(0)
 }

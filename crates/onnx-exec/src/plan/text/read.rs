@@ -4,8 +4,8 @@ use super::file::{Invalid, illegal, mismatch, read, shown};
 use super::write::names;
 use super::{legal, sample};
 use crate::compile::Executable;
-use crate::plan::define::{Item, Partition};
-use crate::plan::{Place, Plan, PlanStep, Slot, Source, constants, place, root};
+use crate::plan::define::{Partition, PartitionItem};
+use crate::plan::{Plan, PlanStep, Slot, SlotSource, SlotStorage, constants, place, root};
 use foldhash::HashMap;
 use onnx_ir::diag::code;
 use onnx_ir::{ElemType, GraphId, NodeId};
@@ -26,7 +26,7 @@ pub(super) struct PlanReader<'t, 'x, 'r> {
     slots: HashMap<String, usize>,
     /// Whether the text has defined each slot.
     is_defined: Vec<bool>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<SlotStorage>,
     /// The place in the text where each slot is defined.
     defined_at: HashMap<usize, Range<usize>>,
     steps: Vec<PlanStep>,
@@ -44,10 +44,10 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     ) -> Result<Self, Invalid> {
         let names = names(&partition.slots, &partition.named, executable);
         let slots = names.into_iter().enumerate().map(|(slot, name)| (name, slot)).collect();
-        let is_there = |slot: &Slot| matches!(slot.source, Source::Value(_) | Source::Constant(_));
-        let formula = |item: &Item| match item {
-            Item::Formula(it) => Some((it.slot, it.formula.clone())),
-            Item::Node(_) => None,
+        let is_there = |slot: &Slot| matches!(slot.source, SlotSource::Value(_) | SlotSource::Constant(_));
+        let formula = |item: &PartitionItem| match item {
+            PartitionItem::Formula(it) => Some((it.slot, it.formula.clone())),
+            PartitionItem::Node(_) => None,
         };
         Ok(PlanReader {
             reader: Reader::new(text)?,
@@ -57,7 +57,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             definition: partition.slots.clone(),
             formulas: partition.items.iter().filter_map(formula).collect(),
             is_defined: partition.slots.iter().map(is_there).collect(),
-            places: vec![Place::Elsewhere; partition.slots.len()],
+            places: vec![SlotStorage::Elsewhere; partition.slots.len()],
             partition,
             slots,
             defined_at: HashMap::default(),
@@ -111,8 +111,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                     format!("no kernel computes {}, which is read elsewhere", shown(name)),
                 ));
             }
-            if matches!(self.partition.slots[slot].source, Source::Formula) {
-                if !matches!(self.places[slot], Place::Elsewhere | Place::Own) {
+            if matches!(self.partition.slots[slot].source, SlotSource::Formula) {
+                if !matches!(self.places[slot], SlotStorage::Elsewhere | SlotStorage::Own) {
                     let name = shown(self.executable.value_name(*value));
                     let at = self.defined_at.get(&slot).cloned().unwrap_or(0..0);
                     return Err(illegal(
@@ -120,13 +120,13 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                         format!("{name} is read elsewhere: it can have neither `at` nor `in block`"),
                     ));
                 }
-                self.places[slot] = Place::Own;
+                self.places[slot] = SlotStorage::Own;
             }
         }
         let is_homeless = |step: &PlanStep| match step {
             PlanStep::Kernel(kernel) => {
                 let mut slots = kernel.members.iter().map(|member| member.assignment.slot);
-                slots.find(|slot| self.places[*slot] == Place::Elsewhere)
+                slots.find(|slot| self.places[*slot] == SlotStorage::Elsewhere)
             }
             _ => None,
         };
@@ -184,7 +184,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     /// Whether each node without a formula is run exactly once.
     fn are_nodes_run(&self, end: &Range<usize>) -> Result<(), Invalid> {
         for item in &self.partition.items {
-            let Item::Node(node) = item else { continue };
+            let PartitionItem::Node(node) = item else { continue };
             let count =
                 self.steps.iter().filter(|step| matches!(step, PlanStep::Node(it) if it == node)).count();
             if count != 1 {
@@ -203,9 +203,9 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         self.reader.expect("node")?;
         let at = self.reader.place();
         let position = self.reader.count()?;
-        let is_it = |item: &&Item| matches!(item, Item::Node(node) if self.nodes.get(position) == Some(node));
+        let is_it = |item: &&PartitionItem| matches!(item, PartitionItem::Node(node) if self.nodes.get(position) == Some(node));
         match self.partition.items.iter().find(is_it) {
-            Some(Item::Node(node)) => Ok(*node),
+            Some(PartitionItem::Node(node)) => Ok(*node),
             _ => Err(illegal(&at, format!("node {position} is not run by itself: kernels compute it"))),
         }
     }
@@ -223,10 +223,10 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         while self.partition.slots.len() <= last {
             let at = self.partition.slots.len();
             let name = if at == last { name.to_owned() } else { format!("%{at}") };
-            self.partition.slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
+            self.partition.slots.push(Slot::new(ElemType::FLOAT, vec![0], SlotSource::Formula));
             self.slots.insert(name, at);
             self.is_defined.push(false);
-            self.places.push(Place::Elsewhere);
+            self.places.push(SlotStorage::Elsewhere);
         }
         last
     }
@@ -236,14 +236,14 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         &mut self,
         (name, at): (&str, &Range<usize>),
         (elem, dims): (ElemType, Vec<usize>),
-        source: Source,
+        source: SlotSource,
     ) -> Result<usize, Invalid> {
         let slot = self.slot(name);
         if std::mem::replace(&mut self.is_defined[slot], true) {
             return Err(illegal(at, format!("{} is defined twice", shown(name))));
         }
         if let Some(defined) = self.definition.get(slot) {
-            let said = Slot::new(elem, dims.clone(), Source::Formula);
+            let said = Slot::new(elem, dims.clone(), SlotSource::Formula);
             if defined.elem != elem || defined.count() != said.count() {
                 let why = format!("{} has type {}, not {}", shown(name), defined.ty(), said.ty());
                 return Err(mismatch(at, why));
@@ -279,12 +279,12 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         if !matches!(self.reader.peek(), "[" | "=") {
             let slot = self.slots.get(&name).copied();
             let stored =
-                slot.filter(|slot| matches!(self.partition.slots[*slot].source, Source::Constant(_)));
+                slot.filter(|slot| matches!(self.partition.slots[*slot].source, SlotSource::Constant(_)));
             let Some(slot) = stored else {
                 return Err(mismatch(&at, format!("{} is not a constant of the model", shown(&name))));
             };
             let (said, there) =
-                (Slot::new(elem, dims, Source::Formula).ty(), self.partition.slots[slot].ty());
+                (Slot::new(elem, dims, SlotSource::Formula).ty(), self.partition.slots[slot].ty());
             if said != there {
                 return Err(mismatch(&at, format!("{} has type {there}", shown(&name))));
             }
@@ -302,7 +302,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let tensor =
             constants::evaluated(&formula, &self.partition.slots).ok().flatten().ok_or_else(failed)?;
         let tensor = tensor.reshaped(&dims).map_err(|why| illegal(&at, why.to_string()))?;
-        let slot = self.define((&name, &at), (formula.elem, dims), Source::Constant(tensor))?;
+        let slot = self.define((&name, &at), (formula.elem, dims), SlotSource::Constant(tensor))?;
         self.partition.folded.push((slot, formula));
         Ok(())
     }
@@ -321,7 +321,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         if root(&self.partition.slots[..], of) == slot {
             return Err(illegal(&at, "a value cannot be an alias of itself"));
         }
-        self.define((&name, &at), (elem, dims), Source::Alias(of))?;
+        self.define((&name, &at), (elem, dims), SlotSource::Alias(of))?;
         Ok(())
     }
 }

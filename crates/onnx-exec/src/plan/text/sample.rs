@@ -5,7 +5,7 @@
 //! mistake in an edited formula shows in nearly all elements; different rounding shows in few.
 
 use crate::plan::rewrite::{operands, renumber};
-use crate::plan::{Plan, PlanStep, Slot, Source, root};
+use crate::plan::{Plan, PlanStep, Slot, SlotSource, root};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Elements, Formula, Mode, Number};
@@ -180,7 +180,7 @@ impl<'s> Side<'s> {
             }
             for operand in self.formulas.get(&slot).iter().flat_map(|(_, operands)| operands) {
                 let operand = root(self.slots, *operand);
-                if !matches!(self.slots[operand].source, Source::Formula) {
+                if !matches!(self.slots[operand].source, SlotSource::Formula) {
                     continue;
                 }
                 if operand < nodes {
@@ -234,11 +234,13 @@ impl<'s> Side<'s> {
         self.take(1)?;
         let of = &self.slots[slot];
         match &of.source {
-            Source::Alias(of) => self.loaded(*of, at),
-            Source::Constant(tensor) => tensor.number(at),
-            Source::Value(_) => Some(made_up(slot, logical(of, at), of.elem)),
-            Source::Formula if self.leaves.contains(&slot) => Some(made_up(slot, logical(of, at), of.elem)),
-            Source::Formula => {
+            SlotSource::Alias(of) => self.loaded(*of, at),
+            SlotSource::Constant(tensor) => tensor.number(at),
+            SlotSource::Value(_) => Some(made_up(slot, logical(of, at), of.elem)),
+            SlotSource::Formula if self.leaves.contains(&slot) => {
+                Some(made_up(slot, logical(of, at), of.elem))
+            }
+            SlotSource::Formula => {
                 if let Some(known) = self.known.borrow().get(&(slot, at)) {
                     return Some(*known);
                 }

@@ -2,7 +2,7 @@
 
 use crate::compile::Executable;
 use crate::plan::rewrite::operands;
-use crate::plan::{Kernel, Need, Place, Plan, PlanStep, Slot, Source, root};
+use crate::plan::{Kernel, Need, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use crate::tensor::Tensor;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{EntityId as _, GraphId, NodeId, ValueId};
@@ -50,7 +50,7 @@ impl Plan {
         self.write_needs(executable, out)?;
         self.write_constants(&names, out)?;
         for (slot, of) in self.slots.iter().enumerate() {
-            if let Source::Alias(of) = of.source {
+            if let SlotSource::Alias(of) = of.source {
                 writeln!(
                     out,
                     "  alias {} {} of {}",
@@ -93,7 +93,7 @@ impl Plan {
             let name = quoted(executable.value_name(*value));
             match need {
                 Need::Tensor(elem, dims) => {
-                    let ty = Slot::new(*elem, dims.to_vec(), Source::Formula).ty();
+                    let ty = Slot::new(*elem, dims.to_vec(), SlotSource::Formula).ty();
                     writeln!(out, "  reads {ty} {name}")?;
                 }
                 Need::Elements(tensor) => {
@@ -112,7 +112,7 @@ impl Plan {
             for operand in operands(formula) {
                 let mut slot = operand;
                 wanted.insert(slot);
-                while let Source::Alias(of) = self.slots[slot].source {
+                while let SlotSource::Alias(of) = self.slots[slot].source {
                     slot = of;
                     wanted.insert(slot);
                 }
@@ -136,7 +136,7 @@ impl Plan {
         }
         let folded: HashSet<usize> = self.folded.iter().map(|(slot, _)| *slot).collect();
         for (slot, of) in self.slots.iter().enumerate() {
-            let is_stored = matches!(of.source, Source::Constant(_)) && !folded.contains(&slot);
+            let is_stored = matches!(of.source, SlotSource::Constant(_)) && !folded.contains(&slot);
             if is_stored && wanted.contains(&slot) {
                 let number = of.number().map_or(String::new(), |number| match number {
                     Number::Int(n) => format!("    # {n}"),
@@ -181,9 +181,9 @@ impl Plan {
             let axes = if axes.is_empty() { String::new() } else { format!(" axes {}", extents(&axes)) };
             let shape = self.shape_of(slot, formula);
             let place = match self.places[slot] {
-                Place::Arena(at) => format!(" at {at}"),
-                Place::Local => " in block".to_owned(),
-                Place::Own | Place::Elsewhere => String::new(),
+                SlotStorage::Arena(at) => format!(" at {at}"),
+                SlotStorage::Local => " in block".to_owned(),
+                SlotStorage::Own | SlotStorage::Elsewhere => String::new(),
             };
             let nodes: Vec<String> = member
                 .assignment
@@ -244,8 +244,8 @@ pub(in crate::plan) fn names(
     let mut names: Vec<String> = (0..slots.len()).map(|slot| format!("%{slot}")).collect();
     let mut taken: HashSet<&str> = HashSet::default();
     let of_values = slots.iter().enumerate().filter_map(|(slot, of)| match of.source {
-        Source::Value(value) => Some((value, slot)),
-        Source::Constant(_) | Source::Formula | Source::Alias(_) => None,
+        SlotSource::Value(value) => Some((value, slot)),
+        SlotSource::Constant(_) | SlotSource::Formula | SlotSource::Alias(_) => None,
     });
     for (value, slot) in of_values.chain(named.iter().copied()) {
         let name = executable.value_name(value);
@@ -263,7 +263,7 @@ fn extents(dims: &[usize]) -> String {
 }
 
 fn ty_of(tensor: &Tensor) -> String {
-    Slot::new(tensor.elem(), tensor.dims().to_vec(), Source::Formula).ty()
+    Slot::new(tensor.elem(), tensor.dims().to_vec(), SlotSource::Formula).ty()
 }
 
 /// The elements of a tensor in a condition.

@@ -8,7 +8,7 @@ use crate::entity::FromIndex as _;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::pass::calls::{Imports, function_text, nodes};
-use crate::pass::transplant::{Source, Style, Target, Transplant};
+use crate::pass::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 use crate::tensor::Entry;
 use crate::types::Types;
 
@@ -144,16 +144,16 @@ impl<'e> Work<'e> {
             .map(|(from, to)| (from, to, self.is_pinned(target, to)))
             .collect();
 
-        let style = Style {
+        let style = CopyOptions {
             prefix: Some(self.prefix(names, &call, callee)),
             symbols: true,
             origin: callee.other.map(|_| origin),
         };
         let source = match callee.other {
-            None => Source::body(callee.body),
-            Some(other) => Source::other(other, callee.body),
+            None => CopySource::body(callee.body),
+            Some(other) => CopySource::other(other, callee.body),
         };
-        let mut copy = Transplant::new(source, Target { names, types, body: target }, self.graph, style);
+        let mut copy = Transplant::new(source, CopyTarget { names, types, body: target }, self.graph, style);
         for (port, actual) in formal.inputs.iter().zip(&actual) {
             port.value.into_iter().for_each(|v| copy.bind(v, *actual));
         }

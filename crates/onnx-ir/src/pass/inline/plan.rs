@@ -9,7 +9,7 @@ use crate::model::{FunctionId, Model};
 use crate::pass::calls::{Functions, bodies, function_text, nodes};
 
 /// The plan for the functions of a model.
-pub(super) struct Plan {
+pub(super) struct InlinePlan {
     selected: SecondaryMap<FunctionId, bool>,
     /// Selected ones that call themselves, directly or through other selected ones.
     circular: Vec<FunctionId>,
@@ -27,15 +27,15 @@ struct Size {
 
 type Sizes = SecondaryMap<FunctionId, Size>;
 
-impl Plan {
+impl InlinePlan {
     /// `Err`: some bodies would become too large.
     pub(super) fn new(
         model: &Model,
         functions: &Functions,
         options: &Inline<'_>,
-    ) -> Result<Plan, Vec<Diagnostic>> {
+    ) -> Result<InlinePlan, Vec<Diagnostic>> {
         let ids = || model.functions.ids();
-        let mut plan = Plan {
+        let mut plan = InlinePlan {
             selected: SecondaryMap::with_len(false, model.functions.len()),
             circular: Vec::new(),
             replaced: SecondaryMap::with_len(false, model.functions.len()),

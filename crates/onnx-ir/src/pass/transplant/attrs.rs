@@ -1,6 +1,6 @@
 //! Attributes of copies: values, nested graphs, and arguments of attribute parameters.
 
-use super::{Place, Source, Style, Target, Task, Transplant};
+use super::{CopyOptions, CopySource, CopyTarget, GraphSlot, Task, Transplant};
 use crate::attr::{Attr, AttrValue};
 use crate::body::{GraphId, Node, NodeId};
 use crate::names::Name;
@@ -96,12 +96,12 @@ impl Transplant<'_> {
         }
     }
 
-    pub(super) fn graph_at(&self, node: NodeId, place: Place) -> Option<GraphId> {
+    pub(super) fn graph_at(&self, node: NodeId, place: GraphSlot) -> Option<GraphId> {
         let value = self.target.body.nodes[node].attrs.get(place.attr)?.values.get(place.value)?;
         value.graphs().get(place.item).copied()
     }
 
-    pub(super) fn set_graph_at(&mut self, node: NodeId, place: Place, graph: GraphId) {
+    pub(super) fn set_graph_at(&mut self, node: NodeId, place: GraphSlot, graph: GraphId) {
         let attr = &mut self.target.body.nodes[node].attrs[place.attr];
         graphs_mut(&mut attr.values[place.value])[place.item] = graph;
     }
@@ -123,17 +123,18 @@ impl Transplant<'_> {
     }
 
     fn copy_of_graph(&mut self, graph: GraphId, owner: NodeId) -> GraphId {
-        let target = Target { names: self.target.names, types: self.target.types, body: self.target.body };
-        let style = Style { prefix: self.style.prefix.clone(), ..Style::default() };
-        Transplant::new(Source::same(), target, self.home, style).graph(graph, Some(owner))
+        let target =
+            CopyTarget { names: self.target.names, types: self.target.types, body: self.target.body };
+        let style = CopyOptions { prefix: self.style.prefix.clone(), ..CopyOptions::default() };
+        Transplant::new(CopySource::same(), target, self.home, style).graph(graph, Some(owner))
     }
 }
 
 /// The graphs of an attribute at a position.
-fn places(attr: &Attr, at: usize) -> impl Iterator<Item = Place> {
+fn places(attr: &Attr, at: usize) -> impl Iterator<Item = GraphSlot> {
     let values = attr.values.iter().enumerate();
     values.flat_map(move |(value, graphs)| {
-        (0..graphs.graphs().len()).map(move |item| Place { attr: at, value, item })
+        (0..graphs.graphs().len()).map(move |item| GraphSlot { attr: at, value, item })
     })
 }
 

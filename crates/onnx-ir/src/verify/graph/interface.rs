@@ -2,7 +2,7 @@
 
 use super::{Def, Kind, Walker};
 use crate::body::{GraphId, Port, ValueDef};
-use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::names::Name;
 use crate::tensor::Tensor;
 use crate::verify::context::{Role, index};
@@ -78,7 +78,7 @@ impl<'m> Walker<'_, 'm> {
                         .related(first, "the first initializer");
                     if self.tensor_at(first).is_some_and(|t| Some(t) == self.tensor_at(place)) {
                         diagnostic =
-                            diagnostic.change("remove the second", vec![Change::Remove(place)], true);
+                            diagnostic.change("remove the second", vec![ModelChange::Remove(place)], true);
                     }
                     self.found.push(diagnostic);
                     return;

@@ -1,25 +1,26 @@
 //! Lints: legal but questionable models, on level `strict`.
 //!
-//! A lint of the row of an operator checks one node with its facts ([`LintSite`]), others check or the stored tensors and declared names of the model. It reports only what
+//! A lint of one node ([`LintSite`]) is named by the row of its operator and stands in `lints.rs` of the family; those of several
+//! families are here, with the checks of stored tensors and declared names of a whole model. They report only what
 //! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls does not justify
 //! changing a function.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `idle` | nodes that return their input |
-//! | `cast` | redundant casts |
-//! | `numbers` | bounds, pads and divisors that are probably a mistake |
-//! | `shapes` | shapes for one batch size only, axes whose meaning changed, symbols that differ in case, formulas that differ |
-//! | `control` | constant conditions, training mode in an inference model |
+//! | `training` | nodes in training mode |
+//! | `shapes` | formulas that differ, symbols that differ in case |
 //! | `stored` | weights that are stored twice, in the wrong place, or too large |
 
-pub(crate) mod cast;
-pub(crate) mod control;
-pub(crate) mod idle;
-pub(crate) mod numbers;
-pub(crate) mod shapes;
+mod idle;
+mod shapes;
 mod site;
 mod stored;
+mod training;
+
+pub(crate) use idle::idle;
+pub(crate) use site::LintSite;
+pub(crate) use training::training_mode;
 
 use crate::infer::Facts;
 use crate::operators;
@@ -27,7 +28,6 @@ use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{BodyId, Model, Uses, normalize_domain};
-use site::LintSite;
 
 /// A lint of the nodes of one operator.
 pub(crate) type Lint = fn(&LintSite<'_>) -> Option<Diagnostic>;

@@ -2,7 +2,7 @@
 
 use crate::infer::{Fact, Facts, ResolvedAttrs, Ty, Value};
 use crate::schema::Schema;
-use onnx_ir::diag::{Change, Code, Diagnostic, Entity};
+use onnx_ir::diag::{Code, Diagnostic, Entity, ModelChange};
 use onnx_ir::{Body, BodyId, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
 use std::collections::HashSet;
 
@@ -112,18 +112,18 @@ impl<'a> LintSite<'a> {
     }
 
     /// The changes that make readers of the first output read another value and remove the node. Empty if the output must exist.
-    pub(crate) fn bypass(&self, same: ValueId) -> Vec<Change> {
+    pub(crate) fn bypass(&self, same: ValueId) -> Vec<ModelChange> {
         let Some(output) = self.output(0) else { return Vec::new() };
         let is_read = |v: &ValueId| *v != output && !self.uses.is_unused(*v);
         let is_annotated = self.body.graphs.values().any(|graph| !graph.quantization.is_empty());
         if self.is_returned() || is_annotated || self.node.outputs.iter().flatten().any(is_read) {
             return Vec::new();
         }
-        let mut changes = vec![Change::Remove(Entity::Node(self.body_id, self.id))];
+        let mut changes = vec![ModelChange::Remove(Entity::Node(self.body_id, self.id))];
         for used in self.uses.of_value(output) {
             if let Use::Input(node, at) = *used {
                 let place = Entity::NodeInput(self.body_id, node, at);
-                changes.push(Change::Rename(place, self.name(same).to_owned()));
+                changes.push(ModelChange::Rename(place, self.name(same).to_owned()));
             }
         }
         changes

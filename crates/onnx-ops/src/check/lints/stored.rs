@@ -2,7 +2,7 @@
 
 use super::site::index;
 use foldhash::HashMap;
-use onnx_ir::diag::{Change, Diagnostic, Entity, code};
+use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 use onnx_ir::{BodyId, ElemType, Model, Payload, Tensor, Use, Uses, ValueDef};
 
 /// Smaller tensors are not reported.
@@ -43,12 +43,15 @@ pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diag
             };
             let first_value = graph.initializers[other].value;
             let first_name = &model.names[body.values[first_value].name];
-            let mut changes = vec![Change::Remove(place)];
+            let mut changes = vec![ModelChange::Remove(place)];
             let mut is_returned = !graph.quantization.is_empty();
             for used in uses.of_value(init.value) {
                 match *used {
                     Use::Input(node, at) => {
-                        changes.push(Change::Rename(Entity::NodeInput(id, node, at), first_name.to_owned()));
+                        changes.push(ModelChange::Rename(
+                            Entity::NodeInput(id, node, at),
+                            first_name.to_owned(),
+                        ));
                     }
                     Use::Output(..) => is_returned = true,
                 }

@@ -12,7 +12,7 @@ use super::NodeCx;
 use crate::infer::alike::Operands;
 use crate::infer::call::{function_of, passed};
 use crate::infer::engine::{Engine, Ran};
-use crate::infer::facts::{Fact, Outputs, Source};
+use crate::infer::facts::{Fact, FactSource, Outputs};
 use crate::infer::merge;
 use crate::infer::ty::Ty;
 use crate::schema::SchemaId;
@@ -55,7 +55,7 @@ impl NodeCx<'_, '_> {
         for (i, fact) in outputs.into_iter().enumerate().take(self.outputs.len()) {
             if fact.ty != Ty::Unknown {
                 let (ty, _) = merge::meet(&mut self.engine.dims, &self.outputs[i].ty, &fact.ty);
-                self.outputs[i] = Fact { ty, value: fact.value, source: Source::Inferred };
+                self.outputs[i] = Fact { ty, value: fact.value, source: FactSource::Inferred };
             }
         }
         Some(self.outputs)

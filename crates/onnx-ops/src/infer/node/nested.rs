@@ -4,7 +4,7 @@ use super::{Given, NodeCx, index};
 use crate::dims::Dim;
 use crate::infer::call::Calls;
 use crate::infer::engine::Engine;
-use crate::infer::facts::{Fact, Source};
+use crate::infer::facts::{Fact, FactSource};
 use crate::infer::merge;
 use crate::infer::ty::Ty;
 use crate::infer::value::{Elem, Value};
@@ -131,7 +131,7 @@ impl NodeCx<'_, '_> {
     /// The join of two facts.
     pub fn either(&mut self, a: &Fact, b: &Fact) -> Fact {
         let ty = merge::join(&mut self.engine.dims, &a.ty, &b.ty, &mut |_| Dim::Unknown);
-        Fact { ty, value: self.either_value(a, b), source: Source::Inferred }
+        Fact { ty, value: self.either_value(a, b), source: FactSource::Inferred }
     }
 
     /// The common elements of two values of one shape.
@@ -152,7 +152,7 @@ impl NodeCx<'_, '_> {
     /// Sets the fact of an output.
     pub fn set_fact(&mut self, i: usize, ty: Ty, value: Option<Arc<Value>>) {
         if let Some(fact) = self.outputs.get_mut(i) {
-            *fact = Fact { ty, value, source: Source::Inferred };
+            *fact = Fact { ty, value, source: FactSource::Inferred };
         }
     }
 

@@ -1,9 +1,9 @@
 //! The function body of `Gelu`.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
-pub(super) fn gelu(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn gelu(site: &CallSite<'_>) -> Option<Draft> {
     let elem = site.elem(0)?;
     let mut draft = Draft::new();
     draft.scalar("half", elem, "0.5");

@@ -3,61 +3,62 @@
 mod bodies;
 mod gradient;
 mod meaning;
+mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, elementwise, op};
-use crate::convert::{self, up};
-use crate::gradient::{Derivative::Build, rules};
+use crate::convert::{consumed, up};
+use crate::gradient::Derivative::Build;
 use crate::infer::rule::broadcast::one_sided;
 use crate::meaning::Unary;
 
 pub(super) const ROWS: &[Operator] = &[
-    op("Celu").define(meaning::celu).unchanged(&[28]).derivative(Build(rules::elementwise::celu)),
+    op("Celu").define(meaning::celu).unchanged(&[28]).derivative(Build(gradient::celu)),
     op("Elu")
         .infer(same_shape)
         .define(meaning::elu)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::elu)),
+        .derivative(Build(gradient::elu)),
     op("Gelu").infer(same_shape).define(meaning::gelu).body(20, bodies::gelu),
     op("HardSigmoid")
         .infer(same_shape)
         .define(meaning::hard_sigmoid)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::hard_sigmoid)),
+        .derivative(Build(gradient::hard_sigmoid)),
     op("HardSwish").define(meaning::hard_swish).unchanged(&[22]),
     op("LeakyRelu")
         .infer(same_shape)
         .define(meaning::leaky_relu)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[16])
-        .derivative(Build(rules::elementwise::leaky_relu)),
+        .derivative(Build(gradient::leaky_relu)),
     op("Mish").define(meaning::mish).unchanged(&[22]),
     op("PRelu")
         .infer(same_shape)
         .infer_from(7, one_sided)
         .define(meaning::prelu)
-        .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::p_relu_up)])
+        .converted(&[up(6, consumed), up(7, versions::p_relu_up)])
         .unchanged(&[9, 16])
         .derivative(gradient::PRELU),
     op("Relu")
         .infer(same_shape)
         .define(meaning::relu)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13, 14])
         .derivative(gradient::RELU),
     op("Selu")
         .infer(same_shape)
         .define(meaning::selu)
-        .converted(&[up(6, convert::values::selu_up)])
+        .converted(&[up(6, versions::selu_up)])
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::selu)),
-    op("Shrink").infer(same_shape).define(meaning::shrink).derivative(Build(rules::elementwise::shrink)),
+        .derivative(Build(gradient::selu)),
+    op("Shrink").infer(same_shape).define(meaning::shrink).derivative(Build(gradient::shrink)),
     op("Sigmoid")
         .infer(same_shape)
         .define(meaning::sigmoid)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::SIGMOID),
     op("Softplus")
@@ -74,12 +75,12 @@ pub(super) const ROWS: &[Operator] = &[
     op("Tanh")
         .infer(same_shape)
         .define(|cx| elementwise::meaning::unary(cx, Unary::Tanh))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::TANH),
     op("ThresholdedRelu")
         .infer(same_shape)
         .define(meaning::thresholded_relu)
         .unchanged(&[22])
-        .derivative(Build(rules::elementwise::thresholded_relu)),
+        .derivative(Build(gradient::thresholded_relu)),
 ];

@@ -4,7 +4,7 @@
 //! known to be equal, query heads get an axis for the group.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use crate::operators::control::bodies as graphs;
 use onnx_ir::ElemType;
 
@@ -27,7 +27,7 @@ struct Heads {
 }
 
 impl Heads {
-    fn of(site: &Site<'_>) -> Option<Self> {
+    fn of(site: &CallSite<'_>) -> Option<Self> {
         let attrs = ["q_num_heads", "kv_num_heads"].map(|name| site.int(name));
         let rank = [Q, K, V].into_iter().find_map(|i| site.rank(i));
         let is_packed = rank.map_or(attrs[0].is_some(), |rank| rank == 3);
@@ -53,7 +53,7 @@ struct Bias {
     allowed: Vec<&'static str>,
 }
 
-pub(super) fn attention(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn attention(site: &CallSite<'_>) -> Option<Draft> {
     let (heads, elem) = (Heads::of(site)?, site.elem(Q)?);
     let mut draft = Draft::new();
     unpack(&mut draft, heads);
@@ -109,7 +109,7 @@ fn unpack(draft: &mut Draft, heads: Heads) {
 }
 
 /// Appends new keys and values to the cached ones.
-fn cache(draft: &mut Draft, site: &Site<'_>) {
+fn cache(draft: &mut Draft, site: &CallSite<'_>) {
     let parts =
         [("keys", "past_key", "new_keys", PAST_KEY), ("values", "past_value", "new_values", PAST_KEY + 1)];
     for (name, past, new, input) in parts {
@@ -123,7 +123,7 @@ fn cache(draft: &mut Draft, site: &Site<'_>) {
 }
 
 /// The products of queries and keys, each scaled by the square root of the scale.
-fn scores(draft: &mut Draft, site: &Site<'_>, heads: Heads, elem: ElemType) -> Option<()> {
+fn scores(draft: &mut Draft, site: &CallSite<'_>, heads: Heads, elem: ElemType) -> Option<()> {
     if site.has_attr("scale") {
         draft.scalar("factor", elem, number(site.float("scale")?.sqrt(), elem));
     } else {
@@ -157,7 +157,7 @@ fn scores(draft: &mut Draft, site: &Site<'_>, heads: Heads, elem: ElemType) -> O
     Some(())
 }
 
-fn bias(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<Bias> {
+fn bias(draft: &mut Draft, site: &CallSite<'_>, elem: ElemType) -> Option<Bias> {
     let mut bias = Bias::default();
     if site.has_input(MASK) {
         let is_boolean = site.elem(MASK)? == ElemType::BOOL;
@@ -198,7 +198,7 @@ fn bias(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<Bias> {
 }
 
 /// The mask, padded to the number of keys with hidden ones.
-fn mask(draft: &mut Draft, site: &Site<'_>, is_boolean: bool, elem: ElemType) {
+fn mask(draft: &mut Draft, site: &CallSite<'_>, is_boolean: bool, elem: ElemType) {
     let last = site.rank(MASK).and_then(|rank| site.extent(MASK, rank.checked_sub(1)?));
     let axis = if Heads::of(site).is_some_and(|h| h.is_packed) { 1 } else { 2 };
     let keys = if site.has_input(PAST_KEY) { None } else { site.extent(K, axis) };
@@ -219,7 +219,7 @@ fn mask(draft: &mut Draft, site: &Site<'_>, is_boolean: bool, elem: ElemType) {
 }
 
 /// The positions of queries as a column, and of keys as a row. Queries follow the cached keys.
-fn positions(draft: &mut Draft, site: &Site<'_>) {
+fn positions(draft: &mut Draft, site: &CallSite<'_>) {
     draft.scalar("begin", ElemType::INT64, 0);
     draft.scalar("step", ElemType::INT64, 1);
     draft.list("scalar", &[]);
@@ -267,7 +267,7 @@ fn apply(draft: &mut Draft, bias: &Bias, elem: ElemType) {
 }
 
 /// The softmax over the keys; a query without visible keys yields zeros.
-fn softmax(draft: &mut Draft, site: &Site<'_>, bias: &Bias, elem: ElemType) -> Option<()> {
+fn softmax(draft: &mut Draft, site: &CallSite<'_>, bias: &Bias, elem: ElemType) -> Option<()> {
     let inner = if site.has_attr("softmax_precision") { site.elem_attr("softmax_precision")? } else { elem };
     draft.add(format_args!("precise = Cast <to = {}> (biased)", inner.0));
     draft.add("shares = Softmax <axis = -1> (precise)");
@@ -286,7 +286,7 @@ fn softmax(draft: &mut Draft, site: &Site<'_>, bias: &Bias, elem: ElemType) -> O
 }
 
 /// The weighted values, in the layout of the queries.
-fn result(draft: &mut Draft, site: &Site<'_>, heads: Heads) {
+fn result(draft: &mut Draft, site: &CallSite<'_>, heads: Heads) {
     draft.add("typed = CastLike (weights, values)");
     if heads.are_equal() {
         draft.add("found = MatMul (typed, values)");
@@ -312,7 +312,7 @@ fn result(draft: &mut Draft, site: &Site<'_>, heads: Heads) {
 }
 
 /// `FlexAttention`: graphs of the node change scores and weights.
-pub(super) fn flex_attention(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn flex_attention(site: &CallSite<'_>) -> Option<Draft> {
     let elem = site.elem(Q)?;
     let heads = Heads { queries: site.extent(Q, 1), keys: site.extent(K, 1), is_packed: false };
     let inner = match site.has_attr("softmax_precision") {

@@ -1,12 +1,12 @@
 //! The function body of `LinearAttention`.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// The state of each head is a matrix; each position adds the product of its key and value. With decay the state is scaled first,
 /// with beta the value is first compared with the value that the state has for the key. Everything is computed in `float`.
-pub(super) fn linear_attention(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn linear_attention(site: &CallSite<'_>) -> Option<Draft> {
     let (q_heads, heads) = (site.int("q_num_heads")?, site.int("kv_num_heads")?);
     let group = q_heads.checked_div(heads).filter(|g| g.checked_mul(heads) == Some(q_heads))?;
     let rule = site.string("update_rule")?;
@@ -61,7 +61,7 @@ pub(super) fn linear_attention(site: &Site<'_>) -> Option<Draft> {
 }
 
 /// The attribute `scale`, by default the inverse square root of the key size.
-fn scale(draft: &mut Draft, site: &Site<'_>) -> Option<()> {
+fn scale(draft: &mut Draft, site: &CallSite<'_>) -> Option<()> {
     let scale = site.float("scale")?;
     if scale == 0.0 {
         draft.extent("key_size", "q", -1);

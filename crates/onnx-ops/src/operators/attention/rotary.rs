@@ -1,11 +1,11 @@
 //! Rotary embeddings.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
 /// Rotates pairs of elements by the angle of their position. The partner of an element is adjacent, or half of the rotated width
 /// away. With three axes, the last one packs all heads.
-pub(super) fn rotary_embedding(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn rotary_embedding(site: &CallSite<'_>) -> Option<Draft> {
     let heads = site.int("num_heads").filter(|n| *n > 0);
     let is_packed = site.rank(0).map_or(heads.is_some(), |rank| rank == 3);
     let mut draft = Draft::new();

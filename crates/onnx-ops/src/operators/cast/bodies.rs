@@ -1,10 +1,10 @@
 //! The function body of `CastLike`.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
 /// A cast to the type of the second input.
-pub(super) fn cast_like(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn cast_like(site: &CallSite<'_>) -> Option<Draft> {
     let elem = site.elem(1)?;
     let mut draft = Draft::new();
     let mut attrs = format!("to = {}", elem.0);

@@ -1,16 +1,19 @@
 //! Operators that change the element type.
 
 mod bodies;
+mod gradient;
 pub(super) mod infer;
+mod lints;
 mod meaning;
+mod versions;
 
 use super::{Operator, op};
-use crate::check::lints;
-use crate::convert::{self, up};
+use crate::check::idle;
+use crate::convert::up;
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -18,17 +21,17 @@ pub(super) const ROWS: &[Operator] = &[
     op("Cast")
         .infer(infer::cast)
         .define(meaning::cast)
-        .converted(&[up(6, convert::values::cast_up)])
+        .converted(&[up(6, versions::cast_up)])
         .unchanged(&[9, 13, 19, 21, 23, 24, 25, 28])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::cast::chain, lints::cast::double_constant])
-        .derivative(Build(rules::elementwise::cast)),
+        .lints(&[idle, lints::chain, lints::double_constant])
+        .derivative(Build(gradient::cast)),
     op("CastLike")
         .infer(infer::cast_like)
         .define(meaning::cast)
         .body(15, bodies::cast_like)
         .unchanged(&[19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::cast)),
+        .lints(&[idle])
+        .derivative(Build(gradient::cast)),
 ];

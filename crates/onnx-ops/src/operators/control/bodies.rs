@@ -3,7 +3,7 @@
 //! A graph that captures values cannot be part of a function.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::{Home, Site};
+use crate::functions::site::{CallSite, Home};
 use crate::infer::Ty;
 use foldhash::HashSet;
 use onnx_ir::{Body, ElemType, GraphId, Model, Name, NodeId, ValueDef, ValueId};
@@ -75,7 +75,7 @@ fn quoted(model: &Model, name: Name) -> String {
 }
 
 /// Applies the graph of an attribute, if there is one, to a value.
-pub(crate) fn apply(draft: &mut Draft, site: &Site<'_>, attr: &str, from: &str, to: &str) -> Option<()> {
+pub(crate) fn apply(draft: &mut Draft, site: &CallSite<'_>, attr: &str, from: &str, to: &str) -> Option<()> {
     if !site.has_attr(attr) {
         draft.add(format_args!("{to} = Identity ({from})"));
         return Some(());
@@ -90,7 +90,7 @@ pub(crate) fn apply(draft: &mut Draft, site: &Site<'_>, attr: &str, from: &str, 
 }
 
 /// SequenceMap as a loop over the elements of its sequences.
-pub(crate) fn sequence_map(site: &Site<'_>) -> Option<Draft> {
+pub(crate) fn sequence_map(site: &CallSite<'_>) -> Option<Draft> {
     let (home, graph) = site.graph("body")?;
     let inner = inner(home, graph, "each_")?;
     if inner.inputs.len() != site.input_count() || inner.outputs.len() != site.output_count() {

@@ -5,7 +5,7 @@
 //! that is stable. Only findings of the last walk are reported.
 
 use crate::dims::Dim;
-use crate::infer::{Elem, Fact, Infer, NodeCx, Shape, Source, TensorTy, Ty, Value};
+use crate::infer::{Elem, Fact, FactSource, Infer, NodeCx, Shape, TensorTy, Ty, Value};
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{ElemType, GraphId};
 use std::sync::Arc;
@@ -191,7 +191,7 @@ fn initial(cx: &mut NodeCx<'_, '_>, body: GraphId, input: usize) -> Fact {
     let fact = cx.fact(input).clone();
     let declared = cx.graph_input(body, input);
     let ty = cx.meet(&fact.ty, &declared).unwrap_or(fact.ty);
-    Fact { ty, value: fact.value, source: Source::Inferred }
+    Fact { ty, value: fact.value, source: FactSource::Inferred }
 }
 
 /// The iteration number: a scalar, unless the body declares another type.
@@ -208,7 +208,7 @@ fn running(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     let ty = Ty::Tensor(TensorTy { elem: Some(ElemType::BOOL), shape });
     let is_scalar = declared.shape().is_none_or(|s| s.is_empty());
     let value = is_scalar.then(|| Arc::new(Value::scalar(Dim::Const(1))));
-    Fact { ty, value, source: Source::Inferred }
+    Fact { ty, value, source: FactSource::Inferred }
 }
 
 /// Walks the body of a loop until the carried values are stable; returns the results of the last walk.

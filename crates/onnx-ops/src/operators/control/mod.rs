@@ -2,11 +2,11 @@
 
 pub(super) mod bodies;
 pub(super) mod infer;
+mod lints;
 mod scan;
 mod versions;
 
 use super::{Operator, op};
-use crate::check::lints;
 use crate::convert::{
     Conversion::{By, No},
     step,
@@ -20,12 +20,12 @@ pub(super) const ROWS: &[Operator] = &[
     op("If")
         .infer(infer::branch)
         .unchanged(&[11, 13, 16, 19, 21, 23, 24, 25])
-        .lints(&[lints::control::condition])
+        .lints(&[lints::condition])
         .derivative(Graphs),
     op("Loop")
         .infer(infer::repeat)
         .unchanged(&[11, 13, 16, 19, 21, 23, 24, 25])
-        .lints(&[lints::control::trips])
+        .lints(&[lints::trips])
         .derivative(Graphs),
     op("Scan")
         .infer(scan::batched)

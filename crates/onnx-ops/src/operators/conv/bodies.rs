@@ -1,11 +1,11 @@
 //! The function body of `CausalConvWithState`.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// A causal convolution of each channel; the last inputs are the next state.
-pub(super) fn causal_convolution(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn causal_convolution(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.extent("kernel", "weight", 2);
     draft.list("one", &[1]);

@@ -2,6 +2,7 @@
 
 mod bodies;
 pub(super) mod cost;
+mod gradient;
 pub(super) mod infer;
 mod meaning;
 mod spread;
@@ -11,18 +12,18 @@ use super::{Operator, op};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
     op("CausalConvWithState").infer(infer::causal).body(27, bodies::causal_convolution),
-    op("Col2Im").infer(spread::col2im).reads(&[1, 2]).derivative(Build(rules::placement::columns_to_image)),
+    op("Col2Im").infer(spread::col2im).reads(&[1, 2]).derivative(Build(gradient::columns_to_image)),
     op("Conv")
         .infer(infer::conv)
         .define(meaning::conv)
         .unchanged(&[11, 22])
         .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), Some(2)))
-        .derivative(Build(rules::window::conv)),
+        .derivative(Build(gradient::conv)),
     op("ConvInteger")
         .infer(infer::integer)
         .define(meaning::conv_integer)
@@ -33,17 +34,17 @@ pub(super) const ROWS: &[Operator] = &[
         .define(transposed::conv_transpose)
         .unchanged(&[11, 22])
         .work(Work::Products(cost::transposed, Some(2)))
-        .derivative(Build(rules::window::conv_transpose)),
+        .derivative(Build(gradient::conv_transpose)),
     op("DeformConv")
         .infer(infer::deformable)
         .unchanged(&[22])
         .work(Work::Products(|cx, n| cost::convolution(cx, n, 1), None))
-        .derivative(Rewrite(rules::sample::deform_conv)),
+        .derivative(Rewrite(gradient::deform_conv)),
     op("MaxUnpool")
         .infer(spread::max_unpool)
         .reads(&[2])
         .unchanged(&[11, 22])
-        .derivative(Build(rules::placement::unpool)),
+        .derivative(Build(gradient::unpool)),
     op("QLinearConv")
         .infer(infer::quantized)
         .define(meaning::qlinear_conv)

@@ -1,16 +1,17 @@
 //! `Einsum`: an equation over the axes of its inputs.
 
 mod cost;
+mod gradient;
 mod infer;
 mod meaning;
 
 use super::{Operator, op};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[op("Einsum")
     .infer(infer::einsum)
     .define(meaning::einsum)
     .unchanged(&[28])
     .work(Work::Products(cost::einsum, None))
-    .derivative(Build(rules::equation::einsum))];
+    .derivative(Build(gradient::einsum))];

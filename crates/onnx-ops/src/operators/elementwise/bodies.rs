@@ -1,10 +1,10 @@
 //! The function body of `Clip`.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
 /// The minimum of the upper bound and the maximum of lower bound and input.
-pub(super) fn clip(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn clip(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add(match (site.has_input(1), site.has_input(2)) {
         (true, true) => "raised = Max (input, min)\n    output = Min (raised, max)",

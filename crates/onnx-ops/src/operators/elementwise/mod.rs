@@ -3,15 +3,17 @@
 mod bodies;
 mod gradient;
 pub(super) mod infer;
+mod lints;
 pub(super) mod meaning;
+pub(super) mod versions;
 
 use super::{Operator, norm, op};
-use crate::check::lints;
-use crate::convert::{self, Conversion::By, down, step, up};
+use crate::check::idle;
+use crate::convert::{Conversion::By, consumed, down, step, up};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    INTEGERS, NOT_NUMBERS, STEPS, rules,
+    INTEGERS, NOT_NUMBERS, STEPS,
 };
 use crate::infer::rule::broadcast::broadcast;
 use crate::meaning::{Binary, Unary};
@@ -20,7 +22,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Abs")
         .infer(infer::abs)
         .define(|cx| meaning::unary(cx, Unary::Abs))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::ABS),
     op("Acos")
@@ -36,14 +38,14 @@ pub(super) const ROWS: &[Operator] = &[
     op("Add")
         .infer(infer::add)
         .define(|cx| meaning::binary(cx, Binary::Add))
-        .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
+        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::sum)),
+        .lints(&[idle])
+        .derivative(Build(gradient::sum)),
     op("And")
         .infer(infer::and)
         .define(|cx| meaning::binary(cx, Binary::And))
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .derivative(Zero(NOT_NUMBERS)),
     op("Asin")
         .infer(infer::same_shape)
@@ -85,20 +87,17 @@ pub(super) const ROWS: &[Operator] = &[
     op("Ceil")
         .infer(infer::ceil)
         .define(|cx| meaning::unary(cx, Unary::Ceil))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(Zero(STEPS)),
     op("Clip")
         .infer(infer::clip)
         .define(meaning::clip)
         .body(13, bodies::clip)
-        .converted(&[
-            up(6, convert::values::consumed),
-            step(11, By(convert::inputs::clip_up), By(convert::inputs::clip_down)),
-        ])
+        .converted(&[up(6, consumed), step(11, By(versions::clip_up), By(versions::clip_down))])
         .unchanged(&[12, 13])
-        .lints(&[lints::numbers::clip])
-        .derivative(Build(rules::elementwise::clip)),
+        .lints(&[lints::clip])
+        .derivative(Build(gradient::clip)),
     op("Cos")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Cos))
@@ -112,28 +111,28 @@ pub(super) const ROWS: &[Operator] = &[
     op("Div")
         .infer(infer::div)
         .define(|cx| meaning::binary(cx, Binary::Div))
-        .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
+        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle, lints::numbers::division])
+        .lints(&[idle, lints::division])
         .derivative(gradient::DIV),
     op("Dropout")
         .infer(infer::dropout)
         .define(meaning::dropout)
         .reads(&[1, 2])
         .converted(&[
-            up(6, convert::values::consumed),
+            up(6, consumed),
             up(7, norm::versions::is_test_up),
-            step(10, By(convert::inputs::mask_up), By(convert::inputs::mask_down)),
-            step(12, By(convert::inputs::dropout_up), By(convert::inputs::dropout_down)),
+            step(10, By(versions::mask_up), By(versions::mask_down)),
+            step(12, By(versions::dropout_up), By(versions::dropout_down)),
         ])
         .unchanged(&[13, 22])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::control::dropout])
-        .derivative(Build(rules::elementwise::dropout)),
+        .lints(&[idle, lints::dropout])
+        .derivative(Build(gradient::dropout)),
     op("Equal")
         .infer(infer::equal)
         .define(|cx| meaning::binary(cx, Binary::Equal))
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .unchanged(&[11, 13, 19])
         .derivative(Zero(NOT_NUMBERS)),
     op("Erf")
@@ -144,19 +143,19 @@ pub(super) const ROWS: &[Operator] = &[
     op("Exp")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Exp))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::EXP),
     op("Floor")
         .infer(infer::floor)
         .define(|cx| meaning::unary(cx, Unary::Floor))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(Zero(STEPS)),
     op("Greater")
         .infer(infer::greater)
         .define(|cx| meaning::binary(cx, Binary::Greater))
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .unchanged(&[9, 13])
         .derivative(Zero(NOT_NUMBERS)),
     op("GreaterOrEqual")
@@ -177,7 +176,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Less")
         .infer(infer::less)
         .define(|cx| meaning::binary(cx, Binary::Less))
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .unchanged(&[9, 13])
         .derivative(Zero(NOT_NUMBERS)),
     op("LessOrEqual")
@@ -188,66 +187,66 @@ pub(super) const ROWS: &[Operator] = &[
     op("Log")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Log))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::LOG),
     op("Max")
         .infer(infer::max)
         .define(|cx| meaning::several(cx, Binary::Max))
-        .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
+        .converted(&[up(6, consumed), down(8, versions::one_shape_down)])
         .unchanged(&[12, 13])
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::extreme)),
+        .lints(&[idle])
+        .derivative(Build(gradient::extreme)),
     op("Mean")
         .infer(broadcast)
         .define(meaning::mean)
-        .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
+        .converted(&[up(6, consumed), down(8, versions::one_shape_down)])
         .unchanged(&[13])
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::mean)),
+        .lints(&[idle])
+        .derivative(Build(gradient::mean)),
     op("Min")
         .infer(infer::min)
         .define(|cx| meaning::several(cx, Binary::Min))
-        .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
+        .converted(&[up(6, consumed), down(8, versions::one_shape_down)])
         .unchanged(&[12, 13])
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::extreme)),
+        .lints(&[idle])
+        .derivative(Build(gradient::extreme)),
     op("Mod")
         .infer(infer::modulo)
         .define(meaning::modulo)
-        .converted(&[down(28, convert::values::mod_down)])
+        .converted(&[down(28, versions::mod_down)])
         .unchanged(&[13])
-        .lints(&[lints::numbers::division])
-        .derivative(Build(rules::elementwise::remainder)),
+        .lints(&[lints::division])
+        .derivative(Build(gradient::remainder)),
     op("Mul")
         .infer(infer::mul)
         .define(|cx| meaning::binary(cx, Binary::Mul))
-        .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
+        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(gradient::MUL),
     op("Neg")
         .infer(infer::neg)
         .define(|cx| meaning::unary(cx, Unary::Neg))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::NEG),
     op("Not").infer(infer::not).define(|cx| meaning::unary(cx, Unary::Not)).derivative(Zero(NOT_NUMBERS)),
     op("Or")
         .infer(infer::or)
         .define(|cx| meaning::binary(cx, Binary::Or))
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .derivative(Zero(NOT_NUMBERS)),
     op("Pow")
         .infer(infer::pow)
         .define(meaning::power)
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .unchanged(&[12, 13, 15])
-        .derivative(Build(rules::elementwise::power)),
+        .derivative(Build(gradient::power)),
     op("Reciprocal")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Reciprocal))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::RECIPROCAL),
     op("Round")
@@ -273,23 +272,23 @@ pub(super) const ROWS: &[Operator] = &[
     op("Sqrt")
         .infer(infer::sqrt)
         .define(|cx| meaning::unary(cx, Unary::Sqrt))
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[13])
         .derivative(gradient::SQRT),
     op("Sub")
         .infer(infer::sub)
         .define(|cx| meaning::binary(cx, Binary::Sub))
-        .converted(&[up(6, convert::values::consumed), up(7, convert::broadcast::up)])
+        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
         .unchanged(&[13, 14])
-        .lints(&[lints::idle::idle])
+        .lints(&[idle])
         .derivative(gradient::SUB),
     op("Sum")
         .infer(infer::sum)
         .define(|cx| meaning::several(cx, Binary::Add))
-        .converted(&[up(6, convert::values::consumed), down(8, convert::broadcast::one_shape_down)])
+        .converted(&[up(6, consumed), down(8, versions::one_shape_down)])
         .unchanged(&[13])
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::sum)),
+        .lints(&[idle])
+        .derivative(Build(gradient::sum)),
     op("Tan")
         .infer(infer::same_shape)
         .define(|cx| meaning::unary(cx, Unary::Tan))
@@ -300,10 +299,10 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::choose)
         .unchanged(&[16])
         .work(Work::Moves)
-        .derivative(Build(rules::elementwise::choice)),
+        .derivative(Build(gradient::choice)),
     op("Xor")
         .infer(infer::xor)
         .define(|cx| meaning::binary(cx, Binary::Xor))
-        .converted(&[up(7, convert::broadcast::up)])
+        .converted(&[up(7, versions::broadcast_up)])
         .derivative(Zero(NOT_NUMBERS)),
 ];

@@ -1,13 +1,13 @@
 //! Loss functions.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
 /// Since this version, `Squeeze`, `Unsqueeze` and `ReduceSum` have axes as an input.
 const AXES_ARE_INPUTS: i64 = 13;
 
 /// The negative log-probability of each target, times the weight of its class. Ignored targets have weight 0.
-pub(super) fn negative_log_likelihood(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn negative_log_likelihood(site: &CallSite<'_>) -> Option<Draft> {
     let elem = site.elem(0)?;
     let is_input = site.version >= AXES_ARE_INPUTS;
     let mut draft = Draft::new();
@@ -70,7 +70,7 @@ pub(super) fn negative_log_likelihood(site: &Site<'_>) -> Option<Draft> {
 }
 
 /// The loss of the log-softmax over the classes on axis 1.
-pub(super) fn softmax_cross_entropy(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn softmax_cross_entropy(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     if site.version >= AXES_ARE_INPUTS {
         draft.add("logs = LogSoftmax <axis = 1> (scores)");

@@ -1,32 +1,34 @@
 //! Matrix products and determinants.
 
 pub(super) mod cost;
+mod gradient;
 pub(super) mod infer;
 mod meaning;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, down, up};
+use crate::convert::{down, up};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
-    op("Det").infer(infer::det).unchanged(&[22]).derivative(Build(rules::determinant::determinant)),
+    op("Det").infer(infer::det).unchanged(&[22]).derivative(Build(gradient::determinant)),
     op("Gemm")
         .infer(infer::gemm)
         .define(meaning::gemm)
-        .converted(&[up(7, convert::broadcast::gemm_up), down(11, convert::values::gemm_down)])
+        .converted(&[up(7, versions::gemm_up), down(11, versions::gemm_down)])
         .unchanged(&[6, 9, 13])
         .work(Work::Products(cost::gemm, Some(2)))
-        .derivative(Build(rules::contract::gemm)),
+        .derivative(Build(gradient::gemm)),
     op("MatMul")
         .infer(infer::matmul)
         .define(meaning::matmul)
         .unchanged(&[9, 13])
         .work(Work::Products(|cx, n| cost::product(cx, n, 0), None))
-        .derivative(Build(rules::contract::matmul)),
+        .derivative(Build(gradient::matmul)),
     op("MatMulInteger")
         .infer(infer::integer)
         .define(meaning::matmul_integer)

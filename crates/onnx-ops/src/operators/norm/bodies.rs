@@ -1,33 +1,33 @@
 //! Function bodies of normalizations.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Since this version, reductions have axes as an input (`ReduceSum` since 13).
 pub(crate) const AXES_ARE_INPUTS: i64 = 18;
 
 /// The axes from `axis` to the last, as negative numbers.
-fn last_axes(site: &Site<'_>) -> Option<Vec<i64>> {
+fn last_axes(site: &CallSite<'_>) -> Option<Vec<i64>> {
     let axis = site.int("axis")?;
     let first = if axis < 0 { axis } else { axis - i64::try_from(site.rank(0)?).ok()? };
     // No tensor has more axes.
     (-64..0).contains(&first).then(|| (first..0).collect())
 }
 
-fn mean(draft: &mut Draft, site: &Site<'_>, name: &str, of: &str, axes: &[i64]) {
+fn mean(draft: &mut Draft, site: &CallSite<'_>, name: &str, of: &str, axes: &[i64]) {
     let is_input = site.version >= AXES_ARE_INPUTS;
     draft.with_axes(&format!("{name} = ReduceMean"), (of, axes), "keepdims = 1", is_input);
 }
 
 /// The attribute `epsilon` in the type of the computation.
-fn epsilon(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
+fn epsilon(draft: &mut Draft, site: &CallSite<'_>, elem: ElemType) -> Option<()> {
     let epsilon = site.float("epsilon")?;
     draft.scalar("epsilon", elem, number(epsilon, elem));
     Some(())
 }
 
-pub(super) fn layer_normalization(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn layer_normalization(site: &CallSite<'_>) -> Option<Draft> {
     let axes = last_axes(site)?;
     let stash = site.elem_attr("stash_type")?;
     let mut draft = Draft::new();
@@ -56,7 +56,7 @@ pub(super) fn layer_normalization(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-pub(super) fn rms_normalization(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn rms_normalization(site: &CallSite<'_>) -> Option<Draft> {
     let axes = last_axes(site)?;
     let stash = site.elem_attr("stash_type")?;
     let mut draft = Draft::new();
@@ -74,7 +74,7 @@ pub(super) fn rms_normalization(site: &Site<'_>) -> Option<Draft> {
 
 /// Each group of channels is a row. Up to version 20, there is a scale per group and no `stash_type`; since 21, there is one per
 /// channel.
-pub(super) fn group_normalization(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn group_normalization(site: &CallSite<'_>) -> Option<Draft> {
     let groups = site.int("num_groups")?;
     let is_by_channel = site.schema.since >= 21;
     let stash = if is_by_channel { site.elem_attr("stash_type")? } else { site.elem(0)? };
@@ -114,7 +114,7 @@ pub(super) fn group_normalization(site: &Site<'_>) -> Option<Draft> {
 }
 
 /// The deviation from the mean, divided by the standard deviation.
-pub(super) fn mean_variance_normalization(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn mean_variance_normalization(site: &CallSite<'_>) -> Option<Draft> {
     let (axes, elem) = (site.ints("axes")?, site.elem(0)?);
     let mut draft = Draft::new();
     mean(&mut draft, site, "average", "X", &axes);

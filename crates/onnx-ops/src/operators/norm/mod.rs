@@ -1,19 +1,19 @@
 //! Normalizations.
 
 pub(super) mod bodies;
+mod gradient;
 mod infer;
+mod lints;
 mod meaning;
 pub(super) mod versions;
 
 use super::{Operator, op};
-use crate::check::lints;
 use crate::convert::{
-    self,
     Conversion::{By, No},
-    step, up,
+    consumed, step, up,
 };
 use crate::cost::Work;
-use crate::gradient::{Derivative::Rewrite, rules};
+use crate::gradient::Derivative::Rewrite;
 
 pub(super) const ROWS: &[Operator] = &[
     op("BatchNormalization")
@@ -21,15 +21,15 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(9, infer::batch)
         .define(meaning::batch)
         .converted(&[
-            up(6, convert::values::consumed),
+            up(6, consumed),
             up(7, versions::is_test_up),
             up(9, versions::spatial_up),
             step(14, By(versions::batch_up), By(versions::batch_down)),
         ])
         .unchanged(&[15])
         .work(Work::PerOutput(2))
-        .lints(&[lints::control::batch_normalization])
-        .derivative(Rewrite(rules::norm::batch)),
+        .lints(&[lints::batch_normalization])
+        .derivative(Rewrite(gradient::batch)),
     op("GroupNormalization")
         .infer(infer::group)
         .define(meaning::group)
@@ -43,15 +43,15 @@ pub(super) const ROWS: &[Operator] = &[
     op("InstanceNormalization")
         .infer(infer::instance)
         .define(meaning::instance)
-        .converted(&[up(6, convert::values::consumed)])
+        .converted(&[up(6, consumed)])
         .unchanged(&[22])
         .work(Work::PerInput(7))
-        .derivative(Rewrite(rules::norm::instance)),
+        .derivative(Rewrite(gradient::instance)),
     op("LRN")
         .infer(infer::local_response)
         .define(meaning::local_response)
         .unchanged(&[13])
-        .derivative(Rewrite(rules::norm::local_response)),
+        .derivative(Rewrite(gradient::local_response)),
     op("LayerNormalization")
         .infer(infer::layer)
         .define(meaning::layer)
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::lp)
         .unchanged(&[22])
         .work(Work::PerInput(3))
-        .derivative(Rewrite(rules::norm::lp)),
+        .derivative(Rewrite(gradient::lp)),
     op("MeanVarianceNormalization")
         .infer(infer::mean_variance)
         .body(9, bodies::mean_variance_normalization)

@@ -1,10 +1,10 @@
 //! The function body of `CenterCropPad`.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
 /// Crops or pads half at each end.
-pub(super) fn center_crop_pad(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn center_crop_pad(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("all = Shape (input_data)");
     let axes = if site.has_attr("axes") { Some(site.ints("axes")?) } else { None };

@@ -4,7 +4,7 @@ use crate::meaning::cx::long;
 use crate::meaning::{Cx, Definition, Expr, Index};
 
 /// An input with its start.
-struct Part {
+struct JoinedInput {
     input: usize,
     rank: usize,
     start: i64,
@@ -24,18 +24,18 @@ pub(super) fn concat(cx: &Cx<'_>) -> Option<Definition> {
         let dims = cx.input(input)?.dims;
         let extent = long(*dims.get(along)?)?;
         if extent > 0 {
-            parts.push(Part { input, rank: dims.len(), start });
+            parts.push(JoinedInput { input, rank: dims.len(), start });
         }
         start = start.checked_add(extent)?;
     }
     if parts.is_empty() {
-        parts.push(Part { input: 0, rank, start: 0 });
+        parts.push(JoinedInput { input: 0, rank, start: 0 });
     }
     cx.element(search(along, &parts)?)
 }
 
-fn search(along: usize, parts: &[Part]) -> Option<Expr> {
-    if let [Part { input, rank, start }] = *parts {
+fn search(along: usize, parts: &[JoinedInput]) -> Option<Expr> {
+    if let [JoinedInput { input, rank, start }] = *parts {
         let index = |at| if at == along { Index::Affine(-start, vec![(at, 1)]) } else { Index::of(at) };
         return Some(Expr::Load(input, (0..rank).map(index).collect()));
     }

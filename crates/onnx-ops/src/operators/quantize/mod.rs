@@ -1,5 +1,6 @@
 //! Quantization: for a whole tensor, for each element of an axis, or for blocks along it.
 
+mod gradient;
 mod infer;
 pub(super) mod meaning;
 
@@ -7,7 +8,7 @@ use super::{Operator, op};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Rewrite, Zero},
-    STEPS, rules,
+    STEPS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -16,7 +17,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::dequantize)
         .unchanged(&[13, 19, 21, 23, 24, 25, 28])
         .work(Work::PerOutput(2))
-        .derivative(Rewrite(rules::norm::dequantize)),
+        .derivative(Rewrite(gradient::dequantize)),
     op("DynamicQuantizeLinear").infer(infer::dynamic).define(meaning::dynamic).derivative(Zero(STEPS)),
     op("QuantizeLinear")
         .infer(infer::quantize)

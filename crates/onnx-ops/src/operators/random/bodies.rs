@@ -1,11 +1,11 @@
 //! The function body of `Bernoulli`.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// 1 where a random number is below the probability.
-pub(super) fn bernoulli(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn bernoulli(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let to = if site.has_attr("dtype") { site.elem_attr("dtype")? } else { site.elem(0)? };
     let seed = match site.has_attr("seed") {

@@ -1,30 +1,32 @@
 //! Recurrent layers: `RNN`, `GRU`, `LSTM`.
 
 mod cost;
+mod gradient;
 pub(super) mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, up};
+use crate::convert::up;
 use crate::cost::Work;
-use crate::gradient::{Derivative::Rewrite, rules};
+use crate::gradient::Derivative::Rewrite;
 
 pub(super) const ROWS: &[Operator] = &[
     op("GRU")
         .infer(infer::gru)
-        .converted(&[up(3, convert::values::gru_up), up(7, convert::values::output_sequence)])
+        .converted(&[up(3, versions::gru_up), up(7, versions::output_sequence)])
         .unchanged(&[14, 22])
         .work(Work::Products(|cx, n| cost::recurrent(cx, n, 3), None))
-        .derivative(Rewrite(rules::recurrent::gru)),
+        .derivative(Rewrite(gradient::gru)),
     op("LSTM")
         .infer(infer::lstm)
-        .converted(&[up(7, convert::values::output_sequence)])
+        .converted(&[up(7, versions::output_sequence)])
         .unchanged(&[14, 22])
         .work(Work::Products(|cx, n| cost::recurrent(cx, n, 4), None))
-        .derivative(Rewrite(rules::recurrent::lstm)),
+        .derivative(Rewrite(gradient::lstm)),
     op("RNN")
         .infer(infer::rnn)
-        .converted(&[up(7, convert::values::output_sequence)])
+        .converted(&[up(7, versions::output_sequence)])
         .unchanged(&[14, 22])
         .work(Work::Products(|cx, n| cost::recurrent(cx, n, 1), None))
-        .derivative(Rewrite(rules::recurrent::rnn)),
+        .derivative(Rewrite(gradient::rnn)),
 ];

@@ -41,7 +41,7 @@ pub(super) fn reshape(cx: &mut NodeCx<'_, '_>) -> Infer {
 const TARGET_INPUT: usize = 1;
 
 /// A parsed target shape.
-struct Plan {
+struct TargetShape {
     shape: Shape,
     /// The axis of -1.
     rest: Option<usize>,
@@ -56,8 +56,8 @@ fn plan(
     target: &[Dim],
     input: Option<&[Dim]>,
     keeps_zero: Option<bool>,
-) -> Option<Plan> {
-    let mut plan = Plan {
+) -> Option<TargetShape> {
+    let mut plan = TargetShape {
         shape: Shape::from_slice(target),
         rest: None,
         holes: SmallVec::new(),
@@ -99,7 +99,7 @@ fn plan(
     Some(plan)
 }
 
-impl Plan {
+impl TargetShape {
     /// The shape with as many elements as the input.
     fn solve(mut self, cx: &mut NodeCx<'_, '_>, input: Option<&[Dim]>) -> Option<Shape> {
         let open: SmallVec<[usize; 4]> = self.holes.iter().copied().chain(self.rest).collect();

@@ -1,53 +1,53 @@
 //! Operators that change the shape but not the elements.
 
+mod gradient;
 mod infer;
+mod lints;
+mod versions;
 
 use super::{Operator, op, view};
-use crate::check::lints;
-use crate::convert::{self, Conversion::By, down, step, up};
+use crate::check::idle;
+use crate::convert::{Conversion::By, axis_down, down, step, up};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Flatten")
         .infer(infer::flatten)
         .define(view::meaning::same_order)
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[9, 13, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::reshape)),
+        .lints(&[idle])
+        .derivative(Build(gradient::reshape)),
     op("Reshape")
         .infer(infer::reshape)
         .define(view::meaning::same_order)
         .reads(&[1])
-        .converted(&[up(5, convert::inputs::reshape_up)])
+        .converted(&[up(5, versions::reshape_up)])
         .unchanged(&[13, 14, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle, lints::shapes::batch])
-        .derivative(Build(rules::movement::reshape)),
+        .lints(&[idle, lints::batch])
+        .derivative(Build(gradient::reshape)),
     op("Squeeze")
         .infer(infer::squeeze)
         .define(view::meaning::same_order)
         .reads(&[1])
-        .converted(&[
-            down(11, convert::values::axis_down),
-            step(13, By(convert::inputs::axes_up), By(convert::inputs::axes_down)),
-        ])
+        .converted(&[down(11, axis_down), step(13, By(versions::axes_up), By(versions::axes_down))])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::reshape)),
+        .lints(&[idle])
+        .derivative(Build(gradient::reshape)),
     op("Unsqueeze")
         .infer(infer::unsqueeze)
         .define(view::meaning::same_order)
         .reads(&[1])
         .converted(&[
-            down(11, convert::values::unsqueeze_axis_down),
-            step(13, By(convert::inputs::axes_up), By(convert::inputs::axes_down)),
+            down(11, versions::unsqueeze_axis_down),
+            step(13, By(versions::axes_up), By(versions::axes_down)),
         ])
         .unchanged(&[21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::reshape)),
+        .lints(&[idle])
+        .derivative(Build(gradient::reshape)),
 ];

@@ -1,24 +1,25 @@
 //! Image operators: resize, sample, decode.
 
+mod gradient;
 mod infer;
+mod lints;
 mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::check::lints;
-use crate::convert::{self, Conversion::By, down, step, up};
+use crate::convert::{Conversion::By, down, step, up};
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
-    INTEGERS, rules,
+    INTEGERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
     op("AffineGrid").infer(infer::affine_grid).reads(&[1]),
     op("GridSample")
         .infer(infer::grid_sample)
-        .converted(&[step(20, By(convert::values::grid_up), By(convert::values::grid_down))])
+        .converted(&[step(20, By(versions::grid_up), By(versions::grid_down))])
         .unchanged(&[22])
-        .derivative(Rewrite(rules::sample::grid_sample)),
+        .derivative(Rewrite(gradient::grid_sample)),
     op("ImageDecoder").infer(infer::image_decoder).derivative(Zero(INTEGERS)),
     op("Resize")
         .infer(infer::resize_10)
@@ -31,8 +32,8 @@ pub(super) const ROWS: &[Operator] = &[
             down(13, versions::fill_down),
         ])
         .unchanged(&[18, 19])
-        .lints(&[lints::shapes::resize])
-        .derivative(Build(rules::movement::resize)),
+        .lints(&[lints::resize])
+        .derivative(Build(gradient::resize)),
     op("Upsample")
         .infer(infer::upsample_1)
         .infer_from(7, infer::upsample_7)
@@ -41,7 +42,7 @@ pub(super) const ROWS: &[Operator] = &[
         .reads(&[1])
         .converted(&[
             up(7, versions::scales_up),
-            step(9, By(convert::inputs::upsample_up), By(convert::inputs::upsample_down)),
+            step(9, By(versions::upsample_up), By(versions::upsample_down)),
             up(10, versions::from_upsample),
         ]),
 ];

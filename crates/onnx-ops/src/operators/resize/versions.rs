@@ -4,7 +4,7 @@
 //! result has the coordinate `i / scale` (`asymmetric`), and the nearest element is rounded down for upscaling, up for
 //! downscaling.
 
-use crate::convert::site::{ConvertSite, Note};
+use crate::convert::site::{ConvertSite, Note, note};
 use onnx_ir::AttrValue;
 
 pub(super) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {
@@ -97,4 +97,42 @@ pub(super) fn fill_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
         }
     }
     Ok(is_filled.then(|| "omitted inputs become empty tensors".to_owned()))
+}
+
+pub(super) fn grid_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let new = match s.attrs().string("mode")?.as_deref() {
+        Some("bilinear") => "linear",
+        Some("bicubic") => "cubic",
+        Some(_) | None => return Ok(None),
+    };
+    s.set("mode", new);
+    Ok(Some(format!("`mode` is called `{new}`")))
+}
+
+pub(super) fn grid_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    if s.rank(0)? != 4 {
+        return Err("the input is not an image of rank 4".to_owned());
+    }
+    let old = match s.attrs().string("mode")?.as_deref() {
+        Some("linear") => "bilinear",
+        Some("cubic") => "bicubic",
+        Some(_) | None => return Ok(None),
+    };
+    s.set("mode", old);
+    Ok(Some(format!("`mode` is called `{old}`")))
+}
+
+pub(super) fn upsample_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let scales = s.attrs().require::<&[f32]>("scales")?.to_vec();
+    s.drop_attr("scales");
+    let value = s.float_list("scales", scales);
+    s.set_input(1, Some(value));
+    note("`scales` becomes an input")
+}
+
+pub(super) fn upsample_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let scales = s.numbers_of(1, "scales")?.ok_or("`scales` is missing")?;
+    s.set_input(1, None);
+    s.set("scales", AttrValue::Floats(scales.into_iter().map(|x| x as f32).collect()));
+    note("`scales` becomes an attribute")
 }

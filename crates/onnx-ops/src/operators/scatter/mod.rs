@@ -1,30 +1,32 @@
 //! Operators that write elements at indices. The output has the shape of the data.
 
+mod gradient;
 mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, down, up};
+use crate::convert::{down, up};
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Scatter")
         .infer(infer::scatter_elements)
-        .converted(&[up(11, convert::values::to_scatter_elements)])
+        .converted(&[up(11, versions::to_scatter_elements)])
         .work(Work::Moves),
     op("ScatterElements")
         .infer(infer::scatter_elements)
-        .converted(&[down(11, convert::values::to_scatter)])
+        .converted(&[down(11, versions::to_scatter)])
         .unchanged(&[13, 16, 18])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::scatter_elements)),
+        .derivative(Build(gradient::scatter_elements)),
     op("ScatterND")
         .infer(infer::scatter_nd)
         .unchanged(&[13, 16, 18])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::scatter_nd)),
+        .derivative(Build(gradient::scatter_nd)),
     op("TensorScatter")
         .infer(infer::tensor_scatter)
         .work(Work::Moves)
-        .derivative(Build(rules::placement::tensor_scatter)),
+        .derivative(Build(gradient::tensor_scatter)),
 ];

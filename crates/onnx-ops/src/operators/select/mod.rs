@@ -1,30 +1,32 @@
 //! Operators that select elements by value. The number of results often depends on the data.
 
+mod gradient;
 mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, down, step};
+use crate::convert::{Conversion::By, axis_down, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    NOT_NUMBERS, rules,
+    NOT_NUMBERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
     op("Compress")
         .infer(infer::compress)
-        .converted(&[down(11, convert::values::axis_down)])
+        .converted(&[down(11, axis_down)])
         .unchanged(&[28])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::compress)),
+        .derivative(Build(gradient::compress)),
     op("NonMaxSuppression").infer(infer::non_max_suppression).unchanged(&[11]).derivative(Zero(NOT_NUMBERS)),
     op("NonZero").infer(infer::non_zero).unchanged(&[13]).work(Work::Moves).derivative(Zero(NOT_NUMBERS)),
     op("TopK")
         .infer(infer::top_k)
         .reads(&[1])
-        .converted(&[step(10, By(convert::inputs::top_k_up), By(convert::inputs::top_k_down))])
+        .converted(&[step(10, By(versions::top_k_up), By(versions::top_k_down))])
         .unchanged(&[11, 24])
         .work(Work::PerInput(1))
-        .derivative(Build(rules::movement::top_k)),
+        .derivative(Build(gradient::top_k)),
     op("Unique").infer(infer::unique).unchanged(&[28]),
 ];

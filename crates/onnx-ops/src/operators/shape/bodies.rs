@@ -1,11 +1,11 @@
 //! The function body of `Range`.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// `start + i delta` for all `i` in range. Half floats are computed in `stash_type`, integers in 64 bits.
-pub(super) fn range(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn range(site: &CallSite<'_>) -> Option<Draft> {
     let elem = (0..3).find_map(|i| site.elem(i))?;
     let inner = match elem {
         ElemType::FLOAT16 | ElemType::BFLOAT16 => site.elem_attr("stash_type")?,

@@ -1,25 +1,24 @@
 //! Shapes and sizes as values, constants, and tensors created from them.
 
 mod bodies;
+pub(super) mod gradient;
 pub(super) mod infer;
 pub(super) mod meaning;
+mod versions;
 
 use super::{Operator, gather, op, view};
-use crate::check::lints;
-use crate::convert::{self, down};
+use crate::check::idle;
+use crate::convert::down;
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    GENERATED, NOT_NUMBERS, rules,
+    GENERATED, NOT_NUMBERS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
     op("Constant")
         .infer(infer::constant)
-        .converted(&[
-            down(9, convert::inputs::constant_floats_down),
-            down(12, convert::inputs::constant_down),
-        ])
+        .converted(&[down(9, versions::constant_floats_down), down(12, versions::constant_down)])
         .unchanged(&[11, 13, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .derivative(Zero(GENERATED)),
@@ -41,16 +40,16 @@ pub(super) const ROWS: &[Operator] = &[
         .define(view::meaning::same_order)
         .unchanged(&[13, 14, 16, 19, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::elementwise::identity)),
+        .lints(&[idle])
+        .derivative(Build(gradient::identity)),
     op("OneHot")
         .infer(infer::one_hot)
         .define(gather::meaning::one_hot)
         .reads(&[1])
-        .converted(&[down(11, convert::values::one_hot_down)])
+        .converted(&[down(11, versions::one_hot_down)])
         .unchanged(&[28])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::one_hot)),
+        .derivative(Build(gradient::one_hot)),
     op("Range")
         .infer(infer::range)
         .define(meaning::range)
@@ -62,7 +61,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Shape")
         .infer(infer::shape)
         .define(meaning::shape)
-        .converted(&[down(15, convert::inputs::shape_down)])
+        .converted(&[down(15, versions::shape_down)])
         .unchanged(&[13, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .derivative(Zero(NOT_NUMBERS)),

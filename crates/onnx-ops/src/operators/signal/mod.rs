@@ -1,12 +1,14 @@
 //! Fourier transforms, windows, mel filters.
 
+mod gradient;
 mod infer;
+mod versions;
 
 use super::{Operator, op};
-use crate::convert::{self, Conversion::By, step};
+use crate::convert::{Conversion::By, step};
 use crate::gradient::{
     Derivative::{Build, Rewrite, Zero},
-    GENERATED, rules,
+    GENERATED,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -15,10 +17,10 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::dft_17)
         .infer_from(20, infer::dft)
         .reads(&[1, 2])
-        .converted(&[step(20, By(convert::inputs::dft_up), By(convert::inputs::dft_down))])
-        .derivative(Build(rules::fourier::dft)),
+        .converted(&[step(20, By(versions::dft_up), By(versions::dft_down))])
+        .derivative(Build(gradient::dft)),
     op("HammingWindow").infer(infer::window).reads(&[0]).derivative(Zero(GENERATED)),
     op("HannWindow").infer(infer::window).reads(&[0]).derivative(Zero(GENERATED)),
     op("MelWeightMatrix").infer(infer::mel).reads(&[0, 1, 2, 3, 4]).derivative(Zero(GENERATED)),
-    op("STFT").infer(infer::stft).reads(&[1, 3]).derivative(Rewrite(rules::fourier::stft)),
+    op("STFT").infer(infer::stft).reads(&[1, 3]).derivative(Rewrite(gradient::stft)),
 ];

@@ -1,18 +1,19 @@
 //! Softmax and similar operators.
 
 mod bodies;
+mod gradient;
 pub(super) mod infer;
+mod lints;
 mod meaning;
 mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, op};
-use crate::check::lints;
-use crate::convert::{self, Conversion::By, down, step};
+use crate::convert::{Conversion::By, axis_down, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
-    STEPS, rules,
+    STEPS,
 };
 
 pub(super) const ROWS: &[Operator] = &[
@@ -20,26 +21,26 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(same_shape)
         .infer_from(11, infer::along_axis)
         .define(meaning::hardmax)
-        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .converted(&[down(11, axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(1))
-        .lints(&[lints::shapes::softmax])
+        .lints(&[lints::softmax])
         .derivative(Zero(STEPS)),
     op("LogSoftmax")
         .infer(same_shape)
         .infer_from(11, infer::along_axis)
         .define(meaning::log_softmax)
         .body(13, bodies::log_softmax)
-        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .converted(&[down(11, axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
-        .lints(&[lints::shapes::softmax])
-        .derivative(Build(rules::reduce::log_softmax)),
+        .lints(&[lints::softmax])
+        .derivative(Build(gradient::log_softmax)),
     op("Softmax")
         .infer(same_shape)
         .infer_from(11, infer::along_axis)
         .define(meaning::softmax)
         .body(13, bodies::softmax)
-        .converted(&[down(11, convert::values::axis_down), step(13, By(versions::up), By(versions::down))])
+        .converted(&[down(11, axis_down), step(13, By(versions::up), By(versions::down))])
         .work(Work::PerInput(5))
-        .lints(&[lints::shapes::softmax])
-        .derivative(Build(rules::reduce::softmax)),
+        .lints(&[lints::softmax])
+        .derivative(Build(gradient::softmax)),
 ];

@@ -1,10 +1,10 @@
 //! Function bodies of operators that move blocks.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 
 /// Whether rows and columns of a block come before the channels, as in mode `DCR`.
-fn blocks_first(site: &Site<'_>) -> Option<bool> {
+fn blocks_first(site: &CallSite<'_>) -> Option<bool> {
     match &*site.string("mode")? {
         "DCR" => Some(true),
         "CRD" => Some(false),
@@ -19,7 +19,7 @@ fn sizes(draft: &mut Draft, block: i64) {
     draft.list("block", &[block]);
 }
 
-pub(super) fn depth_to_space(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn depth_to_space(site: &CallSite<'_>) -> Option<Draft> {
     let block = site.int("blocksize")?;
     let mut draft = Draft::new();
     sizes(&mut draft, block);
@@ -39,7 +39,7 @@ pub(super) fn depth_to_space(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-pub(super) fn space_to_depth(site: &Site<'_>) -> Option<Draft> {
+pub(super) fn space_to_depth(site: &CallSite<'_>) -> Option<Draft> {
     let block = site.int("blocksize")?;
     let mut draft = Draft::new();
     sizes(&mut draft, block);

@@ -1,14 +1,16 @@
 //! Operators that rearrange and repeat elements.
 
 mod bodies;
+mod gradient;
 mod infer;
 pub(super) mod meaning;
+mod versions;
 
 use super::{Operator, gather, op, shape};
-use crate::check::lints;
-use crate::convert::{self, up};
+use crate::check::idle;
+use crate::convert::up;
 use crate::cost::Work;
-use crate::gradient::{Derivative::Build, rules};
+use crate::gradient::Derivative::Build;
 
 pub(super) const ROWS: &[Operator] = &[
     op("DepthToSpace")
@@ -17,49 +19,49 @@ pub(super) const ROWS: &[Operator] = &[
         .body(28, bodies::depth_to_space)
         .unchanged(&[11, 13, 28])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::depth_to_space)),
+        .derivative(Build(gradient::depth_to_space)),
     op("Expand")
         .infer(infer::expand)
         .define(meaning::expand)
         .reads(&[1])
         .unchanged(&[13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::expand)),
+        .lints(&[idle])
+        .derivative(Build(gradient::expand)),
     op("ReverseSequence")
         .infer(infer::reverse_sequence)
         .define(gather::meaning::reverse_sequence)
         .unchanged(&[28])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::reverse_sequence)),
+        .derivative(Build(gradient::reverse_sequence)),
     op("SpaceToDepth")
         .infer(infer::space_to_depth)
         .define(meaning::space_to_depth)
         .body(28, bodies::space_to_depth)
         .unchanged(&[13, 28])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::space_to_depth)),
+        .derivative(Build(gradient::space_to_depth)),
     op("Tile")
         .infer(infer::tile_along_axis)
         .infer_from(6, infer::tile)
         .define(meaning::tile)
         .reads(&[1, 2])
-        .converted(&[up(6, convert::broadcast::tile_up)])
+        .converted(&[up(6, versions::tile_up)])
         .unchanged(&[13])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::tile)),
+        .lints(&[idle])
+        .derivative(Build(gradient::tile)),
     op("Transpose")
         .infer(infer::transpose)
         .define(meaning::transpose)
         .unchanged(&[13, 21, 23, 24, 25])
         .work(Work::Moves)
-        .lints(&[lints::idle::idle])
-        .derivative(Build(rules::movement::transpose)),
+        .lints(&[idle])
+        .derivative(Build(gradient::transpose)),
     op("Trilu")
         .infer(infer::trilu)
         .define(shape::meaning::triangle)
         .reads(&[1])
         .work(Work::Moves)
-        .derivative(Build(rules::movement::triangle)),
+        .derivative(Build(gradient::triangle)),
 ];

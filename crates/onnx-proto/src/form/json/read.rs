@@ -2,7 +2,7 @@
 
 use super::camel_case;
 use crate::FileKind;
-use crate::form::build::{MessageBuilder, Value};
+use crate::form::build::{EncodedValue, MessageBuilder};
 use crate::form::{FormatError, number, utf8};
 use crate::wire::{Field, Kind, MAX_DEPTH, Message, Repeat};
 use base64::Engine as _;
@@ -147,7 +147,7 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
         if let Kind::Message(schema) = field.kind {
             let inner = MessageSeed { schema, depth: message.depth + 1, ..message };
             match inner.deserialize(input)? {
-                Some(inner) => builder.add(field, Value::Bytes(&inner)),
+                Some(inner) => builder.add(field, EncodedValue::Bytes(&inner)),
                 None if field.repeat == Repeat::Once => {}
                 None => {
                     return Err(D::Error::custom(format_args!(
@@ -207,13 +207,13 @@ fn scalar(field: &'static Field, raw: &str, builder: &mut MessageBuilder) -> Res
     }
     let Text(text) = serde_json::from_str(raw).map_err(|error| error.to_string())?;
     match field.kind {
-        Kind::Bytes => builder.add(field, Value::Bytes(&base64(&text)?)),
-        _ => builder.add(field, Value::Bytes(text.as_bytes())),
+        Kind::Bytes => builder.add(field, EncodedValue::Bytes(&base64(&text)?)),
+        _ => builder.add(field, EncodedValue::Bytes(text.as_bytes())),
     }
     Ok(())
 }
 
-fn number_of(kind: Kind, text: &str, is_string: bool) -> Result<Value<'static>, String> {
+fn number_of(kind: Kind, text: &str, is_string: bool) -> Result<EncodedValue<'static>, String> {
     let is_float = matches!(kind, Kind::Float | Kind::Double);
     match text {
         "NaN" | "Infinity" | "-Infinity" if is_float && is_string => number::parse(kind, text),

@@ -2,7 +2,7 @@
 
 use super::camel_case;
 use crate::FileKind;
-use crate::form::build::Value;
+use crate::form::build::EncodedValue;
 use crate::form::number::{enum_name, format_double, format_float, format_int, read};
 use crate::form::{FormatError, in_order};
 use crate::wire::{Cursor, Field, Kind, Message, Reason, Repeat, WireType};
@@ -143,13 +143,13 @@ impl Writer {
         Ok(())
     }
 
-    fn number(&mut self, kind: Kind, value: Value<'_>) {
+    fn number(&mut self, kind: Kind, value: EncodedValue<'_>) {
         match value {
-            Value::Float(float) if float.is_finite() => format_float(float, &mut self.out),
-            Value::Double(double) if double.is_finite() => format_double(double, &mut self.out),
-            Value::Float(float) => self.special(f64::from(float)),
-            Value::Double(double) => self.special(double),
-            Value::Varint(varint) => {
+            EncodedValue::Float(float) if float.is_finite() => format_float(float, &mut self.out),
+            EncodedValue::Double(double) if double.is_finite() => format_double(double, &mut self.out),
+            EncodedValue::Float(float) => self.special(f64::from(float)),
+            EncodedValue::Double(double) => self.special(double),
+            EncodedValue::Varint(varint) => {
                 let name = enum_name(kind, varint);
                 let quote =
                     if name.is_some() || matches!(kind, Kind::Int64 | Kind::Uint64) { "\"" } else { "" };
@@ -160,7 +160,7 @@ impl Writer {
                 }
                 self.out.push_str(quote);
             }
-            Value::Bytes(_) => {}
+            EncodedValue::Bytes(_) => {}
         }
     }
 

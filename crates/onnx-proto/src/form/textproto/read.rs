@@ -1,7 +1,7 @@
 //! From textproto to wire format.
 
 use crate::FileKind;
-use crate::form::build::{MessageBuilder, Value};
+use crate::form::build::{EncodedValue, MessageBuilder};
 use crate::form::{FormatError, number, utf8};
 use crate::wire::{Field, Kind, MAX_DEPTH, Message, Repeat};
 
@@ -99,11 +99,11 @@ impl<'a> Parser<'a> {
                 };
                 self.at += 1;
                 let inner = self.message(schema, Some(close), depth + 1)?;
-                builder.add(field, Value::Bytes(&inner));
+                builder.add(field, EncodedValue::Bytes(&inner));
             }
             Kind::String | Kind::Bytes => {
                 let content = self.strings()?;
-                builder.add(field, Value::Bytes(&content));
+                builder.add(field, EncodedValue::Bytes(&content));
             }
             Kind::Int32 | Kind::Enum(_) | Kind::Int64 | Kind::Uint64 | Kind::Float | Kind::Double => {
                 let start = self.at;
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn number(&mut self, kind: Kind) -> Result<Value<'static>, String> {
+    fn number(&mut self, kind: Kind) -> Result<EncodedValue<'static>, String> {
         let is_negative = self.peek() == Some(b'-');
         if is_negative {
             self.at += 1;

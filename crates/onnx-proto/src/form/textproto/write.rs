@@ -1,7 +1,7 @@
 //! From wire format to textproto.
 
 use crate::FileKind;
-use crate::form::build::Value;
+use crate::form::build::EncodedValue;
 use crate::form::number::{enum_name, format_double, format_float, format_int, read};
 use crate::form::{FormatError, in_order};
 use crate::wire::{Cursor, Field, Kind, Message, Reason, Repeat, WireType};
@@ -111,17 +111,17 @@ impl Writer {
         Ok(())
     }
 
-    fn number(&mut self, kind: Kind, value: Value<'_>) {
+    fn number(&mut self, kind: Kind, value: EncodedValue<'_>) {
         match value {
-            Value::Float(float) if float.is_finite() => format_float(float, &mut self.out),
-            Value::Double(double) if double.is_finite() => format_double(double, &mut self.out),
-            Value::Float(float) => self.special(f64::from(float)),
-            Value::Double(double) => self.special(double),
-            Value::Varint(varint) => match enum_name(kind, varint) {
+            EncodedValue::Float(float) if float.is_finite() => format_float(float, &mut self.out),
+            EncodedValue::Double(double) if double.is_finite() => format_double(double, &mut self.out),
+            EncodedValue::Float(float) => self.special(f64::from(float)),
+            EncodedValue::Double(double) => self.special(double),
+            EncodedValue::Varint(varint) => match enum_name(kind, varint) {
                 Some(name) => self.out.push_str(name),
                 None => format_int(kind, varint, &mut self.out),
             },
-            Value::Bytes(_) => {}
+            EncodedValue::Bytes(_) => {}
         }
     }
 

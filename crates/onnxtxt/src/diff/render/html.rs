@@ -1,6 +1,6 @@
 //! Differences as a self-contained HTML page: no scripts, no external resources, for light and dark screens.
 
-use super::sections::{Line, sections};
+use super::sections::{TextLine, sections};
 use super::{DiffStyle, sign, stat};
 use crate::diff::{Kind, ModelDiff};
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub fn html(diff: &ModelDiff, style: &DiffStyle) -> String {
     for section in if style.stat { Vec::new() } else { sections(diff) } {
         let (title, count) = (escaped(&section.title), section.lines.len());
         _ = writeln!(out, "<details open><summary>{title} ({count})</summary>");
-        for Line { kind, depth, text } in &section.lines {
+        for TextLine { kind, depth, text } in &section.lines {
             let class = match kind {
                 Kind::Added => "added",
                 Kind::Removed => "removed",

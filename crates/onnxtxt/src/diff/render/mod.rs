@@ -9,7 +9,7 @@ pub use html::html;
 
 use super::{GraphDiff, Kind, ModelDiff};
 use onnx_text::visible;
-use sections::{Line, sections};
+use sections::{TextLine, sections};
 use std::fmt::Write as _;
 
 /// How differences are shown.
@@ -54,7 +54,7 @@ pub fn human(diff: &ModelDiff, style: &DiffStyle) -> String {
     if !style.stat {
         for section in sections(diff) {
             _ = writeln!(out, "{}", paint("1", &visible(&section.title)));
-            for Line { kind, depth, text } in &section.lines {
+            for TextLine { kind, depth, text } in &section.lines {
                 let code = match kind {
                     Kind::Added => "32",
                     Kind::Removed => "31",
@@ -153,7 +153,7 @@ pub fn markdown(diff: &ModelDiff, style: &DiffStyle) -> String {
         let lines: Vec<String> = section
             .lines
             .iter()
-            .map(|Line { kind, depth, text }| {
+            .map(|TextLine { kind, depth, text }| {
                 // The syntax of diffs colours `+`, `-` and `!` in the first column.
                 let sign = if *kind == Kind::Changed { '!' } else { sign(*kind) };
                 let indent = "  ".repeat(*depth);

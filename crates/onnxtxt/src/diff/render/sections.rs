@@ -5,11 +5,11 @@ use crate::diff::{FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, PropertyCh
 /// Lines about one part of a model.
 pub(super) struct Section {
     pub(super) title: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<TextLine>,
 }
 
 /// A line.
-pub(super) struct Line {
+pub(super) struct TextLine {
     pub(super) kind: Kind,
     pub(super) depth: usize,
     pub(super) text: String,
@@ -39,7 +39,7 @@ pub(super) fn sections(diff: &ModelDiff) -> Vec<Section> {
     out
 }
 
-fn push(out: &mut Vec<Section>, title: &str, lines: Vec<Line>) {
+fn push(out: &mut Vec<Section>, title: &str, lines: Vec<TextLine>) {
     if !lines.is_empty() {
         out.push(Section { title: title.to_owned(), lines });
     }
@@ -56,7 +56,7 @@ fn graph(diff: &GraphDiff, of: &str, out: &mut Vec<Section>) {
     }
     if let Some(more) = renamed.checked_sub(RENAMED + 1) {
         let text = format!("… and {} more nodes with nothing but other names", more + 1);
-        lines.push(Line { kind: Kind::Changed, depth: 0, text });
+        lines.push(TextLine { kind: Kind::Changed, depth: 0, text });
     }
     push(out, &format!("{of}nodes"), lines);
     let mut lines = Vec::new();
@@ -66,8 +66,8 @@ fn graph(diff: &GraphDiff, of: &str, out: &mut Vec<Section>) {
     push(out, &format!("{of}graph"), changes(&diff.properties, 0));
 }
 
-fn nested(diff: &FunctionDiff, depth: usize, out: &mut Vec<Line>) {
-    out.push(Line { kind: diff.kind, depth, text: diff.name.clone() });
+fn nested(diff: &FunctionDiff, depth: usize, out: &mut Vec<TextLine>) {
+    out.push(TextLine { kind: diff.kind, depth, text: diff.name.clone() });
     let depth = depth + 1;
     out.extend(changes(&diff.properties, depth));
     ports("input", &diff.graph.inputs, depth, out);
@@ -78,8 +78,8 @@ fn nested(diff: &FunctionDiff, depth: usize, out: &mut Vec<Line>) {
     out.extend(changes(&diff.graph.properties, depth));
 }
 
-fn changes(changes: &[PropertyChange], depth: usize) -> Vec<Line> {
-    changes.iter().map(|change| Line { kind: change.kind(), depth, text: property(change) }).collect()
+fn changes(changes: &[PropertyChange], depth: usize) -> Vec<TextLine> {
+    changes.iter().map(|change| TextLine { kind: change.kind(), depth, text: property(change) }).collect()
 }
 
 /// `alpha: 0.1 → 0.2`
@@ -91,7 +91,7 @@ fn property(change: &PropertyChange) -> String {
     }
 }
 
-fn ports(what: &str, changes: &[PropertyChange], depth: usize, out: &mut Vec<Line>) {
+fn ports(what: &str, changes: &[PropertyChange], depth: usize, out: &mut Vec<TextLine>) {
     for change in changes {
         let name = match &change.old_name {
             Some(old) => format!("{old} → {}", change.name),
@@ -103,15 +103,15 @@ fn ports(what: &str, changes: &[PropertyChange], depth: usize, out: &mut Vec<Lin
             (None, None) => String::new(),
         };
         let note = change.note.as_ref().map_or(String::new(), |note| format!(", {note}"));
-        out.push(Line { kind: change.kind(), depth, text: format!("{what} {name}: {types}{note}") });
+        out.push(TextLine { kind: change.kind(), depth, text: format!("{what} {name}: {types}{note}") });
     }
 }
 
-fn node(diff: &NodeDiff, depth: usize, out: &mut Vec<Line>) {
+fn node(diff: &NodeDiff, depth: usize, out: &mut Vec<TextLine>) {
     let kind = diff.kind;
     let Some(summary) = diff.new.as_ref().or(diff.old.as_ref()) else { return };
     if kind != Kind::Changed {
-        out.push(Line { kind, depth, text: summary.text.clone() });
+        out.push(TextLine { kind, depth, text: summary.text.clone() });
         return;
     }
     let results: Vec<_> = summary.outputs.iter().map(String::as_str).collect();
@@ -122,13 +122,13 @@ fn node(diff: &NodeDiff, depth: usize, out: &mut Vec<Line>) {
     if let (true, Some(old), Some(new)) = (diff.moved, &diff.old, &diff.new) {
         text += &format!(": moved, #{} → #{}", old.index, new.index);
     }
-    out.push(Line { kind, depth, text });
+    out.push(TextLine { kind, depth, text });
     let all = [&diff.operator, &diff.renamed, &diff.operands, &diff.attributes, &diff.properties];
     all.iter().for_each(|list| out.extend(changes(list, depth + 1)));
     diff.graphs.iter().for_each(|graph| nested(graph, depth + 1, out));
 }
 
-fn weight(diff: &WeightDiff, depth: usize, out: &mut Vec<Line>) {
+fn weight(diff: &WeightDiff, depth: usize, out: &mut Vec<TextLine>) {
     let mut text = match &diff.old_name {
         Some(old) => format!("{old} → {}: ", diff.name),
         None => format!("{}: ", diff.name),
@@ -152,7 +152,7 @@ fn weight(diff: &WeightDiff, depth: usize, out: &mut Vec<Line>) {
     if let (Some(largest), Some(mean)) = (diff.largest_difference, diff.mean_difference) {
         text += &format!(", largest difference {}, mean {}", number(largest), number(mean));
     }
-    out.push(Line { kind: diff.kind, depth, text });
+    out.push(TextLine { kind: diff.kind, depth, text });
     out.extend(changes(&diff.properties, depth + 1));
 }
 

@@ -17,11 +17,11 @@ pub(super) struct Draft {
     pub(super) initializers: Vec<Tensor>,
     /// Initializers that are zeros.
     zeros: Vec<(Name, ElemType, Vec<i64>)>,
-    nodes: Vec<Line>,
+    nodes: Vec<NodeDraft>,
 }
 
 /// A node.
-pub(super) struct Line {
+pub(super) struct NodeDraft {
     op: (&'static str, &'static str),
     inputs: Vec<Name>,
     outputs: Vec<Name>,
@@ -34,13 +34,13 @@ enum Given {
     Tensor(Tensor),
 }
 
-impl Line {
-    pub(super) fn attr(&mut self, name: &'static str, value: impl Into<AttrValue>) -> &mut Line {
+impl NodeDraft {
+    pub(super) fn attr(&mut self, name: &'static str, value: impl Into<AttrValue>) -> &mut NodeDraft {
         self.attrs.push((name, Given::Value(value.into())));
         self
     }
 
-    pub(super) fn tensor(&mut self, name: &'static str, tensor: Tensor) -> &mut Line {
+    pub(super) fn tensor(&mut self, name: &'static str, tensor: Tensor) -> &mut NodeDraft {
         self.attrs.push((name, Given::Tensor(tensor)));
         self
     }
@@ -63,8 +63,8 @@ impl Draft {
         op: (&'static str, &'static str),
         inputs: &[Name],
         outputs: &[Name],
-    ) -> &mut Line {
-        let line = Line { op, inputs: inputs.to_vec(), outputs: outputs.to_vec(), attrs: Vec::new() };
+    ) -> &mut NodeDraft {
+        let line = NodeDraft { op, inputs: inputs.to_vec(), outputs: outputs.to_vec(), attrs: Vec::new() };
         self.nodes.push(line);
         let last = self.nodes.len() - 1;
         &mut self.nodes[last]
@@ -88,7 +88,7 @@ impl Draft {
         op: &'static str,
         stem: &str,
         inputs: &[Name],
-        attrs: impl FnOnce(&mut Line),
+        attrs: impl FnOnce(&mut NodeDraft),
     ) -> Name {
         let name = model.names.fresh(stem);
         attrs(self.node(("", op), inputs, &[name]));

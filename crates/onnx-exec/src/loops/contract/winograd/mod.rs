@@ -20,9 +20,9 @@
 mod transform;
 mod weights;
 
-use super::finish::{Finish, Run};
+use super::finish::{ColumnRun, Finish};
 use super::image::Image;
-use super::known::Known;
+use super::prepacked::Prepacked;
 use super::{Contraction, blocks};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
@@ -49,7 +49,7 @@ const LINE: usize = 16;
 /// A convolution by this algorithm, and its weights once they are packed.
 #[derive(Clone, Debug, Default)]
 pub(in crate::loops) struct Winograd {
-    pub(super) weights: Option<Arc<Known>>,
+    pub(super) weights: Option<Arc<Prepacked>>,
 }
 
 impl Winograd {
@@ -101,7 +101,7 @@ impl Contraction {
     /// Computes all elements.
     pub(super) fn by_winograd(
         &self,
-        weights: &Known,
+        weights: &Prepacked,
         operands: &Operands<'_>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
@@ -148,7 +148,7 @@ impl Contraction {
                         for line in 0..OUT.min(lines.len() - down) {
                             let first = (number * height + lines.start + down + line) * width + along;
                             let totals = &products.results[line * count * OUT * products.stride..];
-                            let run = Run { columns: 0..columns, from: 0 };
+                            let run = ColumnRun { columns: 0..columns, from: 0 };
                             finish.store(
                                 operands,
                                 &mut at,
@@ -195,7 +195,7 @@ impl Places {
 /// The products of a chunk of tiles.
 struct Products<'p> {
     micro: Micro<f32>,
-    weights: &'p Known,
+    weights: &'p Prepacked,
     channels: usize,
     columns: usize,
     /// The distance between tiles in the transformed input, and in the sums.
@@ -210,7 +210,7 @@ struct Products<'p> {
 }
 
 impl<'p> Products<'p> {
-    fn new(weights: &'p Known, channels: usize, columns: usize, most: usize) -> Result<Self, Failure> {
+    fn new(weights: &'p Prepacked, channels: usize, columns: usize, most: usize) -> Result<Self, Failure> {
         let micro = Micro::<f32>::best();
         let pitch = if channels.is_multiple_of(ALIKE) { channels + LINE } else { channels };
         let stride = columns.next_multiple_of(micro.columns).next_multiple_of(transform::WIDE);

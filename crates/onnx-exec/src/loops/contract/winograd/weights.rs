@@ -1,6 +1,6 @@
 //! Transforms and packs the weights for Winograd's algorithm, and checks their precision.
 
-use super::super::known::Known;
+use super::super::prepacked::Prepacked;
 use super::super::{Contraction, blocks};
 use super::transform::{Backward, Forward, IN, OUT, PRODUCTS, WIDE, of_weights};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ const TRIED: usize = 16;
 
 /// All weights, packed for a plain product: columns are output channels.
 struct Plain<'p> {
-    packed: &'p Known,
+    packed: &'p Prepacked,
     micro: Micro<f32>,
     columns: usize,
     /// The step distances of rows and columns of weights, and of channels; the number of channels.
@@ -44,13 +44,13 @@ impl Plain<'_> {
     }
 
     /// The transformed weights in tiles of columns, a matrix for each product; `None` if they lose precision.
-    fn transformed(&self) -> Result<Option<Known>, Failure> {
+    fn transformed(&self) -> Result<Option<Prepacked>, Failure> {
         if !self.is_precise() {
             return Ok(None);
         }
         let Plain { micro, columns, channels, .. } = *self;
         let wide = columns.next_multiple_of(micro.columns);
-        let mut known = Known::room::<f32>(PRODUCTS, columns, wide, micro.columns, channels)?;
+        let mut known = Prepacked::room::<f32>(PRODUCTS, columns, wide, micro.columns, channels)?;
         let each = wide * channels;
         let numbers = known.all_mut();
         let mut is_small = true;
@@ -116,9 +116,9 @@ impl Contraction {
     /// The transformed weights of a convolution with taps on these axes; `None` if they are refused.
     pub(in crate::loops::contract) fn winograd_weights(
         &self,
-        packed: &Known,
+        packed: &Prepacked,
         [down, along, channel]: [usize; 3],
-    ) -> Result<Option<Known>, Failure> {
+    ) -> Result<Option<Prepacked>, Failure> {
         let (extents, steps) = self.axes();
         let stride =
             |axis: usize| steps.iter().filter(|step| **step > axis).map(|step| extents[*step]).product();

@@ -33,7 +33,7 @@ const TELLABLE: f32 = 0.5 - 1.0 / 1024.0;
 
 /// How numbers are computed.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum RoundingMethod {
     Single,
     /// As doubles say.
     Double,
@@ -49,7 +49,7 @@ pub(super) struct Registers {
     pub(super) most: f32,
     pub(super) zero: i32,
     pub(super) is_signed: bool,
-    pub(super) way: Way,
+    pub(super) way: RoundingMethod,
 }
 
 /// Where the numbers of some columns begin. No closures here: what is in one is compiled for every processor.
@@ -93,9 +93,9 @@ impl Registers {
         // SAFETY: the processor has the instructions.
         unsafe {
             match self.way {
-                Way::Single => rows::<A, SINGLE>(self, bytes),
-                Way::Double => rows::<A, DOUBLE>(self, bytes),
-                Way::Told => rows::<A, TOLD>(self, bytes),
+                RoundingMethod::Single => rows::<A, SINGLE>(self, bytes),
+                RoundingMethod::Double => rows::<A, DOUBLE>(self, bytes),
+                RoundingMethod::Told => rows::<A, TOLD>(self, bytes),
             }
         }
     }
@@ -261,7 +261,7 @@ impl Registers {
     }
 }
 
-/// [`Way`] as a number.
+/// [`RoundingMethod`] as a number.
 const SINGLE: u8 = 0;
 const DOUBLE: u8 = 1;
 const TOLD: u8 = 2;

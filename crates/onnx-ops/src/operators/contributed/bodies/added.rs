@@ -1,11 +1,11 @@
 //! Operators of ONNX Runtime that a few standard operators define.
 
 use crate::functions::draft::Draft;
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// The distances of each row of one matrix to each row of the other.
-pub(in crate::operators::contributed) fn distances(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn distances(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.list("first", &[0]);
     draft.list("second", &[1]);
@@ -26,7 +26,7 @@ pub(in crate::operators::contributed) fn distances(site: &Site<'_>) -> Option<Dr
 }
 
 /// The product of 16-bit integers has 32 bits.
-pub(in crate::operators::contributed) fn product_of_shorts(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn product_of_shorts(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let wide = match (site.elem(0)?, site.elem(1)?) {
         (ElemType::INT16, ElemType::INT16) => ElemType::INT32,
@@ -40,7 +40,7 @@ pub(in crate::operators::contributed) fn product_of_shorts(site: &Site<'_>) -> O
 }
 
 /// Operands may be lists of one element; the step may be omitted.
-pub(in crate::operators::contributed) fn range(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn range(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("first = Squeeze (start)");
     draft.add("end = Squeeze (limit)");
@@ -56,7 +56,7 @@ pub(in crate::operators::contributed) fn range(site: &Site<'_>) -> Option<Draft>
 }
 
 /// For nodes without automatic padding.
-pub(in crate::operators::contributed) fn transposed_convolution(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn transposed_convolution(site: &CallSite<'_>) -> Option<Draft> {
     if site.string("auto_pad")? != "NOTSET" {
         return None;
     }
@@ -80,7 +80,7 @@ pub(in crate::operators::contributed) fn transposed_convolution(site: &Site<'_>)
 }
 
 /// All slices of a size along an axis, which becomes the last axis.
-pub(in crate::operators::contributed) fn unfolded(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn unfolded(site: &CallSite<'_>) -> Option<Draft> {
     let rank = i64::try_from(site.rank(0)?).ok()?;
     let axis = site.int("dim")?;
     let axis = if axis < 0 { axis + rank } else { axis };

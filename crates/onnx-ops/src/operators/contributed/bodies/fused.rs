@@ -1,11 +1,11 @@
 //! Fused operators that ONNX Runtime's optimizer writes.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use std::fmt::Display;
 
 /// The existing attributes with these names, as attributes of another node: `pads: ints = [1, 1]`.
-pub(in crate::operators::contributed) fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
+pub(in crate::operators::contributed) fn passed_on(site: &CallSite<'_>, names: &[&str]) -> String {
     let list = |all: Vec<i64>| all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let attribute = |name: &&str| {
         if let Some(list) = site.ints(name).map(list) {
@@ -20,7 +20,7 @@ pub(in crate::operators::contributed) fn passed_on(site: &Site<'_>, names: &[&st
 }
 
 /// Adds `Y` by the operator in the attribute `activation`; missing parameters have the operator's defaults.
-fn activated(draft: &mut Draft, site: &Site<'_>, x: &str, parameters: &[Option<f32>]) -> Option<()> {
+fn activated(draft: &mut Draft, site: &CallSite<'_>, x: &str, parameters: &[Option<f32>]) -> Option<()> {
     let name = site.string("activation").unwrap_or_default();
     let elem = site.elem(0)?;
     // Text cannot express infinities and NaN.
@@ -53,7 +53,7 @@ fn activated(draft: &mut Draft, site: &Site<'_>, x: &str, parameters: &[Option<f
     Some(())
 }
 
-pub(in crate::operators::contributed) fn conv(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn conv(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let attributes = passed_on(site, &["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"]);
     let bias = if site.has_input(2) { ", B" } else { "" };
@@ -68,7 +68,7 @@ pub(in crate::operators::contributed) fn conv(site: &Site<'_>) -> Option<Draft> 
     Some(draft)
 }
 
-pub(in crate::operators::contributed) fn gemm(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn gemm(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let finite = |name| site.float(name).filter(|x| x.is_finite());
     let (alpha, beta) = (finite("alpha")?, finite("beta")?);
@@ -81,7 +81,7 @@ pub(in crate::operators::contributed) fn gemm(site: &Site<'_>) -> Option<Draft> 
 }
 
 /// Transposes `from` to channels-first as `to`; returns the permutation back.
-fn channels_first(draft: &mut Draft, site: &Site<'_>, from: impl Display, to: &str) -> Option<String> {
+fn channels_first(draft: &mut Draft, site: &CallSite<'_>, from: impl Display, to: &str) -> Option<String> {
     let last = i64::try_from(site.rank(0)?).ok()? - 1;
     let list = |all: Vec<i64>| all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let there: Vec<i64> = [0, last].into_iter().chain(1..last).collect();
@@ -90,7 +90,7 @@ fn channels_first(draft: &mut Draft, site: &Site<'_>, from: impl Display, to: &s
     Some(format!("Transpose <perm = [{}]>", list(back)))
 }
 
-pub(in crate::operators::contributed) fn max_pool(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn max_pool(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let back = channels_first(&mut draft, site, "x", "turned")?;
     let attributes =
@@ -101,7 +101,7 @@ pub(in crate::operators::contributed) fn max_pool(site: &Site<'_>) -> Option<Dra
 }
 
 /// Quantizes to `Y` by operands 3 and 4. The default zero point is 0 of the type of the first input.
-fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str) -> Option<()> {
+fn quantized(draft: &mut Draft, site: &CallSite<'_>, x: &str) -> Option<()> {
     if site.has_input(4) {
         draft.add(format_args!("Y = QuantizeLinear ({x}, y_scale, y_zero_point)"));
     } else {
@@ -112,12 +112,12 @@ fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str) -> Option<()> {
 }
 
 /// Dequantizes the first operand.
-fn dequantized(draft: &mut Draft, site: &Site<'_>, scale: &str) {
+fn dequantized(draft: &mut Draft, site: &CallSite<'_>, scale: &str) {
     let zero = if site.has_input(2) { ", x_zero_point" } else { "" };
     draft.add(format_args!("x = DequantizeLinear (X, {scale}{zero})"));
 }
 
-pub(in crate::operators::contributed) fn average_pool(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn average_pool(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "x_scale");
     let names = ["auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"];
@@ -134,7 +134,7 @@ pub(in crate::operators::contributed) fn average_pool(site: &Site<'_>) -> Option
 }
 
 /// The filter is channels-first for any layout of images.
-pub(in crate::operators::contributed) fn quantized_conv(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn quantized_conv(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let attributes = passed_on(site, &["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"]);
     let bias = if site.has_input(8) { ", B" } else { "" };
@@ -150,7 +150,7 @@ pub(in crate::operators::contributed) fn quantized_conv(site: &Site<'_>) -> Opti
 }
 
 /// Before version 13 of Softmax, the axes from the given one on are flattened.
-pub(in crate::operators::contributed) fn softmax(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn softmax(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "X_scale");
     let axis = site.int("axis")?;

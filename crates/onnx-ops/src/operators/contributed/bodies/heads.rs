@@ -4,10 +4,10 @@
 //! in the second one; or keys and values are split into heads. Masked positions get a large negative number.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
-pub(in crate::operators::contributed) fn multi_head(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn multi_head(site: &CallSite<'_>) -> Option<Draft> {
     // Beam search caches have a kernel of their own.
     if site.has_input(8) || site.has_input(9) || site.output_count() > 3 {
         return None;
@@ -52,7 +52,7 @@ pub(in crate::operators::contributed) fn multi_head(site: &Site<'_>) -> Option<D
 }
 
 /// Adds `query_heads`, `key_heads` and `value_heads`, all `[batch, heads, positions, size]`; returns the size of a query.
-fn operands(draft: &mut Draft, site: &Site<'_>, heads: i64) -> Option<i64> {
+fn operands(draft: &mut Draft, site: &CallSite<'_>, heads: i64) -> Option<i64> {
     let is_packed = !site.has_input(1);
     let size = if is_packed { site.extent(0, 4)? } else { site.extent(0, 2)? / heads.max(1) };
     draft.list("split", &[0, 0, heads, -1]);
@@ -93,7 +93,7 @@ fn operands(draft: &mut Draft, site: &Site<'_>, heads: i64) -> Option<i64> {
 }
 
 /// Adds a bias, which is concatenated for queries, keys and values; returns the operands that have it.
-fn bias(draft: &mut Draft, site: &Site<'_>, width: i64, with_heads: bool) -> Option<&'static str> {
+fn bias(draft: &mut Draft, site: &CallSite<'_>, width: i64, with_heads: bool) -> Option<&'static str> {
     if !site.has_input(3) {
         return Some("4");
     }
@@ -109,7 +109,7 @@ fn bias(draft: &mut Draft, site: &Site<'_>, width: i64, with_heads: bool) -> Opt
 }
 
 /// Adds `padding` from the numbers of keys, or from a mask with 1 for each visible key, or query and key.
-fn padding(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
+fn padding(draft: &mut Draft, site: &CallSite<'_>, elem: ElemType) -> Option<()> {
     draft.scalar("filler", elem, number(site.float("mask_filter_value")?, elem));
     draft.scalar("neutral", elem, "0.0");
     let axes: &[i64] = match site.rank(4)? {
@@ -136,7 +136,7 @@ fn padding(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
 }
 
 /// Adds `is_before`: a query attends to the keys up to its own position, counted after the cached keys.
-fn causal(draft: &mut Draft, site: &Site<'_>, elem: ElemType) {
+fn causal(draft: &mut Draft, site: &CallSite<'_>, elem: ElemType) {
     draft.extent("queries", "query_heads", 2);
     draft.extent("keys_of_all", "present_key", 2);
     draft.add("plane = Concat <axis = 0> (queries, keys_of_all)");
@@ -153,7 +153,7 @@ fn causal(draft: &mut Draft, site: &Site<'_>, elem: ElemType) {
 }
 
 /// Attention for quantized operands.
-pub(in crate::operators::contributed) fn quantized(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn quantized(site: &CallSite<'_>) -> Option<Draft> {
     if site.int("do_rotary")? != 0 {
         return None;
     }

@@ -12,18 +12,18 @@
 //! An omitted zero point is 0 of the type of the operands.
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Dequantizes an operand; its zero point follows its scale.
-fn dequantized(draft: &mut Draft, site: &Site<'_>, to: &str, x: &str, scale: usize) {
+fn dequantized(draft: &mut Draft, site: &CallSite<'_>, to: &str, x: &str, scale: usize) {
     let name = |i: usize| &site.schema.inputs[i].name;
     let zero = if site.has_input(scale + 1) { format!(", {}", name(scale + 1)) } else { String::new() };
     draft.add(format_args!("{to} = DequantizeLinear ({x}, {}{zero})", name(scale)));
 }
 
 /// Quantizes the only result in the same way.
-fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str, scale: usize) -> Option<()> {
+fn quantized(draft: &mut Draft, site: &CallSite<'_>, x: &str, scale: usize) -> Option<()> {
     let name = |i: usize| &site.schema.inputs[i].name;
     let y = &site.schema.outputs[0].name;
     if site.has_input(scale + 1) {
@@ -35,7 +35,7 @@ fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str, scale: usize) -> Optio
     Some(())
 }
 
-fn binary(site: &Site<'_>, op: &str) -> Option<Draft> {
+fn binary(site: &CallSite<'_>, op: &str) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "a", "A", 1);
     dequantized(&mut draft, site, "b", "B", 4);
@@ -44,15 +44,15 @@ fn binary(site: &Site<'_>, op: &str) -> Option<Draft> {
     Some(draft)
 }
 
-pub(in crate::operators::contributed) fn add(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn add(site: &CallSite<'_>) -> Option<Draft> {
     binary(site, "Add")
 }
 
-pub(in crate::operators::contributed) fn mul(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn mul(site: &CallSite<'_>) -> Option<Draft> {
     binary(site, "Mul")
 }
 
-fn unary(site: &Site<'_>, call: &str) -> Option<Draft> {
+fn unary(site: &CallSite<'_>, call: &str) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "x", &site.schema.inputs[0].name, 1);
     draft.add(format_args!("y = {call}"));
@@ -60,17 +60,17 @@ fn unary(site: &Site<'_>, call: &str) -> Option<Draft> {
     Some(draft)
 }
 
-pub(in crate::operators::contributed) fn leaky_relu(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn leaky_relu(site: &CallSite<'_>) -> Option<Draft> {
     let alpha = site.float("alpha").filter(|alpha| alpha.is_finite())?;
     unary(site, &format!("LeakyRelu <alpha = {}> (x)", number(alpha, ElemType::FLOAT)))
 }
 
-pub(in crate::operators::contributed) fn sigmoid(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn sigmoid(site: &CallSite<'_>) -> Option<Draft> {
     unary(site, "Sigmoid (x)")
 }
 
 /// Inputs followed by their scale and zero point each.
-pub(in crate::operators::contributed) fn concat(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn concat(site: &CallSite<'_>) -> Option<Draft> {
     let (count, axis) = (site.input_count().checked_sub(2)? / 3, site.int("axis")?);
     if count == 0 || site.input_count() != 2 + 3 * count {
         return None;
@@ -88,7 +88,7 @@ pub(in crate::operators::contributed) fn concat(site: &Site<'_>) -> Option<Draft
     Some(draft)
 }
 
-pub(in crate::operators::contributed) fn mean(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn mean(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "x", "data", 1);
     let keep = format!("keepdims = {}", site.int("keepdims")?);
@@ -98,7 +98,7 @@ pub(in crate::operators::contributed) fn mean(site: &Site<'_>) -> Option<Draft> 
 }
 
 /// The mean of each channel over the spatial axes.
-pub(in crate::operators::contributed) fn global_average_pool(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn global_average_pool(site: &CallSite<'_>) -> Option<Draft> {
     let rank = i64::try_from(site.rank(0)?).ok().filter(|rank| *rank > 2)?;
     let first = if site.int("channels_last")? == 0 { 2 } else { 1 };
     let axes: Vec<i64> = (first..first + rank - 2).collect();
@@ -110,7 +110,7 @@ pub(in crate::operators::contributed) fn global_average_pool(site: &Site<'_>) ->
 }
 
 /// EmbedLayerNormalization for dequantized tables.
-pub(in crate::operators::contributed) fn embeddings(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn embeddings(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let name = |i: usize| &site.schema.inputs[i].name;
     let mut tables = Vec::new();

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::functions::draft::{Draft, number};
-use crate::functions::site::Site;
+use crate::functions::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Adds `Y` from integer sums, a scale per column or for all, and an optional bias.
@@ -25,11 +25,11 @@ fn scaled(draft: &mut Draft, elem: ElemType, scale: &str, bias: Option<&str>) {
 }
 
 /// An input; `None` if it is omitted.
-fn optional<'s>(site: &'s Site<'_>, input: usize) -> Option<&'s str> {
+fn optional<'s>(site: &'s CallSite<'_>, input: usize) -> Option<&'s str> {
     site.has_input(input).then(|| &*site.schema.inputs[input].name)
 }
 
-pub(in crate::operators::contributed) fn of_dynamic_bytes(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn of_dynamic_bytes(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("bytes, bytes_scale, bytes_zero = DynamicQuantizeLinear (A)");
     let zero = optional(site, 3).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(in crate::operators::contributed) fn of_dynamic_bytes(site: &Site<'_>) -> Op
     Some(draft)
 }
 
-pub(in crate::operators::contributed) fn to_floats(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn to_floats(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let [a_zero, b_zero] = [4, 5].map(|input| optional(site, input).unwrap_or_default());
     draft.add(format_args!("sums = MatMulInteger (A, B, {a_zero}, {b_zero})"));
@@ -49,7 +49,7 @@ pub(in crate::operators::contributed) fn to_floats(site: &Site<'_>) -> Option<Dr
 }
 
 /// The third operand has the scale of the product.
-pub(in crate::operators::contributed) fn gemm(site: &Site<'_>) -> Option<Draft> {
+pub(in crate::operators::contributed) fn gemm(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     let mut factor = |name: &str, turned: &str| {
         let is_turned = site.int(turned)? != 0;
