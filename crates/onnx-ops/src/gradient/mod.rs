@@ -19,7 +19,7 @@
 //! `docs/gradient.md` lists the derivatives of all operators.
 
 mod calls;
-mod cell;
+pub(crate) mod cell;
 mod control;
 mod derivative;
 mod expand;
@@ -27,10 +27,11 @@ mod list;
 mod recompute;
 mod reverse;
 pub(crate) mod rules;
-mod shapes;
+pub(crate) mod sequences;
+pub(crate) mod shapes;
 mod through;
 
-pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS};
+pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, MAPS, NOT_NUMBERS, OPTIMIZERS, STEPS};
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};

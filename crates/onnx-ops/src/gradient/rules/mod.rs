@@ -15,11 +15,21 @@ pub(crate) mod sample;
 pub(crate) mod window;
 
 use crate::dims::Dim;
+use onnx_ir::ElemType;
 
 /// A size, if it is a number.
 pub(super) fn known(dim: &Dim) -> Option<i64> {
     match dim {
         Dim::Const(n) => Some(*n),
         Dim::Unknown | Dim::Expr(_) => None,
+    }
+}
+
+/// A number below all others of a type of floats that matter, and finite.
+pub(crate) fn least(elem: ElemType) -> f64 {
+    match elem {
+        ElemType::FLOAT16 => -65504.0,
+        ElemType::DOUBLE => -1e300,
+        _ => -3e38,
     }
 }

@@ -113,8 +113,15 @@ impl Axis {
     }
 }
 
-/// The sums of pixels of images `[batch, channels, pixels]` at the places of taps of each axis, `[batch, channels, places]`.
-fn sampled(cell: &mut Cell<'_>, images: &str, axes: &[Axis], taps: &[Vec<Tap>]) -> Result<String, String> {
+/// The sums, or another combination, of pixels of images `[batch, channels, pixels]` at the places of taps of each axis,
+/// `[batch, channels, places]`.
+fn sampled(
+    cell: &mut Cell<'_>,
+    images: &str,
+    axes: &[Axis],
+    taps: &[Vec<Tap>],
+    combine: &str,
+) -> Result<String, String> {
     let one = cell.list(&[1]);
     let channels = cell.extent_of(images, 1);
     let spread = cell.op_with("Concat", "axis = 0", &[&one, &channels, &one]);
@@ -156,7 +163,7 @@ fn sampled(cell: &mut Cell<'_>, images: &str, axes: &[Axis], taps: &[Vec<Tap>]) 
         }
         total = Some(match total {
             None => pixels,
-            Some(before) => cell.op("Add", &[&before, &pixels]),
+            Some(before) => cell.op(combine, &[&before, &pixels]),
         });
     }
     total.ok_or_else(|| "its images have no axes".to_owned())
@@ -226,7 +233,7 @@ pub(crate) fn grid_sample(cell: &mut Cell<'_>) -> Done {
         });
         axes.push(axis);
     }
-    let sum = sampled(cell, &images, &axes, &taps)?;
+    let sum = sampled(cell, &images, &axes, &taps, "Add")?;
     let head = cell.op_with("Shape", "start = 0, end = 2", &["x0"]);
     let tail = cell.op_with("Shape", "start = 1, end = -1", &["x1"]);
     let shape = cell.op_with("Concat", "axis = 0", &[&head, &tail]);
@@ -245,16 +252,73 @@ fn steps(cell: &mut Cell<'_>, count: &str, shift: f64, like: usize) -> Result<St
     Ok(cell.op("Add", &[&range, &shift]))
 }
 
-/// Means of samples in each element of a region.
+/// The samples of regions on an axis.
+struct Samples {
+    /// The places of all samples, `[regions, elements * samples]`.
+    places: String,
+    /// The number of samples of an element, as a list of one integer.
+    count: String,
+    /// The numbers of samples of each region, which may have fewer, `[regions, 1]`, and the numbers of the samples,
+    /// `[elements * samples]`.
+    own: Option<(String, String)>,
+}
+
+impl Samples {
+    /// A fixed number of samples, or about one for each pixel if `ratio` is not positive. `out` is the number of elements.
+    fn of(cell: &mut Cell<'_>, ratio: i64, out: i64, start: &str, length: &str) -> Result<Samples, String> {
+        if ratio > 0 {
+            let all = out.checked_mul(ratio).ok_or("its result is too large")?;
+            let count = cell.list(&[all]);
+            let parts = steps(cell, &count, 0.5, 0)?;
+            let all = cell.number(all as f64, 0);
+            let parts = cell.op("Div", &[&parts, &all]);
+            let offset = cell.op("Mul", &[length, &parts]);
+            let places = cell.op("Add", &[start, &offset]);
+            return Ok(Samples { places, count: cell.list(&[ratio]), own: None });
+        }
+        let (zero, one) = (cell.number(0.0, 0), cell.number(1.0, 0));
+        let elements = cell.number(out as f64, 0);
+        let step = cell.op("Div", &[length, &elements]);
+        let own = cell.op("Ceil", &[&step]);
+        let own = cell.op("Max", &[&own, &zero]);
+        // The most samples that a region has.
+        let column = cell.list(&[1]);
+        let least = cell.op("Reshape", &[&one, &column]);
+        let column = cell.reshape(&own, &[-1]);
+        let most = cell.op_with("Concat", "axis = 0", &[&column, &least]);
+        let most = cell.reduce("ReduceMax", &most, &[0], true);
+        let count = cell.op_with("Cast", &format!("to = {}", ElemType::INT64.0), &[&most]);
+        let elements = cell.list(&[out]);
+        let all = cell.op("Mul", &[&elements, &count]);
+        let range = steps(cell, &all, 0.0, 0)?;
+        let element = cell.op("Div", &[&range, &most]);
+        let element = cell.op("Floor", &[&element]);
+        let before = cell.op("Mul", &[&element, &most]);
+        let number = cell.op("Sub", &[&range, &before]);
+        let half = cell.number(0.5, 0);
+        let middle = cell.op("Add", &[&number, &half]);
+        let share = cell.op("Max", &[&own, &one]);
+        let part = cell.op("Div", &[&middle, &share]);
+        let part = cell.op("Add", &[&element, &part]);
+        let offset = cell.op("Mul", &[&part, &step]);
+        let places = cell.op("Add", &[start, &offset]);
+        Ok(Samples { places, count, own: Some((own, number)) })
+    }
+}
+
+/// Means or maxima of samples in each element of a region. The maximum is that of the four pixels around each sample, multiplied by their
+/// weights.
 pub(crate) fn roi_align(cell: &mut Cell<'_>) -> Done {
     cell.need(16)?;
     let ratio = cell.site.int("sampling_ratio").unwrap_or(0);
-    if !(1..=64).contains(&ratio) {
-        return Err("its number of samples depends on the sizes of the regions".to_owned());
+    if ratio > 64 {
+        return Err(format!("it has {ratio} samples for each element"));
     }
-    if cell.site.string("mode").is_some_and(|mode| mode != "avg") {
-        return Err("its mode is not `avg`".to_owned());
-    }
+    let is_max = match cell.site.string("mode").as_deref() {
+        None | Some("avg") => false,
+        Some("max") => true,
+        Some(other) => return Err(format!("its mode is `{other}`")),
+    };
     let is_exact = cell.site.string("coordinate_transformation_mode").is_none_or(|mode| mode == "half_pixel");
     let scale = f64::from(cell.site.float("spatial_scale").unwrap_or(1.0));
     let outs = ["output_height", "output_width"].map(|name| cell.site.int(name).unwrap_or(1).max(1));
@@ -262,7 +326,7 @@ pub(crate) fn roi_align(cell: &mut Cell<'_>) -> Done {
     let (minus, shift) = (cell.number(-1.0, 0), cell.number(if is_exact { 0.5 } else { 0.0 }, 0));
     let images = cell.op_with("Gather", "axis = 0", &["x0", "x2"]);
     let images = cell.reshape(&images, &[0, 0, -1]);
-    let (mut axes, mut taps) = (Vec::new(), Vec::new());
+    let (mut axes, mut taps, mut all) = (Vec::new(), Vec::new(), Vec::new());
     for (i, out) in (0i64..).zip(outs) {
         let size = cell.extent(0, i + 2);
         let axis = Axis::new(cell, size, 0, Padding::Border)?;
@@ -276,18 +340,17 @@ pub(crate) fn roi_align(cell: &mut Cell<'_>) -> Done {
             length = cell.op("Max", &[&length, &one]);
         }
         let (start, length) = (cell.unsqueeze(&bounds[0], &[1]), cell.unsqueeze(&length, &[1]));
-        let samples = out.checked_mul(ratio).ok_or("its result is too large")?;
-        let count = cell.list(&[samples]);
-        let parts = steps(cell, &count, 0.5, 0)?;
-        let all = cell.number(samples as f64, 0);
-        let parts = cell.op("Div", &[&parts, &all]);
-        let offset = cell.op("Mul", &[&length, &parts]);
-        let at = cell.op("Add", &[&start, &offset]);
+        let samples = Samples::of(cell, ratio, out, &start, &length)?;
+        let at = samples.places.clone();
         // Samples far outside are zero; those near the border are at the border.
         let end = cell.op("Add", &[&axis.last, &one]);
         let is_after = cell.op("GreaterOrEqual", &[&at, &minus]);
         let is_before = cell.op("LessOrEqual", &[&at, &end]);
-        let is_inside = cell.op("And", &[&is_after, &is_before]);
+        let mut is_inside = cell.op("And", &[&is_after, &is_before]);
+        if let Some((own, number)) = &samples.own {
+            let exists = cell.op("Less", &[number, own]);
+            is_inside = cell.op("And", &[&is_inside, &exists]);
+        }
         let at = cell.op("Min", &[&at, &axis.last]);
         let at = cell.op("Max", &[&at, &zero]);
         let mut own = axis.linear(cell, &at)?;
@@ -301,12 +364,53 @@ pub(crate) fn roi_align(cell: &mut Cell<'_>) -> Done {
         }
         taps.push(own);
         axes.push(axis);
+        all.push(samples);
     }
-    let sums = sampled(cell, &images, &axes, &taps)?;
-    let grid = cell.reshape(&sums, &[0, 0, outs[0], ratio, outs[1], ratio]);
-    let mean = cell.reduce("ReduceMean", &grid, &[3, 5], false);
-    cell.line(format_args!("y0 = Identity ({mean})"));
+    let values = sampled(cell, &images, &axes, &taps, if is_max { "Max" } else { "Add" })?;
+    let (rows, columns) = (&all[0], &all[1]);
+    let (head, width) = (cell.list(&[0, 0, outs[0]]), cell.list(&[outs[1]]));
+    let shape = cell.op_with("Concat", "axis = 0", &[&head, &rows.count, &width, &columns.count]);
+    let grid = cell.op("Reshape", &[&values, &shape]);
+    let result = match (&rows.own, &columns.own) {
+        (Some(rows), Some(columns)) => adaptive(cell, &grid, is_max, rows, columns)?,
+        _ => cell.reduce(if is_max { "ReduceMax" } else { "ReduceMean" }, &grid, &[3, 5], false),
+    };
+    cell.line(format_args!("y0 = Identity ({result})"));
     Ok(())
+}
+
+/// The means or maxima of those samples that exist, in a grid `[regions, channels, rows, samples, columns, samples]`.
+fn adaptive(
+    cell: &mut Cell<'_>,
+    grid: &str,
+    is_max: bool,
+    rows: &(String, String),
+    columns: &(String, String),
+) -> Result<String, String> {
+    let elem = cell.elem(0)?;
+    let (zero, one) = (cell.number(0.0, 0), cell.number(1.0, 0));
+    let count = cell.op("Mul", &[&rows.0, &columns.0]);
+    let count = cell.unsqueeze(&count, &[2, 3]);
+    if !is_max {
+        let sum = cell.sum(grid, &[3, 5], false);
+        let count = cell.op("Max", &[&count, &one]);
+        return Ok(cell.op("Div", &[&sum, &count]));
+    }
+    // Samples that do not exist are less than all others.
+    let exist = [(rows, 2, [4, 5]), (columns, 4, [2, 3])].map(|((own, number), axis, others)| {
+        let own_axes = cell.op_with("Shape", &format!("start = {axis}, end = {}", axis + 2), &[grid]);
+        let exists = cell.op("Less", &[number, own]);
+        let head = cell.list(&[0, 1]);
+        let shape = cell.op_with("Concat", "axis = 0", &[&head, &own_axes]);
+        let exists = cell.op("Reshape", &[&exists, &shape]);
+        cell.unsqueeze(&exists, &others)
+    });
+    let exists = cell.op("And", &[&exist[0], &exist[1]]);
+    let least = cell.number(super::least(elem), 0);
+    let grid = cell.op("Where", &[&exists, grid, &least]);
+    let most = cell.reduce("ReduceMax", &grid, &[3, 5], false);
+    let is_empty = cell.op("LessOrEqual", &[&count, &zero]);
+    Ok(cell.op("Where", &[&is_empty, &zero, &most]))
 }
 
 /// A product of weights and pixels at shifted places.
@@ -355,7 +459,7 @@ pub(crate) fn deform_conv(cell: &mut Cell<'_>) -> Done {
         taps.push(axis.linear(cell, &at)?);
         axes.push(axis);
     }
-    let mut columns = sampled(cell, &images, &axes, &taps)?;
+    let mut columns = sampled(cell, &images, &axes, &taps, "Add")?;
     if cell.has(4) {
         let head = cell.list(&[-1, 1]);
         let taps = cell.list(&[count]);

@@ -1,5 +1,6 @@
 //! Pooling over windows, over all spatial axes, and over regions.
 
+mod gradient;
 pub(super) mod infer;
 pub(super) mod meaning;
 
@@ -55,7 +56,7 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[8, 11, 12, 22])
         .work(Work::Windows)
         .derivative(Build(rules::window::max_pool)),
-    op("MaxRoiPool").infer(infer::max_roi_pool).unchanged(&[22]),
+    op("MaxRoiPool").infer(infer::max_roi_pool).unchanged(&[22]).derivative(Rewrite(gradient::max_roi_pool)),
     op("RoiAlign")
         .infer(infer::roi_align)
         .converted(&[step(16, By(convert::values::roi_up), By(convert::values::roi_down))])

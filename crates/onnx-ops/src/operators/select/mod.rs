@@ -1,5 +1,6 @@
 //! Operators that select elements by value. The number of results often depends on the data.
 
+mod gradient;
 mod infer;
 
 use super::{Operator, op};
@@ -26,5 +27,5 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[11, 24])
         .work(Work::PerInput(1))
         .derivative(Build(rules::movement::top_k)),
-    op("Unique").infer(infer::unique).unchanged(&[28]),
+    op("Unique").infer(infer::unique).unchanged(&[28]).derivative(Build(gradient::unique)),
 ];
