@@ -213,7 +213,7 @@ impl<'m> Reverse<'m> {
         let ty = &self.facts.get(self.body, like).ty;
         if let Ty::Optional(_) = ty {
             let name = self.text(like);
-            return Err(Refusal::of(format!("`{name}` may have no value, so no zeros are its gradient")));
+            return Err(Refusal::of(format!("`{name}` may have no value, so its gradient has no shape")));
         }
         let elem = sequences::element_type(ty).filter(|&elem| is_float(elem)).ok_or_else(|| {
             Refusal::of(format!("`{}` is not known to be a tensor of floats", self.text(like)))
