@@ -6,8 +6,8 @@ use onnx_ir::{DimValue, ElemType, Model, Name, Port, TypeKind, ValueId};
 use onnx_ops::dims::{Dim, Dims};
 use onnx_ops::infer::{Elem, InferOptions, TensorTy, Ty, infer};
 use onnx_ops::opset::registry_of;
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// How far a number may be from what inference says, as a part of the larger one: single floats are rounded each time.
 const TOLERANCE: f64 = 1e-5;
@@ -16,12 +16,15 @@ const TOLERANCE: f64 = 1e-5;
 /// of its main graph that inference says something else of: its type, an extent, an element.
 pub fn contradiction(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Option<String> {
     let symbols = symbols(model, |i, port| extents(model, given.get(i).and_then(Option::as_ref), port));
-    let computed = RefCell::new(Vec::new());
-    let note = |name: &str, value: &Value| computed.borrow_mut().push((name.to_owned(), value.clone()));
+    let computed = Mutex::new(Vec::new());
+    let note = |name: &str, value: &Value| {
+        let mut computed = computed.lock().unwrap_or_else(PoisonError::into_inner);
+        computed.push((name.to_owned(), value.clone()));
+    };
     run(model, given, &RunOptions { observe: Some(&note), ..options.clone() }).ok()?;
     let mut facts = infer(model, registry_of(model), &InferOptions::default()).facts;
     let values = results(model)?;
-    for (name, actual) in computed.into_inner() {
+    for (name, actual) in computed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         let Some(&value) = model.names.find(&name).and_then(|name| values.get(&name)) else { continue };
         let fact = facts.resolved(model.main?, value);
         let judge = Judge { dims: &facts.dims, symbols: &symbols };

@@ -13,8 +13,17 @@ const WIDTH: usize = 32;
 const ROWS: usize = 256;
 const STEPS: usize = 2;
 
+/// How weights follow their gradients.
+#[derive(Clone, Copy)]
+enum Update {
+    /// A node of its own, which is run right after the product that computes the gradient.
+    Momentum,
+    /// Elementwise nodes, which are fused with that product.
+    Descent,
+}
+
 /// The text of a network of so many blocks, with a training.
-fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str) -> Model {
+fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str, update: Update) -> Model {
     let (mut nodes, mut weights, mut results, mut bindings) =
         (String::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut descent, mut outputs) = (String::new(), vec!["float loss".to_owned()]);
@@ -27,12 +36,14 @@ fn network(blocks: usize, block: impl Fn(usize) -> String, rows: &str) -> Model 
         outputs.push(format!("float[{WIDTH},{WIDTH}] n{i}"));
         results.push(format!("d{i}"));
         bindings.push(format!("\"w{i}\": \"n{i}\""));
-        // Elementwise updates would be fused with the products of their gradients, which then come last and keep their operands.
-        let _ = writeln!(
-            descent,
-            "n{i}, v{i} = ai.onnx.preview.training.Momentum <alpha = 0.0, beta = 1.0, mode = \"standard\", \
-             norm_coefficient = 0.0> (rate, count, w{i}, d{i}, w{i})"
-        );
+        let _ = match update {
+            Update::Momentum => writeln!(
+                descent,
+                "n{i}, v{i} = ai.onnx.preview.training.Momentum <alpha = 0.0, beta = 1.0, mode = \"standard\", \
+                 norm_coefficient = 0.0> (rate, count, w{i}, d{i}, w{i})"
+            ),
+            Update::Descent => writeln!(descent, "s{i} = Mul(rate, d{i})\nn{i} = Sub(w{i}, s{i})"),
+        };
     }
     let names: Vec<String> = (0..blocks).map(|i| format!("w{i}")).collect();
     let text = format!(
@@ -115,14 +126,30 @@ fn compared(what: &str, model: &Model, blocks: usize) -> Result<f64, String> {
 fn deep_networks_need_less_memory_and_compute_the_same() {
     let chain = |i: usize| format!("p{i} = MatMul(h{i}, w{i})\nh{} = Tanh(p{i})", i + 1);
     let blocks = 25;
-    let fixed = compared("a chain", &network(blocks, chain, &ROWS.to_string()), blocks).unwrap();
-    let open = compared("a chain with any batch", &network(blocks, chain, "N"), blocks).unwrap();
+    let rows = ROWS.to_string();
+    let fixed = compared("a chain", &network(blocks, chain, &rows, Update::Momentum), blocks).unwrap();
+    let open = compared("a chain with any batch", &network(blocks, chain, "N", Update::Momentum), blocks);
+    let open = open.unwrap();
     let residual = |i: usize| {
         format!(
             "p{i} = MatMul(h{i}, w{i})\na{i} = Sigmoid(p{i})\nb{i} = Mul(a{i}, p{i})\nh{} = Add(h{i}, b{i})",
             i + 1
         )
     };
-    let sums = compared("a residual network", &network(blocks, residual, "N"), blocks).unwrap();
-    assert!(fixed > 2.0 && open > 2.0 && sums > 2.0, "{fixed} {open} {sums}");
+    let sums = compared("a residual network", &network(blocks, residual, "N", Update::Momentum), blocks);
+    let sums = sums.unwrap();
+    let descent = network(blocks, residual, "N", Update::Descent);
+    let descent = compared("a residual network with plain descent", &descent, blocks).unwrap();
+    assert!(fixed > 2.0 && open > 2.0 && sums > 2.0 && descent > 2.0, "{fixed} {open} {sums} {descent}");
+}
+
+#[test]
+fn updates_that_are_fused_with_gradients_need_no_more_memory_than_others() {
+    let chain = |i: usize| format!("p{i} = MatMul(h{i}, w{i})\nh{} = Tanh(p{i})", i + 1);
+    let blocks = 25;
+    let options = CompileOptions::default();
+    let [apart, fused] = [Update::Momentum, Update::Descent]
+        .map(|update| memory(&network(blocks, chain, "N", update), &options).unwrap());
+    eprintln!("updates apart: {} KB, fused: {} KB", apart >> 10, fused >> 10);
+    assert!(fused <= apart, "{fused} bytes, and {apart} with updates apart");
 }

@@ -33,7 +33,9 @@ fn inferred_shapes_are_those_that_are_computed() {
     let mut models: Vec<CorpusModel> =
         models().into_iter().filter(|m| m.name.starts_with("models/")).collect();
     let all = models.len();
-    models.retain(|m| m.size <= if std::env::var("ONNXTXT_ALL").is_err() { MOST_BYTES } else { MOST_BYTES_EVER });
+    models.retain(|m| {
+        m.size <= if std::env::var("ONNXTXT_ALL").is_err() { MOST_BYTES } else { MOST_BYTES_EVER }
+    });
     if models.len() < all {
         let rest = all - models.len();
         left_out(&format!("inference of {rest} large models against onnxruntime, which runs for minutes"));

@@ -7,6 +7,7 @@
 use conformance::corpus::{left_out, workspace};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::{ElemType, Model};
+use onnx_ops::gradient::Results;
 use onnx_ops::schema::Registry;
 use onnxtxt::train::{Loss, TrainOptions, Trainable, Trainer, trainable};
 use serde_json::Value as Json;
@@ -99,6 +100,7 @@ fn steps(case: &Json) -> Result<f64, String> {
         label: "label".to_owned(),
         initial: None,
         is_frozen: &|_| false,
+        gradient_results: Results::Kept,
     };
     let first =
         |found: Vec<onnx_ir::diag::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();

@@ -94,6 +94,7 @@ fn steps_are_those_of_the_formulas() {
             label: "target".to_owned(),
             initial: None,
             is_frozen: &|_| false,
+            gradient_results: onnx_ops::gradient::Results::Kept,
         };
         trainable(&mut model, registry, &options).expect("the model is trainable");
         let options = TrainOptions {

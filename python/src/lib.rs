@@ -8,8 +8,7 @@
 //! results = model.compile().run({"x": np.array([-1, 2], np.float32)})
 //! ```
 //!
-//! Objects are thin: each method is a call of the library `onnxtxt`. Long calls release the global interpreter lock, but for those of
-//! a `Trainer`.
+//! Objects are thin: each method is a call of the library `onnxtxt`. Long calls release the global interpreter lock.
 
 mod array;
 mod error;

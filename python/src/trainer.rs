@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// A model in training: the state of its `training_info`, and the steps that change it. It belongs to the thread that has made it.
-#[pyclass(name = "Trainer", module = "onnxtxt", unsendable)]
+/// A model in training: the state of its `training_info`, and the steps that change it. Any thread can use it, but a call that changes it
+/// allows no other one at the same time.
+#[pyclass(name = "Trainer", module = "onnxtxt")]
 pub(crate) struct PyTrainer {
     trainer: Trainer<'static>,
     /// For the places of findings, and for the comments of a text.
@@ -27,20 +28,21 @@ impl PyTrainer {
         refused(&self.loaded, std::slice::from_ref(found))
     }
 
-    /// Calls a method of the trainer with values by name.
-    fn with<'py>(
-        &mut self,
-        inputs: &Bound<'py, PyDict>,
-        call: fn(&mut Trainer<'static>, &[(&str, Value)]) -> Outputs,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let py = inputs.py();
-        let inputs = named(inputs)?;
-        let inputs: Vec<(&str, Value)> =
-            inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let done = call(&mut self.trainer, &inputs);
+    fn outputs<'py>(&self, py: Python<'py>, done: Outputs) -> PyResult<Bound<'py, PyDict>> {
         let outputs = done.map_err(|found| self.refused(&found))?;
         dictionary(py, outputs.iter().map(|(name, value)| (name.as_str(), value)))
     }
+}
+
+/// Calls a method of a trainer with values by name, without the global interpreter lock.
+fn called(
+    inputs: &Bound<'_, PyDict>,
+    call: impl FnOnce(&[(&str, Value)]) -> Outputs + Send,
+) -> PyResult<Outputs> {
+    let given = named(inputs)?;
+    let given: Vec<(&str, Value)> =
+        given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    Ok(inputs.py().detach(|| call(&given)))
 }
 
 #[pymethods]
@@ -49,9 +51,9 @@ impl PyTrainer {
     /// that two trainings with one seed are the same.
     #[new]
     #[pyo3(signature = (model, *, seed = 0, threads = None))]
-    fn new(model: &mut PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
+    fn new(py: Python<'_>, model: &mut PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
         let loaded = &mut model.0;
-        let found = loaded.load_weights();
+        let found = py.detach(|| loaded.load_weights());
         if !found.is_empty() {
             return Err(refused(loaded, &found));
         }
@@ -60,30 +62,33 @@ impl PyTrainer {
             run.threads = threads;
         }
         let options = TrainOptions { run, ..TrainOptions::default() };
-        match Trainer::new(&loaded.model, loaded.registry(), &options) {
+        match py.detach(|| Trainer::new(&loaded.model, loaded.registry(), &options)) {
             Ok(trainer) => Ok(PyTrainer { trainer, loaded: loaded.clone() }),
             Err(found) => Err(refused(loaded, &found)),
         }
     }
 
     /// Resets the state to what the initialization graphs compute.
-    fn initialize(&mut self) -> PyResult<()> {
-        self.trainer.initialize().map_err(|found| self.refused(&found))
+    fn initialize(&mut self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.trainer.initialize()).map_err(|found| self.refused(&found))
     }
 
     /// Makes a step with a batch. Returns the outputs that replace nothing of the state, such as the loss.
     fn step<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(inputs, |trainer, inputs| trainer.step(inputs))
+        let done = called(inputs, |given| self.trainer.step(given))?;
+        self.outputs(inputs.py(), done)
     }
 
     /// The outputs of a step, without its changes.
-    fn evaluate<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(inputs, |trainer, inputs| trainer.evaluate(inputs))
+    fn evaluate<'py>(&self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let done = called(inputs, |given| self.trainer.evaluate(given))?;
+        self.outputs(inputs.py(), done)
     }
 
     /// Runs the main graph with the state of now.
-    fn infer<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(inputs, |trainer, inputs| trainer.infer(inputs))
+    fn infer<'py>(&self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let done = called(inputs, |given| self.trainer.infer(given))?;
+        self.outputs(inputs.py(), done)
     }
 
     /// The number of steps that have been made.

@@ -1,7 +1,9 @@
 """Tests of the Python module: `cargo xtask python` runs them with the environment of the reference."""
 
 import pathlib
+import sys
 import tempfile
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -111,6 +113,37 @@ def a_training_learns_and_continues():
         saved = onnxtxt.Trainer(onnxtxt.open(path))
         assert all(saved.state()[name].tobytes() == array.tobytes() for name, array in trainer.state().items())
     raises("has no", lambda: again.load_state({}))
+
+
+def threads_train_at_the_same_time():
+    data = np.load(ROOT / "examples/digits-train.npz")
+    model = onnxtxt.open(ROOT / "examples/train-digits.onnxtxt")
+    trainers = [onnxtxt.Trainer(model, seed=3, threads=1) for _ in range(2)]
+    for trainer in trainers:
+        trainer.initialize()
+    batch = {name: data[name][:256] for name in trainers[0].inputs if name in data}
+    begun, losses = threading.Event(), []
+
+    def train(trainer):
+        begun.set()
+        for _ in range(8):
+            losses.append(trainer.step(batch)["loss"])
+
+    # Python lets the others run only where a call releases the lock.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        thread = threading.Thread(target=train, args=trainers[:1])
+        thread.start()
+        begun.wait()
+        meanwhile = len(losses)
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert meanwhile < 8 == len(losses), "a step has kept the lock"
+    train(trainers[1])
+    assert losses[:8] == losses[8:], losses
+    assert trainers[0].evaluate(batch) == trainers[1].evaluate(batch)
 
 
 for test in [value for value in list(globals().values()) if callable(value) and value.__module__ == __name__]:

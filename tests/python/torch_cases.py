@@ -299,8 +299,14 @@ def algebra():
     yield "Einsum of a diagonal", {"x": (3, 2, 3)}, 'y = Einsum <equation = "iji->ji"> (x)', lambda x: torch.einsum("iji->ji", x)
     dots = lambda a, b: torch.einsum("...ij,jk->...ik", a, b)
     yield "Einsum with an ellipsis", {"a": (2, 2, 3, 4), "b": (4, 5)}, 'y = Einsum <equation = "...ij,jk->...ik"> (a, b)', dots
+    wide = lambda a, b: torch.einsum("...j,...j->...", a, b)
+    equation = 'y = Einsum <equation = "...j,...j->..."> (a, b)'
+    yield "Einsum that broadcasts", {"a": (2, 1, 3), "b": (1, 4, 3)}, equation, wide
     transform = lambda x: torch.view_as_real(torch.fft.fft(x[..., 0], dim=1))
     yield "DFT", {"x": (2, 5, 1)}, f"{constant('axis', 1)}\ny = DFT(x, , axis)", transform
+    back = lambda x: torch.fft.irfft(torch.view_as_complex(x), n=7, dim=1)[..., None]
+    inverse = f"{constant('axis', 1)}\n{constant('n', 7)}\ny = DFT <inverse = 1, onesided = 1> (x, n, axis)"
+    yield "DFT from a half", {"x": (2, 5, 2)}, inverse, back
     half = lambda x: torch.view_as_real(torch.fft.rfft(x[..., 0], n=8, dim=1))
     yield "DFT of a half", {"x": (2, 6, 1)}, f"{constant('axis', 1)}\n{constant('n', 8)}\ny = DFT <onesided = 1> (x, n, axis)", half
 
@@ -311,7 +317,33 @@ def algebra():
     yield "STFT", {"x": (2, 10, 1), "w": ((4,), POSITIVE)}, f"{constant('step', 2)}\ny = STFT(x, step, w)", frames
 
 
+def lists():
+    """Sequences, which are lists of tensors in Python."""
+    split = f"{constant('n', 2)}\ns = SplitToSequence <axis = 1> (x, n)\ny = ConcatFromSequence <axis = 0> (s)"
+    yield "SplitToSequence", {"x": (3, 6)}, split, lambda x: torch.cat(x.split(2, 1), 0)
+    stack = "s = SequenceConstruct(a, b)\nt = SequenceInsert(s, a)\ny = ConcatFromSequence <axis = 1, new_axis = 1> (t)"
+    yield "SequenceInsert", {"a": M, "b": M}, stack, lambda a, b: torch.stack([a, b, a], 1)
+    erase = f"{constant('p', -1)}\n{constant('q', 0)}\ns = SequenceConstruct(a, b, c)\nt = SequenceErase(s, q)\nu = SequenceAt(t, p)\n"
+    erase += "v = ConcatFromSequence <axis = 0> (t)\nw = Mul(u, u)\ny = Concat <axis = 0> (v, w)"
+    yield "SequenceErase", {"a": M, "b": M, "c": M}, erase, lambda a, b, c: torch.cat([b, c, c * c], 0) + 0 * a.sum()
+    body = "body = f (e, s) => (r) { m = Mul(e, w)\nn = Tanh(m)\nr = Mul(n, s) }"
+    each = f"s = SequenceConstruct(a, b)\nt = SequenceMap <{body}> (s, v)\ny = ConcatFromSequence <axis = 0> (t)"
+    mapped = lambda a, b, v, w: torch.cat([torch.tanh(e * w) * v for e in (a, b)], 0)
+    yield "SequenceMap", {"a": (2, 4), "b": (3, 4), "v": (4,), "w": (4,)}, each, mapped
+    body = "body = f (i, go, h, l) => (on, n, k) { on = Identity(go)\na = Mul(h, w)\nn = Sin(a)\nk = SequenceInsert(l, n) }"
+    loop = f"{constant('m', 3)}\nq = SequenceEmpty()\nz, t = Loop <{body}> (m, , x, q)\ny = ConcatFromSequence <axis = 0, new_axis = 1> (t)"
+
+    def states(x, w):
+        all = []
+        for _ in range(3):
+            x = torch.sin(x * w)
+            all.append(x)
+        return torch.stack(all)
+
+    yield "Loop that collects a sequence", {"x": M, "w": M}, loop, states
+
+
 def operators():
-    families = (unary, elementwise, products, windows, reductions, normalizations, movement, losses, sequences, sampling, algebra)
+    families = (unary, elementwise, products, windows, reductions, normalizations, movement, losses, sequences, sampling, algebra, lists)
     for family in families:
         yield from family()

@@ -1,11 +1,11 @@
 //! Profiles: the time and the work of each kernel of a run.
 
-use crate::compile::Executable;
+use crate::compile::{Executable, lock_of};
 use crate::run::{RunOptions, TimedStep};
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
-use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The work of a kernel. For a node that runs outside plans, only the bytes are known.
@@ -117,10 +117,10 @@ impl Executable<'_> {
         inputs: &[Option<Value>],
         options: &RunOptions<'_>,
     ) -> Result<Profile, Box<Diagnostic>> {
-        let kernels = RefCell::new(Vec::new());
+        let kernels = Mutex::new(Vec::new());
         let begin = Instant::now();
         let time = |step: &TimedStep<'_>| {
-            kernels.borrow_mut().push(KernelProfile {
+            lock_of(&kernels).push(KernelProfile {
                 op: step.op.to_owned(),
                 name: step.name.to_owned(),
                 nodes: step.nodes.to_vec(),
@@ -131,6 +131,6 @@ impl Executable<'_> {
             });
         };
         self.run(inputs.to_vec(), &RunOptions { time: Some(&time), ..options.clone() })?;
-        Ok(Profile { kernels: kernels.into_inner() })
+        Ok(Profile { kernels: kernels.into_inner().unwrap_or_else(PoisonError::into_inner) })
     }
 }

@@ -18,8 +18,8 @@ use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use serde_json::json;
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Find the first result in which two models differ
 ///
@@ -109,10 +109,13 @@ fn all(
     inputs: Vec<Option<Value>>,
     options: &RunOptions<'_>,
 ) -> Result<Results, Box<Diagnostic>> {
-    let seen = RefCell::new(Results::new());
-    let observe = |name: &str, value: &Value| seen.borrow_mut().push((name.to_owned(), value.clone()));
+    let seen = Mutex::new(Results::new());
+    let observe = |name: &str, value: &Value| {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.push((name.to_owned(), value.clone()));
+    };
     executable.run(inputs, &RunOptions { observe: Some(&observe), ..options.clone() })?;
-    Ok(seen.into_inner())
+    Ok(seen.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The comparison of all results.

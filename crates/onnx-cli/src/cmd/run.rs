@@ -12,11 +12,10 @@ use crate::session::{Session, Status};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Run a model
 ///
@@ -144,7 +143,7 @@ fn compute(
         wanted: args.dump.iter().flat_map(|selection| results_of(model, selection)).collect(),
         checks_nan: args.check_nan,
         end: Arc::default(),
-        seen: RefCell::default(),
+        seen: Mutex::default(),
     };
     let observe = |name: &str, value: &Value| watch.see(name, value);
     options.cancel = Some(Arc::clone(&watch.end));
@@ -152,7 +151,8 @@ fn compute(
         options.observe = Some(&observe);
     }
     let outputs = executable.run(inputs, &options);
-    let Seen { mut dumped, nan } = watch.seen.take();
+    let Seen { mut dumped, nan } =
+        std::mem::take(&mut *watch.seen.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some((name, at)) = nan {
         let message = format!("element {at} of `{name}` is NaN, the first one in this run");
         let finding = Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message);
@@ -201,7 +201,7 @@ struct Watch {
     checks_nan: bool,
     /// Stops the run.
     end: Arc<AtomicBool>,
-    seen: RefCell<Seen>,
+    seen: Mutex<Seen>,
 }
 
 #[derive(Default)]
@@ -213,7 +213,7 @@ struct Seen {
 
 impl Watch {
     fn see(&self, name: &str, value: &Value) {
-        let mut seen = self.seen.borrow_mut();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if self.wanted.contains(name) {
             seen.dumped.push((name.to_owned(), value.clone()));
         }

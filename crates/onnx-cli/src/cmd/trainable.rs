@@ -3,6 +3,7 @@
 use crate::edit::{EditArgs, edit};
 use crate::select::Selection;
 use crate::session::{Session, Status};
+use onnx_ops::gradient::Results;
 use onnx_ops::opset::registry_of;
 use onnxtxt::train::{Initial, Loss, Optimizer, Trainable, trainable};
 use std::collections::HashSet;
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// What `train --init` sets weights to
     #[arg(long, value_enum, value_name = "SCHEME", default_value = "kaiming")]
     init: Scheme,
+    /// Write gradients that compute intermediate results again instead of keeping them: training needs less memory and more time
+    #[arg(long)]
+    recompute: bool,
 }
 
 /// The initial values of weights.
@@ -82,6 +86,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 Scheme::None => None,
             },
             is_frozen: &|name| frozen.contains(name),
+            gradient_results: if args.recompute { Results::Recomputed } else { Results::Kept },
         };
         Ok(trainable(model, registry, &options))
     })

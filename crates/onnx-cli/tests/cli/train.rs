@@ -410,6 +410,34 @@ fn histories_are_tables_and_pictures() {
 }
 
 #[test]
+fn a_model_can_be_made_trainable_with_less_memory() {
+    let layers = 9;
+    let weights: Vec<String> =
+        (0..layers).map(|i| format!("float[2,2] w{i} = {{0.9, -0.{i}, 0.3, 0.8}}")).collect();
+    let nodes: Vec<String> =
+        (0..layers).map(|i| format!("p{i} = MatMul(h{i}, w{i})\nh{} = Tanh(p{i})", i + 1)).collect();
+    let (weights, nodes) = (weights.join(", "), nodes.join("\n"));
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]> g (float[N,2] h0) => (float[N,2] y) <{weights}> {{ {nodes}\ny = Identity(h{layers}) }}"
+    );
+    let data = "h0.0,h0.1,label.0,label.1\n0.1,0.2,0.3,0.4\n-0.5,0.2,0.1,0.7\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes()), ("d.csv", data.as_bytes())]);
+    let made = |out: &str, more: &[&str]| {
+        let arguments = ["trainable", "m.onnxtxt", "--loss", "MeanSquaredError", "--optimizer", "adam"];
+        folder.run(&[&arguments[..], &["-o", out], more].concat()).expect(0);
+        folder.run(&["check", out]).expect(0);
+        String::from_utf8(folder.read(out)).unwrap()
+    };
+    let (kept, again) = (made("kept.onnxtxt", &[]), made("again.onnxtxt", &["--recompute"]));
+    assert!(kept.contains("Gradient <") && !kept.contains("onnxtxt.recomputed"), "{kept}");
+    assert!(!again.contains("Gradient <") && again.contains("onnxtxt.recomputed"), "{again}");
+    for (file, out) in [("kept.onnxtxt", "a.npz"), ("again.onnxtxt", "b.npz")] {
+        folder.run(&["train", file, "-i", "d.csv", "--steps", "3", "-o", out]).expect(0);
+    }
+    assert!(folder.read("a.npz") == folder.read("b.npz"));
+}
+
+#[test]
 fn expanded_gradients_can_compute_again() {
     let folder = Folder::new(&[]);
     let model = example("train-transformer.onnxtxt");

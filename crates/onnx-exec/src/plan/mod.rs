@@ -4,7 +4,7 @@
 //! next plan starts once the data exist. A plan is made once for each signature of its inputs, in stages:
 //!
 //! ```text
-//! nodes ──define──▶ formulas ──fuse──▶ fewer formulas ──group──▶ kernels ──place──▶ Plan ──run──▶ results
+//! nodes ──define──▶ formulas ──fuse──▶ fewer formulas ──group──▶ kernels ──order, place──▶ Plan ──run──▶ results
 //! ```
 //! - `define` infers types node by node, folds constants and converts each node with a formula. Control flow, kernels and some
 //!   function bodies stay nodes.
@@ -13,6 +13,7 @@
 //!   that need no loops, `weigh` estimates the cost of expressions.)
 //! - `group` merges formulas that process the same rows into one kernel, whose intermediate results never need more memory than a
 //!   block of rows. Softmax, normalizations and attention are examples.
+//! - `order` runs kernels early that leave less memory in use.
 //! - `place` assigns intermediate results between kernels to an arena, in which tensors that are not live at the same time share
 //!   memory.
 //!
@@ -28,6 +29,7 @@ mod fuse;
 mod group;
 mod index;
 mod layout;
+mod order;
 mod place;
 mod precision;
 mod rewrite;
@@ -242,7 +244,8 @@ impl Plan {
         layout::layout(&mut partition)?;
         recorder.record(Stage::Layout, graph, start, &partition, executable);
         debug_assert_eq!(partition.mistake(), None, "when layouts are chosen");
-        let Some(mut kernels) = group::group(&mut partition, &mut refused) else { return Ok(None) };
+        let Some(kernels) = group::group(&mut partition, &mut refused) else { return Ok(None) };
+        let mut kernels = order::order(kernels, &partition.slots, &partition.published, executable.body());
         constants::pack(&mut kernels, &partition.slots, executable);
         let Partition { end, needs, slots, published, named, expected, folded, .. } = partition;
         let (places, arena) = place::place(&kernels, &slots, &published);

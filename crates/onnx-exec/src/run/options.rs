@@ -37,11 +37,11 @@ pub struct RunOptions<'o> {
     pub steps: Option<&'o AtomicU64>,
 }
 
-/// A callback for results: name and value.
-pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
+/// A callback for results: name and value. It may be called from any thread.
+pub type Observe<'o> = dyn Fn(&str, &Value) + Send + Sync + 'o;
 
-/// A callback for times.
-pub type Time<'o> = dyn Fn(&TimedStep<'_>) + 'o;
+/// A callback for times. It may be called from any thread.
+pub type Time<'o> = dyn Fn(&TimedStep<'_>) + Send + Sync + 'o;
 
 /// A kernel or node that has been run.
 #[derive(Clone, Copy, Debug)]

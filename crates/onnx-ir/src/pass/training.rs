@@ -14,7 +14,7 @@ use crate::body::{Body, Graph, GraphId, NodeId, Origin, Port, ValueDef, ValueId}
 use crate::diag::{Diagnostic, Entity, Place};
 #[cfg(test)]
 use crate::entity::FromIndex as _;
-use crate::model::{BodyId, Model};
+use crate::model::{BodyId, Model, TrainingInfo};
 use crate::names::Name;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -24,7 +24,8 @@ type Names = HashSet<Name, RandomState>;
 /// A model whose main graph is the graph of a training step.
 #[derive(Clone, Debug)]
 pub struct JoinedStep {
-    /// The model. It has no training; origins of the nodes of its main body are positions in `places`.
+    /// The model. Its training has no graphs, only the bindings of all trainings that were given: they say which initializers are
+    /// no constants. Origins of the nodes of its main body are positions in `places`.
     pub model: Model,
     /// The joined body.
     pub body: BodyId,
@@ -45,7 +46,7 @@ pub fn join_training(model: &Model, training: usize) -> Option<JoinedStep> {
     let (main, algorithm) = (model.main?, model.training.get(training)?.algorithm?);
     let (root, from_root) = (model.bodies[main].root()?, model.bodies[algorithm].root()?);
     let mut joined = model.clone();
-    joined.training.clear();
+    joined.training = vec![bindings(model)];
     let mut places = Vec::new();
     number(&mut joined, main, &mut places);
     number(&mut joined, algorithm, &mut places);
@@ -94,6 +95,16 @@ pub fn join_training(model: &Model, training: usize) -> Option<JoinedStep> {
     graph.outputs.extend(outputs);
     let main_names = known.into_keys().collect();
     Some(JoinedStep { model: joined, body: main, algorithm, outputs: count, main: main_names, places })
+}
+
+/// A training with the bindings of all trainings.
+fn bindings(model: &Model) -> TrainingInfo {
+    let mut all = TrainingInfo::default();
+    for info in &model.training {
+        all.initialization_bindings.extend(info.initialization_bindings.iter().cloned());
+        all.update_bindings.extend(info.update_bindings.iter().cloned());
+    }
+    all
 }
 
 /// Makes origins of the nodes of a body their positions in a list.
@@ -210,7 +221,6 @@ impl JoinedStep {
 mod tests {
     use super::*;
     use crate::build::{BodyBuilder, NodeSpec};
-    use crate::model::TrainingInfo;
 
     /// `t = x` lines between inputs and outputs.
     fn body(model: &mut Model, inputs: &[&str], outputs: &[&str], lines: &[&str]) -> BodyId {

@@ -294,3 +294,12 @@ pub(crate) fn number(dim: &Dim) -> Option<i64> {
 pub(crate) fn numbers(shape: &Shape) -> Option<Vec<i64>> {
     shape.iter().map(number).collect()
 }
+
+/// A number below all others of a type of floats that matter, and finite.
+pub(crate) fn least(elem: ElemType) -> f64 {
+    match elem {
+        ElemType::FLOAT16 => -65504.0,
+        ElemType::DOUBLE => -1e300,
+        _ => -3e38,
+    }
+}

@@ -1,4 +1,4 @@
-//! Derivatives of nodes with graphs: `If`, `Scan` and `Loop`.
+//! Derivatives of nodes with graphs: `If`, `Scan` and `Loop`; that of `SequenceMap` is in `sequences`.
 //!
 //! The graph is differentiated in place. A loop is run once more to save its states before each iteration; then iterations run
 //! backwards, each recomputing its intermediate values:
@@ -26,6 +26,7 @@ pub(super) enum Kind {
     If,
     Loop,
     Scan,
+    Map,
 }
 
 /// The kind of a node with graphs.
@@ -38,18 +39,20 @@ pub(super) fn kind(model: &Model, body: BodyId, node: NodeId) -> Option<Kind> {
         "If" => Some(Kind::If),
         "Loop" => Some(Kind::Loop),
         "Scan" => Some(Kind::Scan),
+        "SequenceMap" => Some(Kind::Map),
         _ => None,
     }
 }
 
-type Made = Result<Vec<(ValueId, ValueId)>, Refusal>;
+/// Gradients of operands.
+pub(super) type Made = Result<Vec<(ValueId, ValueId)>, Refusal>;
 
-fn broken<T>() -> Result<T, Refusal> {
+pub(super) fn broken<T>() -> Result<T, Refusal> {
     Err(Refusal::of("a node with graphs is not sound"))
 }
 
 /// The graph of a backward iteration.
-struct Back {
+pub(super) struct Back {
     graph: GraphId,
     /// Its inputs for gradients of states; `None` for states without.
     states: Vec<Option<ValueId>>,
@@ -74,10 +77,11 @@ impl Reverse<'_> {
             Kind::If => self.branches(home, node, given, &around),
             Kind::Scan => self.scan(home, node, given, &around, active),
             Kind::Loop => self.repeat(home, node, given, &around, active),
+            Kind::Map => self.map(home, node, given, &around, active),
         }
     }
 
-    fn graph_of(&self, node: NodeId, attr: &str) -> Result<GraphId, Refusal> {
+    pub(super) fn graph_of(&self, node: NodeId, attr: &str) -> Result<GraphId, Refusal> {
         let name = self.model.names.find(attr);
         match name.and_then(|name| self.body().nodes[node].attr(name)?.value()) {
             Some(AttrValue::Graph(graph)) => Ok(*graph),
@@ -100,7 +104,7 @@ impl Reverse<'_> {
         }
     }
 
-    fn set(&mut self, node: NodeId, attr: &str, value: AttrValue) {
+    pub(super) fn set(&mut self, node: NodeId, attr: &str, value: AttrValue) {
         let name = self.model.names.intern(attr);
         self.model.bodies[self.body].nodes[node].attrs.push(Attr::new(name, value));
     }
@@ -112,13 +116,18 @@ impl Reverse<'_> {
     }
 
     /// Appends a node without results to a graph.
-    fn begin(&mut self, home: GraphId, op: &str, inputs: &[Option<ValueId>]) -> Result<NodeId, Refusal> {
+    pub(super) fn begin(
+        &mut self,
+        home: GraphId,
+        op: &str,
+        inputs: &[Option<ValueId>],
+    ) -> Result<NodeId, Refusal> {
         self.emit(home, ("", op), None, inputs, &[]);
         self.body().graphs[home].nodes.last().copied().map_or_else(broken, Ok)
     }
 
     /// Adds a result to a node.
-    fn result(&mut self, node: NodeId, like: ValueId) -> ValueId {
+    pub(super) fn result(&mut self, node: NodeId, like: ValueId) -> ValueId {
         let name = self.fresh(like);
         let body = &mut self.model.bodies[self.body];
         let at = u32::try_from(body.nodes[node].outputs.len()).unwrap_or(u32::MAX);
@@ -128,7 +137,7 @@ impl Reverse<'_> {
     }
 
     /// Copies a graph for another node. Facts of its values apply to the copies.
-    fn copy(&mut self, graph: GraphId, owner: NodeId) -> GraphId {
+    pub(super) fn copy(&mut self, graph: GraphId, owner: NodeId) -> GraphId {
         let Model { names, types, bodies, .. } = &mut *self.model;
         let body = &mut bodies[self.body];
         let mut originals = Vec::new();
@@ -153,7 +162,7 @@ impl Reverse<'_> {
     }
 
     /// Adds an input to a graph.
-    fn input(&mut self, graph: GraphId, like: ValueId) -> ValueId {
+    pub(super) fn input(&mut self, graph: GraphId, like: ValueId) -> ValueId {
         let name = self.fresh(like);
         let body = &mut self.model.bodies[self.body];
         let value = body.values.push(Value { name, def: ValueDef::Input(graph) });
@@ -162,7 +171,7 @@ impl Reverse<'_> {
     }
 
     /// Adds an output to a graph: a new value, equal to one that may be captured.
-    fn output(&mut self, graph: GraphId, value: ValueId) {
+    pub(super) fn output(&mut self, graph: GraphId, value: ValueId) {
         let name = self.fresh(value);
         let copy = self.emit(graph, ("", "Identity"), None, &[Some(value)], &[Some(name)]);
         if let Some(copy) = copy.into_iter().flatten().next() {
@@ -211,13 +220,14 @@ impl Reverse<'_> {
         Ok(around.iter().map(|&value| (value, self.result(back, value))).collect())
     }
 
-    fn ensure_tensors(&self, values: &[ValueId]) -> Result<(), Refusal> {
+    /// Fails for states that cannot be restored.
+    fn ensure_states(&self, values: &[ValueId]) -> Result<(), Refusal> {
         for &value in values {
             match self.facts.get(self.body, value).ty {
-                Ty::Tensor(_) | Ty::Unknown => {}
-                Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
+                Ty::Tensor(_) | Ty::Sequence(_) | Ty::Unknown => {}
+                Ty::Sparse(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
                     return Err(Refusal::of(format!(
-                        "state `{}` of a loop is not a tensor",
+                        "state `{}` of a loop is neither a tensor nor a sequence",
                         self.text(value)
                     )));
                 }
@@ -227,7 +237,7 @@ impl Reverse<'_> {
     }
 
     /// The graph of a backward iteration: inputs for gradients of states and for accumulated gradients are prepended.
-    fn back(&mut self, graph: GraphId, states: &[ValueId], around: &[ValueId]) -> Back {
+    pub(super) fn back(&mut self, graph: GraphId, states: &[ValueId], around: &[ValueId]) -> Back {
         let old = std::mem::take(&mut self.model.bodies[self.body].graphs[graph].inputs);
         let mut gradients = Vec::new();
         for &state in states {
@@ -239,19 +249,20 @@ impl Reverse<'_> {
     }
 
     /// Adds the derivatives of an iteration, and outputs for the gradients of states and captured values. Returns the gradients
-    /// of `others`.
-    fn iterate(
+    /// of `others`. Gradients end at `cuts`.
+    pub(super) fn iterate(
         &mut self,
         back: &Back,
         states: &[ValueId],
         others: &[ValueId],
         around: &[ValueId],
         seeds: &[(ValueId, ValueId)],
+        cuts: &HashSet<ValueId>,
     ) -> Result<Vec<Option<ValueId>>, Refusal> {
         let mut wanted: Vec<ValueId> = states.to_vec();
         wanted.extend(around);
         wanted.extend(others);
-        let gradients = self.run(&[back.graph], back.graph, seeds, &wanted, &HashSet::default())?;
+        let gradients = self.run(&[back.graph], back.graph, seeds, &wanted, cuts)?;
         let (of_states, rest) = gradients.split_at(states.len());
         let (of_around, of_others) = rest.split_at(around.len());
         for ((gradient, &state), has) in of_states.iter().zip(states).zip(&back.states) {
@@ -259,20 +270,10 @@ impl Reverse<'_> {
                 self.output_of(back.graph, *gradient, state)?;
             }
         }
-        for (gradient, &sum) in of_around.iter().zip(&back.sums) {
+        for ((gradient, &sum), &value) in of_around.iter().zip(&back.sums).zip(around) {
             let total = match gradient {
                 None => sum,
-                Some(gradient) => {
-                    let name = self.fresh(sum);
-                    let made = self.emit(
-                        back.graph,
-                        ("", "Add"),
-                        None,
-                        &[Some(sum), Some(*gradient)],
-                        &[Some(name)],
-                    );
-                    made.into_iter().flatten().next().unwrap_or(sum)
-                }
+                Some(gradient) => self.sum(back.graph, value, sum, *gradient)?,
             };
             self.output(back.graph, total);
         }
@@ -296,10 +297,24 @@ impl Reverse<'_> {
                 None => self.filled(home, state, 0)?,
             }));
         }
-        for &value in around {
-            first.push(Some(self.filled(home, value, 0)?));
-        }
+        first.extend(self.zeros(home, around)?);
         Ok(first)
+    }
+
+    /// Zeros for each value.
+    pub(super) fn zeros(
+        &mut self,
+        home: GraphId,
+        values: &[ValueId],
+    ) -> Result<Vec<Option<ValueId>>, Refusal> {
+        values.iter().map(|&value| self.filled(home, value, 0).map(Some)).collect()
+    }
+
+    /// Takes the inputs and outputs of a graph.
+    pub(super) fn take_ports(&mut self, graph: GraphId) -> Result<(Vec<ValueId>, Vec<ValueId>), Refusal> {
+        let graph = &mut self.model.bodies[self.body].graphs[graph];
+        let (inputs, outputs) = (std::mem::take(&mut graph.inputs), std::mem::take(&mut graph.outputs));
+        Ok((Self::values_of(&inputs)?, Self::values_of(&outputs)?))
     }
 
     fn scan(
@@ -317,7 +332,7 @@ impl Reverse<'_> {
         let Some(count) = scans.and_then(|scans| operands.len().checked_sub(scans)) else { return broken() };
         let scans = operands.len() - count;
         let (initial, scanned) = operands.split_at(count);
-        self.ensure_tensors(initial)?;
+        self.ensure_states(initial)?;
         let axes = self.ints_of(node, "scan_input_axes", scans);
         let directions = self.ints_of(node, "scan_input_directions", scans);
         let results = self.body().graphs[graph].outputs.len().saturating_sub(count);
@@ -371,7 +386,7 @@ impl Reverse<'_> {
         let wanted: Vec<usize> =
             (0..scans).filter(|&i| is_wanted(&scanned[i]) && self.may_be_float(scanned[i])).collect();
         let others: Vec<ValueId> = wanted.iter().map(|&i| slices[i]).collect();
-        let gradients = self.iterate(&back, states, &others, around, &seeds)?;
+        let gradients = self.iterate(&back, states, &others, around, &seeds, &HashSet::default())?;
         for (gradient, &slice) in gradients.into_iter().zip(&others) {
             self.output_of(copied, gradient, slice)?;
         }
@@ -423,7 +438,7 @@ impl Reverse<'_> {
         let inputs: Vec<Option<ValueId>> = self.body().nodes[node].inputs.iter().copied().collect();
         let initial: Vec<ValueId> =
             inputs.iter().skip(2).copied().collect::<Option<_>>().map_or_else(broken, Ok)?;
-        self.ensure_tensors(&initial)?;
+        self.ensure_states(&initial)?;
         let count = initial.len();
 
         // Run once more to save the iteration numbers and the states before each iteration.
@@ -435,13 +450,20 @@ impl Reverse<'_> {
         }
         self.model.bodies[self.body].graphs[kept].outputs.truncate(count + 1);
         self.output(kept, begins[0]);
-        begins[2..].iter().for_each(|&state| self.output(kept, state));
+        // Sequences cannot be collected: these are computed again, from the first iteration on.
+        let is_saved: Vec<bool> = initial.iter().map(|&state| !self.is_sequence(state)).collect();
+        for (&state, _) in begins[2..].iter().zip(&is_saved).filter(|(_, is_saved)| **is_saved) {
+            self.output(kept, state);
+        }
         self.set(forward, "body", AttrValue::Graph(kept));
-        initial.iter().for_each(|&state| _ = self.result(forward, state));
+        let last: Vec<ValueId> = initial.iter().map(|&state| self.result(forward, state)).collect();
         let iterations = self.result(forward, begins[0]);
-        let saved: Vec<ValueId> = initial.iter().map(|&state| self.result(forward, state)).collect();
+        let mut saved = Vec::new();
+        for (&state, &is_saved) in initial.iter().zip(&is_saved) {
+            saved.push(is_saved.then(|| self.result(forward, state)));
+        }
         let trips = self.integer(home, iterations, "y = Size (x)")?;
-        let last = self.integer(
+        let final_iteration = self.integer(
             home,
             iterations,
             "count = Size (x) one = Constant <value = int64 {1}> () y = Sub (count, one)",
@@ -460,10 +482,18 @@ impl Reverse<'_> {
         self.model.bodies[self.body].graphs[copied].inputs.rotate_right(2);
         // The inputs of the iteration are computed before its nodes.
         let nodes = std::mem::take(&mut self.model.bodies[self.body].graphs[copied].nodes);
-        self.define(copied, "Sub", &[last, iteration], begins[0])?;
+        self.define(copied, "Sub", &[final_iteration, iteration], begins[0])?;
         self.define(copied, "Identity", &[goes_on], begins[1])?;
-        for (&state, &saved) in states.iter().zip(&saved) {
-            self.define(copied, "Gather", &[saved, begins[0]], state)?;
+        let again = match is_saved.contains(&false) {
+            true => self.states_again(copied, graph, &inputs, begins[0])?,
+            false => Vec::new(),
+        };
+        for (i, &state) in states.iter().enumerate() {
+            match (saved[i], again.get(i)) {
+                (Some(saved), _) => self.define(copied, "Gather", &[saved, begins[0]], state)?,
+                (None, Some(&again)) => self.define(copied, "Identity", &[again], state)?,
+                (None, None) => return broken(),
+            }
         }
         let mut seeds: Vec<(ValueId, ValueId)> = ends[1..]
             .iter()
@@ -479,9 +509,19 @@ impl Reverse<'_> {
         }
         self.model.bodies[self.body].graphs[copied].nodes.extend(nodes);
         self.output(copied, goes_on);
-        self.iterate(&back, &states, &[], around, &seeds)?;
+        // States are computed from earlier ones, whose gradients are those of the next iterations backwards.
+        let cuts = states.iter().copied().collect();
+        self.iterate(&back, &states, &[], around, &seeds, &cuts)?;
         let mut all = vec![Some(trips), None];
-        all.extend(self.first(home, &initial, &back.states, given, around)?);
+        // A sequence may have become longer or shorter.
+        let outputs = self.body().nodes[node].outputs.clone();
+        let mut final_states = initial.clone();
+        for (i, state) in final_states.iter_mut().enumerate().filter(|(i, _)| !is_saved[*i]) {
+            let like = outputs.get(i).copied().flatten().unwrap_or(*state);
+            self.facts.copy(self.body, like, last[i]);
+            *state = last[i];
+        }
+        all.extend(self.first(home, &final_states, &back.states, given, around)?);
         self.model.bodies[self.body].nodes[node_back].inputs = all.into_iter().collect();
         self.set(node_back, "body", AttrValue::Graph(copied));
         self.order(home, node_back);
@@ -496,16 +536,35 @@ impl Reverse<'_> {
         Ok(made)
     }
 
+    /// The states of a loop before an iteration, computed from the initial ones.
+    fn states_again(
+        &mut self,
+        home: GraphId,
+        graph: GraphId,
+        inputs: &[Option<ValueId>],
+        iteration: ValueId,
+    ) -> Result<Vec<ValueId>, Refusal> {
+        let mut operands = inputs.to_vec();
+        let [trips, ..] = &mut *operands else { return broken() };
+        *trips = Some(iteration);
+        let again = self.begin(home, "Loop", &operands)?;
+        let copied = self.copy(graph, again);
+        let states = operands.iter().skip(2).copied().flatten().collect::<Vec<_>>();
+        self.model.bodies[self.body].graphs[copied].outputs.truncate(states.len() + 1);
+        self.set(again, "body", AttrValue::Graph(copied));
+        Ok(states.iter().map(|&state| self.result(again, state)).collect())
+    }
+
     /// An integer derived from the number of elements of a value.
-    fn integer(&mut self, home: GraphId, of: ValueId, lines: &str) -> Result<ValueId, Refusal> {
+    pub(super) fn integer(&mut self, home: GraphId, of: ValueId, lines: &str) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let text =
             format!("<domain: \"ai.onnx\", opset_import: [\"\": {version}]>\nCount (x) => (y) {{ {lines} }}");
-        self.call(home, &text, of)
+        self.call(home, &text, &[of])
     }
 
     /// Replaces an input of a graph by a node that computes it.
-    fn define(
+    pub(super) fn define(
         &mut self,
         graph: GraphId,
         op: &str,

@@ -40,5 +40,6 @@ pub(super) fn find(domain: &str, name: &str) -> Option<Derivative> {
 pub(crate) const STEPS: &str = "its result is constant between jumps";
 pub(crate) const NOT_NUMBERS: &str = "its result is integers, booleans or strings";
 pub(crate) const GENERATED: &str = "its result does not depend on the elements of its operands";
+pub(crate) const MAPS: &str = "gradients of maps are not supported";
+pub(crate) const OPTIMIZERS: &str = "it is a step of an optimizer";
 pub(crate) const INTEGERS: &str = "its operands are integers, booleans or strings";
-pub(crate) const SEQUENCES: &str = "gradients of sequences, optional values and maps are not supported";

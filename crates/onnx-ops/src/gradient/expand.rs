@@ -270,8 +270,7 @@ fn expand(
     calls.inline(model, registry)?;
     pass::topological_sort(model);
     if results == Results::Recomputed {
-        // Derivatives share what the nodes before them compute. States of a training look like constants here, so nothing else is
-        // simplified.
+        // Derivatives share what the nodes before them compute.
         pass::common_subexpressions(model, registry, Initializers::Keep);
         recompute(model, registry, (body, graph), &before);
     }

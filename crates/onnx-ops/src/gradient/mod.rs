@@ -20,7 +20,7 @@
 //! `docs/gradient.md` lists the derivatives of all operators.
 
 mod calls;
-mod cell;
+pub(crate) mod cell;
 mod control;
 mod derivative;
 mod expand;
@@ -29,12 +29,15 @@ mod positions;
 mod recompute;
 mod reverse;
 pub(crate) mod sample;
-mod shapes;
+pub(crate) mod sequences;
+pub(crate) mod shapes;
 mod through;
 pub(crate) mod window;
 
-pub(crate) use cell::{Cell, Done, number, numbers};
-pub(crate) use derivative::{Derivative, GENERATED, INTEGERS, NOT_NUMBERS, SEQUENCES, STEPS, is_float};
+pub(crate) use cell::{Cell, Done, least, number, numbers};
+pub(crate) use derivative::{
+    Derivative, GENERATED, INTEGERS, MAPS, NOT_NUMBERS, OPTIMIZERS, STEPS, is_float,
+};
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
 pub(crate) use expand::{has_gradient, is_trained};
 pub use list::{Differentiable, differentiable, document};

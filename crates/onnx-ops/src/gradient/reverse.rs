@@ -5,10 +5,10 @@
 
 use super::calls::{Calls, DOMAIN};
 use super::derivative::is_float;
-use super::{control, derivative, through};
+use super::{control, derivative, sequences, through};
 use crate::functions::{self, FunctionBody, site::CallSite};
 use crate::gradient::cell::Cell;
-use crate::infer::{Facts, InferOptions, infer};
+use crate::infer::{Facts, InferOptions, Ty, infer};
 use crate::schema::{Lookup, Registry};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{
@@ -84,7 +84,7 @@ impl<'m> Reverse<'m> {
         }
         let mut gradients: HashMap<ValueId, ValueId> = HashMap::default();
         for (value, gradient) in seeds {
-            self.add(home, &mut gradients, *value, *gradient);
+            self.add(home, &mut gradients, *value, *gradient)?;
         }
         for node in taken.into_iter().rev() {
             let results = self.body().nodes[node].outputs.clone();
@@ -99,7 +99,8 @@ impl<'m> Reverse<'m> {
             let made = self.node(home, node, &given, &active);
             let made = made.map_err(|refusal| Refusal { node: refusal.node.or(Some(node)), ..refusal })?;
             for (operand, gradient) in made {
-                self.add(home, &mut gradients, operand, gradient);
+                let added = self.add(home, &mut gradients, operand, gradient);
+                added.map_err(|refusal| Refusal { node: Some(node), ..refusal })?;
             }
         }
         Ok(wanted.iter().map(|value| gradients.get(value).copied()).collect())
@@ -147,16 +148,13 @@ impl<'m> Reverse<'m> {
         gradients: &mut HashMap<ValueId, ValueId>,
         value: ValueId,
         gradient: ValueId,
-    ) {
+    ) -> Result<(), Refusal> {
         let sum = match gradients.get(&value) {
             None => gradient,
-            Some(&before) => {
-                let name = self.fresh(value);
-                let sum = self.emit(home, ("", "Add"), None, &[Some(before), Some(gradient)], &[Some(name)]);
-                sum.into_iter().flatten().next().unwrap_or(gradient)
-            }
+            Some(&before) => self.sum(home, value, before, gradient)?,
         };
         gradients.insert(value, sum);
+        Ok(())
     }
 
     /// Appends a node to a graph.
@@ -193,22 +191,37 @@ impl<'m> Reverse<'m> {
         results
     }
 
-    /// Appends a call of a function in ONNX text with one result to a graph.
-    pub(super) fn call(&mut self, home: GraphId, text: &str, operand: ValueId) -> Result<ValueId, Refusal> {
+    /// Appends a call of a function in ONNX text with one result to a graph. The result is named after the first operand.
+    pub(super) fn call(
+        &mut self,
+        home: GraphId,
+        text: &str,
+        operands: &[ValueId],
+    ) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let function = functions::read(text, version).ok_or_else(|| Refusal::of("its text is not sound"))?;
-        let (op, name) = (self.calls.add(function), self.fresh(operand));
-        let made = self.emit(home, (DOMAIN, &op), Some(name), &[Some(operand)], &[Some(name)]);
+        let op = self.calls.add(function);
+        let name = operands.first().map(|&operand| self.fresh(operand));
+        let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
+        let made = self.emit(home, (DOMAIN, &op), name, &operands, &[name]);
         made.into_iter().flatten().next().ok_or_else(|| Refusal::of("it has no result"))
     }
 
-    /// A call that yields ones or zeros in the shape of a value.
+    /// A call that yields ones or zeros in the shape of a value, or in those of the elements of a sequence.
     pub(super) fn filled(&mut self, home: GraphId, like: ValueId, value: i64) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let ty = &self.facts.get(self.body, like).ty;
-        let elem = ty.elem().filter(|&elem| is_float(elem)).ok_or_else(|| {
+        if let Ty::Optional(_) = ty {
+            let name = self.text(like);
+            return Err(Refusal::of(format!("`{name}` may have no value, so its gradient has no shape")));
+        }
+        let elem = sequences::element_type(ty).filter(|&elem| is_float(elem)).ok_or_else(|| {
             Refusal::of(format!("`{}` is not known to be a tensor of floats", self.text(like)))
         })?;
+        let filling = super::shapes::filling(value, elem);
+        if let Ty::Sequence(_) = ty {
+            return self.filled_sequence(home, like, &filling);
+        }
         let shape = match ty.shape().and_then(super::cell::numbers) {
             Some(extents) => {
                 let (len, list) = (extents.len(), super::shapes::listed(&extents));
@@ -216,11 +229,10 @@ impl<'m> Reverse<'m> {
             }
             None => "shape = Shape (x)".to_owned(),
         };
-        let filling = super::shapes::filling(value, elem);
         let text = format!(
             "<domain: \"ai.onnx\", opset_import: [\"\": {version}]>\nFilled (x) => (y) {{ {shape} y = ConstantOfShape <value = {filling}> (shape) }}"
         );
-        self.call(home, &text, like)
+        self.call(home, &text, &[like])
     }
 
     pub(super) fn version(&self) -> Result<i64, Refusal> {
@@ -239,7 +251,7 @@ impl<'m> Reverse<'m> {
     }
 
     pub(super) fn may_be_float(&self, value: ValueId) -> bool {
-        self.facts.get(self.body, value).ty.elem().is_none_or(is_float)
+        sequences::may_be_float(&self.facts.get(self.body, value).ty)
     }
 }
 

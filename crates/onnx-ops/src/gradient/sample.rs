@@ -118,12 +118,14 @@ impl Axis {
     }
 }
 
-/// The sums of pixels of images `[batch, channels, pixels]` at the places of taps of each axis, `[batch, channels, places]`.
+/// The sums, or another combination, of pixels of images `[batch, channels, pixels]` at the places of taps of each axis,
+/// `[batch, channels, places]`.
 pub(crate) fn sampled(
     cell: &mut Cell<'_>,
     images: &str,
     axes: &[Axis],
     taps: &[Vec<Tap>],
+    combine: &str,
 ) -> Result<String, String> {
     let one = cell.list(&[1]);
     let channels = cell.extent_of(images, 1);
@@ -166,7 +168,7 @@ pub(crate) fn sampled(
         }
         total = Some(match total {
             None => pixels,
-            Some(before) => cell.op("Add", &[&before, &pixels]),
+            Some(before) => cell.op(combine, &[&before, &pixels]),
         });
     }
     total.ok_or_else(|| "its images have no axes".to_owned())

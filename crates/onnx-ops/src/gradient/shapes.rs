@@ -62,8 +62,8 @@ impl Cell<'_> {
         if lead.is_empty() { sum } else { self.squeeze(&sum, &lead) }
     }
 
-    /// For shapes that are known at run time only: sums over axes whose sizes differ.
-    fn unbroadcast_open(&mut self, operand: &str, gradient: &str) -> String {
+    /// For shapes that are known at run time only: sums over axes whose sizes differ from those of an operand.
+    pub(crate) fn unbroadcast_open(&mut self, operand: &str, gradient: &str) -> String {
         let from = self.op("Shape", &[operand]);
         let to = self.op("Shape", &[gradient]);
         let (from_rank, to_rank) = (self.op("Shape", &[&from]), self.op("Shape", &[&to]));
@@ -216,7 +216,7 @@ pub(super) fn listed(values: &[i64]) -> String {
 }
 
 /// A tensor of one element. Text has only bit patterns for elements of short floats.
-pub(super) fn filling(value: i64, elem: ElemType) -> String {
+pub(crate) fn filling(value: i64, elem: ElemType) -> String {
     let text = match (elem, value) {
         (ElemType::FLOAT16, 1) => "15360".to_owned(),
         (ElemType::BFLOAT16, 1) => "16256".to_owned(),

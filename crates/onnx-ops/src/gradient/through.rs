@@ -2,8 +2,8 @@
 //!
 //! The nodes form a model of their own, which is differentiated and becomes a function.
 
-use super::derivative::is_float;
 use super::reverse::{Derivative, Refusal, Reverse};
+use super::sequences::may_be_float;
 use crate::dims::Dim;
 use crate::functions::{FunctionBody, alone};
 use crate::infer::{Facts, Ty, dim_text};
@@ -62,9 +62,8 @@ pub(super) fn derivative(
             gradient
         }));
     }
-    let is_differentiable = |operand: &Option<ValueId>| {
-        operand.is_some_and(|operand| facts.get(body, operand).ty.elem().is_none_or(is_float))
-    };
+    let is_differentiable =
+        |operand: &Option<ValueId>| operand.is_some_and(|operand| may_be_float(&facts.get(body, operand).ty));
     let wanted: Vec<Option<ValueId>> = source
         .inputs
         .iter()

@@ -8,9 +8,9 @@ use super::{Case, Named};
 use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
 use onnx_ir::{Dim, DimValue, ElemType, Model, Port, TypeKind};
 use onnx_ops::opset::registry_of;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 
 /// Size of symbolic dimensions.
 const SYMBOLIC: usize = 2;
@@ -207,14 +207,16 @@ fn diverging(
     inputs: &Named,
     tolerance: Tolerance,
 ) -> Result<Option<String>, String> {
-    let (expected, actual) = (RefCell::new(Named::new()), RefCell::new(Named::new()));
-    let keep = |all: &RefCell<Named>, name: &str, value: &Value| {
-        all.borrow_mut().push((name.to_owned(), value.clone()));
+    let (expected, actual) = (Mutex::new(Named::new()), Mutex::new(Named::new()));
+    let keep = |all: &Mutex<Named>, name: &str, value: &Value| {
+        all.lock().unwrap_or_else(PoisonError::into_inner).push((name.to_owned(), value.clone()));
     };
     outputs(before, inputs, Some(&|name, value| keep(&expected, name, value)))?;
     outputs(after, &complete(after, inputs)?, Some(&|name, value| keep(&actual, name, value)))?;
-    let actual: BTreeMap<String, Value> = actual.into_inner().into_iter().collect();
-    for (name, expected) in expected.into_inner() {
+    let [expected, actual] =
+        [expected, actual].map(|all| all.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let actual: BTreeMap<String, Value> = actual.into_iter().collect();
+    for (name, expected) in expected {
         let Some(actual) = actual.get(&name) else { continue };
         if let Some(how) = difference(actual, &expected, tolerance).map_err(|why| why.to_string())? {
             let op = operator_of(after.model(), &name).map(|op| format!(" of {op}")).unwrap_or_default();

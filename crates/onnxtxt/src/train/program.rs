@@ -70,6 +70,8 @@ impl<'r> Program<'r> {
             variables.iter().filter(|v| Some(v.body) == model.main || Some(v.body) == info.algorithm);
         let body = joined.body;
         visible.for_each(|variable| make_input(&mut joined.model, body, variable));
+        // The bindings have done their duty, and nothing that only they name is needed.
+        joined.model.training.clear();
         if purpose == Purpose::Evaluate {
             let is_bound = |port: &Port| info.update_bindings.iter().any(|entry| entry.value == port.name);
             if let Some(root) = joined.model.bodies[body].root() {

@@ -106,3 +106,36 @@ fn mistakes_are_findings() {
         assert!(Trainer::new(&loaded.model, loaded.registry(), &options).is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_state_that_begins_at_zero_is_no_constant() {
+    let training = "training_info: {algorithm: s () => (float a1, float b1) { t = Sub(a, b) a1 = Mul(t, t) b1 = Identity(a) },
+        update_binding: [\"a\": \"a1\", \"b\": \"b1\"]}";
+    let loaded = model(training, "float a = {3}, float b = {0}");
+    let mut joined = onnx_ir::pass::join_training(&loaded.model, 0).unwrap();
+    onnx_ops::pass::remove_no_ops(&mut joined.model, loaded.registry());
+    let root = joined.model.bodies[joined.body].root().unwrap();
+    let nodes = &joined.model.bodies[joined.body].graphs[root].nodes;
+    let ops = nodes.iter().map(|&node| joined.model.text(joined.model.bodies[joined.body].nodes[node].op));
+    assert!(ops.clone().any(|op| op == "Sub"), "{:?}", ops.collect::<Vec<_>>());
+}
+
+/// Compiles only if the types can be shared with other threads and moved there.
+#[test]
+fn trainings_and_models_belong_to_no_thread() {
+    fn is_free<T: Send + Sync>() {}
+    is_free::<onnx_ir::Model>();
+    is_free::<crate::Loaded>();
+    is_free::<onnx_exec::Executable<'_>>();
+    is_free::<RunOptions<'_>>();
+    is_free::<Trainer<'_>>();
+    is_free::<Batches>();
+    let training =
+        "training_info: {algorithm: s () => (float a1) { a1 = Add(a, b) }, update_binding: [\"a\": \"a1\"]}";
+    let mut moved = trainer(&model(training, "float a = {1}, float b = {2}"), 0);
+    let thread = std::thread::spawn(move || {
+        moved.step(&[("x", number(0.0))]).unwrap();
+        moved
+    });
+    assert_eq!(variables(&thread.join().unwrap(), ["a", "b"]), [3.0, 2.0]);
+}

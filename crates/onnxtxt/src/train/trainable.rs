@@ -31,7 +31,7 @@ use onnx_ir::{
     Attr, AttrValue, BodyId, ElemType, Entry, GraphId, Model, Name, NodeId, OpsetImport, TrainingInfo,
     ValueDef, ValueId,
 };
-use onnx_ops::gradient::expand_gradient;
+use onnx_ops::gradient::{Results, expand_gradient, expand_gradient_recomputing};
 use onnx_ops::schema::Registry;
 
 /// How a model shall be trained.
@@ -48,6 +48,9 @@ pub struct Trainable<'t> {
     pub initial: Option<Initial>,
     /// Weights that stay as they are, by name.
     pub is_frozen: &'t dyn Fn(&str) -> bool,
+    /// The treatment of intermediate results that the gradients need. If they are computed again, the algorithm has the nodes that
+    /// do so instead of `Gradient`.
+    pub gradient_results: Results,
 }
 
 /// A weight that is trained.
@@ -128,7 +131,10 @@ pub fn trainable(model: &mut Model, registry: &Registry, options: &Trainable<'_>
     model.training.push(info);
     compact(model);
     // What cannot be differentiated is found now, and not when the training begins.
-    let found = expand_gradient(&mut model.clone(), registry).diagnostics;
+    let found = match options.gradient_results {
+        Results::Kept => expand_gradient(&mut model.clone(), registry).diagnostics,
+        Results::Recomputed => expand_gradient_recomputing(model, registry).diagnostics,
+    };
     if !found.is_empty() {
         return Err(found);
     }

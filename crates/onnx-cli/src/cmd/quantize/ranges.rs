@@ -5,8 +5,8 @@ use crate::ready::Ready;
 use crate::session::Session;
 use onnx_exec::{RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// The smallest and the largest number of each value of the main graph.
 #[derive(Default)]
@@ -39,8 +39,11 @@ impl Ranges {
                     ranges.add(executable.model().text(port.name), value, args.percentile);
                 }
             }
-            let seen = RefCell::new(&mut ranges);
-            let observe = |name: &str, value: &Value| seen.borrow_mut().add(name, value, args.percentile);
+            let seen = Mutex::new(&mut ranges);
+            let observe = |name: &str, value: &Value| {
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.add(name, value, args.percentile);
+            };
             let options = RunOptions { observe: Some(&observe), ..options.clone() };
             if let Err(finding) = executable.run(inputs, &options) {
                 return Ok(Err(vec![*finding]));

@@ -9,8 +9,8 @@ use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnxtxt::Distribution;
 use serde_json::{Value as Json, json};
-use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 
 /// A tensor with its name and its numbers.
 pub(super) struct Row {
@@ -60,14 +60,15 @@ pub(super) fn of_results(
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),
     };
-    let rows = RefCell::new(Vec::new());
+    let rows = Mutex::new(Vec::new());
     let observe = |name: &str, value: &Value| {
         let Ok(tensor) = value.tensor() else { return };
         let ty = tensor.type_text();
-        rows.borrow_mut().push(Row { name: name.to_owned(), ty, numbers: Distribution::of_value(value) });
+        let row = Row { name: name.to_owned(), ty, numbers: Distribution::of_value(value) };
+        rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     };
     match executable.run(inputs, &RunOptions { observe: Some(&observe), ..options.clone() }) {
-        Ok(_) => Ok(Ok(rows.into_inner())),
+        Ok(_) => Ok(Ok(rows.into_inner().unwrap_or_else(PoisonError::into_inner))),
         Err(finding) => Ok(Err(vec![*finding])),
     }
 }

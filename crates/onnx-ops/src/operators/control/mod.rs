@@ -11,10 +11,7 @@ use crate::convert::{
     Conversion::{By, No},
     step,
 };
-use crate::gradient::{
-    Derivative::{Graphs, None as Nothing},
-    SEQUENCES,
-};
+use crate::gradient::Derivative::Graphs;
 
 pub(super) const ROWS: &[Operator] = &[
     op("If")
@@ -33,5 +30,5 @@ pub(super) const ROWS: &[Operator] = &[
         .converted(&[step(9, By(versions::up), No("before version 9 it has a batch axis"))])
         .unchanged(&[11, 16, 19, 21, 23, 24, 25])
         .derivative(Graphs),
-    op("SequenceMap").infer(infer::map).body(17, bodies::sequence_map).derivative(Nothing(SEQUENCES)),
+    op("SequenceMap").infer(infer::map).body(17, bodies::sequence_map).derivative(Graphs),
 ];

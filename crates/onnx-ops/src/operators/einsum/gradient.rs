@@ -1,5 +1,7 @@
 //! The derivative of `Einsum`, for all forms of equations.
 
+mod broadcast;
+
 use crate::gradient::{Cell, Done};
 
 /// An equation with a letter for every axis.
@@ -7,6 +9,8 @@ struct Equation {
     /// The letters of each operand.
     terms: Vec<Vec<char>>,
     output: Vec<char>,
+    /// The letters of an ellipsis.
+    hidden: Vec<char>,
 }
 
 /// The axes that an ellipsis stands for, given the rank of an operand.
@@ -48,26 +52,7 @@ impl Equation {
             before.chars().chain(own.iter().copied()).chain(after.chars()).collect()
         };
         let terms = parts.iter().zip(&counts).map(|(part, &count)| lettered(part, count)).collect();
-        let equation = Equation { terms, output: lettered(&right, most) };
-        equation.refuse_broadcast(cell, &hidden)?;
-        Ok(equation)
-    }
-
-    /// Axes of an ellipsis are broadcast, which letters are not.
-    fn refuse_broadcast(&self, cell: &Cell<'_>, hidden: &[char]) -> Done {
-        for letter in hidden {
-            let mut sizes = Vec::new();
-            for (i, term) in self.terms.iter().enumerate() {
-                if let Some(axis) = term.iter().position(|c| c == letter) {
-                    sizes.push(cell.shape(i).and_then(|shape| shape.get(axis).copied()));
-                }
-            }
-            let is_same = sizes.iter().all(|size| size.is_some() && *size == sizes[0]);
-            if sizes.len() > 1 && !is_same {
-                return Err("an axis of its ellipsis may be broadcast".to_owned());
-            }
-        }
-        Ok(())
+        Ok(Equation { terms, output: lettered(&right, most), hidden })
     }
 }
 
@@ -78,16 +63,20 @@ fn text(letters: &[char]) -> String {
 /// The gradient of an operand is an Einsum of the gradient of the result and the other operands. An axis that only this operand
 /// has was summed: ones in its shape restore it. Of a diagonal, a unit matrix restores the other axis.
 pub(super) fn einsum(cell: &mut Cell<'_>) -> Done {
-    let equation = Equation::of(cell)?;
+    let mut equation = Equation::of(cell)?;
+    let operands = broadcast::fit(cell, &mut equation)?;
     for (i, term) in equation.terms.iter().enumerate() {
         let mut names = vec!["dy0".to_owned()];
         let mut own = vec![text(&equation.output)];
         for (j, other) in equation.terms.iter().enumerate().filter(|(j, _)| *j != i) {
-            names.push(format!("x{j}"));
+            names.push(operands[j].name.clone());
             own.push(text(other));
         }
         if term.iter().any(|c| !own.iter().any(|known| known.contains(*c))) {
-            let shape = cell.shape_of(i);
+            let shape = match operands[i].is_whole() {
+                true => cell.shape_of(i),
+                false => cell.op("Shape", &[&operands[i].name]),
+            };
             let ones = cell.filled(&shape, 1, cell.elem(i)?);
             names.push(ones);
             own.push(text(term));
@@ -105,7 +94,10 @@ pub(super) fn einsum(cell: &mut Cell<'_>) -> Done {
             };
             let other = ('a'..='z').chain('A'..='Z').find(|c| !is_used(c));
             let other = other.ok_or("its equation has too many axes")?;
-            let size = cell.extent(i, axis);
+            let size = match operands[i].is_whole() {
+                true => cell.extent(i, axis),
+                false => cell.extent_of(&operands[i].name, axis),
+            };
             let square = cell.op_with("Concat", "axis = 0", &[&size, &size]);
             let zeros = cell.filled(&square, 0, cell.elem(i)?);
             names.push(cell.op("EyeLike", &[&zeros]));
@@ -115,6 +107,7 @@ pub(super) fn einsum(cell: &mut Cell<'_>) -> Done {
         let attrs = format!("equation = \"{}->{}\"", own.join(","), text(&target));
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let sum = cell.op_with("Einsum", &attrs, &names);
+        let sum = operands[i].back(cell, sum);
         cell.give(i, sum);
     }
     Ok(())

@@ -6,20 +6,26 @@ mod versions;
 use super::{Operator, op};
 use crate::convert::down;
 use crate::cost::Work;
-use crate::gradient::{Derivative::None as Nothing, SEQUENCES};
+use crate::gradient::{
+    Derivative::{Text, Zero},
+    NOT_NUMBERS,
+};
+
+/// The gradient of an optional value is that of the value.
+const VALUE: &str = "dx0 = Identity (dy0)";
 
 pub(super) const ROWS: &[Operator] = &[
-    op("Optional").infer(infer::optional).unchanged(&[28]).work(Work::Moves).derivative(Nothing(SEQUENCES)),
+    op("Optional").infer(infer::optional).unchanged(&[28]).work(Work::Moves).derivative(Text(VALUE)),
     op("OptionalGetElement")
         .infer(infer::get)
         .converted(&[down(18, versions::has_element_down)])
         .unchanged(&[28])
         .work(Work::Moves)
-        .derivative(Nothing(SEQUENCES)),
+        .derivative(Text(VALUE)),
     op("OptionalHasElement")
         .infer(infer::has)
         .converted(&[down(18, versions::has_element_down)])
         .unchanged(&[28])
         .work(Work::Moves)
-        .derivative(Nothing(SEQUENCES)),
+        .derivative(Zero(NOT_NUMBERS)),
 ];

@@ -1,6 +1,7 @@
 //! Derivatives of pooling.
 
-use crate::gradient::sample::{Axis, Padding, component, sampled, steps};
+pub(super) mod regions;
+
 use crate::gradient::window::{Window, extents, joined, spatial};
 use crate::gradient::{Cell, Done, add_at};
 use crate::operators::reduce::gradient::{extreme_from, spread};
@@ -168,69 +169,5 @@ pub(super) fn max_pool(cell: &mut Cell<'_>) -> Done {
     cell.line(format_args!("greatest, places = MaxPool <{attrs}> (x0)"));
     let back = add_at(cell, "places")?;
     cell.give(0, back);
-    Ok(())
-}
-
-/// Means of samples in each element of a region.
-pub(super) fn roi_align(cell: &mut Cell<'_>) -> Done {
-    cell.need(16)?;
-    let ratio = cell.site.int("sampling_ratio").unwrap_or(0);
-    if !(1..=64).contains(&ratio) {
-        return Err("its number of samples depends on the sizes of the regions".to_owned());
-    }
-    if cell.site.string("mode").is_some_and(|mode| mode != "avg") {
-        return Err("its mode is not `avg`".to_owned());
-    }
-    let is_exact = cell.site.string("coordinate_transformation_mode").is_none_or(|mode| mode == "half_pixel");
-    let scale = f64::from(cell.site.float("spatial_scale").unwrap_or(1.0));
-    let outs = ["output_height", "output_width"].map(|name| cell.site.int(name).unwrap_or(1).max(1));
-    let (zero, one, scale) = (cell.number(0.0, 0), cell.number(1.0, 0), cell.number(scale, 0));
-    let (minus, shift) = (cell.number(-1.0, 0), cell.number(if is_exact { 0.5 } else { 0.0 }, 0));
-    let images = cell.op_with("Gather", "axis = 0", &["x0", "x2"]);
-    let images = cell.reshape(&images, &[0, 0, -1]);
-    let (mut axes, mut taps) = (Vec::new(), Vec::new());
-    for (i, out) in (0i64..).zip(outs) {
-        let size = cell.extent(0, i + 2);
-        let axis = Axis::new(cell, size, 0, Padding::Border)?;
-        let bounds = [1 - i, 3 - i].map(|at| {
-            let bound = component(cell, "x1", at, 1);
-            let bound = cell.op("Mul", &[&bound, &scale]);
-            cell.op("Sub", &[&bound, &shift])
-        });
-        let mut length = cell.op("Sub", &[&bounds[1], &bounds[0]]);
-        if !is_exact {
-            length = cell.op("Max", &[&length, &one]);
-        }
-        let (start, length) = (cell.unsqueeze(&bounds[0], &[1]), cell.unsqueeze(&length, &[1]));
-        let samples = out.checked_mul(ratio).ok_or("its result is too large")?;
-        let count = cell.list(&[samples]);
-        let parts = steps(cell, &count, 0.5, 0)?;
-        let all = cell.number(samples as f64, 0);
-        let parts = cell.op("Div", &[&parts, &all]);
-        let offset = cell.op("Mul", &[&length, &parts]);
-        let at = cell.op("Add", &[&start, &offset]);
-        // Samples far outside are zero; those near the border are at the border.
-        let end = cell.op("Add", &[&axis.last, &one]);
-        let is_after = cell.op("GreaterOrEqual", &[&at, &minus]);
-        let is_before = cell.op("LessOrEqual", &[&at, &end]);
-        let is_inside = cell.op("And", &[&is_after, &is_before]);
-        let at = cell.op("Min", &[&at, &axis.last]);
-        let at = cell.op("Max", &[&at, &zero]);
-        let mut own = axis.linear(cell, &at)?;
-        for tap in &mut own {
-            let weight = tap.weight.take().unwrap_or_else(|| one.clone());
-            let weight = cell.op("Where", &[&is_inside, &weight, &zero]);
-            // Rows and columns of a grid.
-            let across = [2 - i];
-            tap.index = cell.unsqueeze(&tap.index, &across);
-            tap.weight = Some(cell.unsqueeze(&weight, &across));
-        }
-        taps.push(own);
-        axes.push(axis);
-    }
-    let sums = sampled(cell, &images, &axes, &taps)?;
-    let grid = cell.reshape(&sums, &[0, 0, outs[0], ratio, outs[1], ratio]);
-    let mean = cell.reduce("ReduceMean", &grid, &[3, 5], false);
-    cell.line(format_args!("y0 = Identity ({mean})"));
     Ok(())
 }

@@ -54,10 +54,13 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[8, 11, 12, 22])
         .work(Work::Windows)
         .derivative(Build(gradient::max_pool)),
-    op("MaxRoiPool").infer(infer::max_roi_pool).unchanged(&[22]),
+    op("MaxRoiPool")
+        .infer(infer::max_roi_pool)
+        .unchanged(&[22])
+        .derivative(Rewrite(gradient::regions::max_roi_pool)),
     op("RoiAlign")
         .infer(infer::roi_align)
         .converted(&[step(16, By(versions::roi_up), By(versions::roi_down))])
         .unchanged(&[22])
-        .derivative(Rewrite(gradient::roi_align)),
+        .derivative(Rewrite(gradient::regions::roi_align)),
 ];

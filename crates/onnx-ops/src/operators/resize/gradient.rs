@@ -132,7 +132,7 @@ pub(super) fn grid_sample(cell: &mut Cell<'_>) -> Done {
         });
         axes.push(axis);
     }
-    let sum = sampled(cell, &images, &axes, &taps)?;
+    let sum = sampled(cell, &images, &axes, &taps, "Add")?;
     let head = cell.op_with("Shape", "start = 0, end = 2", &["x0"]);
     let tail = cell.op_with("Shape", "start = 1, end = -1", &["x1"]);
     let shape = cell.op_with("Concat", "axis = 0", &[&head, &tail]);

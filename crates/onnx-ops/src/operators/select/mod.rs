@@ -28,5 +28,5 @@ pub(super) const ROWS: &[Operator] = &[
         .unchanged(&[11, 24])
         .work(Work::PerInput(1))
         .derivative(Build(gradient::top_k)),
-    op("Unique").infer(infer::unique).unchanged(&[28]),
+    op("Unique").infer(infer::unique).unchanged(&[28]).derivative(Build(gradient::unique)),
 ];

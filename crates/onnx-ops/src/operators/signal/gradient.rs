@@ -6,14 +6,13 @@ use onnx_ir::ElemType;
 /// Since this version, the axis of `DFT` is an input.
 const AXIS_IS_INPUT: i64 = 20;
 
-/// A transform of complex numbers over an axis.
-fn transform(cell: &mut Cell<'_>, of: &str, axis: i64, is_inverse: bool) -> String {
-    let inverse = i64::from(is_inverse);
+/// A transform over an axis. `attrs` has the direction, and whether it is one-sided.
+fn transform(cell: &mut Cell<'_>, of: &str, axis: i64, attrs: &str) -> String {
     if cell.version() >= AXIS_IS_INPUT {
         let axis = cell.number_of(axis as f64, ElemType::INT64);
-        return cell.op_with("DFT", &format!("inverse = {inverse}"), &[of, "", &axis]);
+        return cell.op_with("DFT", attrs, &[of, "", &axis]);
     }
-    cell.op_with("DFT", &format!("axis = {axis}, inverse = {inverse}"), &[of])
+    cell.op_with("DFT", &format!("axis = {axis}, {attrs}"), &[of])
 }
 
 /// The first elements of an axis, or all followed by zeros.
@@ -47,20 +46,24 @@ pub(super) fn dft(cell: &mut Cell<'_>) -> Done {
     let at = usize::try_from(axis).ok().filter(|_| axis < rank - 1).ok_or("its axis is not sound")?;
     let is_inverse = cell.site.int("inverse").unwrap_or(0) != 0;
     let is_onesided = cell.site.int("onesided").unwrap_or(0) != 0;
-    if is_inverse && is_onesided {
-        return Err("it is inverse and one-sided".to_owned());
-    }
     let signal = cell.shape(0).and_then(|shape| number(shape.get(at)?));
     let signal = signal.ok_or("the length of its signal is unknown")?;
     let length = match cell.has(1) {
         true => cell.known(1).and_then(|length| length.first().copied()).ok_or("its length is unknown")?,
+        false if is_inverse && is_onesided => 2 * (signal - 1),
         false => signal,
     };
+    if is_inverse && is_onesided {
+        let back = to_half(cell, axis, length, rank)?;
+        let back = fitted(cell, &back, axis, (length / 2 + 1, signal), rank);
+        cell.give(0, back);
+        return Ok(());
+    }
     let parts = cell.shape(0).and_then(|shape| number(shape.last()?));
     let parts = parts.ok_or("it is unknown whether its signal is real")?;
     let bins = if is_onesided { length / 2 + 1 } else { length };
     let gradient = fitted(cell, "dy0", axis, (bins, length), rank);
-    let back = transform(cell, &gradient, axis, !is_inverse);
+    let back = transform(cell, &gradient, axis, &format!("inverse = {}", i64::from(!is_inverse)));
     // The inverse divides by the length, which the adjoint does not.
     let factor = cell.number(if is_inverse { 1.0 / length as f64 } else { length as f64 }, 0);
     let mut back = cell.op("Mul", &[&back, &factor]);
@@ -71,6 +74,24 @@ pub(super) fn dft(cell: &mut Cell<'_>) -> Done {
     let back = fitted(cell, &back, axis, (length, signal), rank);
     cell.give(0, back);
     Ok(())
+}
+
+/// The gradient of the half of a spectrum that a real signal is computed from. Each of its numbers stands for a pair of conjugates, but the
+/// first and, of an even length, the last.
+fn to_half(cell: &mut Cell<'_>, axis: i64, length: i64, rank: i64) -> Result<String, String> {
+    let bins = usize::try_from(length).ok().filter(|length| (1..=1 << 20).contains(length));
+    let bins = bins.ok_or("its length is too large")? / 2 + 1;
+    let is_alone = |bin: usize| bin == 0 || i64::try_from(2 * bin) == Ok(length);
+    let weight = |bin: usize| if is_alone(bin) { 1.0 } else { 2.0 } / length as f64;
+    let numbers: Vec<String> = (0..bins).map(|bin| format!("{:?}", weight(bin))).collect();
+    let weights =
+        cell.op_with("Constant", &format!("value = double[{bins}] {{{}}}", numbers.join(", ")), &[]);
+    let weights = cell.op_with("Cast", &format!("to = {}", cell.elem(0)?.0), &[&weights]);
+    let mut shape = vec![-1];
+    shape.resize(usize::try_from(rank - axis).unwrap_or(1), 1);
+    let weights = cell.reshape(&weights, &shape);
+    let back = transform(cell, "dy0", axis, "inverse = 0, onesided = 1");
+    Ok(cell.op("Mul", &[&back, &weights]))
 }
 
 /// Windows of the signal, multiplied with weights and transformed.

@@ -49,7 +49,7 @@ pub(in crate::operators::conv) fn deform_conv(cell: &mut Cell<'_>) -> Done {
         taps.push(axis.linear(cell, &at)?);
         axes.push(axis);
     }
-    let mut columns = sampled(cell, &images, &axes, &taps)?;
+    let mut columns = sampled(cell, &images, &axes, &taps, "Add")?;
     if cell.has(4) {
         let head = cell.list(&[-1, 1]);
         let taps = cell.list(&[count]);
