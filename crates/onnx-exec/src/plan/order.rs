@@ -10,7 +10,7 @@
 //! much as it computes. The order changes only if that lowers the most bytes that are in use at a time. Kernels are functions of their operands,
 //! so results are the same, bit for bit. Nodes outside kernels stay where they are.
 
-use super::{PlanStep, Slot, Source, root};
+use super::{PlanStep, Slot, SlotSource, root};
 use foldhash::HashMap;
 use onnx_ir::{Body, ValueId};
 
@@ -21,7 +21,8 @@ pub(super) fn order(
     published: &[(ValueId, usize)],
     body: &Body,
 ) -> Vec<PlanStep> {
-    let mut is_passing: Vec<bool> = slots.iter().map(|slot| matches!(slot.source, Source::Formula)).collect();
+    let mut is_passing: Vec<bool> =
+        slots.iter().map(|slot| matches!(slot.source, SlotSource::Formula)).collect();
     published.iter().for_each(|(_, slot)| is_passing[root(slots, *slot)] = false);
     let uses: Vec<Uses> = steps.iter().map(|step| Uses::of(step, slots)).collect();
     let keys = keys(&steps, &uses, slots, &is_passing, body);
@@ -76,9 +77,9 @@ fn keys(steps: &[PlanStep], uses: &[Uses], slots: &[Slot], is_passing: &[bool], 
                 let freed = bytes(slots, uses.read.iter().copied().filter(|slot| ends(*slot)));
                 let begun = bytes(slots, uses.made.iter().copied());
                 let operand = |slot: &usize| match &slots[*slot].source {
-                    Source::Value(value) => by_node.get(value).copied(),
-                    Source::Formula => maker.get(slot).copied(),
-                    Source::Constant(_) | Source::Alias(_) => None,
+                    SlotSource::Value(value) => by_node.get(value).copied(),
+                    SlotSource::Formula => maker.get(slot).copied(),
+                    SlotSource::Constant(_) | SlotSource::Alias(_) => None,
                 };
                 let after = uses.read.iter().filter_map(operand).map(|step| keys[step]).max();
                 if let Some(after) = after.filter(|_| freed > 0 && freed >= begun) {

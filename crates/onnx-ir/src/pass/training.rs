@@ -25,7 +25,7 @@ type Names = HashSet<Name, RandomState>;
 #[derive(Clone, Debug)]
 pub struct JoinedStep {
     /// The model. Its training has no graphs, only the bindings of all trainings that were given: they say which initializers are
-    /// no constants. Origins of the nodes of its main body are positions in `places`.
+    /// not constants. Origins of the nodes of its main body are positions in `places`.
     pub model: Model,
     /// The joined body.
     pub body: BodyId,

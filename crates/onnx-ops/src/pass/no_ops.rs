@@ -33,6 +33,7 @@ pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
     }
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let local = local_functions(model);
+    let trained = trained_names(model);
     let bodies: Vec<BodyId> = model.bodies.ids().filter(|b| model.bodies[*b].root().is_some()).collect();
     let mut count = 0;
     for body in bodies {
@@ -45,7 +46,8 @@ pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
                 let look =
                     Look { model: cursor.model(), facts: &facts, body, node, uses: &uses, local: &local };
                 let Some((from, to)) = look.passes_on() else { continue };
-                if from != to && cursor.replace_uses(&uses, from, to) {
+                let is_kept = Some(body) == look.model.main && look.is_named(&trained, from, to);
+                if from != to && !is_kept && cursor.replace_uses(&uses, from, to) {
                     cursor.remove();
                     count += 1;
                 }
@@ -91,6 +93,17 @@ impl Listed {
 pub(crate) fn local_functions(model: &Model) -> HashSet<(String, Name)> {
     let named = model.functions.values().filter_map(|f| Some((f.domain, f.name?)));
     named.map(|(domain, name)| (normalize_domain(model.text(domain)).to_owned(), name)).collect()
+}
+
+/// The names of values of the main graph that trainings read or assign.
+fn trained_names(model: &Model) -> HashSet<Name> {
+    let bindings =
+        model.training.iter().flat_map(|t| t.initialization_bindings.iter().chain(&t.update_bindings));
+    let bound = bindings.flat_map(|entry| [entry.key, entry.value]).flatten();
+    let bodies = model.training.iter().flat_map(|t| [t.initialization, t.algorithm]).flatten();
+    let values = bodies.flat_map(|body| model.bodies[body].values.values());
+    let read = values.filter(|value| matches!(value.def, ValueDef::Unbound(_))).map(|value| value.name);
+    bound.chain(read).collect()
 }
 
 /// A node that may be a no-op.
@@ -173,6 +186,15 @@ impl Look<'_> {
             "Sub" | "Div" => same(self.is_same_type(x, y) && self.is_neutral(op, self.input(1)?)),
             _ => None,
         }
+    }
+
+    /// Whether one of the names is lost that trainings use, if a value is replaced by another: its own, or, if it is a graph output,
+    /// whose name the other one takes over, that one.
+    fn is_named(&self, trained: &HashSet<Name>, from: ValueId, to: ValueId) -> bool {
+        let body = &self.model.bodies[self.body];
+        let is_named = |value: ValueId| trained.contains(&body.values[value].name);
+        let mut outputs = body.graphs.values().flat_map(|graph| &graph.outputs);
+        is_named(from) || is_named(to) && outputs.any(|port| port.value == Some(from))
     }
 
     fn is_same_elem(&self, a: ValueId, b: ValueId) -> bool {

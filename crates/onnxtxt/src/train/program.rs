@@ -70,7 +70,7 @@ impl<'r> Program<'r> {
             variables.iter().filter(|v| Some(v.body) == model.main || Some(v.body) == info.algorithm);
         let body = joined.body;
         visible.for_each(|variable| make_input(&mut joined.model, body, variable));
-        // The bindings have done their duty, and nothing that only they name is needed.
+        // States are inputs now, and what only bindings name is not needed.
         joined.model.training.clear();
         if purpose == Purpose::Evaluate {
             let is_bound = |port: &Port| info.update_bindings.iter().any(|entry| entry.value == port.name);

@@ -92,7 +92,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         operands: &Operands<'e>,
         at: &mut [usize],
         row: usize,
-        run: &Run,
+        run: &ColumnRun,
         less: Option<&'e [i32]>,
         out: &'e mut [u8],
     ) -> Result<Option<End<'e>>, Failure> {

@@ -154,7 +154,7 @@ impl<T: Kind> Product<'_, T> {
                 [run] if ended > 0 => {
                     let left = run.columns.start + ended..run.columns.end;
                     if !left.is_empty() {
-                        let left = Run { columns: left, from: run.from + ended };
+                        let left = ColumnRun { columns: left, from: run.from + ended };
                         self.finish.store(operands, at, rows, &[left], (&self.totals, less), out)?;
                     }
                 }
