@@ -1,4 +1,4 @@
-//! What becomes of the accumulators of a tile while they are in the first-level cache.
+//! Epilogues of a tile, whose accumulators are in the first-level cache.
 //!
 //! ```text
 //! out[row, column] = min(max((total - less[column]) * scale[column] + bias[column] + other[row, column], least), most)
