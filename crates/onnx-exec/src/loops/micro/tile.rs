@@ -74,7 +74,7 @@ pub(super) trait Vectors {
     /// The processor has the instructions, and the pointers point to numbers for all lanes.
     unsafe fn singles(from: *const Total<Self>, less: Option<*const i32>) -> Self::Singles;
 
-    /// A clamped linear function, which the processor computes as [`widest`](crate::loops::widest) does.
+    /// A clamped linear function, which the processor computes as functions in the widest registers do.
     ///
     /// # Safety
     /// The processor has the instructions, and the pointers point to numbers for all lanes.
