@@ -177,10 +177,9 @@ const NOT_FOR_READERS: &[&str] = &["ariadne", "clap", "serde_json", "zip"];
 /// Everything that is compiled for a program which only parses text: a new name is a decision.
 #[rustfmt::skip]
 const FOR_PARSERS: &[&str] = &[
-    "aho-corasick", "allocator-api2", "bytemuck", "bytes", "cfg-if", "chumsky", "equivalent", "fnv", "foldhash", "half",
-    "hashbrown", "itoa", "logos", "logos-codegen", "logos-derive", "memchr", "onnx-ir", "onnx-text", "proc-macro2", "quote",
-    "regex-automata", "regex-syntax", "smallvec", "strsim", "syn", "unicode-ident", "unicode-segmentation", "zerocopy",
-    "zerocopy-derive", "zmij",
+    "aho-corasick", "allocator-api2", "bytemuck", "bytes", "chumsky", "equivalent", "fnv", "foldhash", "hashbrown", "itoa",
+    "logos", "logos-codegen", "logos-derive", "memchr", "onnx-ir", "onnx-text", "proc-macro2", "quote", "regex-automata",
+    "regex-syntax", "smallvec", "strsim", "syn", "unicode-ident", "unicode-segmentation", "zmij",
 ];
 
 /// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models.

@@ -10,6 +10,7 @@
 //! - [`Cursor`] edits a body, with the [`Uses`] of its values.
 //! - [`verify()`] checks a model and returns [`Diagnostic`](diag::Diagnostic)s; it does not change the model.
 //! - Every field of the wire format is represented, including its presence, so that a model can be written as it was read.
+//! - The verifier with the passes, and the rules for versions, are features: `verify` and `semver`, both there by default.
 
 //!
 //! ```
@@ -44,12 +45,15 @@ mod model;
 mod names;
 mod node;
 mod opset;
+#[cfg(feature = "verify")]
 pub mod pass;
 pub mod releases;
+#[cfg(feature = "semver")]
 pub mod semver;
 mod show;
 mod tensor;
 mod types;
+#[cfg(feature = "verify")]
 mod verify;
 mod walk;
 
@@ -81,6 +85,7 @@ pub use tensor::{
     TensorExtra, TensorId,
 };
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+#[cfg(feature = "verify")]
 pub use verify::{
     FileFacts, INLINE_KEY, VerifyOptions, check_file, check_location, verify, verify_data,
     verify_operator_set, verify_with,

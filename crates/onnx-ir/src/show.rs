@@ -4,6 +4,7 @@
 
 use crate::model::Model;
 use crate::names::Names;
+#[cfg(feature = "verify")]
 use crate::tensor::Tensor;
 use crate::types::{DimValue, ElemType, TypeId, TypeKind};
 use std::fmt::Write;
@@ -91,6 +92,7 @@ pub fn dense_type_text(elem: ElemType, dims: &[usize]) -> String {
 }
 
 /// `float[2]`, the type of a stored tensor.
+#[cfg(feature = "verify")]
 pub(crate) fn tensor_text(names: &Names, tensor: &Tensor) -> String {
     tensor_type(names, tensor.elem, Some(tensor.dims.iter().map(|&d| DimValue::Value(d))))
 }

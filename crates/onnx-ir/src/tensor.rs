@@ -5,6 +5,7 @@
 
 mod view;
 
+#[cfg(feature = "verify")]
 pub(crate) use view::first_out_of_range;
 pub use view::{Bits, TensorElement, TensorError};
 

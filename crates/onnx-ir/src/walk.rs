@@ -75,6 +75,7 @@ impl<'b> Walk<'b> {
     }
 
     /// The same walk with the nodes of the graphs in `orders` in that order.
+    #[cfg(feature = "verify")]
     pub(crate) fn ordered(self, orders: &'b Orders) -> Self {
         Walk { orders: Some(orders), ..self }
     }

@@ -13,22 +13,26 @@
 mod allow;
 mod apply_fixes;
 mod commas;
-#[cfg(feature = "print")]
+#[cfg(all(feature = "print", feature = "verify"))]
 mod opset;
 mod value;
 
 #[cfg(test)]
 pub(crate) use apply_fixes::apply;
 pub use apply_fixes::{Fixed, Fixes, apply_fixes};
-#[cfg(feature = "print")]
+#[cfg(all(feature = "print", feature = "verify"))]
 pub use opset::{CheckedSet, check_operator_set};
-pub use value::{CheckedValue, check_value, value_span};
+pub use value::value_span;
+#[cfg(feature = "verify")]
+pub use value::{CheckedValue, check_value};
 
 use crate::ast;
 use crate::map::SourceMap;
 use crate::parse::Syntax;
+use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, Span, code};
-use onnx_ir::{Model, VerifyOptions, verify};
+#[cfg(feature = "verify")]
+use onnx_ir::{VerifyOptions, verify};
 use std::collections::HashSet;
 
 /// A text with a model, for those who need its syntax as well.
@@ -47,6 +51,7 @@ pub struct Checked {
 /// let checked = onnx_text::check(text, &Default::default());
 /// assert_eq!(checked.diagnostics[0].message, "use of undefined value `z`");
 /// ```
+#[cfg(feature = "verify")]
 pub fn check(source: &str, options: &VerifyOptions) -> Parsed<Checked> {
     check_with(source, options.level, |model| verify(model, options))
 }

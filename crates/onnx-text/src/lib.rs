@@ -7,8 +7,8 @@
 //!                                        └── format ──> text
 //! ```
 //!
-//! With the feature `print`, models are printed and texts formatted; without it, the crate reads and checks models and values, and
-//! few other crates are compiled. `human` and `json` render findings.
+//! With the feature `print`, models are printed and texts formatted, and with `verify` they are checked by the rules for models;
+//! without features, the crate reads models and values, and few other crates are compiled. `human` and `json` render findings.
 //!
 //! ```
 //! let read = onnx_text::read_model("g (float[N] x) => (float[N] y) { t = Abs(x) y = Sqrt(t) }");
@@ -47,11 +47,11 @@ mod signature;
 mod sniff;
 mod visible;
 
-pub use check::{
-    Checked, CheckedValue, Fixed, Fixes, apply_fixes, check, check_value, check_with, value_span,
-};
-#[cfg(feature = "print")]
+pub use check::{Checked, Fixed, Fixes, apply_fixes, check_with, value_span};
+#[cfg(all(feature = "print", feature = "verify"))]
 pub use check::{CheckedSet, check_operator_set};
+#[cfg(feature = "verify")]
+pub use check::{CheckedValue, check, check_value};
 #[cfg(feature = "print")]
 pub use comments::Comments;
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};

@@ -1,11 +1,18 @@
 //! Checks a text with a value.
 
 use crate::ast::{self, Content, MapPartValue, ValueKind};
+#[cfg(feature = "verify")]
 use crate::parse::Syntax;
-use onnx_ir::diag::{Entity, Level, Parsed, Place, Span};
-use onnx_ir::{Data, Names, VerifyOptions, verify_data};
+use onnx_ir::diag::{Entity, Span};
+#[cfg(feature = "verify")]
+use onnx_ir::{
+    Data, Names, VerifyOptions,
+    diag::{Level, Parsed, Place},
+    verify_data,
+};
 
 /// A text with a value, for those who need its syntax as well.
+#[cfg(feature = "verify")]
 #[derive(Clone, Debug)]
 pub struct CheckedValue {
     /// The tree and the comments.
@@ -23,6 +30,7 @@ pub struct CheckedValue {
 /// let checked = onnx_text::check_value("seq(map) s = [float {1}]", &Default::default());
 /// assert_eq!(checked.diagnostics[0].message, "`s` is a sequence of `map`, but holds a `tensor`");
 /// ```
+#[cfg(feature = "verify")]
 pub fn check_value(source: &str, options: &VerifyOptions) -> Parsed<CheckedValue> {
     let mut names = Names::new();
     let read = crate::lower::read_value_syntax(source, &mut names);
@@ -43,7 +51,7 @@ pub fn check_value(source: &str, options: &VerifyOptions) -> Parsed<CheckedValue
     Parsed::new(CheckedValue { syntax, data, names }, diagnostics)
 }
 
-/// The span of a value of a file about which [`verify_data`] has a finding: a whole tensor, or the words before the elements of a
+/// The span of a value of a file about which the verifier has a finding: a whole tensor, or the words before the elements of a
 /// container.
 pub fn value_span(tree: &ast::Value, entity: Entity) -> Option<Span> {
     let Entity::Data(number) = entity else { return None };

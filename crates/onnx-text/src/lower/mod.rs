@@ -36,10 +36,11 @@ pub use opset::read_operator_set;
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
-#[cfg(feature = "print")]
+#[cfg(all(feature = "print", feature = "verify"))]
 pub(crate) use opset::{LoweredSet, lower_operator_set};
 #[cfg(feature = "print")]
 pub(crate) use signature::lower_signature;
+#[cfg(feature = "verify")]
 pub(crate) use value::read_value_syntax;
 
 /// Parses and lowers a model. Returns all findings, in the order of the source.
