@@ -86,7 +86,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         self.contraction.epilogue.is_some()
     }
 
-    /// What becomes of the totals of each tile, if micro-kernels can compute it: those of a run of columns, from a row on.
+    /// The epilogue of tiles of a run of columns, from a row on; `None` if micro-kernels cannot compute it.
     pub(super) fn end<'e>(
         &'e mut self,
         operands: &Operands<'e>,

@@ -171,7 +171,7 @@ struct Block<'b, 'e, T: Kind> {
     stride: usize,
     totals: &'b mut [T::Total],
     is_first: bool,
-    /// What becomes of them behind the last steps, for the first so many columns.
+    /// The epilogue after the last steps, for the first `ended` columns.
     end: Option<&'b mut End<'e>>,
     ended: usize,
 }

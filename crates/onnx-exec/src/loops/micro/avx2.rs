@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::tile::{self, LineAt, Vectors};
+use super::tile::{self, LineAt, Singles, Vectors};
 use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
@@ -65,46 +65,38 @@ impl Vectors for Floats {
         // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
         unsafe { _mm256_loadu_ps(from) }
     }
+}
 
+impl Singles for __m256 {
     #[inline(always)]
-    unsafe fn line(y: __m256, line: &LineAt) -> __m256 {
+    unsafe fn line(self, line: &LineAt) -> __m256 {
         // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
-        unsafe { line_of(y, line) }
+        unsafe {
+            let y = _mm256_fmadd_ps(self, _mm256_loadu_ps(line.scale), _mm256_loadu_ps(line.bias));
+            let y = match line.other {
+                Some(other) => _mm256_add_ps(y, _mm256_loadu_ps(other)),
+                None => y,
+            };
+            // NaN stays, as the second operand does.
+            let y = _mm256_max_ps(_mm256_set1_ps(line.least), y);
+            _mm256_min_ps(_mm256_set1_ps(line.most), y)
+        }
     }
 
     #[inline(always)]
-    unsafe fn put(to: *mut f32, y: __m256) {
+    unsafe fn put(self, to: *mut f32) {
         // SAFETY: the processor has the instruction, and `to` points to 8 numbers.
-        unsafe { _mm256_storeu_ps(to, y) }
+        unsafe { _mm256_storeu_ps(to, self) }
     }
 }
 
-/// A clamped linear function of 8 numbers.
-///
-/// # Safety
-/// The processor has the instructions, and the pointers point to 8 numbers.
-#[inline(always)]
-unsafe fn line_of(y: __m256, line: &LineAt) -> __m256 {
-    // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
-    unsafe {
-        let y = _mm256_fmadd_ps(y, _mm256_loadu_ps(line.scale), _mm256_loadu_ps(line.bias));
-        let y = match line.other {
-            Some(other) => _mm256_add_ps(y, _mm256_loadu_ps(other)),
-            None => y,
-        };
-        // NaN stays, as the second operand does.
-        let y = _mm256_max_ps(_mm256_set1_ps(line.least), y);
-        _mm256_min_ps(_mm256_set1_ps(line.most), y)
-    }
-}
-
-/// Whether the processor has the instructions of the float kernel.
-fn has_floats() -> bool {
+/// Whether the processor has these registers with fused multiply-add, which all kernels of this module use.
+fn has_fused() -> bool {
     has!("avx2") && has!("fma")
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_floats().then_some(Micro {
+    has_fused().then_some(Micro {
         rows: Floats::ROWS,
         columns: Floats::COLUMNS,
         lanes: Floats::LANES,
@@ -119,7 +111,7 @@ fn run_floats(tile: Tile<'_, f32>) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Floats>(tile) }
     }
-    assert!(has_floats(), "a kernel for instructions that the processor has not");
+    assert!(has_fused(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
 }
@@ -205,30 +197,12 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
             _mm256_cvtepi32_ps(sum)
         }
     }
-
-    #[inline(always)]
-    unsafe fn line(y: __m256, line: &LineAt) -> __m256 {
-        // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
-        unsafe { line_of(y, line) }
-    }
-
-    #[inline(always)]
-    unsafe fn put(to: *mut f32, y: __m256) {
-        // SAFETY: the processor has the instruction, and `to` points to 8 numbers.
-        unsafe { _mm256_storeu_ps(to, y) }
-    }
 }
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let (rows, columns) = (Bytes::<false>::ROWS, Bytes::<false>::COLUMNS);
     let lanes = Bytes::<false>::LANES;
-    (has!("avx2") && has!("fma")).then_some(Micro {
-        rows,
-        columns,
-        lanes,
-        knows_narrow: true,
-        run: run_bytes,
-    })
+    has_fused().then_some(Micro { rows, columns, lanes, knows_narrow: true, run: run_bytes })
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {
@@ -237,14 +211,14 @@ fn run_bytes(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Bytes<false>>(tile) }
     }
-    assert!(has!("avx2") && has!("fma"), "a kernel for instructions that the processor has not");
+    assert!(has_fused(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
 }
 
 /// Whether the processor has the instruction for groups of bytes at this register width.
 fn has_bytes_at_once() -> bool {
-    has!("avx2") && has!("fma") && has!("avxvnni")
+    has_fused() && has!("avxvnni")
 }
 
 pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
@@ -272,7 +246,7 @@ pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
         unsafe { tile::peak::<Floats>(rounds) }
     }
     // SAFETY: the processor has the instructions.
-    has_floats().then(|| unsafe { run(rounds) })
+    has_fused().then(|| unsafe { run(rounds) })
 }
 
 /// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.

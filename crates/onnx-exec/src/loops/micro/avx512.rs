@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::tile::{self, LineAt, Vectors};
+use super::tile::{self, LineAt, Singles, Vectors};
 use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
@@ -64,36 +64,28 @@ impl Vectors for Floats {
         // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
         unsafe { _mm512_loadu_ps(from) }
     }
-
-    #[inline(always)]
-    unsafe fn line(y: __m512, line: &LineAt) -> __m512 {
-        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
-        unsafe { line_of(y, line) }
-    }
-
-    #[inline(always)]
-    unsafe fn put(to: *mut f32, y: __m512) {
-        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
-        unsafe { _mm512_storeu_ps(to, y) }
-    }
 }
 
-/// A clamped linear function of 16 numbers.
-///
-/// # Safety
-/// The processor has the instructions, and the pointers point to 16 numbers.
-#[inline(always)]
-unsafe fn line_of(y: __m512, line: &LineAt) -> __m512 {
-    // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
-    unsafe {
-        let y = _mm512_fmadd_ps(y, _mm512_loadu_ps(line.scale), _mm512_loadu_ps(line.bias));
-        let y = match line.other {
-            Some(other) => _mm512_add_ps(y, _mm512_loadu_ps(other)),
-            None => y,
-        };
-        // NaN stays, as the second operand does.
-        let y = _mm512_max_ps(_mm512_set1_ps(line.least), y);
-        _mm512_min_ps(_mm512_set1_ps(line.most), y)
+impl Singles for __m512 {
+    #[inline(always)]
+    unsafe fn line(self, line: &LineAt) -> __m512 {
+        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
+        unsafe {
+            let y = _mm512_fmadd_ps(self, _mm512_loadu_ps(line.scale), _mm512_loadu_ps(line.bias));
+            let y = match line.other {
+                Some(other) => _mm512_add_ps(y, _mm512_loadu_ps(other)),
+                None => y,
+            };
+            // NaN stays, as the second operand does.
+            let y = _mm512_max_ps(_mm512_set1_ps(line.least), y);
+            _mm512_min_ps(_mm512_set1_ps(line.most), y)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put(self, to: *mut f32) {
+        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
+        unsafe { _mm512_storeu_ps(to, self) }
     }
 }
 
@@ -178,18 +170,6 @@ impl Vectors for Bytes {
             };
             _mm512_cvtepi32_ps(sum)
         }
-    }
-
-    #[inline(always)]
-    unsafe fn line(y: __m512, line: &LineAt) -> __m512 {
-        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
-        unsafe { line_of(y, line) }
-    }
-
-    #[inline(always)]
-    unsafe fn put(to: *mut f32, y: __m512) {
-        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
-        unsafe { _mm512_storeu_ps(to, y) }
     }
 }
 

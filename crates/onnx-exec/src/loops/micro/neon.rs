@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "loads and stores through pointers, of places that were looked at before")]
 
-use super::tile::{self, LineAt, Vectors};
+use super::tile::{self, LineAt, Singles, Vectors};
 use super::{Micro, Tile};
 use std::arch::aarch64::{
     float32x4_t, vaddq_f32, vbslq_f32, vcgtq_f32, vcltq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmulq_f32,
@@ -58,13 +58,15 @@ impl Vectors for Floats {
         // SAFETY: the processor has the instruction, and `from` points to 4 numbers.
         unsafe { vld1q_f32(from) }
     }
+}
 
+impl Singles for float32x4_t {
     #[inline(always)]
-    unsafe fn line(y: float32x4_t, line: &LineAt) -> float32x4_t {
+    unsafe fn line(self, line: &LineAt) -> float32x4_t {
         // SAFETY: the processor has the instructions, and the pointers point to 4 numbers.
         unsafe {
             // Not fused: no function is, for this processor.
-            let y = vaddq_f32(vmulq_f32(y, vld1q_f32(line.scale)), vld1q_f32(line.bias));
+            let y = vaddq_f32(vmulq_f32(self, vld1q_f32(line.scale)), vld1q_f32(line.bias));
             let y = match line.other {
                 Some(other) => vaddq_f32(y, vld1q_f32(other)),
                 None => y,
@@ -77,9 +79,9 @@ impl Vectors for Floats {
     }
 
     #[inline(always)]
-    unsafe fn put(to: *mut f32, y: float32x4_t) {
+    unsafe fn put(self, to: *mut f32) {
         // SAFETY: the processor has the instruction, and `to` points to 4 numbers.
-        unsafe { vst1q_f32(to, y) }
+        unsafe { vst1q_f32(to, self) }
     }
 }
 

@@ -65,26 +65,28 @@ pub(super) trait Vectors {
     /// The processor has the instructions, and `to` points to memory for all lanes.
     unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
 
-    /// A register of single floats.
-    type Singles: Copy;
+    type Singles: Singles;
 
     /// Stored sums as single floats, less integers if they are integers.
     ///
     /// # Safety
     /// The processor has the instructions, and the pointers point to numbers for all lanes.
     unsafe fn singles(from: *const Total<Self>, less: Option<*const i32>) -> Self::Singles;
+}
 
+/// A register of single floats.
+pub(super) trait Singles: Copy {
     /// A clamped linear function, which the processor computes as functions in the widest registers do.
     ///
     /// # Safety
     /// The processor has the instructions, and the pointers point to numbers for all lanes.
-    unsafe fn line(y: Self::Singles, line: &LineAt) -> Self::Singles;
+    unsafe fn line(self, line: &LineAt) -> Self;
 
     /// Stores results.
     ///
     /// # Safety
     /// The processor has the instructions, and `to` points to memory for all lanes.
-    unsafe fn put(to: *mut f32, y: Self::Singles);
+    unsafe fn put(self, to: *mut f32);
 }
 
 /// A [`Line`](super::Line) at a position.
@@ -274,10 +276,10 @@ unsafe fn finish<V: Vectors>(c: &[Total<V>], stride: usize, [rows, columns]: [us
                     Some(line) => {
                         let (scale, bias) = (line.scale.as_ptr().add(column), line.bias.as_ptr().add(column));
                         let other = line.other.map(|other| other.as_ptr().add(at));
-                        V::line(y, &LineAt { scale, bias, other, least: line.least, most: line.most })
+                        y.line(&LineAt { scale, bias, other, least: line.least, most: line.most })
                     }
                 };
-                V::put(end.out.as_mut_ptr().add(at), y);
+                y.put(end.out.as_mut_ptr().add(at));
             }
         }
     }
