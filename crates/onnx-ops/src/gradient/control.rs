@@ -170,11 +170,24 @@ impl Reverse<'_> {
         value
     }
 
+    /// Appends a node with one result, which is named after a value, to a graph.
+    pub(super) fn made(
+        &mut self,
+        home: GraphId,
+        op: &str,
+        operands: &[ValueId],
+        like: ValueId,
+    ) -> Result<ValueId, Refusal> {
+        let name = self.fresh(like);
+        let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
+        let results = self.emit(home, ("", op), None, &operands, &[Some(name)]);
+        results.into_iter().flatten().next().map_or_else(broken, Ok)
+    }
+
     /// Adds an output to a graph: a new value, equal to one that may be captured.
     pub(super) fn output(&mut self, graph: GraphId, value: ValueId) {
-        let name = self.fresh(value);
-        let copy = self.emit(graph, ("", "Identity"), None, &[Some(value)], &[Some(name)]);
-        if let Some(copy) = copy.into_iter().flatten().next() {
+        if let Ok(copy) = self.made(graph, "Identity", &[value], value) {
+            let name = self.body().values[copy].name;
             self.model.bodies[self.body].graphs[graph].outputs.push(port(name, copy));
         }
     }

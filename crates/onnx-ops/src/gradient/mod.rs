@@ -20,7 +20,7 @@
 //! `docs/gradient.md` lists the derivatives of all operators.
 
 mod calls;
-pub(crate) mod cell;
+mod cell;
 mod control;
 mod derivative;
 mod expand;

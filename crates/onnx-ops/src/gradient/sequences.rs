@@ -105,9 +105,7 @@ impl Reverse<'_> {
             );
             return self.call(home, &text, &[a, b]);
         }
-        let name = self.fresh(of);
-        let sum = self.emit(home, ("", "Add"), None, &[Some(a), Some(b)], &[Some(name)]);
-        sum.into_iter().flatten().next().map_or_else(broken, Ok)
+        self.made(home, "Add", &[a, b], of)
     }
 
     /// Iterates over the elements of the sequences. Gradients of tensors, which each iteration reads, are summed.
@@ -169,10 +167,7 @@ impl Reverse<'_> {
         let mut seeds = Vec::new();
         for (&end, &gradient) in ends.iter().zip(given) {
             let Some(gradient) = gradient else { continue };
-            let name = self.fresh(end);
-            let operands = [Some(gradient), Some(iteration)];
-            let one = self.emit(copied, ("", "SequenceAt"), None, &operands, &[Some(name)]);
-            seeds.extend(one.into_iter().flatten().map(|one| (end, one)));
+            seeds.push((end, self.made(copied, "SequenceAt", &[gradient, iteration], end)?));
         }
         self.model.bodies[self.body].graphs[copied].nodes.extend(nodes);
         self.output(copied, goes_on);
@@ -183,10 +178,7 @@ impl Reverse<'_> {
                 Some(gradient) => gradient,
                 None => self.filled(copied, element, 0)?,
             };
-            let name = self.fresh(list);
-            let operands = [Some(list), Some(gradient)];
-            let longer = self.emit(copied, ("", "SequenceInsert"), None, &operands, &[Some(name)]);
-            let longer = longer.into_iter().flatten().next().map_or_else(broken, Ok)?;
+            let longer = self.made(copied, "SequenceInsert", &[list, gradient], list)?;
             self.output(copied, longer);
         }
         self.set(node_back, "body", AttrValue::Graph(copied));
