@@ -32,6 +32,9 @@ pub(super) trait Real:
     /// Rounds a number.
     fn of(x: f64) -> Self;
 
+    /// The square root.
+    fn sqrt(self) -> Self;
+
     /// The elements of a tensor of numbers.
     fn numbers(tensor: &Tensor) -> Result<List<Self>, Failure>;
 
@@ -50,8 +53,14 @@ impl Real for f32 {
         matrix.add_products(rows, out)
     }
 
+    #[inline]
     fn of(x: f64) -> f32 {
         x as f32
+    }
+
+    #[inline]
+    fn sqrt(self) -> f32 {
+        f32::sqrt(self)
     }
 
     fn numbers(tensor: &Tensor) -> Result<List<f32>, Failure> {
@@ -94,8 +103,14 @@ impl Real for f64 {
         Ok(())
     }
 
+    #[inline]
     fn of(x: f64) -> f64 {
         x
+    }
+
+    #[inline]
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
     }
 
     fn numbers(tensor: &Tensor) -> Result<List<f64>, Failure> {
