@@ -36,41 +36,55 @@ fn reduction(call: &Call<'_>) -> Result<Option<Reduction>, Failure> {
     })
 }
 
-/// Pairs of an index in the data and an index in the updates.
-type Pairs = List<(usize, usize)>;
-
+/// The data with the updates: each run of `run` updates goes to the elements from the next of `starts` on.
 fn scattered(
-    data: &Tensor,
-    updates: &Tensor,
-    pairs: &Pairs,
+    call: &mut Call<'_>,
+    starts: &[usize],
+    run: usize,
     reduction: Option<Reduction>,
 ) -> Result<Vec<Value>, Failure> {
+    let updates = call.tensor(2 - usize::from(call.op() == "TensorScatter"))?.clone();
+    let mut data = call.tensor(0)?.clone();
+    // What nothing else uses is updated in place.
+    call.inputs[0] = None;
     let Some(reduction) = reduction else {
-        return Ok(vec![data.with_placed(updates, pairs.iter().copied())?.into()]);
+        return Ok(vec![data.with_placed(&updates, starts, run)?.into()]);
     };
     if data.elem() != updates.elem() {
         fail!("data and updates have different types");
     }
-    let mut result = data.clone();
-    for_elements!(data.elem(), reduce(&mut result, updates, pairs, reduction))?;
-    Ok(vec![result.into()])
+    for_elements!(data.elem(), reduce(&mut data, &updates, starts, run, reduction))?;
+    Ok(vec![data.into()])
 }
 
 fn reduce<T: Arithmetic>(
     data: &mut Tensor,
     updates: &Tensor,
-    pairs: &Pairs,
+    starts: &[usize],
+    run: usize,
     reduction: Reduction,
 ) -> Result<(), Failure> {
-    let combine = match reduction {
-        Reduction::Add => T::plus,
-        Reduction::Mul => T::times,
-        Reduction::Min => T::least,
-        Reduction::Max => T::most,
-    };
     let (to, from) = (data.words_mut::<T>()?, updates.words::<T>());
-    for &(at, update) in pairs {
-        to[at] = combine(to[at], from[update]);
+    match reduction {
+        Reduction::Add => combine(to, from, starts, run, T::plus),
+        Reduction::Mul => combine(to, from, starts, run, T::times as fn(T, T) -> T),
+        Reduction::Min => combine(to, from, starts, run, T::least as fn(T, T) -> T),
+        Reduction::Max => combine(to, from, starts, run, T::most as fn(T, T) -> T),
+    }
+}
+
+fn combine<T: Copy>(
+    to: &mut [T],
+    from: &[T],
+    starts: &[usize],
+    run: usize,
+    with: impl Fn(T, T) -> T,
+) -> Result<(), Failure> {
+    for (start, from) in starts.iter().zip(from.chunks_exact(run.max(1))) {
+        let Some(to) = to.get_mut(*start..).and_then(|to| to.get_mut(..run)) else {
+            fail!("a position lies outside of the tensor")
+        };
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = with(*to, *from));
     }
     Ok(())
 }
@@ -93,17 +107,32 @@ fn scatter_elements(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let (a, b, c) = (data.dims(), indices.dims(), updates.dims());
         fail!("indices of shape {b:?} and updates of shape {c:?} do not fit data of shape {a:?}");
     }
-    let strides = strides(data.dims());
-    let mut pairs: Pairs = List::with_room(indices.len())?;
-    let mut index = vec![0; indices.rank()];
-    for (update, at) in indices.ints()?.into_iter().enumerate() {
-        let along = resolve(at, data.dims()[axis])?;
-        let place =
-            |(i, (&at, &stride)): (usize, (&usize, &usize))| stride * if i == axis { along } else { at };
-        pairs.push((index.iter().zip(&strides).enumerate().map(place).sum(), update))?;
-        advance(&mut index, indices.dims());
+    let [of_data, of_indices] = [data, indices].map(|tensor| AxisSplit::of(tensor.dims(), axis));
+    let (of_data, of_indices) = (of_data?, of_indices?);
+    let mut starts: List<usize> = List::with_room(indices.len())?;
+    let is_alike = |i: usize| i == axis || indices.dims()[i] == data.dims()[i];
+    let all = indices.ints()?;
+    if (0..data.rank()).all(is_alike) {
+        // Lines along the axis are where they are in the data.
+        for (line, all) in all.chunks(of_indices.inner.max(1)).enumerate() {
+            let first = line / of_indices.extent.max(1) * of_data.extent * of_data.inner;
+            for (i, &at) in all.iter().enumerate() {
+                starts.push(first + resolve(at, of_data.extent)? * of_data.inner + i)?;
+            }
+        }
+    } else {
+        let strides = strides(data.dims());
+        let mut index = vec![0; indices.rank()];
+        for &at in &all {
+            let along = resolve(at, of_data.extent)?;
+            let place =
+                |(i, (&at, &stride)): (usize, (&usize, &usize))| stride * if i == axis { along } else { at };
+            starts.push(index.iter().zip(&strides).enumerate().map(place).sum())?;
+            advance(&mut index, indices.dims());
+        }
     }
-    scattered(data, updates, &pairs, reduction(call)?)
+    let reduction = reduction(call)?;
+    scattered(call, &starts, 1, reduction)
 }
 
 /// The last axis of the indices holds the positions of slices of the updates.
@@ -127,15 +156,16 @@ fn scatter_nd(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let strides = strides(data.dims());
     let slice: usize = data.dims()[depth..].iter().product();
     let indices = indices.ints()?;
-    let mut pairs: Pairs = List::with_room(updates.len())?;
-    for row in 0..updates.len() / slice {
+    let rows = updates.len() / slice;
+    let mut starts: List<usize> = List::with_room(rows)?;
+    for row in 0..rows {
         let mut start = 0;
         for (axis, &at) in indices[row * depth..][..depth].iter().enumerate() {
             start += resolve(at, data.dims()[axis])? * strides[axis];
         }
-        pairs.extend((0..slice).map(|i| (start + i, row * slice + i)))?;
+        starts.push(start)?;
     }
-    scattered(data, updates, &pairs, reduction)
+    scattered(call, &starts, slice, reduction)
 }
 
 /// Writes to a cache along an axis, from an index per batch on; a circular cache wraps around.
@@ -164,7 +194,8 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         return Ok(vec![cache.clone().into()]);
     }
     let (to, from) = (AxisSplit::of(cache.dims(), axis)?, AxisSplit::of(update.dims(), axis)?);
-    let mut pairs: Pairs = List::with_room(update.len())?;
+    // Where each slice behind the axis goes.
+    let mut places: List<usize> = List::with_room(from.outer.saturating_mul(from.extent))?;
     for outer in 0..from.outer {
         let start = starts[outer / (from.outer / batches)];
         for i in 0..from.extent {
@@ -174,10 +205,8 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 Ok(at) if at < to.extent => at,
                 Ok(_) | Err(_) => fail!("write index {at} is out of bounds of a cache of {}", to.extent),
             };
-            let target = (outer * to.extent + at) * to.inner;
-            let source = (outer * from.extent + i) * from.inner;
-            pairs.extend((0..to.inner).map(|i| (target + i, source + i)))?;
+            places.push((outer * to.extent + at) * to.inner)?;
         }
     }
-    scattered(cache, update, &pairs, None)
+    scattered(call, &places, to.inner, None)
 }

@@ -57,6 +57,6 @@ fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if places.contains(&NOWHERE) {
         fail!("an index is out of bounds of {count} elements");
     }
-    let y = y.with_placed(x, places.into_iter().enumerate().map(|(from, to)| (to, from)))?;
+    let y = y.with_placed(x, &places, 1)?;
     Ok(vec![y.into()])
 }

@@ -59,38 +59,54 @@ impl Tensor {
         }
     }
 
-    /// A copy with elements of another tensor of the same type scattered into it, by pairs of an index here and an index there.
-    /// Later pairs win.
-    pub(crate) fn with_placed(
-        &self,
-        other: &Tensor,
-        pairs: impl Iterator<Item = (usize, usize)>,
-    ) -> Result<Tensor, Failure> {
+    /// The tensor with elements of another one of the same type scattered into it: each run of `run` elements goes to those from
+    /// the next of `starts` on. Later runs win. What nothing else uses is overwritten.
+    pub(crate) fn with_placed(self, other: &Tensor, starts: &[usize], run: usize) -> Result<Tensor, Failure> {
+        fn all<T: bytemuck::Pod>(
+            mut to: Tensor,
+            from: &Tensor,
+            starts: &[usize],
+            run: usize,
+        ) -> Result<Tensor, Failure> {
+            let words = to.words_mut::<T>()?;
+            let mut from = from.words::<T>();
+            for start in starts {
+                let (Some(to), Some((now, later))) =
+                    (words.get_mut(*start..).and_then(|to| to.get_mut(..run)), from.split_at_checked(run))
+                else {
+                    fail!("a position lies outside of the tensor")
+                };
+                match (to, now) {
+                    ([to], [now]) => *to = *now,
+                    (to, now) => to.copy_from_slice(now),
+                }
+                from = later;
+            }
+            Ok(to)
+        }
         if self.elem != other.elem {
             let name = |t: &Tensor| t.elem.name().unwrap_or("?");
-            fail!("elements of type {} are put among those of type {}", name(other), name(self));
+            fail!("elements of type {} are put among those of type {}", name(other), name(&self));
         }
-        let outside = || Failure::new("a position lies outside of the tensor");
-        let mut result = self.clone();
         if let Data::Strings(from) = &other.data {
+            let outside = || Failure::new("a position lies outside of the tensor");
             let mut strings = Strings::with_room(self.len())?;
             self.string_slice()?.iter().try_for_each(|text| strings.push_copy(text))?;
-            for (to, at) in pairs {
-                strings.set(to, from.0.get(at).ok_or_else(outside)?)?;
+            for (i, start) in starts.iter().enumerate() {
+                for j in 0..run {
+                    strings.set(start + j, from.0.get(i * run + j).ok_or_else(outside)?)?;
+                }
             }
             return Tensor::of_texts(&self.dims, strings);
         }
-        let Some(width) = super::width(self.elem) else {
-            fail!("elements of type {} cannot be moved", self.elem.0)
-        };
-        let from = other.bytes();
-        let bytes = result.bytes_mut()?;
-        let range = |at: usize| Some(at.checked_mul(width)?..at.checked_add(1)?.checked_mul(width)?);
-        for (to, at) in pairs {
-            let source = range(at).and_then(|range| from.get(range)).ok_or_else(outside)?;
-            range(to).and_then(|range| bytes.get_mut(range)).ok_or_else(outside)?.copy_from_slice(source);
+        match super::width(self.elem) {
+            Some(1) => all::<u8>(self, other, starts, run),
+            Some(2) => all::<u16>(self, other, starts, run),
+            Some(4) => all::<u32>(self, other, starts, run),
+            Some(8) => all::<u64>(self, other, starts, run),
+            Some(16) => all::<u128>(self, other, starts, run),
+            Some(_) | None => fail!("elements of type {} cannot be moved", self.elem.0),
         }
-        Ok(result)
     }
 }
 
@@ -104,7 +120,7 @@ mod tests {
             Tensor::of_strings(&[all.len()], all.iter().map(|s| s.to_string()).collect()).expect("strings")
         };
         let (words, other) = (strings(&["a", "b"]), strings(&["c"]));
-        let mixed = words.with_placed(&other, [(1, 0)].into_iter()).expect("there");
+        let mixed = words.clone().with_placed(&other, &[1], 1).expect("there");
         assert_eq!(mixed.string_slice().expect("strings"), ["a", "c"]);
         let picked = words.picked_or(&other, &[3], &[NOWHERE, 1, 1]).expect("there");
         assert_eq!(picked.string_slice().expect("strings"), ["c", "b", "b"]);
@@ -112,10 +128,10 @@ mod tests {
 
         let x = Tensor::of(&[3], &[1i16, 2, 3]).expect("three");
         let y = Tensor::of(&[1], &[9i16]).expect("one");
-        let mixed = x.with_placed(&y, [(0, 0)].into_iter()).expect("there");
+        let mixed = x.clone().with_placed(&y, &[0], 1).expect("there");
         assert_eq!(mixed.slice::<i16>().expect("int16"), [9, 2, 3]);
         assert_eq!(x.slice::<i16>().expect("int16"), [1, 2, 3], "the first stays as it is");
-        assert!(x.with_placed(&y, [(3, 0)].into_iter()).is_err());
-        assert!(x.with_placed(&words, std::iter::empty()).is_err());
+        assert!(x.clone().with_placed(&y, &[3], 1).is_err());
+        assert!(x.with_placed(&words, &[], 1).is_err());
     }
 }
