@@ -28,6 +28,8 @@ pub(super) struct Finish<'f, T: Kind> {
     strides: Vec<usize>,
     /// Whether the columns are the last axes of the result, in order.
     has_planes: bool,
+    /// The number of columns that are contiguous in the result.
+    plane: usize,
     /// Whether the rows are the axes before those, so that rows are contiguous in the result.
     has_rows: bool,
     /// Contiguous accumulators.
@@ -74,6 +76,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             stride,
             strides,
             has_planes,
+            plane: contraction.plane().max(1),
             has_rows,
             row,
             numbers,
@@ -86,29 +89,48 @@ impl<'f, T: Kind> Finish<'f, T> {
         self.contraction.epilogue.is_some()
     }
 
-    /// The epilogue of tiles of a run of columns, from a row on; `None` if micro-kernels cannot compute it.
+    /// Runs that are each contiguous in the result, if results are computed at once.
+    pub(super) fn contiguous<'r>(
+        &self,
+        runs: &'r [ColumnRun],
+        room: &'r mut Vec<ColumnRun>,
+    ) -> &'r [ColumnRun] {
+        let plane = self.plane;
+        let of = |run: &ColumnRun| run.columns.start / plane..run.columns.end.div_ceil(plane);
+        if self.contraction.epilogue.is_none() || runs.iter().all(|run| of(run).len() == 1) {
+            return runs;
+        }
+        room.clear();
+        for run in runs {
+            room.extend(of(run).map(|at| {
+                let columns = run.columns.start.max(at * plane)..run.columns.end.min((at + 1) * plane);
+                ColumnRun { from: run.from + columns.start - run.columns.start, columns }
+            }));
+        }
+        room
+    }
+
+    /// The epilogue of tiles of some rows and a run of columns; `None` if micro-kernels cannot compute it.
     pub(super) fn end<'e>(
         &'e mut self,
         operands: &Operands<'e>,
         at: &mut [usize],
-        row: usize,
+        rows: &Range<usize>,
         run: &ColumnRun,
         less: Option<&'e [i32]>,
         out: &'e mut [u8],
     ) -> Result<Option<End<'e>>, Failure> {
-        let Contraction { a, b, dims, epilogue, then, elem, .. } = self.contraction;
+        let Contraction { a, b, dims, epilogue, .. } = self.contraction;
         let Some(stride) = self.row_stride else { return Ok(None) };
         at[dims.len()..].fill(0);
-        place(at, &a.axes, self.extents, row);
+        place(at, &a.axes, self.extents, rows.start);
         place(at, &b.axes, self.extents, run.columns.start);
+        let size = [rows.len(), run.columns.len()];
         let line = match epilogue {
-            Some(epilogue) => match epilogue.line(operands, at, run.columns.len(), &mut self.numbers)? {
+            Some(epilogue) => match epilogue.line(operands, at, size, &mut self.numbers)? {
                 Some(line) => Some(line),
                 None => return Ok(None),
             },
-            None if then.is_none() && T::TOTAL == ElemType::FLOAT && *elem == T::TOTAL && self.has_planes => {
-                None
-            }
             None => return Ok(None),
         };
         let first: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();

@@ -58,6 +58,8 @@ use winograd::Winograd;
 const COLUMNS: usize = 512;
 /// Rows of a block: the accumulators stay in the second-level cache until they are stored.
 const ROWS: usize = 120;
+/// Epilogues of planes with fewer columns are computed as programs, for several rows at a time.
+const LEAST_PLANE: usize = 8;
 /// The size of a block of columns with all steps, in 32-bit numbers: it fits into the third-level cache.
 const CACHED: usize = 1 << 18;
 
@@ -204,13 +206,26 @@ impl Contraction {
     /// Sets the epilogue.
     pub(super) fn followed_by(&mut self, then: Option<&Program>, is_one_pass: bool) {
         self.then = then.cloned();
-        let (class, Contraction { dims, a, b, .. }) =
-            (if self.is_float() { f32::CLASS } else { u8::CLASS }, &*self);
-        // Contiguous columns.
-        let is_row = b.axes.iter().copied().eq(dims.len() - b.axes.len()..dims.len());
-        let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
+        let class = if self.is_float() { f32::CLASS } else { u8::CLASS };
+        let (planes, columns) = self.planes();
+        let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
+        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns };
         self.epilogue =
-            (is_row && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+            (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+    }
+
+    /// The number of planes, and the axes of each: the last axes of the columns, which are contiguous in the result.
+    fn planes(&self) -> (usize, &[usize]) {
+        let (dims, axes) = (&self.dims, &self.b.axes);
+        let inner =
+            axes.iter().rev().zip((0..dims.len()).rev()).take_while(|(axis, last)| *axis == last).count();
+        let (outer, inner) = axes.split_at(axes.len() - inner);
+        (outer.iter().map(|&axis| dims[axis]).product(), inner)
+    }
+
+    /// The number of columns of a plane.
+    fn plane(&self) -> usize {
+        self.planes().1.iter().map(|&axis| self.dims[axis]).product()
     }
 
     /// The epilogue in one pass, if possible.

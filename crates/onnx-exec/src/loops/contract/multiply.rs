@@ -56,6 +56,7 @@ impl Contraction {
             totals: scratch(group * stride)?,
             ordered: Vec::new(),
             finish: Finish::new(self, &extents, stride),
+            runs: Vec::new(),
             zeros: Zeros::of(self, &extents),
         };
         for batch in 0..batches {
@@ -89,6 +90,8 @@ pub(super) struct Product<'p, T: Kind> {
     /// Room for steps in the order of a tile of columns.
     ordered: Vec<usize>,
     finish: Finish<'p, T>,
+    /// Room for runs of columns.
+    runs: Vec<ColumnRun>,
     pub(super) zeros: Option<Zeros<'p>>,
 }
 
@@ -105,6 +108,8 @@ impl<T: Kind> Product<'_, T> {
     where
         T: 'b,
     {
+        let mut room = std::mem::take(&mut self.runs);
+        let runs = self.finish.contiguous(runs, &mut room);
         let mut rest = &a.tiles[..];
         while let Some(first) = rest.first() {
             spend(0)?;
@@ -122,7 +127,7 @@ impl<T: Kind> Product<'_, T> {
             let (totals, finish) = (&mut self.totals[..], &mut self.finish);
             let mut end = match runs {
                 [run] if put_right.is_none() && self.count > 0 => {
-                    finish.end(operands, at, rows.start, run, less, out)?
+                    finish.end(operands, at, &rows, run, less, out)?
                 }
                 _ => None,
             };
@@ -161,6 +166,7 @@ impl<T: Kind> Product<'_, T> {
                 _ => self.finish.store(operands, at, rows, runs, (&self.totals, less), out)?,
             }
         }
+        self.runs = room;
         Ok(())
     }
 }

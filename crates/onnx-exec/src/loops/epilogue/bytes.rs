@@ -108,7 +108,9 @@ impl<A: Total, const DOUBLE: bool> Job for Plain<'_, A, DOUBLE> {
         // Added to a small integer, its last bits are those of the integer.
         const SINGLE: f32 = 12_582_912.0;
         const BOTH: f64 = 6_755_399_441_055_744.0;
-        let Plain { it: Rows { totals, of_totals, of_out, rows, scale, bias, less, least, most }, .. } = self;
+        let Plain {
+            it: Rows { totals, of_totals, of_out, rows, scale, bias, less, least, most, .. }, ..
+        } = self;
         let Plain { out, sum, zero, .. } = self;
         let columns = scale.len();
         let byte = |x: A, sum: i32, scale: f32, bias: f32| {
@@ -154,7 +156,8 @@ mod tests {
         let sum: Vec<i32> = (0..columns as i32).map(|at| 500 - at * 91).collect();
         for (is_double, has_sum) in [(false, false), (true, false), (true, true)] {
             let (scale, bias, less) = (&scale[..], &bias[..], &less[..]);
-            let it = Rows { totals, of_totals, of_out, rows, scale, bias, less, least, most };
+            let of_rows = None;
+            let it = Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
             let sum = has_sum.then_some(&sum[..]);
             let (mut fast, mut plain) = (vec![7; rows * of_out], vec![7; rows * of_out]);
             Bytes { it, out: &mut fast, sum, zero, is_double, table: None }.run().unwrap();

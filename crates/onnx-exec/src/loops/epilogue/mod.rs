@@ -1,8 +1,8 @@
 //! Epilogues of reductions in one pass: a clamped linear function, an activation, or a quantization.
 //!
 //! ```text
-//! y = min(max(total * scale[column] + bias[column] + other[row, column], least), most)
-//! y = activation(total * scale[column] + bias[column])
+//! y = min(max(total * scale[column] + bias[column] + of_row[row] + other[row, column], least), most)
+//! y = activation(total * scale[column] + bias[column] + of_row[row])
 //! y = table[uint8(min(max(round((total + sum[column]) * scale[column] + bias[column]) + zero, least), most))]
 //! ```
 //! Such epilogues are a batch normalization, a bias, a residual connection, a `Relu` or `Clip`, a sigmoid, and a quantization;
@@ -34,6 +34,8 @@ pub(super) struct Epilogue {
     sum: Option<(usize, Linear)>,
     scale: Term,
     bias: Term,
+    /// An operand of floats, one for each row, that is added.
+    of_row: Option<(usize, Linear)>,
     /// The operand that is added, with the elements of the result.
     other: Option<(usize, Linear)>,
     least: f32,
@@ -143,7 +145,8 @@ impl Epilogue {
             Term::Each(_, place) => Some(place),
             Term::All(_) => None,
         });
-        let others = [&mut self.sum, &mut self.other].into_iter().flatten().map(|(_, place)| place);
+        let others =
+            [&mut self.sum, &mut self.of_row, &mut self.other].into_iter().flatten().map(|(_, place)| place);
         terms.chain(others).for_each(|place| place.base += place.by[axis] * position as i64);
     }
 
@@ -158,12 +161,23 @@ impl Epilogue {
         }
     }
 
-    /// The linear function of columns from a position on, if there is nothing else.
+    /// The numbers that are added to so many rows, from a position on.
+    fn of_rows<'v>(
+        &self,
+        operands: &Operands<'v>,
+        at: &[usize],
+        rows: usize,
+    ) -> Result<Option<&'v [f32]>, Failure> {
+        let Some((operand, place)) = &self.of_row else { return Ok(None) };
+        numbers_of(operands, *operand, place, at, rows).map(Some)
+    }
+
+    /// The linear function of rows and columns from a position on, if there is nothing else.
     pub(super) fn line<'e>(
         &self,
         operands: &Operands<'e>,
         at: &[usize],
-        columns: usize,
+        [rows, columns]: [usize; 2],
         scratch: &'e mut Numbers,
     ) -> Result<Option<Line<'e>>, Failure> {
         if self.zero.is_some() || self.sum.is_some() || self.activation != Activation::Identity {
@@ -171,8 +185,8 @@ impl Epilogue {
         }
         let scale = self.scale.numbers(operands, at, columns, &mut scratch.scale)?;
         let bias = self.bias.numbers(operands, at, columns, &mut scratch.bias)?;
-        let other = self.other(operands, at)?;
-        Ok(Some(Line { scale, bias, other, least: self.least, most: self.most }))
+        let (of_rows, other) = (self.of_rows(operands, at, rows)?, self.other(operands, at)?);
+        Ok(Some(Line { scale, bias, of_rows, other, least: self.least, most: self.most }))
     }
 
     /// Computes some rows from totals that are `of_totals` apart; results are `of_out` apart, of which the first is given. The
@@ -194,11 +208,12 @@ impl Epilogue {
         let scale = self.scale.numbers(operands, at, columns, for_scale)?;
         let bias = self.bias.numbers(operands, at, columns, for_bias)?;
         let Epilogue { least, most, is_double, .. } = *self;
-        let it = Rows { totals, of_totals, of_out, rows, scale, bias, less, least, most };
+        let of_rows = self.of_rows(operands, at, rows)?;
+        let it = Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
         let is_done = match self.zero {
             Some(zero) => {
                 let sum = match &self.sum {
-                    Some((operand, place)) => Some(columns_of(operands, *operand, place, at, columns)?),
+                    Some((operand, place)) => Some(numbers_of(operands, *operand, place, at, columns)?),
                     None => None,
                 };
                 let Some(table) =
@@ -225,17 +240,17 @@ fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure
     }
 }
 
-/// The words of an operand for columns from a position on.
-fn columns_of<'v, T: bytemuck::Pod>(
+/// So many words of an operand from a position on.
+fn numbers_of<'v, T: bytemuck::Pod>(
     operands: &Operands<'v>,
     operand: usize,
     place: &Linear,
     at: &[usize],
-    columns: usize,
+    count: usize,
 ) -> Result<&'v [T], Failure> {
     let view = view(operands, operand)?;
     let first = usize::try_from(place.at(at) - view.first).ok();
-    let words = first.and_then(|first| view.words().get(first..)?.get(..columns));
+    let words = first.and_then(|first| view.words().get(first..)?.get(..count));
     words.ok_or_else(|| Failure::new("an index is out of bounds"))
 }
 
@@ -254,7 +269,7 @@ impl Term {
                 scratch.resize(columns, *number);
                 Ok(scratch)
             }
-            Term::Each(operand, place) => columns_of(operands, *operand, place, at, columns),
+            Term::Each(operand, place) => numbers_of(operands, *operand, place, at, columns),
         }
     }
 }
@@ -321,6 +336,7 @@ struct Rows<'r, A> {
     rows: usize,
     scale: &'r [f32],
     bias: &'r [f32],
+    of_rows: Option<&'r [f32]>,
     /// The integers subtracted from the accumulators of each column, if those are integers.
     less: &'r [i32],
     least: f32,
@@ -365,14 +381,19 @@ impl<A: Total> Singles<'_, A> {
     #[inline(always)]
     fn each<const FUSED: bool>(self, of: impl Fn(f32) -> f32) -> Option<()> {
         let Singles {
-            it: Rows { totals, of_totals, of_out, rows, scale, bias, less, .. }, out, other, ..
+            it: Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, .. },
+            out,
+            other,
+            ..
         } = self;
         let columns = scale.len();
         let less = less.get(..columns)?;
-        let line = |x: f32, scale: f32, bias: f32| {
-            if FUSED { x.mul_add(scale, bias) } else { x * scale + bias }
-        };
         for row in 0..rows {
+            // Adding -0 keeps the sign of a zero.
+            let of_row = of_rows.map_or(Some(-0.0), |of_rows| of_rows.get(row).copied())?;
+            let line = |x: f32, scale: f32, bias: f32| {
+                of_row + if FUSED { x.mul_add(scale, bias) } else { x * scale + bias }
+            };
             let totals = totals.get(row * of_totals..)?.get(..columns)?;
             let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
             if A::IS_WHOLE {

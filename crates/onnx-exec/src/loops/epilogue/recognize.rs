@@ -16,6 +16,7 @@ enum Held {
     Of(usize, Partial),
     Number(f32),
     Column(usize, Linear),
+    Row(usize, Linear),
     /// 32-bit integers.
     Sum(usize, Linear),
     Other(usize, Linear),
@@ -34,20 +35,25 @@ enum Partial {
 }
 
 impl Shape<'_> {
-    /// A load as a symbolic value: a number for each column, or an element for each of the result.
+    /// A load as a symbolic value: a number for each column or row, or an element for each of the result.
     fn loaded(&self, operand: usize, elem: ElemType, place: &Linear) -> Option<Held> {
         let of_result = strides(self.dims);
         let is_of = |axis: usize, by: usize| self.dims[axis] == 1 || place.by[axis] == by as i64;
         let is_float = elem == ElemType::FLOAT;
-        let mut by = 1;
-        let mut is_column = self.rows.iter().all(|&axis| is_of(axis, 0));
-        for &axis in self.columns.iter().rev() {
-            is_column &= is_of(axis, by);
-            by *= self.dims[axis];
-        }
+        let is_along = |own: &[usize], other: &[usize]| {
+            let mut by = 1;
+            let is_next = |axis: &usize| {
+                let is = is_of(*axis, by);
+                by *= self.dims[*axis];
+                is
+            };
+            own.iter().rev().all(is_next) && other.iter().all(|&axis| is_of(axis, 0))
+        };
+        let is_column = is_along(self.columns, self.rows);
         match elem {
             ElemType::FLOAT if is_column => Some(Held::Column(operand, place.clone())),
             ElemType::INT32 if is_column => Some(Held::Sum(operand, place.clone())),
+            ElemType::FLOAT if is_along(self.rows, self.columns) => Some(Held::Row(operand, place.clone())),
             _ => {
                 let is_result = is_float && (0..self.dims.len()).all(|axis| is_of(axis, of_result[axis]));
                 is_result.then(|| Held::Other(operand, place.clone()))
@@ -84,6 +90,7 @@ impl Epilogue {
             scale: Term::All(1.0),
             // Adding -0 keeps the sign of a zero.
             bias: Term::All(-0.0),
+            of_row: None,
             other: None,
             least: f32::NEG_INFINITY,
             most: f32::INFINITY,
@@ -210,19 +217,19 @@ impl Held {
             (Held::Total(mut it), Class::Double) => {
                 // After arithmetic, it is a single float.
                 let is_bare = matches!((&it.scale, &it.bias), (Term::All(1.0), Term::All(x)) if *x == 0.0);
-                (is_bare && it.zero.is_none()).then_some(())?;
+                (is_bare && it.of_row.is_none() && it.zero.is_none()).then_some(())?;
                 it.is_double = true;
                 Some(Held::Total(it))
             }
-            (held @ Held::Total(_), Class::Single) => Some(held),
+            (held @ (Held::Total(_) | Held::Row(..)), Class::Single) => Some(held),
             (held @ (Held::Number(_) | Held::Column(..)), Class::Single | Class::Double) => Some(held),
-            (Held::Sum(..) | Held::Other(..) | Held::Of(..), _) | (_, Class::Int) => None,
+            (Held::Row(..) | Held::Sum(..) | Held::Other(..) | Held::Of(..), _) | (_, Class::Int) => None,
         }
     }
 
     fn rounded(self) -> Option<Epilogue> {
         let Held::Total(mut it) = self else { return None };
-        (it.is_free() && it.zero.is_none()).then_some(())?;
+        (it.is_free() && it.of_row.is_none() && it.zero.is_none()).then_some(())?;
         it.zero = Some(0.0);
         Some(*it)
     }
@@ -297,7 +304,7 @@ fn linear(
 ) -> Option<Held> {
     (it.activation == Activation::Identity).then_some(())?;
     let is_free = it.is_free();
-    let has_bias = !matches!(it.bias, Term::All(x) if x == 0.0);
+    let has_bias = it.of_row.is_some() || !matches!(it.bias, Term::All(x) if x == 0.0);
     let has_scale = !matches!(it.scale, Term::All(1.0));
     match (op, with) {
         (Binary::Add, Held::Number(x)) if it.zero == Some(0.0) && is_free => it.zero = Some(x),
@@ -326,6 +333,9 @@ fn linear(
         (Binary::Sub, Held::Number(x)) if is_free && !has_bias => it.bias = Term::All(-x),
         (Binary::Add, Held::Column(operand, place)) if is_free && !has_bias => {
             it.bias = Term::Each(operand, place);
+        }
+        (Binary::Add, Held::Row(operand, place)) if is_free && it.of_row.is_none() && !it.is_double => {
+            it.of_row = Some((operand, place));
         }
         (Binary::Add, Held::Other(operand, place)) if is_free => it.other = Some((operand, place)),
         _ => return None,

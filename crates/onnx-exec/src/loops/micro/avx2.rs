@@ -73,6 +73,7 @@ impl Singles for __m256 {
         // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
         unsafe {
             let y = _mm256_fmadd_ps(self, _mm256_loadu_ps(line.scale), _mm256_loadu_ps(line.bias));
+            let y = _mm256_add_ps(y, _mm256_set1_ps(line.of_row));
             let y = match line.other {
                 Some(other) => _mm256_add_ps(y, _mm256_loadu_ps(other)),
                 None => y,

@@ -72,6 +72,7 @@ impl Singles for __m512 {
         // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
         unsafe {
             let y = _mm512_fmadd_ps(self, _mm512_loadu_ps(line.scale), _mm512_loadu_ps(line.bias));
+            let y = _mm512_add_ps(y, _mm512_set1_ps(line.of_row));
             let y = match line.other {
                 Some(other) => _mm512_add_ps(y, _mm512_loadu_ps(other)),
                 None => y,

@@ -1,7 +1,8 @@
 //! Epilogues of a tile, whose accumulators are in the first-level cache.
 //!
 //! ```text
-//! out[row, column] = min(max((total - less[column]) * scale[column] + bias[column] + other[row, column], least), most)
+//! out[row, column] =
+//!     min(max((total - less[column]) * scale[column] + bias[column] + of_rows[row] + other[row, column], least), most)
 //! ```
 
 /// Where the results of a block of accumulators go, and how they are computed.
@@ -15,11 +16,12 @@ pub(in crate::loops) struct End<'e> {
     pub(in crate::loops) line: Option<Line<'e>>,
 }
 
-/// A clamped linear function, whose numbers are one for each column.
+/// A clamped linear function, with numbers for each column, row and result.
 #[derive(Clone, Copy)]
 pub(in crate::loops) struct Line<'e> {
     pub(in crate::loops) scale: &'e [f32],
     pub(in crate::loops) bias: &'e [f32],
+    pub(in crate::loops) of_rows: Option<&'e [f32]>,
     /// In the layout of the results.
     pub(in crate::loops) other: Option<&'e [f32]>,
     pub(in crate::loops) least: f32,
@@ -38,7 +40,11 @@ impl End<'_> {
                     Some(other) => Some(other.get(first..)?),
                 };
                 let (scale, bias) = (line.scale.get(column..)?, line.bias.get(column..)?);
-                Some(Line { scale, bias, other, ..line })
+                let of_rows = match line.of_rows {
+                    None => None,
+                    Some(of_rows) => Some(of_rows.get(row..)?),
+                };
+                Some(Line { scale, bias, of_rows, other, ..line })
             }
         };
         let less = match self.less {
@@ -54,7 +60,8 @@ impl End<'_> {
         let count = (rows - 1).saturating_mul(self.stride).saturating_add(columns);
         let line = self.line.is_none_or(|line| {
             let other = line.other.is_none_or(|other| other.len() >= count);
-            line.scale.len() >= columns && line.bias.len() >= columns && other
+            let of_rows = line.of_rows.is_none_or(|of_rows| of_rows.len() >= rows);
+            line.scale.len() >= columns && line.bias.len() >= columns && of_rows && other
         });
         self.out.len() >= count && self.less.is_none_or(|less| less.len() >= columns) && line
     }

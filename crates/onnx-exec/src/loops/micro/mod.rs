@@ -330,10 +330,13 @@ mod tests {
             let scale: Vec<f32> = (0..micro.columns).map(|column| [0.5, -2.0, 1.0][column % 3]).collect();
             let bias: Vec<f32> = (0..micro.columns).map(|column| column as f32 - 4.0).collect();
             let other: Vec<f32> = (0..micro.rows * stride).map(|at| (at % 19) as f32).collect();
-            for case in 0..16 {
-                let [has_line, has_other, has_less, is_first] = [1, 2, 4, 8].map(|bit| case & bit != 0);
+            let of_rows: Vec<f32> = (0..micro.rows).map(|row| 3.0 - row as f32).collect();
+            for case in 0..32 {
+                let [has_line, has_other, has_less, is_first, has_rows] =
+                    [1, 2, 4, 8, 16].map(|bit| case & bit != 0);
+                let of_rows = has_rows.then_some(&of_rows[..]);
                 let other = has_other.then_some(&other[..]);
-                let line = Line { scale: &scale, bias: &bias, other, least: -30.0, most: 55.0 };
+                let line = Line { scale: &scale, bias: &bias, of_rows, other, least: -30.0, most: 55.0 };
                 let (line, less) = (has_line.then_some(line), has_less.then_some(&less[..]));
                 let columns = (1..=micro.columns / micro.lanes).map(|n| n * micro.lanes);
                 for (rows, columns) in columns.flat_map(|c| (0..=micro.rows).map(move |r| (r, c))) {
@@ -349,9 +352,10 @@ mod tests {
                     for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
                         let less = less.map_or(0, |less| less[column]);
                         let mut y = T::single(sums[row * micro.columns + column], less);
-                        if let Some(Line { scale, bias, other, least, most }) = line {
+                        if let Some(Line { scale, bias, of_rows, other, least, most }) = line {
+                            let of_row = of_rows.map_or(0.0, |of_rows| of_rows[row]);
                             let other = other.map_or(0.0, |other| other[row * stride + column]);
-                            y = (y * scale[column] + bias[column] + other).clamp(least, most);
+                            y = (y * scale[column] + bias[column] + of_row + other).clamp(least, most);
                         }
                         expected[row * stride + column] = y;
                     }

@@ -67,6 +67,7 @@ impl Singles for float32x4_t {
         unsafe {
             // Not fused: no function is, for this processor.
             let y = vaddq_f32(vmulq_f32(self, vld1q_f32(line.scale)), vld1q_f32(line.bias));
+            let y = vaddq_f32(y, vdupq_n_f32(line.of_row));
             let y = match line.other {
                 Some(other) => vaddq_f32(y, vld1q_f32(other)),
                 None => y,

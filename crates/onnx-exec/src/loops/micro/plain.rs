@@ -41,7 +41,9 @@ fn run<T: Factor>(tile: Tile<'_, T>) {
             let mut y = T::single(total, end.less.map_or(0, |less| less[column]));
             let at = row * end.stride + column;
             if let Some(line) = &end.line {
-                y = y * line.scale[column] + line.bias[column];
+                y = y * line.scale[column]
+                    + line.bias[column]
+                    + line.of_rows.map_or(-0.0, |of_rows| of_rows[row]);
                 if let Some(other) = line.other {
                     y += other[at];
                 }

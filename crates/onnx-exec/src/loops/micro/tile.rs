@@ -93,6 +93,8 @@ pub(super) trait Singles: Copy {
 pub(super) struct LineAt {
     pub(super) scale: *const f32,
     pub(super) bias: *const f32,
+    /// What is added to all numbers of the row; -0 changes none.
+    pub(super) of_row: f32,
     pub(super) other: Option<*const f32>,
     pub(super) least: f32,
     pub(super) most: f32,
@@ -276,7 +278,9 @@ unsafe fn finish<V: Vectors>(c: &[Total<V>], stride: usize, [rows, columns]: [us
                     Some(line) => {
                         let (scale, bias) = (line.scale.as_ptr().add(column), line.bias.as_ptr().add(column));
                         let other = line.other.map(|other| other.as_ptr().add(at));
-                        y.line(&LineAt { scale, bias, other, least: line.least, most: line.most })
+                        let of_row = line.of_rows.map_or(-0.0, |of_rows| *of_rows.get_unchecked(row));
+                        let (least, most) = (line.least, line.most);
+                        y.line(&LineAt { scale, bias, of_row, other, least, most })
                     }
                 };
                 y.put(end.out.as_mut_ptr().add(at));
