@@ -42,6 +42,7 @@ mod program;
 mod reduce;
 mod run;
 mod scratch;
+mod squares;
 mod strip;
 mod sums;
 mod taps;

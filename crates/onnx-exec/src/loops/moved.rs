@@ -4,8 +4,11 @@
 //! contiguous along another axis, both axes are tiled, so that reads and writes use whole cache lines. Contiguous rows may have
 //! padding at both ends, and may start at computed offsets, for many rows at once.
 
+#![allow(unsafe_code, reason = "transposes squares where the instructions are there")]
+
 use super::gathered::Gathered;
 use super::program::{Bound, Instr, Program};
+use super::squares::{Level, SIDE, Square, transposed};
 use super::view::{Operands, View};
 use super::widest::{Job, widest};
 use super::{Class, Linear, Nest};
@@ -18,7 +21,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Elements of a tile along the contiguous axis of the operand.
-const BLOCK: usize = 16;
+const BLOCK: usize = SIDE;
 
 /// A copy of operand elements.
 #[derive(Clone, Debug)]
@@ -185,7 +188,7 @@ impl Moved {
     }
 
     /// Copies elements from a position on: some steps along one axis, and everything along the axes after it.
-    fn slab<T: Copy>(
+    fn slab<T: Pod>(
         &self,
         from: &[T],
         first: i64,
@@ -295,12 +298,31 @@ struct Transposed<'t, T> {
     row: usize,
 }
 
-impl<T: Copy> Job for Transposed<'_, T> {
+impl<T: Pod> Job for Transposed<'_, T> {
     /// Whether all elements exist.
     type Out = bool;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> bool {
+        // SAFETY: this runs where the instructions are there.
+        unsafe { self.at(Level::of(FUSED)) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn run_wide(self) -> bool {
+        // SAFETY: this runs where the instructions are there.
+        unsafe { self.at(Level::Avx512) }
+    }
+}
+
+impl<T: Pod> Transposed<'_, T> {
+    /// Copies all elements, and returns whether they exist.
+    ///
+    /// # Safety
+    /// The processor has the instructions of the level.
+    #[inline(always)]
+    unsafe fn at(self, level: Level) -> bool {
         let Transposed { from, start, by, out, behind, row } = self;
         let rows = (out.len() - row) / behind + 1;
         for top in (0..rows).step_by(BLOCK) {
@@ -314,11 +336,11 @@ impl<T: Copy> Job for Transposed<'_, T> {
                 let out = &mut out[top * behind + column..];
                 if n == BLOCK && column + BLOCK <= row {
                     let Some(square) = square(|i| line(column + i)) else { return false };
-                    for (out, i) in out.chunks_mut(behind).zip(0..BLOCK) {
+                    // SAFETY: as the caller asserts.
+                    let square = unsafe { transposed(&square, level) };
+                    for (out, line) in out.chunks_mut(behind).zip(square) {
                         let Some(out) = out.first_chunk_mut::<BLOCK>() else { return false };
-                        for column in 0..BLOCK {
-                            out[column] = square[column][i];
-                        }
+                        *out = line;
                     }
                     column += BLOCK;
                 } else {
@@ -334,7 +356,7 @@ impl<T: Copy> Job for Transposed<'_, T> {
 
 /// A square tile of [`BLOCK`] lines.
 #[inline(always)]
-fn square<'f, T: Copy + 'f>(line: impl Fn(usize) -> Option<&'f [T]>) -> Option<[[T; BLOCK]; BLOCK]> {
+fn square<'f, T: Copy + 'f>(line: impl Fn(usize) -> Option<&'f [T]>) -> Option<Square<T>> {
     let first = line(0)?.first_chunk::<BLOCK>()?;
     let mut lines = [*first; BLOCK];
     for (column, to) in lines.iter_mut().enumerate() {

@@ -52,8 +52,7 @@ impl<'p, T: Kind> Packer<'p, T> {
         if let Some(loaded) = Loaded::of(self.side, operands, padding(self.side, operands, at)?) {
             let Packer { side, extents, steps: step_axes, tile, .. } = *self;
             let stretches = Stretches { loaded, side, extents, step_axes, tile };
-            let alike = side.alike.get_or_init(|| stretches.alike(at));
-            stretches.pack(at, own, n, &alike[steps.start / T::STEPS], &mut self.rows, out)?;
+            stretches.pack(at, own, steps, &mut self.rows, out)?;
         } else {
             self.compute(operands, at, own, steps, out)?;
         }

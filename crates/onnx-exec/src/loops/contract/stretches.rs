@@ -5,12 +5,16 @@
 //! the
 //! channel) have the same in-bounds positions in a tile; these are computed once for the group, as runs to copy.
 
+#![allow(unsafe_code, reason = "transposes squares where the instructions are there")]
+
 use super::kind::Kind;
 use super::{Side, blocks, place};
 use crate::failure::{Failure, fail};
 use crate::loops::Linear;
 use crate::loops::program::{Bound, Instr};
+use crate::loops::squares::{Level, SIDE, transposed};
 use crate::loops::view::Operands;
+use crate::loops::widest::{Job, widest};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -71,9 +75,9 @@ pub(in crate::loops) type Alike = OnceLock<Vec<Groups>>;
 /// Steps with equal contributions to bounds.
 pub(super) type Groups = Vec<(Values, Vec<StepOffset>)>;
 
-/// Consecutive positions of a tile along one axis.
+/// Consecutive positions of a tile, or steps of a block, along one axis.
 struct PositionRun {
-    /// The first position in the tile.
+    /// The first position in the tile or block.
     at: usize,
     length: usize,
     place: i64,
@@ -91,30 +95,38 @@ struct TileRuns {
 }
 
 impl<T: Kind> Stretches<'_, T> {
-    /// Packs a range of its own positions and `n` steps, see [`Packer`](super::pack::Packer). `rows` is a buffer for steps.
+    /// Packs a range of its own positions and of steps, see [`Packer`](super::pack::Packer). `rows` is a buffer for steps.
     pub(super) fn pack(
         &self,
         at: &mut [usize],
         own: Range<usize>,
-        n: usize,
-        alike: &Groups,
+        steps: Range<usize>,
         rows: &mut Vec<T>,
         out: &mut [T],
     ) -> Result<(), Failure> {
+        let n = steps.len();
+        let all = n.next_multiple_of(T::GROUP) * self.tile;
+        let tiles = own.clone().step_by(self.tile).map(|first| first..own.end.min(first + self.tile));
+        let tiles = tiles.zip(out.chunks_exact_mut(all));
+        if self.is_across() {
+            let steps = self.step_runs(at, steps);
+            for (tile, out) in tiles {
+                let positions = self.runs(at, &self.side.axes, tile, false);
+                if T::GROUP == 1 {
+                    widest(Across { stretches: self, positions: &positions, steps: &steps, out })?;
+                } else {
+                    self.across(&positions, &steps, out)?;
+                }
+            }
+            return Ok(());
+        }
+        let alike = &self.side.alike.get_or_init(|| self.alike(at))[steps.start / T::STEPS];
         for &axis in self.step_axes {
             at[axis] = 0;
         }
         let mut pieces = TileRuns::default();
-        let all = n.next_multiple_of(T::GROUP) * self.tile;
-        for (first, out) in own.clone().step_by(self.tile).zip(out.chunks_exact_mut(all)) {
-            let last = own.end.min(first + self.tile);
-            let runs = self.runs(at, first..last);
-            if self.loaded.bounds.is_empty() && runs.iter().all(|run| run.length == 1) {
-                for (_, steps) in alike {
-                    self.across(&runs, steps, out)?;
-                }
-                continue;
-            }
+        for (tile, out) in tiles {
+            let runs = self.runs(at, &self.side.axes, tile, true);
             // With one step per group, the result is in packed order already.
             let is_alone = T::GROUP == 1;
             rows.resize(if is_alone { 0 } else { n * self.tile }, T::ONE);
@@ -160,27 +172,71 @@ impl<T: Kind> Stretches<'_, T> {
         groups
     }
 
-    /// The runs of a tile.
-    fn runs(&self, at: &mut [usize], own: Range<usize>) -> Vec<PositionRun> {
-        let last = self.side.axes.last().copied();
+    /// Whether to copy along the last reduction axis, position by position, instead of along its own last axis: where that has longer
+    /// runs, as in the gradient of weights of a convolution, or elements of its own are far apart.
+    fn is_across(&self) -> bool {
+        let of =
+            |axes: &[usize]| axes.last().map(|&axis| (self.extents[axis], self.loaded.place.by[axis].abs()));
+        match (of(&self.side.axes), of(self.step_axes)) {
+            (Some((own, by)), Some((steps, by_steps))) => {
+                let is_near = by <= NEAR;
+                if self.loaded.bounds.is_empty() && !is_near {
+                    return true;
+                }
+                own < SHORT && steps > own && (by_steps <= NEAR || !is_near)
+            }
+            (None, Some(_)) => true,
+            (_, None) => false,
+        }
+    }
+
+    /// Positions of some axes as runs along the last of them, or one by one; those of other axes are as they are.
+    fn runs(&self, at: &mut [usize], axes: &[usize], all: Range<usize>, is_along: bool) -> Vec<PositionRun> {
+        let last = axes.last().copied().filter(|_| is_along);
         let mut runs = Vec::new();
-        let mut position = own.start;
-        while position < own.end {
-            place(at, &self.side.axes, self.extents, position);
-            let left = last.map_or(1, |axis| self.extents[axis] - at[axis]);
-            let is_along = last.is_some_and(|axis| self.along_axis(axis));
-            let length = if is_along { left.min(own.end - position) } else { 1 };
+        let mut position = all.start;
+        while position < all.end {
+            place(at, axes, self.extents, position);
+            let length = last.map_or(1, |axis| (self.extents[axis] - at[axis]).min(all.end - position));
             let values = self.loaded.bounds.iter().map(|bound| bound.function.at(at)).collect();
             let place = self.loaded.place.at(at) - self.loaded.first;
-            runs.push(PositionRun { at: position - own.start, length, place, values });
+            runs.push(PositionRun { at: position - all.start, length, place, values });
             position += length;
         }
         runs
     }
 
-    /// Whether to copy along the axis of positions instead of the steps.
-    fn along_axis(&self, axis: usize) -> bool {
-        self.loaded.place.by[axis].abs() <= 4 || !self.loaded.bounds.is_empty()
+    /// Runs of steps, with what they contribute to offsets and bounds. Leaves the first step behind.
+    fn step_runs(&self, at: &mut [usize], steps: Range<usize>) -> Vec<PositionRun> {
+        let mut runs = self.runs(at, self.step_axes, steps, true);
+        for &axis in self.step_axes {
+            at[axis] = 0;
+        }
+        let origin = self.loaded.place.at(at) - self.loaded.first;
+        for run in &mut runs {
+            run.place -= origin;
+            for (value, bound) in run.values.iter_mut().zip(self.loaded.bounds) {
+                *value -= bound.function.at(at);
+            }
+        }
+        runs
+    }
+
+    /// The positions of a run that are in the bounds asked for, where functions with bounds have these values more.
+    fn inside(
+        &self,
+        run: &PositionRun,
+        axis: Option<usize>,
+        values: &[i64],
+        is_asked: impl Fn(&Bound) -> bool,
+    ) -> Range<usize> {
+        let mut lanes = 0..run.length;
+        let bounds = self.loaded.bounds.iter().zip(values).zip(&run.values);
+        for ((bound, value), own) in bounds.filter(|((bound, _), _)| is_asked(bound)) {
+            let mine = bound.of(value + own, axis.map_or(0, |axis| bound.function.by[axis]), run.length);
+            lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
+        }
+        lanes
     }
 
     /// Copies runs of positions, step by step.
@@ -192,18 +248,14 @@ impl<T: Kind> Stretches<'_, T> {
         pieces: &mut TileRuns,
         out: &mut [T],
     ) -> Result<(), Failure> {
-        let Loaded { from, bounds, place, otherwise, .. } = &self.loaded;
+        let Loaded { from, place, otherwise, .. } = &self.loaded;
         let last = self.side.axes.last().copied();
         let by = last.map_or(1, |axis| place.by[axis]);
         pieces.inside.clear();
         pieces.outside.clear();
         let mut end = 0;
         for run in runs {
-            let mut lanes = 0..run.length;
-            for ((bound, value), own) in bounds.iter().zip(values).zip(&run.values) {
-                let mine = bound.of(value + own, last.map_or(0, |axis| bound.function.by[axis]), run.length);
-                lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
-            }
+            let lanes = self.inside(run, last, values, |_| true);
             if !lanes.is_empty() {
                 let at = run.at + lanes.start;
                 pieces.outside.push(end..at);
@@ -229,34 +281,138 @@ impl<T: Kind> Stretches<'_, T> {
     }
 
     /// Copies runs of steps, position by position.
-    fn across(&self, runs: &[PositionRun], steps: &[StepOffset], out: &mut [T]) -> Result<(), Failure> {
-        let Loaded { from, .. } = &self.loaded;
-        let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
-        let is_one = last.place - first.place == steps.len() as i64 - 1
-            && steps.windows(2).all(|pair| pair[1].place == pair[0].place + 1);
-        for run in runs {
-            let start = usize::try_from(run.place + first.place).ok();
-            let stretch = start.and_then(|start| from.get(start..)?.get(..steps.len()));
-            match stretch.filter(|_| is_one) {
-                Some(stretch) => {
-                    let mut groups = out.chunks_exact_mut(self.tile * T::GROUP);
-                    let whole = stretch.chunks_exact(T::GROUP);
-                    let rest = whole.remainder();
-                    for (group, out) in whole.zip(&mut groups) {
-                        out[run.at * T::GROUP..][..T::GROUP].copy_from_slice(group);
+    fn across(&self, positions: &[PositionRun], steps: &[PositionRun], out: &mut [T]) -> Result<(), Failure> {
+        let Loaded { from, place, otherwise, .. } = &self.loaded;
+        let last = self.step_axes.last().copied();
+        let by = last.map_or(1, |axis| place.by[axis]);
+        let tile = self.tile;
+        for position in positions {
+            let slot = |step: usize| (step / T::GROUP * tile + position.at) * T::GROUP + step % T::GROUP;
+            for run in steps {
+                let lanes = self.inside(run, last, &position.values, |_| true);
+                for lane in (0..lanes.start).chain(lanes.end..run.length) {
+                    out[slot(run.at + lane)] = *otherwise;
+                }
+                if lanes.is_empty() {
+                    continue;
+                }
+                let start = position.place + run.place + by * lanes.start as i64;
+                let Some(stretch) = stretch(from, start, by, lanes.len()) else {
+                    fail!("an index is out of bounds")
+                };
+                let first = run.at + lanes.start;
+                match stretch {
+                    Ok(stretch) if first.is_multiple_of(T::GROUP) => {
+                        let mut groups = out[slot(first)..].chunks_mut(tile * T::GROUP);
+                        let whole = stretch.chunks_exact(T::GROUP);
+                        let rest = whole.remainder();
+                        for (group, out) in whole.zip(&mut groups) {
+                            out[..T::GROUP].copy_from_slice(group);
+                        }
+                        if let Some(out) = groups.next().filter(|_| !rest.is_empty()) {
+                            out[..rest.len()].copy_from_slice(rest);
+                        }
                     }
-                    if let Some(out) = groups.next() {
-                        out[run.at * T::GROUP..][..rest.len()].copy_from_slice(rest);
+                    Ok(stretch) => {
+                        stretch.iter().enumerate().for_each(|(i, x)| out[slot(first + i)] = *x);
+                    }
+                    Err(apart) => apart.enumerate().for_each(|(i, x)| out[slot(first + i)] = *x),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies runs of steps to positions of a tile, if groups are of one step: squares of them.
+struct Across<'a, T> {
+    stretches: &'a Stretches<'a, T>,
+    positions: &'a [PositionRun],
+    steps: &'a [PositionRun],
+    out: &'a mut [T],
+}
+
+impl<T: Kind> Job for Across<'_, T> {
+    type Out = Result<(), Failure>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Result<(), Failure> {
+        // SAFETY: this runs where the instructions are there.
+        unsafe { self.at(Level::of(FUSED)) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn run_wide(self) -> Result<(), Failure> {
+        // SAFETY: this runs where the instructions are there.
+        unsafe { self.at(Level::Avx512) }
+    }
+}
+
+impl<T: Kind> Across<'_, T> {
+    /// # Safety
+    /// The processor has the instructions of the level.
+    #[inline(always)]
+    unsafe fn at(self, level: Level) -> Result<(), Failure> {
+        let Across { stretches, positions, steps, out } = self;
+        let Stretches { loaded: Loaded { from, place, bounds, otherwise, .. }, step_axes, tile, .. } =
+            stretches;
+        let (from, otherwise, tile) = (*from, *otherwise, *tile);
+        let last = step_axes.last().copied();
+        let by_step = |function: &Linear| last.map_or(1, |axis| function.by[axis]);
+        let by = by_step(place);
+        let is_along = |bound: &Bound| by_step(&bound.function) != 0;
+        for (positions, left) in positions.chunks(SIDE).zip((0..).step_by(SIDE)) {
+            let width = SIDE.min(tile - left);
+            // The lanes of a run that are in those bounds which change along it: the same for many runs.
+            let mut lanes: [Range<usize>; SIDE] = Default::default();
+            let mut of: Option<&PositionRun> = None;
+            for run in steps {
+                let is_same = |known: &PositionRun| {
+                    let mut values = known.values.iter().zip(&run.values).zip(*bounds);
+                    known.length == run.length && values.all(|((a, b), bound)| a == b || !is_along(bound))
+                };
+                if !of.is_some_and(is_same) {
+                    of = Some(run);
+                    for (lanes, position) in lanes.iter_mut().zip(positions) {
+                        *lanes = stretches.inside(run, last, &position.values, is_along);
                     }
                 }
-                None => {
-                    for step in steps {
-                        let place = usize::try_from(run.place + step.place).ok();
-                        let Some(x) = place.and_then(|place| from.get(place)) else {
-                            fail!("an index is out of bounds")
-                        };
-                        let (group, of) = (step.at / T::GROUP, step.at % T::GROUP);
-                        out[(group * self.tile + run.at) * T::GROUP + of] = *x;
+                let mut starts = [0; SIDE];
+                let mut inside = lanes.clone();
+                for ((inside, start), position) in inside.iter_mut().zip(&mut starts).zip(positions) {
+                    let values = run.values.iter().zip(&position.values).zip(*bounds);
+                    let is_in = |((a, b), bound): ((&i64, &i64), &Bound)| {
+                        is_along(bound) || (bound.from..bound.to).contains(&(a + b))
+                    };
+                    if !values.into_iter().all(is_in) {
+                        *inside = 0..0;
+                    }
+                    *start = position.place + run.place;
+                }
+                for first in (0..run.length).step_by(SIDE) {
+                    let n = SIDE.min(run.length - first);
+                    let mut square = [[otherwise; SIDE]; SIDE];
+                    for ((line, inside), start) in square.iter_mut().zip(&inside).zip(&starts) {
+                        let lanes = inside.start.max(first)..inside.end.min(first + n);
+                        if !lanes.is_empty() {
+                            let lanes = lanes.start - first..lanes.end - first;
+                            if !copy_line(from, start + by * first as i64, by, line, lanes, otherwise) {
+                                fail!("an index is out of bounds")
+                            }
+                        }
+                    }
+                    // SAFETY: as the caller asserts.
+                    let square = unsafe { transposed(&square, level) };
+                    let mut at = (run.at + first) * tile + left;
+                    for line in &square[..n] {
+                        // What is too much of a narrow tile is overwritten by the next step.
+                        let is_all = width == SIDE || tile < SIDE;
+                        match out[at..].first_chunk_mut::<SIDE>().filter(|_| is_all) {
+                            Some(out) => *out = *line,
+                            None => out[at..][..width].copy_from_slice(&line[..width]),
+                        }
+                        at += tile;
                     }
                 }
             }
@@ -265,6 +421,50 @@ impl<T: Kind> Stretches<'_, T> {
     }
 }
 
+/// Copies some lanes of a line, of which the place of the first is given; the others become `otherwise`. Returns whether all exist.
+#[inline(always)]
+fn copy_line<T: Copy>(
+    from: &[T],
+    start: i64,
+    by: i64,
+    line: &mut [T; SIDE],
+    lanes: Range<usize>,
+    otherwise: T,
+) -> bool {
+    if by == 1
+        && let Some(chunk) =
+            usize::try_from(start).ok().and_then(|start| from.get(start..)?.first_chunk::<SIDE>())
+    {
+        for (lane, (to, x)) in line.iter_mut().zip(chunk).enumerate() {
+            *to = if lanes.contains(&lane) { *x } else { otherwise };
+        }
+        return true;
+    }
+    for lane in lanes {
+        let place = usize::try_from(start + by * lane as i64).ok();
+        let Some(x) = place.and_then(|place| from.get(place)) else { return false };
+        line[lane] = *x;
+    }
+    true
+}
+
+/// So many numbers, the first of which and the distance of which are given: contiguous ones, or each of the others. `None` if some do not exist.
+fn stretch<T>(from: &[T], start: i64, by: i64, n: usize) -> Option<Result<&[T], impl Iterator<Item = &T>>> {
+    let last = start.checked_add(by.checked_mul(n as i64 - 1)?)?;
+    let (start, last) = (usize::try_from(start).ok()?, usize::try_from(last).ok()?);
+    if start.max(last) >= from.len() {
+        return None;
+    }
+    if by == 1 {
+        return Some(Ok(&from[start..=last]));
+    }
+    Some(Err((0..n).map(move |i| &from[start.wrapping_add_signed(by as isize * i as isize)])))
+}
+
+/// Elements at most so far apart are near each other.
+const NEAR: i64 = 4;
+/// Runs of fewer elements are short.
+const SHORT: usize = 8;
 /// Numbers per chunk of a copy.
 const CHUNK: usize = 16;
 

@@ -1,6 +1,5 @@
 //! Derivatives of convolutions and of the inverse operators of windows.
 
-mod columns;
 mod convolution;
 mod deformed;
 mod inverse;

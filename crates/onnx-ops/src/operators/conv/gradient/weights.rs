@@ -20,13 +20,6 @@ impl Window {
         group: i64,
         channels: Option<i64>,
     ) -> Result<String, String> {
-        let filters = cell.extents(1).and_then(|all| all.first().copied());
-        if group == 1
-            && let Some(sizes) = filters.zip(channels)
-            && let Some(product) = self.weights_by_columns(cell, image, gradient, sizes)
-        {
-            return Ok(product);
-        }
         let count = i64::try_from(self.kernel.len()).unwrap_or(0);
         let exchange: Vec<i64> = [1, 0].into_iter().chain(2..2 + count).collect();
         let images = match group {
