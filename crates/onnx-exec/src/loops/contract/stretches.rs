@@ -435,9 +435,9 @@ fn copy_line<T: Copy>(
         && let Some(chunk) =
             usize::try_from(start).ok().and_then(|start| from.get(start..)?.first_chunk::<SIDE>())
     {
-        for (lane, (to, x)) in line.iter_mut().zip(chunk).enumerate() {
-            *to = if lanes.contains(&lane) { *x } else { otherwise };
-        }
+        *line = *chunk;
+        line[..lanes.start].iter_mut().for_each(|x| *x = otherwise);
+        line[lanes.end..].iter_mut().for_each(|x| *x = otherwise);
         return true;
     }
     for lane in lanes {
