@@ -20,6 +20,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
 pub(super) use run::{Edges, Out};
 use tile::TILE;
+pub(super) use tile::divide;
 
 /// A pipeline of stages.
 #[derive(Clone, PartialEq, Debug, Default)]
