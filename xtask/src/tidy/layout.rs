@@ -18,6 +18,10 @@ const UNSAFE: &[(&str, &str)] = &[
         "calls instructions that the processor was seen to have, and loads and stores what was seen to be there",
     ),
     (
+        "crates/onnx-exec/src/loops/epilogue/bytes/avx512.rs",
+        "calls instructions that the processor was seen to have, and loads and stores what was seen to be there",
+    ),
+    (
         "crates/onnx-exec/src/loops/micro/avx2.rs",
         "calls instructions that the processor was seen to have, and loads what was seen to be there",
     ),

@@ -184,6 +184,12 @@ fn load_all(regs: &mut Registers, n: usize, to: Reg, (operand, view): (usize, Vi
                 return regs.fill(to, (*x).into(), 0);
             }
         }
+        // The same number for all lanes.
+        (Some(0), Some(_)) if to.class == Class::Single => {
+            load(regs, 0..1, to, view, Places::Stride(walk.start, 0));
+            let x = regs.own(to).first().copied().unwrap_or_default();
+            return regs.fill(to, x.into(), 0);
+        }
         (Some(1), Some(first)) if view.elem == ElemType::FLOAT && to.class == Class::Single => {
             let count = view.words::<f32>().len();
             if count >= n && first <= count - n {

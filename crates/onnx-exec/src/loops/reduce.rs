@@ -375,19 +375,33 @@ impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
 impl<A: Copy + Into<T>, T: Total> Rows<'_, A, T> {
     #[inline(always)]
     fn with<C: Combining<T>>(self) {
-        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
-            let mut all = [C::NEUTRAL; ALONG];
-            accumulate::<A, T, C>(&mut all, row);
-            let mut n = ALONG;
-            while n > 1 {
-                n /= 2;
-                for i in 0..n {
-                    all[i] = C::combine(all[i], all[i + n]);
-                }
-            }
-            *total = all[0];
+        let rows = self.x.chunks_exact(self.lanes);
+        self.totals.iter_mut().zip(rows).for_each(|(total, row)| *total = combined::<A, T, C>(row));
+    }
+}
+
+/// The elements of a row combined.
+#[inline(always)]
+fn combined<A: Copy + Into<T>, T: Total, C: Combining<T>>(row: &[A]) -> T {
+    let mut all = [C::NEUTRAL; ALONG];
+    accumulate::<A, T, C>(&mut all, row);
+    let mut n = ALONG;
+    while n > 1 {
+        n /= 2;
+        for i in 0..n {
+            all[i] = C::combine(all[i], all[i + n]);
         }
     }
+    all[0]
+}
+
+/// The greatest element of a row, or NaN if there is one.
+#[inline(always)]
+pub(super) fn greatest_of_row(row: &[f32]) -> f32 {
+    if row.iter().fold(true, |all, x| all & !x.is_nan()) {
+        return combined::<f32, f32, GreatestNumber>(row);
+    }
+    combined::<f32, f32, Greatest>(row)
 }
 
 /// Combines elements with accumulators in turn, a hardware register at a time.

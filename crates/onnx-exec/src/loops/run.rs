@@ -2,7 +2,7 @@
 
 use super::epilogue::Numbers;
 use super::interpret::{numbers, run, run_into};
-use super::lanes::{Registers, SLACK, short_of, wrap};
+use super::lanes::{Registers, SLACK, short_of, wrap_all};
 use super::memory::store;
 use super::pipeline::Out;
 use super::program::{Instr, Reg};
@@ -406,9 +406,7 @@ impl Loops {
             totals.put(n, &mut self.then, total, 0);
         }
         if total.class == Class::Int && matches!(reduction.combine, Combine::Sum | Combine::Product) {
-            for x in &mut self.then.int[total.at][..n] {
-                *x = wrap(*x, reduction.elem);
-            }
+            wrap_all(&mut self.then.int[total.at][..n], reduction.elem);
         }
         at[split..].fill(0);
         Ok(())

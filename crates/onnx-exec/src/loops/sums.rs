@@ -79,19 +79,24 @@ impl Job for AddRows<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
-            let mut all = [0.0; ALONG];
-            add_along(&mut all, row);
-            let mut n = ALONG;
-            while n > 1 {
-                n /= 2;
-                for i in 0..n {
-                    all[i] += all[i + n];
-                }
-            }
-            *total = all[0];
+        let rows = self.x.chunks_exact(self.lanes);
+        self.totals.iter_mut().zip(rows).for_each(|(total, row)| *total = sum_of_row(row));
+    }
+}
+
+/// The sum of a row.
+#[inline(always)]
+pub(super) fn sum_of_row(row: &[f32]) -> f64 {
+    let mut all = [0.0; ALONG];
+    add_along(&mut all, row);
+    let mut n = ALONG;
+    while n > 1 {
+        n /= 2;
+        for i in 0..n {
+            all[i] += all[i + n];
         }
     }
+    all[0]
 }
 
 /// Adds elements to sums in turn: first blocks of [`BLOCK`] per sum, then the rest.

@@ -18,7 +18,7 @@ use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
 use super::{Assignment, Kernel, Member, PlanStep, Refusals, Refused, Slot, SlotSource, root, types};
-use crate::loops::{self, Nest, Workers};
+use crate::loops::{self, Nest, Softmax, Workers};
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
@@ -222,7 +222,31 @@ pub(super) fn assembled(
     let mut nodes: Vec<NodeId> = made.iter().flat_map(|m| m.assignment.nodes.iter().copied()).collect();
     nodes.sort_unstable();
     nodes.dedup();
-    Some(Kernel { rows, block: rows, members: made, nodes, loads })
+    let softmaxes = softmaxes(&made);
+    Some(Kernel { rows, block: rows, members: made, nodes, loads, softmaxes })
+}
+
+/// The members that are a softmax, by the first.
+fn softmaxes(members: &[Member]) -> Vec<(usize, Softmax)> {
+    let mut found: Vec<(usize, Softmax)> = Vec::new();
+    for (first, four) in (0..).map_while(|first| Some((first, members.get(first..first + 3)?))) {
+        let quotient = members.get(first + 3);
+        let number = |by: usize| {
+            let inner = four.iter().chain(quotient).flat_map(|member| &member.inner);
+            inner.copied().find(|(_, maker)| *maker == first + by).map(|(number, _)| number)
+        };
+        // What nobody reads has no number.
+        let results = [number(0), number(1), number(2)].map(|number| number.unwrap_or(usize::MAX));
+        let [most, exps, sums] = four else { continue };
+        let nests = [&most.nest, &exps.nest, &sums.nest];
+        let is_elsewhere = |(at, softmax): &(usize, Softmax)| at + softmax.nests() <= first;
+        if found.last().is_none_or(is_elsewhere)
+            && let Some(softmax) = Softmax::of(nests, quotient.map(|member| &member.nest), results)
+        {
+            found.push((first, softmax));
+        }
+    }
+    found
 }
 
 /// The number of rows that a kernel and another formula have in common, or the reason why there are none.

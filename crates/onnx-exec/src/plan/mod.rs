@@ -58,7 +58,7 @@ use crate::budget::Charge;
 use crate::compile::Executable;
 use crate::facts::type_of;
 use crate::failure::Failure;
-use crate::loops::{self, Nest, Workers};
+use crate::loops::{self, Nest, Softmax, Workers};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use foldhash::HashMap;
@@ -180,6 +180,8 @@ struct Kernel {
     nodes: Vec<NodeId>,
     /// The slots that its formulas load, by the operand numbers of their loops.
     loads: Vec<usize>,
+    /// Consecutive members that are computed row by row, by the first.
+    softmaxes: Vec<(usize, Softmax)>,
 }
 
 /// A formula of a kernel.

@@ -4,7 +4,7 @@ use super::room::{Access, Around, Desk, Load, Outs, Own, Room, workers_at};
 use super::{Kernel, Member, Plan, PlanStep, Slot, SlotSource, root};
 use crate::budget::{Charge, spend};
 use crate::failure::{Failure, fail};
-use crate::loops::{View, Worker, scratch, share};
+use crate::loops::{Results, View, Worker, scratch, share};
 use crate::pool;
 use crate::recycle::ALIGN;
 use crate::run::Run;
@@ -304,26 +304,53 @@ impl Kernel {
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
             let mut operands: Around<'_> = SmallVec::from_slice(around);
             let mut results: SmallVec<[&[u8]; 64]> = SmallVec::new();
-            for ((member, worker), out) in self.members.iter().zip(&mut *workers).zip(outs.iter_mut()) {
-                for &(at, by) in &member.inner {
+            // The elements of a member in this block.
+            let elements = |member: &Member| block.start * member.each..block.end * member.each;
+            let part = |member: &Member| {
+                let from = member.bytes(block.start - begin(member));
+                from..from + member.bytes(block.len())
+            };
+            let mut softmaxes = self.softmaxes.iter().peekable();
+            let mut outs = outs.iter_mut();
+            let mut workers = workers.iter_mut();
+            let mut members = self.members.iter().enumerate();
+            while let (Some((at, member)), Some(worker), Some(out)) =
+                (members.next(), workers.next(), outs.next())
+            {
+                for &(number, by) in &member.inner {
                     let from = &self.members[by];
-                    operands[at] = Some(View {
+                    operands[number] = Some(View {
                         elem: from.assignment.formula.elem,
                         bytes: results.get(by).copied().unwrap_or_default(),
                         first: (begin(from) * from.each) as i64,
                     });
                 }
-                let from = member.bytes(block.start - begin(member));
-                let Some(part) = out.get_mut(from..from + member.bytes(block.len())) else {
-                    fail!("a result has fewer elements than are computed")
+                let Some((_, softmax)) = softmaxes.next_if(|(first, _)| *first == at) else {
+                    let Some(to) = out.get_mut(part(member)) else { return Err(too_few()) };
+                    worker.run(&member.nest, &operands, elements(member), to)?;
+                    results.push(out);
+                    continue;
                 };
-                worker.run(
-                    &member.nest,
-                    &operands,
-                    block.start * member.each..block.end * member.each,
-                    part,
-                )?;
-                results.push(out);
+                let mut next = || {
+                    workers.next();
+                    members.next().map(|(_, member)| member).zip(outs.next())
+                };
+                let (Some((exps, of_exps)), Some((sums, of_sums))) = (next(), next()) else {
+                    return Err(no_room());
+                };
+                let mut quotient = if softmax.is_divided() { next() } else { None };
+                let to = Results {
+                    most: out.get_mut(part(member)).ok_or_else(too_few)?,
+                    exps: of_exps.get_mut(part(exps)).ok_or_else(too_few)?,
+                    sums: of_sums.get_mut(part(sums)).ok_or_else(too_few)?,
+                    quotients: match &mut quotient {
+                        Some((member, out)) => Some(out.get_mut(part(member)).ok_or_else(too_few)?),
+                        None => None,
+                    },
+                };
+                softmax.run(&operands, elements(member), to)?;
+                results.extend([&**out, &**of_exps, &**of_sums]);
+                results.extend(quotient.map(|(_, out)| &**out));
             }
             first = block.end;
         }
@@ -351,6 +378,10 @@ struct Memory<'m> {
 
 fn missing() -> Failure {
     Failure::new("a value that is read is not there")
+}
+
+fn too_few() -> Failure {
+    Failure::new("a result has fewer elements than are computed")
 }
 
 fn no_room() -> Failure {

@@ -5,15 +5,15 @@ use super::{Contraction, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::epilogue::{Numbers, Shape};
-use crate::loops::interpret::{numbers, run};
+use crate::loops::interpret::{numbers, run_into};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
 use crate::loops::micro::End;
+use crate::loops::pipeline::Out;
 use crate::loops::program::Reg;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
 use crate::tensor::{strides, width};
-use onnx_ir::ElemType;
 use std::ops::Range;
 
 /// Computes the epilogue and stores its results.
@@ -50,13 +50,13 @@ pub(super) struct ColumnRun {
 
 impl<'f, T: Kind> Finish<'f, T> {
     pub(super) fn new(contraction: &'f Contraction, extents: &'f [usize], stride: usize) -> Self {
-        let mut counts = contraction.then.as_ref().map_or([0; 3], |then| then.counts);
+        let mut counts = contraction.run_then().map_or([0; 3], |then| then.counts);
         let class = T::CLASS;
         counts[class as usize] += 1;
         let own = Reg { class, at: counts[class as usize] - 1 };
-        let total = contraction.then.as_ref().and_then(|then| then.total).unwrap_or(own);
+        let total = contraction.run_then().and_then(|then| then.total).unwrap_or(own);
         let mut regs = Registers::new(counts, LANES);
-        if let Some(then) = &contraction.then {
+        if let Some(then) = contraction.run_then() {
             numbers(then, &mut regs);
         }
         let strides = strides(&contraction.dims);
@@ -226,7 +226,8 @@ impl<'f, T: Kind> Finish<'f, T> {
         totals: &[T::Total],
         result: &mut [u8],
     ) -> Result<(), Failure> {
-        let Contraction { a, b, dims, elem, then, .. } = self.contraction;
+        let Contraction { a, b, dims, elem, .. } = self.contraction;
+        let then = self.contraction.run_then();
         let Some(width) = width(*elem) else { fail!("the result is of no number") };
         let last = dims.len() - 1;
         let mut done = 0;
@@ -252,11 +253,8 @@ impl<'f, T: Kind> Finish<'f, T> {
             T::put(from, &mut self.regs, self.total)?;
             let mut from = self.total;
             if let Some(then) = then {
-                let wanted = match elem {
-                    &ElemType::FLOAT => bytemuck::try_cast_slice_mut(&mut *out).ok(),
-                    _ => None,
-                };
-                if run(then, &mut self.regs, operands, strip, at, wanted)? {
+                let wanted = Out::of(*elem, &mut *out);
+                if run_into(then, &mut self.regs, operands, strip, at, wanted)? {
                     continue;
                 }
                 from = then.result.unwrap_or(from);

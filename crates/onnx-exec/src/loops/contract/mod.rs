@@ -78,6 +78,8 @@ pub(super) struct Contraction {
     winograd: Option<Winograd>,
     /// The program of the epilogue, along the last axis of the result.
     then: Option<Program>,
+    /// The same in pipelines, which is run if it exists.
+    piped: Option<Program>,
     /// The same as an [`Epilogue`], if possible.
     epilogue: Option<Epilogue>,
 }
@@ -183,7 +185,7 @@ impl Contraction {
         (a, b): (Side, Side),
         both: Vec<usize>,
     ) -> Contraction {
-        Contraction { elem, dims, over, a, b, both, winograd: None, then: None, epilogue: None }
+        Contraction { elem, dims, over, a, b, both, winograd: None, then: None, piped: None, epilogue: None }
     }
 
     /// Selects Winograd's algorithm, if it applies and is worth it or `must` be used.
@@ -203,9 +205,16 @@ impl Contraction {
         if is_rows { self.a.known.is_some() } else { self.b.known.is_some() || has_weights }
     }
 
+    /// The epilogue as it is run.
+    fn run_then(&self) -> Option<&Program> {
+        self.piped.as_ref().or(self.then.as_ref())
+    }
+
     /// Sets the epilogue.
     pub(super) fn followed_by(&mut self, then: Option<&Program>, is_one_pass: bool) {
         self.then = then.cloned();
+        let piped = then.and_then(|then| then.in_pipelines(self.elem));
+        self.piped = piped.filter(|piped| !piped.is_single_stage());
         let class = if self.is_float() { f32::CLASS } else { u8::CLASS };
         let (planes, columns) = self.planes();
         let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
@@ -329,7 +338,7 @@ impl Contraction {
                 zero.shift(0, first);
             }
         }
-        if let Some(then) = &mut part.then {
+        for then in [&mut part.then, &mut part.piped].into_iter().flatten() {
             then.shift(0, first);
         }
         if let Some(epilogue) = &mut part.epilogue {

@@ -4,8 +4,8 @@
 //! y = uint8(min(max(round((total - less[column] + sum[column]) * scale[column] + bias[column]) + zero, least), most))
 //! ```
 //! A number that is rounded and then limited by whole numbers is the same if it is limited first; then it fits into an integer, and what
-//! rounds it makes it one. So with AVX2, 32 bytes are computed in whole registers and stored at once. What is said in doubles is computed
-//! in single floats where they tell for certain which whole number is nearest, and in doubles for the few numbers that lie nearly halfway.
+//! rounds it makes it one. So with AVX2, 32 bytes are computed in whole registers and stored at once, and with AVX-512, 16 bytes with half
+//! of the instructions and any number of last columns. What is said in doubles is computed in single floats where they tell for certain which whole number is nearest, and in doubles for the few numbers that lie nearly halfway.
 
 use super::{Rows, Total};
 use crate::loops::widest::{Job, widest};
@@ -14,6 +14,8 @@ use avx2::{Registers, RoundingMethod};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 
 /// The rows to compute.
 pub(super) struct Bytes<'r, A> {
@@ -46,7 +48,9 @@ impl<A: Total> Bytes<'_, A> {
         #[cfg(target_arch = "x86_64")]
         if let Some(registers) = self.registers() {
             let mut bytes = self;
-            registers.run(&mut bytes);
+            if !avx512::run(registers, &mut bytes) {
+                registers.run(&mut bytes);
+            }
             return bytes.through_table();
         }
         let (out, sum, zero) = (&mut *self.out, self.sum, self.zero);
@@ -168,6 +172,19 @@ mod tests {
             }
             .unwrap();
             assert_eq!(fast, plain, "{columns} columns, double: {is_double}, sum: {has_sum}");
+            // Narrower registers, where wide ones were used.
+            #[cfg(target_arch = "x86_64")]
+            {
+                let mut narrow = vec![7; rows * of_out];
+                let mut bytes = Bytes { it, out: &mut narrow, sum, zero, is_double, table: None };
+                if let Some(registers) = bytes.registers() {
+                    registers.run(&mut bytes);
+                    assert_eq!(
+                        narrow, plain,
+                        "{columns} columns by AVX2, double: {is_double}, sum: {has_sum}"
+                    );
+                }
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod each;
 mod int;
 mod kept;
 mod single;
+mod wrap;
 
 use super::Class;
 use super::memory::{Places, load};
@@ -19,6 +20,8 @@ use kept::Kept;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Mode, Number, Unary};
 use std::cell::RefCell;
+use wrap::each_wrapped;
+pub(super) use wrap::{wrap, wrap_all};
 
 /// The registers of a program.
 ///
@@ -443,14 +446,14 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
     match (x.class, to.class) {
         (Class::Int, Class::Int) => {
             let mut out = std::mem::take(&mut regs.int[to.at]);
-            each(&mut out[..n], &regs.int[x.at][..n], |x| wrap(x, cast.to));
+            each_wrapped(&mut out[..n], &regs.int[x.at][..n], cast.to, |x| x);
             regs.int[to.at] = out;
         }
         (Class::Single, Class::Int) => {
             let (out, x) = (&mut regs.int[to.at][..n], &regs.single[x.at][..n]);
             match cast.to {
                 E::BOOL => to_ints(out, x, cast.to, int_of),
-                _ if are_short(x) => each(out, x, |x| wrap(short_of(x).into(), cast.to)),
+                _ if are_short(x) => each_wrapped(out, x, cast.to, |x| short_of(x).into()),
                 _ => to_ints(out, x, cast.to, int_of),
             }
         }
@@ -524,25 +527,6 @@ fn narrow(cast: Cast, number: Number) -> f32 {
     }
 }
 
-/// Wraps an integer to an element type.
-pub(super) fn wrap(x: i64, elem: ElemType) -> i64 {
-    use ElemType as E;
-    match elem {
-        E::BOOL => i64::from(x != 0),
-        E::INT32 => (x as i32).into(),
-        E::INT16 => (x as i16).into(),
-        E::INT8 => (x as i8).into(),
-        E::INT4 => x << 60 >> 60,
-        E::INT2 => x << 62 >> 62,
-        E::UINT32 => (x as u32).into(),
-        E::UINT16 => (x as u16).into(),
-        E::UINT8 => (x as u8).into(),
-        E::UINT4 => x & 0xf,
-        E::UINT2 => x & 0x3,
-        _ => x,
-    }
-}
-
 /// One more than the greatest 32-bit integer.
 const LIMIT: f64 = 2_147_483_648.0;
 
@@ -585,7 +569,7 @@ fn to_ints<A: Copy + Into<f64>>(out: &mut [i64], x: &[A], elem: ElemType, conver
         E::UINT8 => each(out, x, |x| (convert(x) as u8).into()),
         E::INT8 => each(out, x, |x| (convert(x) as i8).into()),
         E::INT32 => each(out, x, |x| convert(x).into()),
-        _ => each(out, x, |x| wrap(convert(x).into(), elem)),
+        _ => each_wrapped(out, x, elem, |x| convert(x).into()),
     }
 }
 

@@ -20,6 +20,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
 pub(super) use run::{Edges, Out};
 use tile::TILE;
+pub(super) use tile::divide;
 
 /// A pipeline of stages.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -176,7 +177,8 @@ impl Program {
             }
             let is_forward = (0..before.len()).all(|i| by[first + i] >= 0);
             let fits = match by[along] {
-                0 => *elem == ElemType::FLOAT,
+                // A single number becomes one of a register; those of rows are read in place.
+                0 => *elem == ElemType::FLOAT || is_read(*elem) && by[first..].iter().all(|by| *by == 0),
                 1 => is_read(*elem),
                 _ => false,
             };

@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::tile::WIDE;
-use super::tile::{InMemory, Lanes, NARROW, PARTS, TILE, Tile, Whole, is_short};
+use super::tile::{InMemory, Lanes, NARROW, PARTS, Quantization, Quantized, TILE, Tile, Whole, is_short};
 use super::{Pipeline, Stage, StageOperand};
 use crate::failure::{Failure, fail};
 use crate::loops::lanes::{Registers, Stand, are_short, int_of, short_of};
@@ -171,8 +171,12 @@ enum Kind {
     Unary(Unary),
     Binary(Binary),
     Swapped(Binary),
-    /// An operation in memory; a division by a scalar has the divisor.
+    /// A minimum or maximum with a number that is not NaN.
+    Limited(Binary, f32),
+    /// An operation in memory; the operand of a division is a scalar.
     InMemory(Whole),
+    /// Quantizes and stores.
+    Quantize(usize),
     /// Selects the current value where a saved value is not 0, otherwise the operand.
     Otherwise(usize),
 }
@@ -252,9 +256,15 @@ impl Pipeline {
                     Stage::Binary(op, from) => {
                         let from = source(from);
                         // Narrower registers are divided as fast as they are multiplied so often.
-                        let is_number = op == Binary::Div && matches!(from, From::Number(..)) && is_wide();
-                        let divided = Kind::InMemory(Whole::Divided(1.0));
-                        push(if is_number { divided } else { Kind::Binary(op) }, from);
+                        match (op, from) {
+                            (Binary::Div, From::Number(..)) if is_wide() => {
+                                push(Kind::InMemory(Whole::Divided), from);
+                            }
+                            (Binary::Min | Binary::Max, From::Number([x], _)) if !x.is_nan() => {
+                                push(Kind::Limited(op, *x), From::Nothing);
+                            }
+                            _ => push(Kind::Binary(op), from),
+                        }
                     }
                     Stage::Swapped(op, from) => push(Kind::Swapped(op), source(from)),
                     Stage::Select(yes, no) => {
@@ -265,6 +275,8 @@ impl Pipeline {
                     Stage::Round(elem) => push(Kind::InMemory(Whole::Rounded(elem)), From::Nothing),
                 }
             }
+            let quantization = if is_edge { None } else { take_quantization(&mut ops, &outs) };
+            let quantization = quantization.as_ref();
             if is_edge {
                 // A whole tile is computed, and only its first lanes are stored.
                 let mut results: SmallVec<[Aligned; 2]> =
@@ -272,13 +284,14 @@ impl Pipeline {
                 let mut tiles: SmallVec<[Out<'_>; 2]> =
                     results.iter_mut().map(|result| Out::Single(&mut result.0)).collect();
                 let size = [1, 1, TILE];
-                let done = widest(Tiles { ops: &ops, outs: &mut tiles, kept, size, ahead: 0 });
+                let outs_now = &mut tiles[..];
+                let done = widest(Tiles { ops: &ops, outs: outs_now, kept, size, ahead: 0, quantization });
                 drop(tiles);
                 done.and_then(|()| {
                     outs.iter_mut().zip(&results).try_for_each(|(out, result)| out.put(0, &result.0[..n]))
                 })
             } else {
-                widest(Tiles { ops: &ops, outs: &mut outs, kept, size, ahead: n })
+                widest(Tiles { ops: &ops, outs: &mut outs, kept, size, ahead: n, quantization })
             }
         };
         for (reg, lanes) in puts {
@@ -321,6 +334,27 @@ impl Pipeline {
         }
         size
     }
+}
+
+/// Replaces the operations of a quantization at the end of a pipeline by one.
+fn take_quantization(ops: &mut SmallVec<[Op<'_>; 32]>, outs: &[Out<'_>]) -> Option<Quantization> {
+    let (before, [divided, rounded, added, least, most, put]) = ops.split_last_chunk()?;
+    let (Kind::InMemory(Whole::Divided) | Kind::Binary(Binary::Div), From::Number([scale], _)) =
+        (divided.kind, divided.from)
+    else {
+        return None;
+    };
+    let Kind::Unary(Unary::Round) = rounded.kind else { return None };
+    let (Kind::Binary(Binary::Add), From::Number([zero], _)) = (added.kind, added.from) else { return None };
+    let Kind::Limited(Binary::Max, least) = least.kind else { return None };
+    let Kind::Limited(Binary::Min, most) = most.kind else { return None };
+    let Kind::Put(number) = put.kind else { return None };
+    let Out::Byte(_) = outs.get(number)? else { return None };
+    let quantization = Quantization::new(*scale, *zero, least, most)?;
+    let count = before.len();
+    ops.truncate(count);
+    ops.push(Op { kind: Kind::Quantize(number), from: From::Nothing });
+    Some(quantization)
 }
 
 /// The operand for a register, if it can be read in place.
@@ -410,6 +444,7 @@ struct Tiles<'t, 'f> {
     size: [usize; 3],
     /// The distance to the memory of the next strip, for prefetching.
     ahead: usize,
+    quantization: Option<&'t Quantization>,
 }
 
 /// Single floats per cache line.
@@ -530,14 +565,19 @@ impl Tiles<'_, '_> {
                 Kind::Unary(op) => now.unary(op),
                 Kind::Binary(op) => now.binary(op, other),
                 Kind::Swapped(op) => now.swapped(op, other),
-                Kind::InMemory(what) => {
+                Kind::Limited(op, x) => now.limited(op, x),
+                Kind::InMemory(ref what) => {
                     now.put(memory);
-                    let what = match what {
-                        Whole::Divided(_) => Whole::Divided(other.first()),
-                        what => what,
-                    };
-                    widest(InMemory { lanes: memory.as_flattened_mut(), what });
+                    widest(InMemory { lanes: memory.as_flattened_mut(), what, by: other.first() });
                     Tile::of(memory)
+                }
+                Kind::Quantize(number) => {
+                    let Out::Byte(to) = self.outs.get_mut(number)? else { return None };
+                    let at = (plane * rows + row) * lanes + at;
+                    now.put(memory);
+                    let (to, lanes) = (to.get_mut(at..at + PARTS * W)?, memory.as_flattened());
+                    widest(Quantized { lanes, to, by: self.quantization? });
+                    now
                 }
                 Kind::Otherwise(number) => Tile::of(self.kept.get(number)?.lanes()?).select(now, other),
             };

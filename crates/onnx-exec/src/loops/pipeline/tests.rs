@@ -47,7 +47,7 @@ impl Memory {
         let of_lanes = (0..dims.len()).map(|axis| i64::from(axis == last)).collect();
         let of_rows = (0..dims.len()).map(|axis| if axis == last { 0 } else { all[axis] }).collect();
         let apart: Vec<i64> = all.iter().map(|by| by * 2).collect();
-        let layouts: [(ElemType, Vec<i64>); 8] = [
+        let layouts: [(ElemType, Vec<i64>); 9] = [
             (ElemType::FLOAT, all.clone()),
             (ElemType::FLOAT, of_lanes),
             (ElemType::FLOAT, of_rows),
@@ -56,6 +56,7 @@ impl Memory {
             (ElemType::UINT8, all.clone()),
             (ElemType::BOOL, all.clone()),
             (ElemType::INT32, all),
+            (ElemType::UINT8, vec![0; dims.len()]),
         ];
         let operands = layouts.into_iter().map(|(elem, by)| {
             let words = (0..2 * count).map(|_| match elem {
@@ -140,6 +141,10 @@ fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType
             singles.push(single);
         }
     }
+    if draw.below(6) == 0 {
+        let elem = quantized(draw, &mut program, &singles);
+        return (program, elem);
+    }
     let elem = draw.of(&[
         ElemType::FLOAT,
         ElemType::FLOAT,
@@ -153,6 +158,32 @@ fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType
     let result = if is_condition { conditions.last() } else { singles.last() };
     program.result = result.copied();
     (program, elem)
+}
+
+/// Ends a program with a quantization of its last result, in the form of the operator.
+fn quantized(draw: &mut Draw, program: &mut Program, singles: &[Reg]) -> ElemType {
+    let (elem, least, most) = draw.of(&[(ElemType::UINT8, 0.0, 255.0), (ElemType::INT8, -128.0, 127.0)]);
+    let number = |program: &mut Program, x: f64| {
+        let to = program.reg(Class::Single);
+        program.numbers.push((to, x, 0));
+        to
+    };
+    let scale = number(program, draw.of(&[0.02, 0.5, 1e-12, 0.37, 3.0]));
+    let zero = number(program, draw.of(&[0.0, 3.0, 0.5]));
+    let (least, most) = (number(program, least), number(program, most));
+    let mut x = singles[singles.len() - 1];
+    let mut step = |make: &dyn Fn(Reg, Reg) -> Instr| {
+        let to = program.reg(Class::Single);
+        program.instrs.push(make(to, x));
+        x = to;
+    };
+    step(&|to, a| Instr::Binary { to, op: Binary::Div, a, b: scale });
+    step(&|to, x| Instr::Unary { to, op: Unary::Round, x });
+    step(&|to, a| Instr::Binary { to, op: Binary::Add, a, b: zero });
+    step(&|to, a| Instr::Binary { to, op: Binary::Max, a, b: least });
+    step(&|to, a| Instr::Binary { to, op: Binary::Min, a, b: most });
+    program.result = Some(x);
+    elem
 }
 
 /// The elements that a program computes for a strip.

@@ -133,6 +133,17 @@ impl<const W: usize> Tile<W> {
         }
     }
 
+    /// A minimum or maximum with a number, which is not NaN.
+    #[inline(always)]
+    pub(super) fn limited(self, op: Binary, x: f32) -> Self {
+        match op {
+            Binary::Min => self.each(|a| if x < a { x } else { a }),
+            Binary::Max => self.each(|a| if x > a { x } else { a }),
+            // Not a limit.
+            _ => self,
+        }
+    }
+
     /// The operation with the tile as the second operand.
     #[inline(always)]
     pub(super) fn swapped(self, op: Binary, x: Self) -> Self {
@@ -188,13 +199,16 @@ pub(super) enum Whole {
     /// Rounds to a type.
     Rounded(ElemType),
     /// Divides by a number.
-    Divided(f32),
+    Divided,
 }
 
 /// A tile in memory.
 pub(super) struct InMemory<'t> {
     pub(super) lanes: &'t mut [f32],
-    pub(super) what: Whole,
+    /// By reference: a value would be written in parts and read as a whole, which waits for all earlier stores.
+    pub(super) what: &'t Whole,
+    /// The divisor.
+    pub(super) by: f32,
 }
 
 impl Job for InMemory<'_> {
@@ -203,13 +217,13 @@ impl Job for InMemory<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for lanes in self.lanes.as_chunks_mut::<TOGETHER>().0 {
-            compute::<FUSED>(self.what, lanes);
+            compute::<FUSED>(*self.what, self.by, lanes);
         }
     }
 }
 
 #[inline(always)]
-fn compute<const FUSED: bool>(what: Whole, lanes: &mut [f32; TOGETHER]) {
+fn compute<const FUSED: bool>(what: Whole, by: f32, lanes: &mut [f32; TOGETHER]) {
     match what {
         Whole::Unary(op) => unary::<FUSED>(op, lanes),
         Whole::Rounded(ElemType::FLOAT16) => each_lane(lanes, round_to_half),
@@ -224,15 +238,92 @@ fn compute<const FUSED: bool>(what: Whole, lanes: &mut [f32; TOGETHER]) {
         Whole::Rounded(ElemType::INT8) => each_lane(lanes, |x| f32::from(int_of(x) as i8)),
         // No stage of a pipeline.
         Whole::Rounded(_) => {}
-        Whole::Divided(by) => {
-            let reciprocal = 1.0 / by;
-            let are_plain = || lanes.iter().fold(true, |all, x| all & is_plain(*x));
-            if FUSED && is_plain(by) && by != 0.0 && are_plain() {
-                each_lane(lanes, |x| quotient(x, by, reciprocal));
-            } else {
-                each_lane(lanes, |x| x / by);
-            }
+        Whole::Divided => divide::<FUSED>(lanes, by),
+    }
+}
+
+/// Divides lanes by a number.
+#[inline(always)]
+pub(in crate::loops) fn divide<const FUSED: bool>(lanes: &mut [f32; TOGETHER], by: f32) {
+    let reciprocal = 1.0 / by;
+    let are_plain = || lanes.iter().fold(true, |all, x| all & is_plain(*x));
+    if FUSED && is_plain(by) && by != 0.0 && are_plain() {
+        each_lane(lanes, |x| quotient(x, by, reciprocal));
+    } else {
+        each_lane(lanes, |x| x / by);
+    }
+}
+
+/// The end of a pipeline that quantizes: `uint8(min(max(round(x / scale) + zero, least), most))`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Quantization {
+    scale: f32,
+    reciprocal: f32,
+    zero: f32,
+    least: f32,
+    most: f32,
+}
+
+impl Quantization {
+    /// The quantization with these numbers, if [`Quantized`] is exact with them.
+    pub(super) fn new(scale: f32, zero: f32, least: f32, most: f32) -> Option<Self> {
+        let is_near = |x: f32| x.fract() == 0.0 && x.abs() <= 1024.0;
+        let are_whole = is_near(zero) && is_near(least) && is_near(most);
+        // From 2^-30 to 2^30.
+        let is_plain = (9.313_226e-10..1.073_741_8e9).contains(&scale.abs());
+        let reciprocal = 1.0 / scale;
+        (are_whole && least <= most && is_plain).then_some(Quantization {
+            scale,
+            reciprocal,
+            zero,
+            least,
+            most,
+        })
+    }
+}
+
+/// A quantization of lanes to bytes in one pass.
+///
+/// A number that is rounded and then limited by whole numbers is the same if it is limited first; then adding a constant rounds it. Numbers
+/// that are too small for an exact [`quotient`] become 0 in any case, and for large ones the operations are done one by one.
+pub(super) struct Quantized<'q> {
+    pub(super) lanes: &'q [f32],
+    pub(super) to: &'q mut [u8],
+    pub(super) by: &'q Quantization,
+}
+
+impl Job for Quantized<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let (to, lanes) = (self.to.as_chunks_mut::<TOGETHER>().0, self.lanes.as_chunks::<TOGETHER>().0);
+        to.iter_mut().zip(lanes).for_each(|(to, lanes)| quantize::<FUSED>(self.by, lanes, to));
+    }
+}
+
+#[inline(always)]
+fn quantize<const FUSED: bool>(by: &Quantization, lanes: &[f32; TOGETHER], to: &mut [u8; TOGETHER]) {
+    // Added to a small number, the last bits are those of the nearest integer.
+    const WHOLE: f32 = 12_582_912.0;
+    let Quantization { scale, reciprocal, zero, least, most } = *by;
+    let large = scale.abs() * 1_048_576.0;
+    // NaN is not below.
+    if lanes.iter().fold(true, |all, x| all & (x.abs() < large)) {
+        let (from, until, whole_zero) = (least - zero, most - zero, zero as i32 as u8);
+        for (to, x) in to.iter_mut().zip(lanes) {
+            let y = if FUSED { quotient(*x, scale, reciprocal) } else { x / scale };
+            let y = if y > from { y } else { from };
+            let y = if y < until { y } else { until };
+            *to = ((y + WHOLE).to_bits() as u8).wrapping_add(whole_zero);
         }
+        return;
+    }
+    for (to, x) in to.iter_mut().zip(lanes) {
+        let y = (x / scale).round_ties_even() + zero;
+        let y = if least > y { least } else { y };
+        let y = if most < y { most } else { y };
+        *to = int_of(y) as u8;
     }
 }
 
@@ -307,6 +398,60 @@ fn quotient(x: f32, by: f32, reciprocal: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The definition, as a quantization at once and one by one.
+    #[test]
+    fn quantizations_are_those_of_their_operations() {
+        use crate::loops::widest::widest;
+        let halves = (-700..700).map(|i| i as f32 * 0.5);
+        let odd = [f32::NAN, f32::INFINITY, -f32::INFINITY, 3e38, -3e38, 1e-40, -0.0, f32::MIN_POSITIVE, 1e9];
+        for (zero, least, most) in
+            [(128.0, 0.0, 255.0), (0.0, -128.0, 127.0), (-7.0, -128.0, 127.0), (3.0, 3.0, 200.0)]
+        {
+            for scale in [0.02f32, 1.0, 0.5, 3.1e-7, 1.7e6, 2.0, 0.3, 1e-9, -0.25] {
+                let by = Quantization::new(scale, zero, least, most).unwrap();
+                // Numbers that lie halfway between two integers, and the nearest ones to them.
+                let near = halves.clone().map(|x| x * scale);
+                let near = near.flat_map(|x| [x, x.next_up(), x.next_down(), x.next_up().next_up()]);
+                let mut x: Vec<f32> = near.collect();
+                x.resize(x.len().next_multiple_of(TOGETHER), 1.0);
+                let plain = x.len();
+                x.extend(odd.into_iter().cycle().take(TOGETHER));
+                let (mut wide, mut least_wide) = (vec![9; x.len()], vec![9; x.len()]);
+                widest(Quantized { lanes: &x, to: &mut wide, by: &by });
+                Quantized { lanes: &x, to: &mut least_wide, by: &by }.run::<false>();
+                for (i, x) in x.iter().enumerate() {
+                    let y = (x / scale).round_ties_even() + zero;
+                    let exact = if y.is_nan() { 0 } else { y.clamp(least, most) as i32 as u8 };
+                    assert_eq!(
+                        (wide[i], least_wide[i]),
+                        (exact, exact),
+                        "{x:e} / {scale:e} + {zero}, {plain}"
+                    );
+                }
+            }
+        }
+        assert_eq!(Quantization::new(0.0, 0.0, 0.0, 255.0), None);
+        assert_eq!(Quantization::new(1e-12, 0.0, 0.0, 255.0), None);
+        assert_eq!(Quantization::new(1.0, 0.5, 0.0, 255.0), None);
+        assert_eq!(Quantization::new(1.0, 0.0, f32::NAN, 255.0), None);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_operations() {
+        let x: Lanes<NARROW> = std::array::from_fn(|part| {
+            std::array::from_fn(|lane| if lane == 3 { f32::NAN } else { (part * 8 + lane) as f32 - 30.5 })
+        });
+        for op in [Binary::Min, Binary::Max] {
+            for limit in [0.0, -4.0, f32::INFINITY] {
+                let (mut limited, mut plain) = ([[0.0; NARROW]; PARTS], [[0.0; NARROW]; PARTS]);
+                Tile::of(&x).limited(op, limit).put(&mut limited);
+                Tile::of(&x).binary(op, Tile::all(limit)).put(&mut plain);
+                let bits = |lanes: Lanes<NARROW>| lanes.map(|part| part.map(f32::to_bits));
+                assert_eq!(bits(limited), bits(plain), "{op:?} {limit}");
+            }
+        }
+    }
 
     #[test]
     fn quotients_are_those_of_the_division() {

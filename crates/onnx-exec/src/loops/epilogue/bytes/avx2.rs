@@ -29,7 +29,7 @@ const LANES: usize = 8;
 const WIDE: usize = 32;
 /// Single floats determine the nearest integer if they are at most this far from it: three roundings of numbers below 2048 are less than
 /// `2^-11`.
-const TELLABLE: f32 = 0.5 - 1.0 / 1024.0;
+pub(super) const TELLABLE: f32 = 0.5 - 1.0 / 1024.0;
 
 /// How numbers are computed.
 #[derive(Clone, Copy)]
@@ -262,9 +262,9 @@ impl Registers {
 }
 
 /// [`RoundingMethod`] as a number.
-const SINGLE: u8 = 0;
-const DOUBLE: u8 = 1;
-const TOLD: u8 = 2;
+pub(super) const SINGLE: u8 = 0;
+pub(super) const DOUBLE: u8 = 1;
+pub(super) const TOLD: u8 = 2;
 
 /// Eight totals as single floats.
 ///
