@@ -2,7 +2,7 @@
 
 use super::finish::ColumnRun;
 use super::kind::Kind;
-use super::multiply::Product;
+use super::multiply::{ColumnSource, Product, There, group};
 use super::pack::Packer;
 use super::patch::Patch;
 use super::prepacked::Prepacked;
@@ -16,7 +16,7 @@ use crate::loops::view::Operands;
 use std::ops::Range;
 
 /// With this many rows, columns are packed even if they could be read in place: packed ones are contiguous.
-const ROWS_TO_PACK: usize = 512;
+pub(super) const ROWS_TO_PACK: usize = 512;
 
 /// The width that the last columns are padded to, for any processor.
 const TOGETHER: usize = 16;
@@ -41,6 +41,8 @@ pub(super) struct Columns<'c, T: Kind> {
     /// The most columns of a block.
     block: usize,
     packer: Packer<'c, T>,
+    /// Whether a block is packed for some steps at a time, while they are multiplied.
+    is_streamed: bool,
     packed: Scratch<T>,
     /// The offsets of steps, in a packed tile and in unpacked columns.
     packed_steps: Vec<usize>,
@@ -85,7 +87,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         extents: &'c [usize],
         step_axes: &'c [usize],
         known: Option<(&'c Prepacked, usize)>,
-        rows: usize,
+        (rows, are_packed): (usize, bool),
     ) -> Result<Self, Failure> {
         let side = &contraction.b;
         let (columns, count): (usize, usize) = (side.count(extents), contraction.over.iter().product());
@@ -95,7 +97,13 @@ impl<'c, T: Kind> Columns<'c, T> {
         };
         let depth = count.next_multiple_of(T::GROUP);
         let most = |columns: usize| COLUMNS.min(columns).next_multiple_of(micro.columns);
+        // All rows at once, whose accumulators stay in the cache: then steps are packed once, and rows are read once.
+        let is_streamed = matches!(way, ColumnAccess::Packed)
+            && contraction.is_float()
+            && block(columns, depth, micro) < most(columns)
+            && rows <= group(are_packed, micro, most(columns));
         let (block, room, steps) = match &way {
+            ColumnAccess::Packed if is_streamed => (most(columns), most(columns) * T::STEPS, Vec::new()),
             ColumnAccess::Packed => {
                 let block = block(columns, depth, micro);
                 (block, block * depth, Vec::new())
@@ -121,6 +129,7 @@ impl<'c, T: Kind> Columns<'c, T> {
             count,
             block,
             packer,
+            is_streamed,
             packed,
             packed_steps,
             steps,
@@ -167,6 +176,13 @@ impl<'c, T: Kind> Columns<'c, T> {
     ) -> Result<(), Failure> {
         let depth = self.count.next_multiple_of(T::GROUP);
         let wide = columns.len().next_multiple_of(self.micro.columns);
+        let n = columns.len();
+        let run = [ColumnRun { columns: columns.clone(), from: 0 }];
+        if self.is_streamed {
+            let Columns { packer, packed, packed_steps, .. } = self;
+            let mut streamed = Streamed { packer, packed, packed_steps, operands, at: at.to_vec(), columns };
+            return product.block((operands, at), (&run, n), rows, &mut streamed, out);
+        }
         let mut order = None;
         let (numbers, sums) = match self.way {
             ColumnAccess::Prepacked(known, left) => {
@@ -194,8 +210,7 @@ impl<'c, T: Kind> Columns<'c, T> {
             });
             Read::packed(numbers, tile, &self.packed_steps[..groups], order)
         };
-        let n = columns.len();
-        product.block((operands, at), (&[ColumnRun { columns, from: 0 }], n), rows, &read, out)
+        product.block((operands, at), (&run, n), rows, &mut There::new(read), out)
     }
 
     /// Multiplies columns in place.
@@ -236,7 +251,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     order: None,
                 };
                 let run = ColumnRun { columns: before + first..before + first + n, from: 0 };
-                product.block((operands, at), (&[run], n), rows, &read, out)?;
+                product.block((operands, at), (&[run], n), rows, &mut There::new(read), out)?;
                 first += n;
             }
         }
@@ -269,9 +284,29 @@ impl<'c, T: Kind> Columns<'c, T> {
                     steps: Steps::of(&self.steps[steps.clone()]),
                     order: None,
                 };
-                product.block((operands, at), (&runs, block.len()), rows, &read, out)?;
+                product.block((operands, at), (&runs, block.len()), rows, &mut There::new(read), out)?;
             }
         }
         Ok(())
+    }
+}
+
+/// A block of columns that is packed for some steps at a time.
+struct Streamed<'s, 'p, T: Kind> {
+    packer: &'s mut Packer<'p, T>,
+    packed: &'s mut Scratch<T>,
+    packed_steps: &'s [usize],
+    operands: &'s Operands<'s>,
+    at: Vec<usize>,
+    columns: Range<usize>,
+}
+
+impl<T: Kind> ColumnSource<T> for Streamed<'_, '_, T> {
+    fn read(&mut self, steps: &Range<usize>) -> Result<Read<'_, T>, Failure> {
+        let tile = self.packer.tile();
+        let n = steps.len().next_multiple_of(T::GROUP);
+        let packed = &mut self.packed[..n * self.columns.len().next_multiple_of(tile)];
+        self.packer.pack(self.operands, &mut self.at, self.columns.clone(), steps.clone(), packed)?;
+        Ok(Read::packed(packed, tile, &self.packed_steps[..n / T::GROUP], None))
     }
 }

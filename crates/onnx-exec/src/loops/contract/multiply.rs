@@ -13,6 +13,7 @@ use crate::loops::micro::{End, Micro, Rows, Tile};
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Accumulators for rows that are not packed fit into the first-level caches.
@@ -43,11 +44,11 @@ impl Contraction {
         let left = if self.b.axes.contains(&0) { first * (columns / self.dims[0]) } else { 0 };
         let known_b = self.b.known.as_deref().filter(|known| known.has_blocks_of(left, columns));
         let known_b = known_b.map(|known| (known, left));
-        let mut b = Columns::<T>::new(self, micro, &extents, &step_axes, known_b, rows)?;
+        let size = (rows, a.are_packed());
+        let mut b = Columns::<T>::new(self, micro, &extents, &step_axes, known_b, size)?;
 
         let stride = b.widest();
-        let most = if a.are_packed() { ROWS } else { (TOTALS / stride).clamp(2 * micro.rows, ROWS) };
-        let group = (most / micro.rows * micro.rows).min(rows.next_multiple_of(micro.rows));
+        let group = group(a.are_packed(), micro, stride).min(rows.next_multiple_of(micro.rows));
         let mut product = Product {
             micro,
             count,
@@ -78,6 +79,33 @@ impl Contraction {
     }
 }
 
+/// The most rows of a block of so many columns.
+pub(super) fn group<T: Kind>(are_packed: bool, micro: Micro<T>, columns: usize) -> usize {
+    let most = if are_packed { ROWS } else { (TOTALS / columns).clamp(2 * micro.rows, ROWS) };
+    most / micro.rows * micro.rows
+}
+
+/// Where the columns of a block come from, steps after steps.
+pub(super) trait ColumnSource<T> {
+    /// The columns for some steps.
+    fn read(&mut self, steps: &Range<usize>) -> Result<Read<'_, T>, Failure>;
+}
+
+/// Columns that are there for all steps.
+pub(super) struct There<'r, T, F>(F, PhantomData<&'r T>);
+
+impl<'r, T, F: Fn(&Range<usize>) -> Read<'r, T>> There<'r, T, F> {
+    pub(super) fn new(of: F) -> Self {
+        There(of, PhantomData)
+    }
+}
+
+impl<'r, T, F: Fn(&Range<usize>) -> Read<'r, T>> ColumnSource<T> for There<'r, T, F> {
+    fn read(&mut self, steps: &Range<usize>) -> Result<Read<'_, T>, Failure> {
+        Ok(self.0(steps))
+    }
+}
+
 /// The state of multiplying a block of columns.
 pub(super) struct Product<'p, T: Kind> {
     micro: Micro<T>,
@@ -97,17 +125,14 @@ pub(super) struct Product<'p, T: Kind> {
 
 impl<T: Kind> Product<'_, T> {
     /// Computes all rows for a block of columns.
-    pub(super) fn block<'b>(
+    pub(super) fn block(
         &mut self,
         (operands, at): (&Operands<'_>, &mut [usize]),
         (runs, columns): (&[ColumnRun], usize),
         a: &RowSource<'_, '_, T>,
-        b: &dyn Fn(&Range<usize>) -> Read<'b, T>,
+        b: &mut dyn ColumnSource<T>,
         out: &mut [u8],
-    ) -> Result<(), Failure>
-    where
-        T: 'b,
-    {
+    ) -> Result<(), Failure> {
         let mut room = std::mem::take(&mut self.runs);
         let runs = self.finish.contiguous(runs, &mut room);
         let mut rest = &a.tiles[..];
@@ -149,7 +174,7 @@ impl<T: Kind> Product<'_, T> {
                     end: end.as_mut().filter(|_| is_last),
                     ended,
                 };
-                block.tiles((tiles, &read), &b(&steps), columns, &mut self.ordered);
+                block.tiles((tiles, &read), &b.read(&steps)?, columns, &mut self.ordered);
             }
             if let Some(zeros) = put_right {
                 let totals = bytemuck::cast_slice_mut(totals);

@@ -4,6 +4,7 @@
 //! constant stride along one axis: tiles do not cross its end, and an axis is divided evenly, so that 14 pixels are two
 //! tiles of 7, not one of 12 and one of 2.
 
+use super::columns::ROWS_TO_PACK;
 use super::image::Image;
 use super::kind::Kind;
 use super::pack::{Packer, padding};
@@ -21,6 +22,9 @@ use std::ops::Range;
 const ALIKE: usize = 1 << 12;
 /// With at most this many columns, rows are read too rarely for that to matter.
 const FEW: usize = 64;
+/// Steps this far apart in bytes, and so many of them, compete for the same lines and pages: of two such factors, one is packed.
+const FAR: usize = 256;
+const LONG: usize = 512;
 /// Tiles of fewer rows are slower than packing.
 const LEAST: usize = 4;
 
@@ -46,6 +50,7 @@ impl<'r> Access<'r> {
         if let Some(lying) = Lying::of::<T>(side, extents)
             && (!(lying.apart * size_of::<T>()).is_multiple_of(ALIKE) || columns <= FEW)
             && lying.is_long(side, extents)
+            && !are_both_far::<T>(contraction, extents, steps)
             && groups::<T>(&steps_of(&side.program, extents, steps)).is_some()
         {
             return Access::InPlace(lying);
@@ -60,6 +65,18 @@ impl<'r> Access<'r> {
         }
         Access::Packed
     }
+}
+
+/// Whether both factors would be read in place, with many steps that are far apart.
+fn are_both_far<T: Kind>(contraction: &Contraction, extents: &[usize], steps: &[usize]) -> bool {
+    let Some(&last) = steps.last() else { return false };
+    let is_far = |side: &Side| match &side.program.instrs[..] {
+        [Instr::Load { place, .. }] => place.by[last].unsigned_abs() as usize * size_of::<T>() >= FAR,
+        _ => false,
+    };
+    let Contraction { a, b, .. } = contraction;
+    let is_in_place = b.known.is_none() && a.count(extents) < ROWS_TO_PACK;
+    is_in_place && extents[last] >= LONG && is_far(a) && is_far(b)
 }
 
 impl Lying {
