@@ -229,18 +229,18 @@ impl<'f, T: Kind> Finish<'f, T> {
         let Contraction { a, b, dims, elem, .. } = self.contraction;
         let then = self.contraction.run_then();
         let Some(width) = width(*elem) else { fail!("the result is of no number") };
-        let last = dims.len() - 1;
         let mut done = 0;
         while done < totals.len() {
             let (below, beside) = (done / columns.len(), done % columns.len());
             place(at, &a.axes, self.extents, row + below);
             place(at, &b.axes, self.extents, columns.start + beside);
             let left = totals.len() - done;
-            let strip = if self.has_planes {
-                Strip::at(&at[..dims.len()], dims, left)
-            } else {
-                Strip::line(last, LANES.min(left).min(dims[last] - at[last]))
+            // All rows that are contiguous, or up to the end of a plane.
+            let left = match self.has_planes {
+                true => left,
+                false => left.min(self.plane - (columns.start + beside) % self.plane),
             };
+            let strip = Strip::at(&at[..dims.len()], dims, left);
             let n = strip.n();
             let from = &totals[done..][..n];
             let offset: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
