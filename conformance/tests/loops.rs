@@ -204,6 +204,12 @@ fn products_give_what_formulas_say() {
         ("MatMul(a, b)", &[&[3, 17, 20], &[3, 20, 37]]),
         ("MatMul(a, b)", &[&[17, 300], &[300, 600]]),
         ("Gemm <transA = 1, transB = 1> (a, b)", &[&[20, 17], &[37, 20]]),
+        // More steps than are packed at a time, which are far apart in both factors.
+        ("Gemm <transA = 1> (a, b)", &[&[1100, 70], &[1100, 150]]),
+        // Windows as large as the image, as in gradients of weights.
+        ("Conv <pads = [1, 1, 1, 1]> (a, b)", &[&[6, 5, 14, 33], &[7, 5, 14, 33]]),
+        ("Conv <pads = [1, 0, 2, 1], dilations = [2, 2]> (a, b)", &[&[5, 8, 28, 23], &[13, 8, 14, 11]]),
+        ("Conv <pads = [2, 2]> (a, b)", &[&[33, 9, 70], &[17, 9, 70]]),
     ];
     for (node, extents) in nodes {
         let dims = extents.iter().map(|dims| dims.iter().map(usize::to_string).collect::<Vec<_>>().join(","));
@@ -211,6 +217,38 @@ fn products_give_what_formulas_say() {
         let graph = format!("(float[{a}] a, float[{b}] b) => (float c) {{ c = {node} }}");
         let factor = |at: usize| (extents[at], wave(extents[at].iter().product(), at));
         run_both_ways(&graph, &[factor(0), factor(1)]);
+    }
+}
+
+/// What follows products of batches: numbers of each row and of each element, limits, conditions and functions.
+#[test]
+fn epilogues_of_batches_give_what_formulas_say() {
+    let (images, weights) = ([3, 6, 9, 11], [13, 6, 3, 3]);
+    let others = [[3, 13, 9, 11], [1, 13, 1, 1], [1, 1, 9, 11]];
+    let ends = [
+        "y = Identity(c)",
+        "y = Relu(c)",
+        "s = Add(c, o0)  y = Relu(s)",
+        "s = Add(c, o1)  y = Clip(s, low, high)",
+        "s = Mul(c, o1)  y = Add(s, o2)",
+        "s = Add(c, o0)  y = Add(s, o1)",
+        "is = Greater(o0, low)  y = Where(is, c, low)",
+        "y = Sigmoid(c)",
+        "y = HardSwish(c)",
+        "s = Erf(c)  y = Mul(s, o0)",
+    ];
+    for end in ends {
+        for (conv, bias) in [("Conv", "x, w, b"), ("Conv", "x, w"), ("ConvTranspose", "x, wt, b")] {
+            let graph = format!(
+                "(float[3,6,9,11] x, float[13,6,3,3] w, float[6,13,3,3] wt, float[13] b, float[3,13,9,11] o0,
+                 float[1,13,1,1] o1, float[1,1,9,11] o2) => (float y)
+                 <float low = {{-0.25}}, float high = {{0.5}}> {{ c = {conv} <pads = [1, 1, 1, 1]> ({bias})  {end} }}"
+            );
+            let given = [&images[..], &weights, &[6, 13, 3, 3], &[13], &others[0], &others[1], &others[2]];
+            let given = given.iter().enumerate();
+            let inputs: Vec<_> = given.map(|(at, dims)| (*dims, wave(dims.iter().product(), at))).collect();
+            run_both_ways(&graph, &inputs);
+        }
     }
 }
 
