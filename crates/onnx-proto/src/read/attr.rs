@@ -1,11 +1,11 @@
 //! Attributes, straight from their bytes like the nodes that have them.
 
-use super::fields::{Encoding, Fields, RawValue, merged};
+use super::fields::{Fields, RawValue, merged};
 use super::graph::GraphReader;
-use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
+use super::lists::{ListElement, read_list};
+use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, varint};
 use bytes::Bytes;
-use onnx_ir::list::Element;
-use onnx_ir::list::List;
+use onnx_ir::list::{Element, List};
 use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
 
@@ -15,9 +15,9 @@ const I: u32 = 3;
 const S: u32 = 4;
 const T: u32 = 5;
 const G: u32 = 6;
-const FLOATS: u32 = 7;
-const INTS: u32 = 8;
-const STRINGS: u32 = 9;
+const FLOATS: u32 = f32::FIELD;
+const INTS: u32 = i64::FIELD;
+const STRINGS: u32 = Bytes::FIELD;
 const TENSORS: u32 = 10;
 const GRAPHS: u32 = 11;
 const DOC_STRING: u32 = 13;
@@ -47,7 +47,7 @@ impl GraphReader<'_, '_> {
                 (I, RawValue::Number(int)) => i = Some(int as i64),
                 (S, RawValue::Bytes(string)) => s = Some(whole.slice_ref(string)),
                 (FLOATS, RawValue::Fixed32(bits)) => {
-                    fields.list::<f32>(from, f32::from_le_bytes(bits), FLOAT_LIST, &mut floats);
+                    read_list(&mut fields, from, f32::from_le_bytes(bits), &mut floats);
                 }
                 (FLOATS, RawValue::Bytes(packed)) => {
                     pass.unusual();
@@ -56,7 +56,7 @@ impl GraphReader<'_, '_> {
                         .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
                 (INTS, RawValue::Number(int)) => {
-                    fields.list::<i64>(from, int as i64, INT_LIST, &mut ints);
+                    read_list(&mut fields, from, int as i64, &mut ints);
                 }
                 (INTS, RawValue::Bytes(packed)) => {
                     pass.unusual();
@@ -64,7 +64,7 @@ impl GraphReader<'_, '_> {
                         .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
                 (STRINGS, RawValue::Bytes(string)) => {
-                    fields.list::<Bytes>(from, whole.slice_ref(string), STRING_LIST, &mut strings);
+                    read_list(&mut fields, from, whole.slice_ref(string), &mut strings);
                 }
                 (DOC_STRING, RawValue::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, RawValue::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
@@ -148,24 +148,6 @@ impl<'a> Messages<'a> {
     }
 }
 
-const FLOAT_LIST: Encoding<f32> = Encoding {
-    key: (FLOATS as u8) << 3 | WireType::Fixed32 as u8,
-    wire: WireType::Fixed32,
-    decode: |rest, chunk| fixed32_run(rest, FLOAT_LIST.key, chunk),
-};
-
-const INT_LIST: Encoding<i64> = Encoding {
-    key: (INTS as u8) << 3 | WireType::Varint as u8,
-    wire: WireType::Varint,
-    decode: |rest, chunk| varint_run(rest, INT_LIST.key, chunk),
-};
-
-const STRING_LIST: Encoding<Bytes> = Encoding {
-    key: (STRINGS as u8) << 3 | WireType::Bytes as u8,
-    wire: WireType::Bytes,
-    decode: |rest, chunk| bytes_run(rest, STRING_LIST.key, chunk),
-};
-
 /// A list, unless it is empty: lists have no presence.
 fn list<T: Element>(elements: List<T>) -> Option<List<T>> {
     (!elements.is_empty()).then_some(elements)
@@ -230,6 +212,10 @@ mod tests {
             push_bytes(9, text.as_bytes(), &mut fields);
             expected.push(bytes::Bytes::from(text));
         }
-        assert_eq!(values(&fields), [AttrValue::Strings(List::from(expected))]);
+        let read = values(&fields);
+        assert_eq!(read, [AttrValue::Strings(List::from(expected))]);
+        let AttrValue::Strings(strings) = &read[0] else { unreachable!() };
+        let [first, second] = [1, 2].map(|i| strings[i].as_ptr() as usize);
+        assert_eq!(second - first, 3, "strings are slices of the file");
     }
 }

@@ -3,8 +3,6 @@
 
 use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
-use onnx_ir::list::List;
-use onnx_ir::list::{CHUNK, Decode, Element};
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -91,50 +89,14 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A list of more elements stays in its file. Of fewer, no chunk was full: numbers are decoded where there is room for four.
-const LONG: usize = CHUNK - 4;
-
-/// The encoding of list elements: a one-byte key before each.
-pub(super) struct Encoding<T: Element> {
-    pub(super) key: u8,
-    pub(super) wire: WireType,
-    /// Decodes what `Cursor::skip_run` steps over.
-    pub(super) decode: Decode<T>,
-}
-
 impl<'a> Fields<'a> {
     /// The unread bytes.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Appends the last read element of an unpacked list and the directly following ones, as long as they are short; `from` are
-    /// the bytes from that element on, a slice of `whole`.
-    pub(super) fn list<T: Element>(
-        &mut self,
-        (from, whole): (&'a [u8], &Bytes),
-        last: T,
-        Encoding { key, wire, decode }: Encoding<T>,
-        list: &mut List<T>,
-    ) {
-        let (mut rest, mut chunk) = (from, [T::Ref::default(); CHUNK]);
-        let mut filled = decode(&mut rest, &mut chunk);
-        if filled == 0 {
-            list.to_mut().push(last);
-            return;
-        }
-        if filled <= LONG || !list.is_empty() {
-            let list = list.to_mut();
-            while filled > 0 {
-                list.extend(chunk[..filled].iter().map(|&element| T::keep(element, whole)));
-                filled = if filled > LONG { decode(&mut rest, &mut chunk) } else { 0 };
-            }
-        } else {
-            let mut others = Cursor::new(rest, 0);
-            let len = filled + others.skip_run(key, wire);
-            rest = others.rest();
-            *list = List::stored(whole.slice_ref(&from[..from.len() - rest.len()]), len, decode);
-        }
+    /// Continues where `rest` begins, a suffix of the message.
+    pub(super) fn continue_at(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
 }

@@ -8,6 +8,7 @@ mod data;
 mod deferred;
 mod fields;
 mod graph;
+mod lists;
 mod node;
 mod opset;
 mod part;
