@@ -1,12 +1,12 @@
 //! Attributes, straight from their bytes like the nodes that have them.
 
-use super::fields::{Fields, RawValue, merged};
+use super::fields::{Fields, Messages, RawValue};
 use super::graph::GraphReader;
 use super::lists::{ListElement, read_list};
-use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, varint};
+use crate::wire::varint;
 use bytes::Bytes;
 use onnx_ir::list::{Element, List};
-use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
+use onnx_ir::{Attr, AttrType, AttrValue, NodeId, TensorId};
 use smallvec::SmallVec;
 
 const NAME: u32 = 1;
@@ -36,7 +36,7 @@ impl GraphReader<'_, '_> {
         let mut attr = Attr::default();
         let (mut f, mut i, mut s) = (None, None, None);
         let (mut floats, mut ints, mut strings) = (List::default(), List::default(), List::default());
-        let mut messages = Messages { fields: SmallVec::new(), whole };
+        let mut messages = Messages::new(whole);
         let mut fields = Fields::new(encoded);
         loop {
             let from = (fields.rest(), whole);
@@ -72,7 +72,7 @@ impl GraphReader<'_, '_> {
                 (
                     T | G | TENSORS | GRAPHS | TP | TYPE_PROTOS | SPARSE_TENSOR | SPARSE_TENSORS,
                     RawValue::Bytes(message),
-                ) => messages.fields.push((number, message)),
+                ) => messages.push(number, message),
                 (_, RawValue::Number(_) | RawValue::Fixed32(_) | RawValue::Bytes(_) | RawValue::Odd) => {
                     pass.unusual()
                 }
@@ -84,67 +84,30 @@ impl GraphReader<'_, '_> {
         add(values, f, AttrValue::Float);
         add(values, i, AttrValue::Int);
         add(values, s, AttrValue::String);
-        if !messages.fields.is_empty() {
-            add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
+        if !messages.is_empty() {
+            add(values, messages.one(T), |t| AttrValue::Tensor(self.stored_tensor(t)));
             add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
         }
         add(values, list(floats), AttrValue::Floats);
         add(values, list(ints), AttrValue::Ints);
         add(values, list(strings), AttrValue::Strings);
-        if messages.fields.is_empty() {
+        if messages.is_empty() {
             return attr;
         }
-        add(values, messages.list(TENSORS, |t| self.encoded_tensor(t)), AttrValue::Tensors);
+        add(values, messages.list(TENSORS, |t| self.stored_tensor(t)), AttrValue::Tensors);
         add(values, messages.list(GRAPHS, |g| self.graph(&g, node)), AttrValue::Graphs);
-        add(values, messages.one(TP), |ty| AttrValue::Type(self.encoded_type(ty)));
-        add(values, messages.list(TYPE_PROTOS, |ty| self.encoded_type(ty)), AttrValue::Types);
+        add(values, messages.one(TP), |ty| AttrValue::Type(self.types().ty(&ty)));
+        add(values, messages.list(TYPE_PROTOS, |ty| self.types().ty(&ty)), AttrValue::Types);
         add(values, messages.one(SPARSE_TENSOR), |t| {
-            AttrValue::SparseTensor(Box::new(self.encoded_sparse_tensor(t)))
+            AttrValue::SparseTensor(Box::new(self.sparse_tensor(&t)))
         });
-        add(
-            values,
-            messages.list(SPARSE_TENSORS, |t| self.encoded_sparse_tensor(t)),
-            AttrValue::SparseTensors,
-        );
+        add(values, messages.list(SPARSE_TENSORS, |t| self.sparse_tensor(&t)), AttrValue::SparseTensors);
         attr
     }
 
-    fn encoded_type(&mut self, encoded: Bytes) -> TypeId {
-        let message = self.pass.decode(encoded, &TYPE_PROTO);
-        self.ty(message)
-    }
-
-    fn encoded_tensor(&mut self, encoded: Bytes) -> TensorId {
-        let tensor = self.tensor(encoded);
+    fn stored_tensor(&mut self, encoded: Bytes) -> TensorId {
+        let tensor = self.tensors().tensor(&encoded);
         self.b.tensor(tensor)
-    }
-
-    fn encoded_sparse_tensor(&mut self, encoded: Bytes) -> SparseTensor {
-        let message = self.pass.decode(encoded, &SPARSE_TENSOR_PROTO);
-        self.sparse_tensor(message)
-    }
-}
-
-/// The message fields of an attribute, by number, and the buffer that they are slices of.
-struct Messages<'a> {
-    fields: SmallVec<[(u32, &'a [u8]); 2]>,
-    whole: &'a Bytes,
-}
-
-impl<'a> Messages<'a> {
-    fn of(&self, number: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
-        self.fields.iter().filter(move |(field, _)| *field == number).map(|(_, message)| *message)
-    }
-
-    /// A message that is there once.
-    fn one(&self, number: u32) -> Option<Bytes> {
-        merged(self.of(number), self.whole)
-    }
-
-    /// A list of messages, unless it is empty.
-    fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
-        let list: Vec<T> = self.of(number).map(|message| read(self.whole.slice_ref(message))).collect();
-        (!list.is_empty()).then_some(list)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -108,6 +109,41 @@ pub(super) fn merged<'a>(mut pieces: impl Iterator<Item = &'a [u8]>, whole: &Byt
     match pieces.next() {
         None => Some(whole.slice_ref(first)),
         Some(second) => Some([first, second].into_iter().chain(pieces).flatten().copied().collect()),
+    }
+}
+
+/// The message fields of a message, by number, and the buffer that they are slices of.
+pub(super) struct Messages<'a> {
+    fields: SmallVec<[(u32, &'a [u8]); 2]>,
+    whole: &'a Bytes,
+}
+
+impl<'a> Messages<'a> {
+    pub(super) fn new(whole: &'a Bytes) -> Messages<'a> {
+        Messages { fields: SmallVec::new(), whole }
+    }
+
+    pub(super) fn push(&mut self, number: u32, message: &'a [u8]) {
+        self.fields.push((number, message));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    fn of(&self, number: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
+        self.fields.iter().filter(move |(field, _)| *field == number).map(|(_, message)| *message)
+    }
+
+    /// A message that is there once.
+    pub(super) fn one(&self, number: u32) -> Option<Bytes> {
+        merged(self.of(number), self.whole)
+    }
+
+    /// A list of messages, unless it is empty.
+    pub(super) fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
+        let list: Vec<T> = self.of(number).map(|message| read(self.whole.slice_ref(message))).collect();
+        (!list.is_empty()).then_some(list)
     }
 }
 
