@@ -1,5 +1,5 @@
 //! Lists of attributes: short ones are decoded, long ones stay in the bytes of the file.
-//! Measured by `cargo xtask bench trees/`.
+//! Measured by `cargo xtask bench real/check`.
 
 use super::fields::Fields;
 use crate::wire::{Cursor, WireType, bytes_run, fixed32_run, varint_run};
