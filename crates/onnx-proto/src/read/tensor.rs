@@ -139,8 +139,9 @@ fn payload(field: Field, bytes: Bytes) -> Result<Payload, Reason> {
         Field::Int32 => Payload::int32s(varint::decode_int32(&bytes)?.0),
         Field::Int64 => Payload::int64s(varint::decode_int64(&bytes)?.0),
         Field::Uint64 => Payload::uint64s(varint::decode_uint64(&bytes)?.0),
-        Field::Float if bytes.len() % 4 != 0 => return Err(Reason::Truncated),
-        Field::Double if bytes.len() % 8 != 0 => return Err(Reason::Truncated),
+        Field::Float | Field::Double if !bytes.len().is_multiple_of(field.entry_size()) => {
+            return Err(Reason::Truncated);
+        }
         Field::Float | Field::Double | Field::Raw => Payload::Entries { field, bytes },
         Field::String => Payload::Strings(vec![bytes]),
     })
