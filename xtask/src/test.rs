@@ -182,8 +182,16 @@ const FOR_PARSERS: &[&str] = &[
     "regex-syntax", "smallvec", "strsim", "syn", "unicode-ident", "unicode-segmentation", "zmij",
 ];
 
-/// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models.
-fn features(_: &mut Context) -> Result<Outcome> {
+/// Crates whose tests compile without the features that other members of the workspace turn on.
+const ALONE: &[&str] = &["onnx-ir", "onnx-text", "onnx-proto", "onnx-ops", "onnx-exec", "onnxtxt"];
+
+/// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models. With `--all`, compiles
+/// each library alone, which checks most of the workspace once more.
+fn features(context: &mut Context) -> Result<Outcome> {
+    for library in ALONE.iter().filter(|_| context.everything) {
+        let alone = ["check", "--quiet", "-p", library, "--all-targets"];
+        process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(alone))?;
+    }
     for features in FEATURES {
         let library = ["check", "--quiet", "-p", "onnxtxt", "--no-default-features", "--features", features];
         process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(library))?;

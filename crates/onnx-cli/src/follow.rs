@@ -1,10 +1,10 @@
 //! `--schedule FILE`: runs a model by a given schedule.
 
 use crate::ready::Ready;
-use crate::session::{Session, Status};
+use crate::session::{Reported, Session, Status};
 use anyhow::Context as _;
 use onnx_exec::{Executable, RunOptions, Value};
-use onnx_ir::diag::{Code, Diagnostic, code};
+use onnx_ir::diag::{Code, code};
 use onnx_text::render::{SourceKind, SourceText};
 use std::fs;
 use std::path::PathBuf;
@@ -22,8 +22,7 @@ pub(crate) struct ScheduleArgs {
 }
 
 impl ScheduleArgs {
-    /// Makes runs with such inputs follow the schedule, if one is given. `Err` with a status: the schedule is illegal, which has
-    /// been reported.
+    /// Makes runs with such inputs follow the schedule, if one is given. An illegal schedule is reported.
     pub(crate) fn follow(
         &self,
         ready: &Ready,
@@ -31,18 +30,18 @@ impl ScheduleArgs {
         inputs: &[Option<Value>],
         options: &RunOptions<'_>,
         session: &mut Session,
-    ) -> anyhow::Result<Result<(), Status>> {
-        let Some(path) = &self.schedule else { return Ok(Ok(())) };
+    ) -> anyhow::Result<()> {
+        let Some(path) = &self.schedule else { return Ok(()) };
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let options = RunOptions { observe: None, time: None, ..options.clone() };
         let done = options.within(|| executable.read_schedule(&text, inputs.to_vec(), &options));
-        Ok(done.map_err(|finding| {
-            if !OF_SCHEDULES.contains(&finding.code) {
-                return ready.report(session, &[*finding]);
-            }
+        let Err(finding) = done else { return Ok(()) };
+        if OF_SCHEDULES.contains(&finding.code) {
             let name = path.display().to_string();
-            session.report(&SourceText::new(&name, &text, SourceKind::Text), &[Diagnostic::clone(&finding)]);
-            Status::Findings
-        }))
+            session.report(&SourceText::new(&name, &text, SourceKind::Text), &[*finding]);
+        } else {
+            ready.report(session, &[*finding]);
+        }
+        Err(Reported(Status::Findings).into())
     }
 }

@@ -1,7 +1,7 @@
 //! `--opset FILE`: additional operators.
 
 use crate::input::Input;
-use crate::session::{Session, Status};
+use crate::session::{Reported, Session, Status};
 use anyhow::bail;
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions, normalize_domain};
@@ -37,10 +37,10 @@ impl OpsetArgs {
         !self.sets.is_empty()
     }
 
-    /// Reads the operator sets. `Err` with a status: one of them has errors, which have been reported.
-    pub(crate) fn load(&self, session: &mut Session) -> anyhow::Result<Result<Operators, Status>> {
+    /// Reads the operator sets. Errors in one of them are reported.
+    pub(crate) fn load(&self, session: &mut Session) -> anyhow::Result<Operators> {
         if self.sets.is_empty() {
-            return Ok(Ok(Operators::BuiltIn));
+            return Ok(Operators::BuiltIn);
         }
         let mut sets = Vec::new();
         for path in &self.sets {
@@ -51,14 +51,14 @@ impl OpsetArgs {
             found.retain(Diagnostic::is_error);
             file.report(session, &input, &found);
             if !found.is_empty() {
-                return Ok(Err(Status::Findings));
+                return Err(Reported(Status::Findings).into());
             }
             sets.push(opset::load(file.set));
         }
         let registry =
             Registry::with_sets(contributed_sets().map(|set| set as &opset::LoadedSet).chain(&sets));
         let ours = sets.iter().flat_map(|set| &set.schemas).map(key).collect();
-        Ok(Ok(Operators::Loaded { registry: Box::new(registry), ours }))
+        Ok(Operators::Loaded { registry: Box::new(registry), ours })
     }
 }
 

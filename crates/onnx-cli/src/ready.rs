@@ -1,12 +1,14 @@
 //! A model to run: read with its external weights, and prepared.
 
+use crate::feed::FeedArgs;
 use crate::input::{Form, Input, Loaded};
+use crate::limits::LimitArgs;
 use crate::locate;
 use crate::operators::{Operators, OpsetArgs};
 use crate::reads;
-use crate::session::{Session, Status};
+use crate::session::{Reported, Session, Status};
 use anyhow::{bail, ensure};
-use onnx_exec::{CompileOptions, Executable, compile};
+use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
@@ -24,23 +26,16 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Reads a model and its external weights. `Err` with a status: problems, which have been reported.
-    pub(crate) fn open(
-        path: &Path,
-        opset: &OpsetArgs,
-        session: &mut Session,
-    ) -> anyhow::Result<Result<Ready, Status>> {
-        let operators = match opset.load(session)? {
-            Ok(operators) => operators,
-            Err(status) => return Ok(Err(status)),
-        };
+    /// Reads a model and its external weights. Problems are reported.
+    pub(crate) fn open(path: &Path, opset: &OpsetArgs, session: &mut Session) -> anyhow::Result<Ready> {
+        let operators = opset.load(session)?;
         let input = Input::open(path)?;
         let is_model = input.kind == FileKind::Model && input.document().is_none();
         ensure!(is_model, "{} is not a model", input.name);
         let mut loaded = input.load();
         if loaded.is_partial() {
             locate::report(session, &loaded, &loaded.diagnostics);
-            return Ok(Err(Status::Findings));
+            return Err(Reported(Status::Findings).into());
         }
         let mut without_weights = None;
         if is_stored_outside(&loaded.model) {
@@ -58,10 +53,10 @@ impl Ready {
             reads::note_read(&folder);
             if !found.is_empty() {
                 locate::report(session, &loaded, &found);
-                return Ok(Err(Status::Findings));
+                return Err(Reported(Status::Findings).into());
             }
         }
-        Ok(Ok(Ready { input, loaded, without_weights, operators }))
+        Ok(Ready { input, loaded, without_weights, operators })
     }
 
     /// The prepared model, or everything that prevents running it.
@@ -69,6 +64,32 @@ impl Ready {
         let model = &self.loaded.model;
         let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
         compile(model, self.operators.of(model), &options)
+    }
+
+    /// The same with the limits of a run, where problems are reported.
+    pub(crate) fn compiled(
+        &self,
+        limits: &LimitArgs,
+        options: &RunOptions<'_>,
+        session: &mut Session,
+    ) -> anyhow::Result<Executable<'_>> {
+        let compiled = options.within(|| self.executable(&limits.compile_options()));
+        compiled.map_err(|found| self.reported(session, &found))
+    }
+
+    /// The prepared model and its inputs, where problems are reported.
+    pub(crate) fn prepared(
+        &self,
+        limits: &LimitArgs,
+        feed: &FeedArgs,
+        options: &RunOptions<'_>,
+        session: &mut Session,
+    ) -> anyhow::Result<(Executable<'_>, Vec<Option<Value>>)> {
+        let executable = self.compiled(limits, options, session)?;
+        match options.within(|| feed.values(self, &executable, session))? {
+            Ok(inputs) => Ok((executable, inputs)),
+            Err(found) => Err(self.reported(session, &found)),
+        }
     }
 
     /// The operators that the model is about.
@@ -101,6 +122,11 @@ impl Ready {
         internalize(model, Which::All, &mut |model, tensor, entity| {
             folder.load(model, tensor, entity, is_summed)
         })
+    }
+
+    /// The error that ends a command, after showing what stands in the way.
+    pub(crate) fn reported(&self, session: &mut Session, found: &[Diagnostic]) -> anyhow::Error {
+        Reported(self.report(session, found)).into()
     }
 
     /// Shows what stands in the way at its places in the file.

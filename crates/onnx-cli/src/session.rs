@@ -37,6 +37,18 @@ impl Status {
     }
 }
 
+/// Ends a command whose problems have been reported.
+#[derive(Debug)]
+pub(crate) struct Reported(pub(crate) Status);
+
+impl std::fmt::Display for Reported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("problems have been reported")
+    }
+}
+
+impl std::error::Error for Reported {}
+
 /// One run of the program.
 pub(crate) struct Session {
     format: Format,
@@ -176,6 +188,9 @@ impl Session {
 
     /// Handles an error that ends a command: an unreadable file becomes a finding in machine-readable formats.
     pub(crate) fn ended_by(&mut self, error: anyhow::Error) -> anyhow::Result<Status> {
+        if let Some(Reported(status)) = error.downcast_ref() {
+            return Ok(*status);
+        }
         if self.format == Format::Human || error.downcast_ref::<Unreadable>().is_none() {
             return Err(error);
         }

@@ -30,13 +30,13 @@ fn element_type(value: &Value) -> Ty {
 /// The fact of a value: its type, and its elements if there are few.
 pub(crate) fn fact(value: &Value) -> Fact {
     let elements = match value {
-        Value::Tensor(tensor) if tensor.len() <= infer::Value::MOST => elements(tensor),
+        Value::Tensor(tensor) if tensor.len() <= infer::SmallTensor::MOST => elements(tensor),
         Value::Tensor(_) | Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => None,
     };
     Fact { value: elements.map(Into::into), ..Fact::of(type_of(value)) }
 }
 
-fn elements(tensor: &Tensor) -> Option<infer::Value> {
+fn elements(tensor: &Tensor) -> Option<infer::SmallTensor> {
     let is_float =
         matches!(tensor.elem(), ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16);
     let elems = if is_float {
@@ -44,5 +44,5 @@ fn elements(tensor: &Tensor) -> Option<infer::Value> {
     } else {
         tensor.ints().ok()?.into_iter().map(|i| Elem::Int(Dim::Const(i))).collect()
     };
-    infer::Value::new(tensor.dims().iter().copied(), elems)
+    infer::SmallTensor::new(tensor.dims().iter().copied(), elems)
 }

@@ -1,20 +1,18 @@
 //! Lists of attributes, in memory or as a file stores them.
 //!
-//! A tree ensemble has lists of a hundred thousand numbers, and checking or writing the model only iterates over them. So a long
-//! list stays in the bytes of the file: [`List::elements`] decodes it on the fly, and only access as a slice decodes it
-//! completely, once.
+//! A tree ensemble has lists of a hundred thousand numbers, and checking or writing the model only iterates over them. So a
+//! reader may leave a long list where it is, as a [`StoredList`]: [`List::elements`] decodes it during iteration, and only access
+//! as a slice decodes it completely, once.
 
 use bytes::Bytes;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 /// An element type of lists: numbers, or byte strings.
-pub trait Element: Clone + std::fmt::Debug + 'static {
+pub trait Element: Clone + Send + Sync + std::fmt::Debug + 'static {
     /// A borrowed element.
     type Ref<'a>: Copy + Default + PartialEq;
     /// Borrows an element.
     fn view(&self) -> Self::Ref<'_>;
-    /// The element to keep; a string is a slice of `file`.
-    fn keep(element: Self::Ref<'_>, file: &Bytes) -> Self;
 }
 
 macro_rules! numbers {
@@ -23,9 +21,6 @@ macro_rules! numbers {
             type Ref<'a> = $ty;
             fn view(&self) -> $ty {
                 *self
-            }
-            fn keep(element: $ty, _file: &Bytes) -> $ty {
-                element
             }
         }
     )*};
@@ -37,18 +32,27 @@ impl Element for Bytes {
     fn view(&self) -> &[u8] {
         self
     }
-    fn keep(element: &[u8], file: &Bytes) -> Bytes {
-        file.slice_ref(element)
-    }
 }
 
 /// Elements that are decoded at once.
 pub const CHUNK: usize = 32;
 /// Room for as many elements.
 pub type Chunk<'a, T> = [<T as Element>::Ref<'a>; CHUNK];
-/// Decodes elements from the front of the bytes and advances them; returns the number of elements in the chunk, 0 only at the
-/// end.
-pub type Decode<T> = for<'a> fn(&mut &'a [u8], &mut Chunk<'a, T>) -> usize;
+
+/// A list in the encoding of a format.
+pub trait StoredList<T: Element>: Send + Sync {
+    /// The number of elements, at least one.
+    fn count(&self) -> usize;
+    /// Decodes elements from an offset of the implementation, 0 at first, and advances it; returns the number of elements in the
+    /// chunk, 0 only at the end.
+    fn decode<'a>(&'a self, offset: &mut usize, chunk: &mut Chunk<'a, T>) -> usize;
+    /// All elements, which are decoded at the first call.
+    fn as_slice(&self) -> &[T];
+    /// Whether all strings are certainly ASCII, if that is known at less cost than that of decoding them.
+    fn is_ascii(&self) -> bool {
+        false
+    }
+}
 
 /// The elements of a list attribute. It is a slice to those who want one.
 #[derive(Clone)]
@@ -57,28 +61,20 @@ pub struct List<T: Element>(Form<T>);
 #[derive(Clone)]
 enum Form<T: Element> {
     Made(Vec<T>),
-    Stored(Box<Stored<T>>),
-}
-
-#[derive(Clone)]
-struct Stored<T: Element> {
-    file: Bytes,
-    len: usize,
-    decode: Decode<T>,
-    made: OnceLock<Vec<T>>,
+    Stored(Arc<dyn StoredList<T>>),
 }
 
 impl<T: Element> List<T> {
-    /// A list of `len` elements in the bytes of a file, which `decode` must accept.
-    pub fn stored(file: Bytes, len: usize, decode: Decode<T>) -> List<T> {
-        List(Form::Stored(Box::new(Stored { file, len, decode, made: OnceLock::new() })))
+    /// A list that stays in the encoding of its format.
+    pub fn stored(list: impl StoredList<T> + 'static) -> List<T> {
+        List(Form::Stored(Arc::new(list)))
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Made(list) => list.len(),
-            Form::Stored(stored) => stored.len,
+            Form::Stored(list) => list.count(),
         }
     }
 
@@ -87,35 +83,24 @@ impl<T: Element> List<T> {
         self.len() == 0
     }
 
-    /// Iterates over the elements: a long list stays in its file.
+    /// Iterates over the elements without decoding a stored list as a whole.
     pub fn elements(&self) -> Elements<'_, T> {
         match &self.0 {
-            Form::Stored(stored) if stored.made.get().is_none() => {
-                Elements(ElementsSource::Stored(Decoding {
-                    rest: &stored.file,
-                    decode: stored.decode,
-                    chunk: [T::Ref::default(); CHUNK],
-                    at: 0,
-                    filled: 0,
-                }))
-            }
-            Form::Made(_) | Form::Stored(_) => Elements::of(self),
-        }
-    }
-
-    /// A copy of all elements.
-    pub fn to_vec(&self) -> Vec<T> {
-        match &self.0 {
-            Form::Made(list) => list.clone(),
-            Form::Stored(stored) => stored.made.get().cloned().unwrap_or_else(|| stored.decoded()),
+            Form::Made(list) => Elements::of(list),
+            Form::Stored(list) => Elements(ElementsSource::Stored(Decoding {
+                list: &**list,
+                offset: 0,
+                chunk: [T::Ref::default(); CHUNK],
+                at: 0,
+                filled: 0,
+            })),
         }
     }
 
     /// The list to change.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
-        if let Form::Stored(stored) = &mut self.0 {
-            let made = stored.made.take().unwrap_or_else(|| stored.decoded());
-            self.0 = Form::Made(made);
+        if let Form::Stored(list) = &self.0 {
+            self.0 = Form::Made(list.as_slice().to_vec());
         }
         match &mut self.0 {
             Form::Made(list) => list,
@@ -125,27 +110,11 @@ impl<T: Element> List<T> {
 }
 
 impl List<Bytes> {
-    /// Whether all strings are certainly ASCII, by a single check of all bytes: strings of a long list may be ASCII although this
-    /// is false.
+    /// Whether all strings are certainly ASCII: strings of a stored list may be ASCII although this is false.
     pub fn is_ascii(&self) -> bool {
         match &self.0 {
             Form::Made(list) => list.iter().all(|string| string.is_ascii()),
-            // The keys between the strings may not be ASCII.
-            Form::Stored(stored) => stored.file.is_ascii(),
-        }
-    }
-}
-
-impl<T: Element> Stored<T> {
-    fn decoded(&self) -> Vec<T> {
-        let mut made = Vec::with_capacity(self.len);
-        let (mut rest, mut chunk) = (&*self.file, [T::Ref::default(); CHUNK]);
-        loop {
-            let filled = (self.decode)(&mut rest, &mut chunk);
-            made.extend(chunk[..filled].iter().map(|&element| T::keep(element, &self.file)));
-            if filled == 0 {
-                return made;
-            }
+            Form::Stored(list) => list.is_ascii(),
         }
     }
 }
@@ -155,7 +124,7 @@ impl<T: Element> std::ops::Deref for List<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Form::Made(list) => list,
-            Form::Stored(stored) => stored.made.get_or_init(|| stored.decoded()),
+            Form::Stored(list) => list.as_slice(),
         }
     }
 }
@@ -203,8 +172,8 @@ enum ElementsSource<'a, T: Element> {
 
 #[derive(Clone)]
 struct Decoding<'a, T: Element> {
-    rest: &'a [u8],
-    decode: Decode<T>,
+    list: &'a dyn StoredList<T>,
+    offset: usize,
     chunk: Chunk<'a, T>,
     at: usize,
     filled: usize,
@@ -223,7 +192,7 @@ impl<T: Element> Decoding<'_, T> {
     fn fill(&mut self) {
         if self.at == self.filled {
             self.at = 0;
-            self.filled = (self.decode)(&mut self.rest, &mut self.chunk);
+            self.filled = self.list.decode(&mut self.offset, &mut self.chunk);
         }
     }
 }
@@ -314,56 +283,48 @@ impl<'a, T: Element> Iterator for Elements<'a, T> {
 mod tests {
     use super::*;
 
-    /// Bytes as numbers, a few at once.
-    fn decode<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, i64>) -> usize {
-        let (front, behind) = rest.split_at(rest.len().min(5));
-        chunk.iter_mut().zip(front).for_each(|(number, byte)| *number = i64::from(*byte));
-        *rest = behind;
-        front.len()
-    }
+    /// Numbers of which five are decoded at once.
+    struct Fives(Vec<i64>);
 
-    fn letters<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, Bytes>) -> usize {
-        let Some((first, behind)) = rest.split_at_checked(1) else { return 0 };
-        (chunk[0], *rest) = (first, behind);
-        1
+    impl StoredList<i64> for Fives {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+        fn decode<'a>(&'a self, offset: &mut usize, chunk: &mut Chunk<'a, i64>) -> usize {
+            let next = self.0[*offset..].iter().take(5);
+            let filled = chunk.iter_mut().zip(next).map(|(to, from)| *to = *from).count();
+            *offset += filled;
+            filled
+        }
+        fn as_slice(&self) -> &[i64] {
+            &self.0
+        }
     }
 
     #[test]
-    fn a_list_in_a_file_is_like_one_in_memory() {
-        for len in 0..12_u8 {
-            let bytes: Vec<u8> = (0..len).collect();
-            let mut stored = List::<i64>::stored(bytes.clone().into(), bytes.len(), decode);
-            let made: List<i64> = bytes.iter().copied().map(i64::from).collect();
-            assert_eq!((stored.len(), stored.is_empty()), (bytes.len(), len == 0));
+    fn a_stored_list_is_like_one_in_memory() {
+        for len in 0..12_i64 {
+            let numbers: Vec<i64> = (0..len).collect();
+            let mut stored = List::stored(Fives(numbers.clone()));
+            let made = List::from(numbers);
+            assert_eq!((stored.len(), stored.is_empty()), (made.len(), len == 0));
             assert!(stored.elements().eq(made.elements()) && stored == made);
-            for at in 0..=i64::from(len) {
-                let found = (at < i64::from(len)).then_some((at as usize, at));
+            for at in 0..=len {
+                let found = (at < len).then_some((at as usize, at));
                 let pair = found.map(|(i, at)| (i, at, at));
                 for list in [&stored, &made] {
                     assert_eq!(list.elements().first(|i, x| i == at as usize && x == at), found);
                     for other in [&stored, &made] {
-                        let other = other.elements();
-                        assert_eq!(
-                            list.elements()
-                                .first_pair(other, |i, x, y| i == at as usize && x == at && y == at),
-                            pair
-                        );
+                        let holds = |i, x, y| i == at as usize && x == at && y == at;
+                        assert_eq!(list.elements().first_pair(other.elements(), holds), pair);
                     }
                 }
             }
-            assert_eq!(stored.to_vec(), made.to_vec());
             assert_eq!((&stored[..], format!("{stored:?}")), (&made[..], format!("{made:?}")));
-            assert!(
-                stored.elements().eq(made.elements()) && stored.to_vec() == made.to_vec(),
-                "when it is decoded"
-            );
+            let copy = stored.clone();
             stored.to_mut().push(-1);
             assert_ne!(stored, made);
-            assert_eq!(stored.last(), Some(&-1));
+            assert_eq!((stored.last(), copy), (Some(&-1), made));
         }
-        let file = Bytes::from_static(b"abc");
-        let strings = List::<Bytes>::stored(file.clone(), 3, letters);
-        assert_eq!(strings[1].as_ptr(), file[1..].as_ptr(), "strings are slices of the file");
-        assert!(strings.elements().eq([b"a", b"b", b"c"]));
     }
 }

@@ -157,7 +157,7 @@ impl DataLocation {
 }
 
 /// A chunk of a larger tensor (`TensorProto.Segment`); no reader assembles them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
     /// First element.
     pub begin: Option<i64>,

@@ -74,14 +74,8 @@ struct Figures {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let start = Instant::now();
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
-    let figures = match measure(args, &ready, start, session)? {
-        Ok(figures) => figures,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.file, &args.opset, session)?;
+    let figures = measure(args, &ready, start, session)?;
     if let (Some(path), Some(kernels)) = (&args.trace, &figures.kernels) {
         let trace = serde_json::to_vec(&kernels.trace())?;
         output::to_file(path, |out| out.write_all(&trace))?;
@@ -94,33 +88,20 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-fn measure(
-    args: &Args,
-    ready: &Ready,
-    start: Instant,
-    session: &mut Session,
-) -> anyhow::Result<Result<Figures, Status>> {
+fn measure(args: &Args, ready: &Ready, start: Instant, session: &mut Session) -> anyhow::Result<Figures> {
     let load = start.elapsed();
     let start = Instant::now();
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(Err(ready.report(session, &found))),
-    };
+    let executable = ready.compiled(&args.limits, &options, session)?;
     let prepare = start.elapsed();
-    let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(ready.report(session, &found))),
-    };
-    if let Err(status) = args.schedule.follow(ready, &executable, &inputs, &options, session)? {
-        return Ok(Err(status));
-    }
+    let inputs = options
+        .within(|| args.feed.or_random().values(ready, &executable, session))?
+        .map_err(|found| ready.reported(session, &found))?;
+    args.schedule.follow(ready, &executable, &inputs, &options, session)?;
     let peak = AtomicUsize::new(0);
     let options = RunOptions { peak: Some(&peak), ..options };
-    let first = match once(&executable, &inputs, &options) {
-        Ok(first) => first,
-        Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
-    };
+    let first =
+        once(&executable, &inputs, &options).map_err(|finding| ready.reported(session, &[*finding]))?;
     let mut runs = Vec::new();
     let start = Instant::now();
     let is_enough = |runs: usize| match args.runs {
@@ -130,7 +111,7 @@ fn measure(
     while !is_enough(runs.len()) {
         match once(&executable, &inputs, &options) {
             Ok(time) => runs.push(time),
-            Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
+            Err(finding) => return Err(ready.reported(session, &[*finding])),
         }
     }
     runs.sort_unstable();
@@ -140,10 +121,10 @@ fn measure(
         let machine = args.per_kernel.then(|| Machine::measure(options.threads));
         match Kernels::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }, machine) {
             Ok(found) => kernels = Some(found),
-            Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
+            Err(finding) => return Err(ready.reported(session, &[*finding])),
         }
     }
-    Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), kernels }))
+    Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), kernels })
 }
 
 /// Times one run.

@@ -100,10 +100,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     for name in &args.target {
         ensure_target(name)?;
     }
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     files::ensure_given(&args.files)?;
     let has_text_on_stdout = args.diff || args.fix && args.files.iter().any(|path| path == Path::new("-"));
     if !has_text_on_stdout {

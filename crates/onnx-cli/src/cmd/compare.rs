@@ -48,30 +48,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = match Ready::open(&args.pair.one, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.pair.one, &args.opset, session)?;
     let other = match args.pair.other()? {
-        Other::Model(path) => match Ready::open(path, &args.opset, session)? {
-            Ok(other) => Some(other),
-            Err(status) => return Ok(status),
-        },
+        Other::Model(path) => Some(Ready::open(path, &args.opset, session)?),
         Other::OnnxRuntime => None,
     };
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
-    let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
-    let results = match all(&executable, inputs.clone(), &options) {
-        Ok(results) => results,
-        Err(finding) => return Ok(ready.report(session, &[*finding])),
-    };
+    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
+    let results =
+        all(&executable, inputs.clone(), &options).map_err(|finding| ready.reported(session, &[*finding]))?;
     let mut precision = Precision::of(&ready.loaded.model);
     let (others, name) = match &other {
         None => {
@@ -81,10 +66,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
-            let second = match options.within(|| other.executable(&args.limits.compile_options())) {
-                Ok(executable) => executable,
-                Err(found) => return Ok(other.report(session, &found)),
-            };
+            let second = other.compiled(&args.limits, &options, session)?;
             let again = feed::again(&executable, &inputs, &second)?;
             match all(&second, again, &options) {
                 Ok(results) => (results, other.input.name.clone()),

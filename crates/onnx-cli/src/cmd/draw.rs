@@ -117,10 +117,7 @@ pub(super) fn title(name: &str) -> String {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let (target, form) = target(args.output.as_deref(), args.to_format)?;
     ensure!(!target.is(&args.file), "{} is the input", target.name());
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let Some((input, mut loaded)) = open(&args.file, session)? else { return Ok(Status::Findings) };
     let nodes = nodes(args, &loaded.model)?;

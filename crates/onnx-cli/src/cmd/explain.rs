@@ -36,10 +36,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     if session.wants_json() {
         let document = match &args.code {
             None => diag::ALL.iter().map(|code| code_json(code, title(code))).collect(),

@@ -53,10 +53,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
     ensure!(input.kind == FileKind::Model && input.document().is_none(), "{} is not a model", input.name);
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     let mut loaded = input.load();
     locate::report(session, &loaded, &loaded.diagnostics);
     if loaded.is_partial() {

@@ -86,10 +86,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         locate::report(session, &loaded, &found);
         return Ok(Status::of(found.is_empty()));
     }
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     let loaded = super::check::judged(&operators, &input, Level::default(), false, &|_| Vec::new());
     let wants_json = session.wants_json();
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));

@@ -49,10 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     let is_only = |is: &dyn Fn(&str) -> bool| args.only.is_empty() || args.only.iter().any(|name| is(name));
     let calls = |model: &mut Model| {
         let select = |model: &Model, f: FunctionId| is_only(&|name| is_function(model, f, name));

@@ -56,19 +56,9 @@ enum Emit {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.file, &args.opset, session)?;
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
-    let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
+    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
     let stage = |stage| executable.formulas(stage, inputs.clone(), &options);
     let schedule = || executable.schedule(inputs.clone(), &options);
     let shown = match args.emit {
@@ -79,10 +69,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Emit::Stats if session.wants_json() => schedule().map(|schedule| counts_json(&schedule.stats)),
         Emit::Stats => schedule().map(|schedule| counts(&schedule.stats)),
     };
-    let shown = match shown {
-        Ok(shown) => shown,
-        Err(finding) => return Ok(ready.report(session, &[*finding])),
-    };
+    let shown = shown.map_err(|finding| ready.reported(session, &[*finding]))?;
     match &args.output {
         Some(path) => output::to_file(path, |out| out.write_all(shown.as_bytes()))?,
         None => output::to_people(&shown)?,

@@ -55,10 +55,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     let registry = operators.all();
     if let Some(out) = &args.export {
         return export::export(args, registry, out, session);

@@ -66,10 +66,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         bail!("no passes given: name them before the model `{file}` (`onnxtxt pass --list`)");
     }
     let passes: Vec<Pass> = names.iter().map(|name| named(name)).collect::<anyhow::Result<_>>()?;
-    let operators = match args.opset.load(session)? {
-        Ok(operators) => operators,
-        Err(status) => return Ok(status),
-    };
+    let operators = args.opset.load(session)?;
     let operators = &operators;
     if args.plan {
         return plan(&passes, Path::new(file), operators, session);

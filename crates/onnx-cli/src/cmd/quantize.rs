@@ -90,18 +90,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         args.weights != Some(WeightType::Int4) || !args.dynamic && args.calibrate.is_empty(),
         "int4 is for weights alone: leave out `--dynamic` and `--calibrate`"
     );
-    let ready = match Ready::open(&args.edit.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
-    let ranges = match Ranges::measure(args, &ready, session)? {
-        Ok(ranges) => ranges,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
-    let before = match original(args, &ready, session)? {
-        Ok(before) => before,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
+    let ready = Ready::open(&args.edit.file, &args.opset, session)?;
+    let ranges = Ranges::measure(args, &ready, session)?.map_err(|found| ready.reported(session, &found))?;
+    let before = original(args, &ready, session)?.map_err(|found| ready.reported(session, &found))?;
     let scheme = match args.weights {
         _ if !args.calibrate.is_empty() => Scheme::Static { ranges: ranges.known() },
         Some(WeightType::Int8) if !args.dynamic => {

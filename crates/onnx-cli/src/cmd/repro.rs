@@ -74,10 +74,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let is_archive = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     ensure!(is_archive || !args.output.exists(), "{} exists: choose another name", args.output.display());
     let work = Work::begin(session, format!("reading {}", args.file.display()));
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.file, &args.opset, session)?;
     let Some(mut inputs) = inputs(args, &ready, session)? else { return Ok(Status::Findings) };
     let form = ready.input.form;
     let mut loaded = match args.anonymize {

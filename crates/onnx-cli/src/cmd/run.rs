@@ -71,10 +71,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let work = Work::begin(session, format!("reading {}", args.file.display()));
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.file, &args.opset, session)?;
     if !args.unchecked {
         let found = ready.errors();
         if !found.is_empty() {
@@ -88,10 +85,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let results = compute(args, &ready, &options, session, &work)?;
     drop(work);
-    let results = match results {
-        Ok(results) => results,
-        Err(status) => return Ok(status),
-    };
     options.within(|| emit(args, &results, session))?;
     Ok(Status::Clean)
 }
@@ -117,26 +110,17 @@ fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The dumped results and the outputs. `Err` with a status: problems, which have been reported.
+/// The dumped results and the outputs. Problems are reported.
 fn compute(
     args: &Args,
     ready: &Ready,
     limits: &RunOptions<'static>,
     session: &mut Session,
     work: &Work,
-) -> anyhow::Result<Result<Results, Status>> {
-    let executable = match limits.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(Err(ready.report(session, &found))),
-    };
+) -> anyhow::Result<Results> {
     let mut options: RunOptions<'_> = limits.clone();
-    let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(ready.report(session, &found))),
-    };
-    if let Err(status) = args.schedule.follow(ready, &executable, &inputs, &options, session)? {
-        return Ok(Err(status));
-    }
+    let (executable, inputs) = ready.prepared(&args.limits, &args.feed, &options, session)?;
+    args.schedule.follow(ready, &executable, &inputs, &options, session)?;
     work.now("running the model");
     let model = &ready.loaded.model;
     let watch = Watch {
@@ -156,15 +140,15 @@ fn compute(
     if let Some((name, at)) = nan {
         let message = format!("element {at} of `{name}` is NaN, the first one in this run");
         let finding = Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message);
-        return Ok(Err(ready.report(session, &[finding])));
+        return Err(ready.reported(session, &[finding]));
     }
     match outputs {
-        Err(finding) => Ok(Err(ready.report(session, &[*finding]))),
+        Err(finding) => Err(ready.reported(session, &[*finding])),
         Ok(outputs) => {
             // An output that is also dumped is returned once.
             dumped.retain(|(dumped, _)| !names(&executable).any(|name| name == *dumped));
             dumped.extend(names(&executable).zip(outputs));
-            Ok(Ok(dumped))
+            Ok(dumped)
         }
     }
 }

@@ -43,10 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let before = match args.verify {
-        true => match Ready::open(&args.edit.file, &args.opset, session)? {
-            Ok(ready) => Some(ready),
-            Err(status) => return Ok(status),
-        },
+        true => Some(Ready::open(&args.edit.file, &args.opset, session)?),
         false => None,
     };
     let expected = match &before {
@@ -70,17 +67,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn original<'r>(
     args: &Args,
     ready: &'r Ready,
-    session: &Session,
+    session: &mut Session,
 ) -> anyhow::Result<Result<Original<'r>, Vec<Diagnostic>>> {
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(Err(found)),
-    };
-    let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(found)),
-    };
+    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
     Ok(Original::run(executable, inputs, &options).map_err(|finding| vec![*finding]))
 }
 

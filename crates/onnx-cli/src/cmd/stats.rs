@@ -64,10 +64,7 @@ enum By {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.file, &args.opset, session)?;
     let mut model = ready.loaded.model.clone();
     let registry = ready.registry();
     let sizes = args.feed.sizes()?;

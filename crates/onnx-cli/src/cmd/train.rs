@@ -153,10 +153,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     ensure!(args.out.is_given(), "add `-o OUT`, or `--in-place` to replace the model");
     let destination = Destination::of(args)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
-    let mut ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let mut ready = Ready::open(&args.file, &args.opset, session)?;
     if !args.unchecked {
         let found = ready.errors();
         if !found.is_empty() {

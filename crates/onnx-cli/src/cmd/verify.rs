@@ -43,34 +43,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let one = match Ready::open(&args.pair.one, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let one = Ready::open(&args.pair.one, &args.opset, session)?;
     let other = match args.pair.other()? {
-        Other::Model(path) => match Ready::open(path, &args.opset, session)? {
-            Ok(ready) => Some(ready),
-            Err(status) => return Ok(status),
-        },
+        Other::Model(path) => Some(Ready::open(path, &args.opset, session)?),
         Other::OnnxRuntime => None,
     };
     let options = args.limits.options(args.feed.seed, &one.loaded.model);
-    let first = match options.within(|| one.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(one.report(session, &found)),
-    };
-    let inputs = match options.within(|| args.feed.or_random().values(&one, &first, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(one.report(session, &found)),
-    };
+    let (first, inputs) = one.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
     let mut precision = Precision::of(&one.loaded.model);
     let others = match &other {
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
-            let second = match options.within(|| other.executable(&args.limits.compile_options())) {
-                Ok(executable) => executable,
-                Err(found) => return Ok(other.report(session, &found)),
-            };
+            let second = other.compiled(&args.limits, &options, session)?;
             let (a, b) = (first.outputs().len(), second.outputs().len());
             ensure!(a == b, "{} has {a} outputs, but {} has {b}", one.input.name, other.input.name);
             let again = feed::again(&first, &inputs, &second)?;
@@ -81,10 +65,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         None => in_onnx_runtime(&one, &first, &inputs)?,
     };
-    let results = match first.run(inputs, &options) {
-        Ok(results) => results,
-        Err(finding) => return Ok(one.report(session, &[*finding])),
-    };
+    let results = first.run(inputs, &options).map_err(|finding| one.reported(session, &[*finding]))?;
     let tolerance = args.tolerance.tolerance().for_precision(precision);
     let wants_json = args.json || session.wants_json();
     show(&first, &results, &others, &tolerance, wants_json)

@@ -4,7 +4,7 @@
 //! conversion is discarded.
 
 use crate::dims::Dim;
-use crate::infer::{Facts, Ty, Value as Known};
+use crate::infer::{Facts, SmallTensor, Ty};
 use onnx_ir::{
     Attr, AttrType, AttrValue, Attrs, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node,
     NodeId, Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
@@ -92,7 +92,7 @@ impl ConvertSite<'_> {
         }
     }
 
-    fn known(&self, i: usize) -> Option<&Known> {
+    fn known(&self, i: usize) -> Option<&SmallTensor> {
         self.facts.get(self.body, self.input(i)?).value.as_deref()
     }
 
@@ -101,7 +101,7 @@ impl ConvertSite<'_> {
         if self.input(i).is_none() {
             return Ok(None);
         }
-        let known = self.known(i).and_then(Known::ints);
+        let known = self.known(i).and_then(SmallTensor::ints);
         known.map(|list| Some(list.into_vec())).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
@@ -110,7 +110,7 @@ impl ConvertSite<'_> {
         if self.input(i).is_none() {
             return Ok(None);
         }
-        let known = self.known(i).and_then(Known::numbers);
+        let known = self.known(i).and_then(SmallTensor::numbers);
         known.map(Some).ok_or_else(|| format!("`{name}` is not constant"))
     }
 

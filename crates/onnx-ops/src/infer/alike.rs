@@ -8,8 +8,8 @@
 
 use super::engine::Engine;
 use super::facts::{Fact, FactSource, Outputs};
+use super::small_tensor::Elem;
 use super::ty::Ty;
-use super::value::Elem;
 use crate::dims::Dim;
 use crate::schema::SchemaId;
 use foldhash::{HashMap, HashMapExt as _};

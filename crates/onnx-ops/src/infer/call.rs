@@ -3,7 +3,7 @@
 use super::attrs::Bindings;
 use super::engine::{Engine, Ran};
 use super::facts::{Fact, FactSource};
-use super::value::Elem;
+use super::small_tensor::Elem;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{

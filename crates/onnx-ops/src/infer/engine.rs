@@ -10,9 +10,9 @@ use super::fitting::Fitting;
 use super::merge::meet;
 use super::node::NodeCx;
 use super::signature;
+use super::small_tensor::SmallTensor;
 use super::trace::{By, Trace};
 use super::ty::{TensorTy, Ty};
-use super::value::Value;
 use crate::dims::{Dim, Dims};
 use crate::operators;
 use crate::schema::{Registry, SchemaId};
@@ -348,7 +348,8 @@ impl<'m> Engine<'m> {
         for init in g.initializers.iter().filter(|init| !is_replaced(init.value)) {
             let tensor = &body.tensors[init.tensor];
             let ty = super::node::type_of_tensor(tensor);
-            let value = if is_state(init.value) { None } else { Value::of_tensor(tensor).map(Arc::new) };
+            let value =
+                if is_state(init.value) { None } else { SmallTensor::of_tensor(tensor).map(Arc::new) };
             self.define(init.value, Fact { ty, value, source: FactSource::Stored });
         }
         for init in g.sparse_initializers.iter().filter(|init| !is_replaced(init.value)) {

@@ -1,7 +1,7 @@
 //! The results of inference, separate from the model.
 
+use super::small_tensor::SmallTensor;
 use super::ty::Ty;
-use super::value::Value;
 use crate::dims::Dims;
 use onnx_ir::{BodyId, SecondaryMap, ValueId};
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ pub struct Fact {
     /// Its type.
     pub ty: Ty,
     /// Its elements, if they are few and some are known.
-    pub value: Option<Arc<Value>>,
+    pub value: Option<Arc<SmallTensor>>,
     /// Where the fact comes from.
     pub source: FactSource,
 }

@@ -16,9 +16,9 @@ use super::attrs::{Given, ResolvedAttrs};
 use super::engine::Engine;
 use super::facts::{Fact, FactSource, Outputs};
 use super::merge;
+use super::small_tensor::{Elem, Ints, SmallTensor};
 use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
-use super::value::{Elem, Ints, Value};
 use crate::dims::{Dim, Dims};
 use crate::schema::{Registry, Schema};
 use bytes::Bytes;
@@ -201,7 +201,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     }
 
     /// The known elements of an input.
-    pub fn value(&self, i: usize) -> Option<Arc<Value>> {
+    pub fn value(&self, i: usize) -> Option<Arc<SmallTensor>> {
         let value = self.fact(i).value.clone()?;
         self.note(|looked| _ = looked.elements.insert(i));
         Some(value)
@@ -504,16 +504,16 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     }
 
     /// Sets the elements of an output, whose shape must be set.
-    pub fn set_value(&mut self, i: usize, value: Value) {
+    pub fn set_value(&mut self, i: usize, value: SmallTensor) {
         if let Some(fact) = self.outputs.get_mut(i)
-            && value.elems.len() <= Value::MOST
+            && value.elems.len() <= SmallTensor::MOST
         {
             fact.value = Some(Arc::new(value));
         }
     }
 
     /// Sets the type of an output from its elements, and the elements.
-    pub fn set_known(&mut self, i: usize, value: Value) {
+    pub fn set_known(&mut self, i: usize, value: SmallTensor) {
         let dims = value.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const));
         self.set_shape(i, dims.collect::<Shape>());
         self.set_value(i, value);
@@ -544,12 +544,12 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     }
 
     /// The elements with every dimension in its simplest known form.
-    pub fn resolved(&mut self, value: &Value) -> Value {
+    pub fn resolved(&mut self, value: &SmallTensor) -> SmallTensor {
         let elems = value.elems.iter().map(|e| match e {
             Elem::Int(d) => Elem::Int(self.engine.dims.resolve(*d)),
             Elem::Quotient(d, by) => Elem::Quotient(self.engine.dims.resolve(*d), *by),
             Elem::Unknown | Elem::Float(_) => *e,
         });
-        Value { dims: value.dims.clone(), elems: elems.collect() }
+        SmallTensor { dims: value.dims.clone(), elems: elems.collect() }
     }
 }

@@ -12,9 +12,9 @@ use super::engine::{InferOptions, traced};
 use super::facts::{FactSource, Facts};
 use super::formulas::difference;
 use super::merge::meet;
+use super::small_tensor::{Elem, SmallTensor};
 use super::trace::{Looked, Trace};
 use super::ty::{Ty, dim_text};
-use super::value::{Elem, Value};
 use crate::dims::{Dim, Dims};
 use crate::schema::{Lookup, Param, Registry, Schema, SchemaId};
 use foldhash::{HashMap, HashSet};
@@ -411,7 +411,7 @@ fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
 }
 
 /// Elements as text, `{2, N, ?}`, limited to the first few.
-fn elements_text(dims: &mut Dims, value: &Value) -> String {
+fn elements_text(dims: &mut Dims, value: &SmallTensor) -> String {
     const MOST: usize = 8;
     let mut texts: Vec<String> = Vec::new();
     for elem in value.elems.iter().take(MOST) {

@@ -1,12 +1,12 @@
 //! Attributes, straight from their bytes like the nodes that have them.
 
-use super::fields::{Encoding, Fields, RawValue, merged};
+use super::fields::{Fields, Messages, RawValue};
 use super::graph::GraphReader;
-use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
+use super::lists::{ListElement, read_list};
+use crate::wire::varint;
 use bytes::Bytes;
-use onnx_ir::list::Element;
-use onnx_ir::list::List;
-use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
+use onnx_ir::list::{Element, List};
+use onnx_ir::{Attr, AttrType, AttrValue, NodeId, TensorId};
 use smallvec::SmallVec;
 
 const NAME: u32 = 1;
@@ -15,9 +15,9 @@ const I: u32 = 3;
 const S: u32 = 4;
 const T: u32 = 5;
 const G: u32 = 6;
-const FLOATS: u32 = 7;
-const INTS: u32 = 8;
-const STRINGS: u32 = 9;
+const FLOATS: u32 = f32::FIELD;
+const INTS: u32 = i64::FIELD;
+const STRINGS: u32 = Bytes::FIELD;
 const TENSORS: u32 = 10;
 const GRAPHS: u32 = 11;
 const DOC_STRING: u32 = 13;
@@ -36,7 +36,7 @@ impl GraphReader<'_, '_> {
         let mut attr = Attr::default();
         let (mut f, mut i, mut s) = (None, None, None);
         let (mut floats, mut ints, mut strings) = (List::default(), List::default(), List::default());
-        let mut messages = Messages { fields: SmallVec::new(), whole };
+        let mut messages = Messages::new(whole);
         let mut fields = Fields::new(encoded);
         loop {
             let from = (fields.rest(), whole);
@@ -47,7 +47,7 @@ impl GraphReader<'_, '_> {
                 (I, RawValue::Number(int)) => i = Some(int as i64),
                 (S, RawValue::Bytes(string)) => s = Some(whole.slice_ref(string)),
                 (FLOATS, RawValue::Fixed32(bits)) => {
-                    fields.list::<f32>(from, f32::from_le_bytes(bits), FLOAT_LIST, &mut floats);
+                    read_list(&mut fields, from, f32::from_le_bytes(bits), &mut floats);
                 }
                 (FLOATS, RawValue::Bytes(packed)) => {
                     pass.unusual();
@@ -56,7 +56,7 @@ impl GraphReader<'_, '_> {
                         .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
                 (INTS, RawValue::Number(int)) => {
-                    fields.list::<i64>(from, int as i64, INT_LIST, &mut ints);
+                    read_list(&mut fields, from, int as i64, &mut ints);
                 }
                 (INTS, RawValue::Bytes(packed)) => {
                     pass.unusual();
@@ -64,7 +64,7 @@ impl GraphReader<'_, '_> {
                         .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
                 (STRINGS, RawValue::Bytes(string)) => {
-                    fields.list::<Bytes>(from, whole.slice_ref(string), STRING_LIST, &mut strings);
+                    read_list(&mut fields, from, whole.slice_ref(string), &mut strings);
                 }
                 (DOC_STRING, RawValue::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, RawValue::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
@@ -72,7 +72,7 @@ impl GraphReader<'_, '_> {
                 (
                     T | G | TENSORS | GRAPHS | TP | TYPE_PROTOS | SPARSE_TENSOR | SPARSE_TENSORS,
                     RawValue::Bytes(message),
-                ) => messages.fields.push((number, message)),
+                ) => messages.push(number, message),
                 (_, RawValue::Number(_) | RawValue::Fixed32(_) | RawValue::Bytes(_) | RawValue::Odd) => {
                     pass.unusual()
                 }
@@ -84,87 +84,32 @@ impl GraphReader<'_, '_> {
         add(values, f, AttrValue::Float);
         add(values, i, AttrValue::Int);
         add(values, s, AttrValue::String);
-        if !messages.fields.is_empty() {
-            add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
+        if !messages.is_empty() {
+            add(values, messages.one(T), |t| AttrValue::Tensor(self.stored_tensor(t)));
             add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
         }
         add(values, list(floats), AttrValue::Floats);
         add(values, list(ints), AttrValue::Ints);
         add(values, list(strings), AttrValue::Strings);
-        if messages.fields.is_empty() {
+        if messages.is_empty() {
             return attr;
         }
-        add(values, messages.list(TENSORS, |t| self.encoded_tensor(t)), AttrValue::Tensors);
+        add(values, messages.list(TENSORS, |t| self.stored_tensor(t)), AttrValue::Tensors);
         add(values, messages.list(GRAPHS, |g| self.graph(&g, node)), AttrValue::Graphs);
-        add(values, messages.one(TP), |ty| AttrValue::Type(self.encoded_type(ty)));
-        add(values, messages.list(TYPE_PROTOS, |ty| self.encoded_type(ty)), AttrValue::Types);
+        add(values, messages.one(TP), |ty| AttrValue::Type(self.types().ty(&ty)));
+        add(values, messages.list(TYPE_PROTOS, |ty| self.types().ty(&ty)), AttrValue::Types);
         add(values, messages.one(SPARSE_TENSOR), |t| {
-            AttrValue::SparseTensor(Box::new(self.encoded_sparse_tensor(t)))
+            AttrValue::SparseTensor(Box::new(self.sparse_tensor(&t)))
         });
-        add(
-            values,
-            messages.list(SPARSE_TENSORS, |t| self.encoded_sparse_tensor(t)),
-            AttrValue::SparseTensors,
-        );
+        add(values, messages.list(SPARSE_TENSORS, |t| self.sparse_tensor(&t)), AttrValue::SparseTensors);
         attr
     }
 
-    fn encoded_type(&mut self, encoded: Bytes) -> TypeId {
-        let message = self.pass.decode(encoded, &TYPE_PROTO);
-        self.ty(message)
-    }
-
-    fn encoded_tensor(&mut self, encoded: Bytes) -> TensorId {
-        let tensor = self.tensor(encoded);
+    fn stored_tensor(&mut self, encoded: Bytes) -> TensorId {
+        let tensor = self.tensors().tensor(&encoded);
         self.b.tensor(tensor)
     }
-
-    fn encoded_sparse_tensor(&mut self, encoded: Bytes) -> SparseTensor {
-        let message = self.pass.decode(encoded, &SPARSE_TENSOR_PROTO);
-        self.sparse_tensor(message)
-    }
 }
-
-/// The message fields of an attribute, by number, and the buffer that they are slices of.
-struct Messages<'a> {
-    fields: SmallVec<[(u32, &'a [u8]); 2]>,
-    whole: &'a Bytes,
-}
-
-impl<'a> Messages<'a> {
-    fn of(&self, number: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
-        self.fields.iter().filter(move |(field, _)| *field == number).map(|(_, message)| *message)
-    }
-
-    /// A message that is there once.
-    fn one(&self, number: u32) -> Option<Bytes> {
-        merged(self.of(number), self.whole)
-    }
-
-    /// A list of messages, unless it is empty.
-    fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
-        let list: Vec<T> = self.of(number).map(|message| read(self.whole.slice_ref(message))).collect();
-        (!list.is_empty()).then_some(list)
-    }
-}
-
-const FLOAT_LIST: Encoding<f32> = Encoding {
-    key: (FLOATS as u8) << 3 | WireType::Fixed32 as u8,
-    wire: WireType::Fixed32,
-    decode: |rest, chunk| fixed32_run(rest, FLOAT_LIST.key, chunk),
-};
-
-const INT_LIST: Encoding<i64> = Encoding {
-    key: (INTS as u8) << 3 | WireType::Varint as u8,
-    wire: WireType::Varint,
-    decode: |rest, chunk| varint_run(rest, INT_LIST.key, chunk),
-};
-
-const STRING_LIST: Encoding<Bytes> = Encoding {
-    key: (STRINGS as u8) << 3 | WireType::Bytes as u8,
-    wire: WireType::Bytes,
-    decode: |rest, chunk| bytes_run(rest, STRING_LIST.key, chunk),
-};
 
 /// A list, unless it is empty: lists have no presence.
 fn list<T: Element>(elements: List<T>) -> Option<List<T>> {
@@ -230,6 +175,10 @@ mod tests {
             push_bytes(9, text.as_bytes(), &mut fields);
             expected.push(bytes::Bytes::from(text));
         }
-        assert_eq!(values(&fields), [AttrValue::Strings(List::from(expected))]);
+        let read = values(&fields);
+        assert_eq!(read, [AttrValue::Strings(List::from(expected))]);
+        let AttrValue::Strings(strings) = &read[0] else { unreachable!() };
+        let [first, second] = [1, 2].map(|i| strings[i].as_ptr() as usize);
+        assert_eq!(second - first, 3, "strings are slices of the file");
     }
 }

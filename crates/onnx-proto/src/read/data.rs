@@ -1,64 +1,96 @@
 //! Values in files of their own.
 
-use super::tensor::{read_sparse_tensor, read_tensor};
-use super::{decode, name};
-use crate::{FileKind, pb};
+use super::fields::{Fields, Messages, RawValue};
+use super::read_pass::ReadPass;
+use super::readable;
+use super::tensor::{TensorReader, add_packed};
+use crate::FileKind;
 use bytes::Bytes;
-use onnx_ir::diag::{Diagnostic, Parsed};
+use onnx_ir::diag::{Diagnostic, Parsed, Place, code};
 use onnx_ir::{Data, DataKind, ElemType, MapData, Names, OptionalData, Sequence};
 
 /// Reads a value from a file of this kind, and returns findings about the bytes. `None`: they are not such a message, or the kind
 /// is not that of a value.
 pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> Parsed<Option<Data>> {
-    let mut diagnostics = Vec::new();
-    let ds = &mut diagnostics;
-    let data = match kind {
-        FileKind::Tensor => decode(bytes, kind, ds).map(|m| Data::Tensor(read_tensor(m, names, ds))),
-        FileKind::SparseTensor => {
-            decode(bytes, kind, ds).map(|m| Data::SparseTensor(read_sparse_tensor(m, names, ds)))
+    let read: fn(&mut TensorReader<'_>, &Bytes) -> Data = match kind {
+        FileKind::Tensor => |reader, bytes| Data::Tensor(reader.tensor(bytes)),
+        FileKind::SparseTensor => |reader, bytes| Data::SparseTensor(reader.sparse_tensor(bytes)),
+        FileKind::Sequence => |reader, bytes| Data::Sequence(reader.sequence(bytes)),
+        FileKind::Map => |reader, bytes| Data::Map(reader.map(bytes)),
+        FileKind::Optional => |reader, bytes| Data::Optional(reader.optional(bytes)),
+        FileKind::Model | FileKind::Function | FileKind::Graph | FileKind::OperatorSet => {
+            return Parsed::new(None, Vec::new());
         }
-        FileKind::Sequence => decode(bytes, kind, ds).map(|m| Data::Sequence(sequence(m, names, ds))),
-        FileKind::Map => decode(bytes, kind, ds).map(|m| Data::Map(map(m, names, ds))),
-        FileKind::Optional => decode(bytes, kind, ds).map(|m| Data::Optional(optional(m, names, ds))),
-        FileKind::Model | FileKind::Function | FileKind::Graph | FileKind::OperatorSet => None,
     };
-    Parsed::new(data, diagnostics)
+    let mut diagnostics = Vec::new();
+    let bytes = readable(bytes, kind, &mut diagnostics);
+    let mut pass = ReadPass::validated(diagnostics);
+    let data = bytes.map(|bytes| read(&mut TensorReader { names, pass: &mut pass }, &bytes));
+    Parsed::new(data, pass.diagnostics)
 }
 
-fn sequence(message: pb::SequenceProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> Sequence {
-    Sequence {
-        name: name(message.name, names),
-        kind: message.elem_type.map(DataKind),
-        tensors: message.tensor_values.into_iter().map(|m| read_tensor(m, names, ds)).collect(),
-        sparse_tensors: message
-            .sparse_tensor_values
-            .into_iter()
-            .map(|m| read_sparse_tensor(m, names, ds))
-            .collect(),
-        sequences: message.sequence_values.into_iter().map(|m| sequence(m, names, ds)).collect(),
-        maps: message.map_values.into_iter().map(|m| map(m, names, ds)).collect(),
-        optionals: message.optional_values.into_iter().map(|m| optional(m, names, ds)).collect(),
+impl TensorReader<'_> {
+    fn sequence(&mut self, encoded: &Bytes) -> Sequence {
+        let mut sequence = Sequence::default();
+        for field in Fields::new(encoded) {
+            match field {
+                (1, RawValue::Bytes(name)) => sequence.name = Some(self.names.intern_bytes(name)),
+                (2, RawValue::Number(kind)) => sequence.kind = Some(DataKind(kind as i32)),
+                (3, RawValue::Bytes(bytes)) => sequence.tensors.push(self.tensor(&encoded.slice_ref(bytes))),
+                (4, RawValue::Bytes(bytes)) => {
+                    sequence.sparse_tensors.push(self.sparse_tensor(&encoded.slice_ref(bytes)));
+                }
+                (5, RawValue::Bytes(bytes)) => {
+                    sequence.sequences.push(self.sequence(&encoded.slice_ref(bytes)));
+                }
+                (6, RawValue::Bytes(bytes)) => sequence.maps.push(self.map(&encoded.slice_ref(bytes))),
+                (7, RawValue::Bytes(bytes)) => {
+                    sequence.optionals.push(self.optional(&encoded.slice_ref(bytes)));
+                }
+                _ => self.pass.unusual(),
+            }
+        }
+        sequence
     }
-}
 
-fn map(message: pb::MapProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> MapData {
-    MapData {
-        name: name(message.name, names),
-        key: message.key_type.map(ElemType),
-        keys: message.keys,
-        string_keys: message.string_keys,
-        values: message.values.map(|m| sequence(m, names, ds)),
+    fn map(&mut self, encoded: &Bytes) -> MapData {
+        let (mut map, mut messages) = (MapData::default(), Messages::new(encoded));
+        for field in Fields::new(encoded) {
+            match field {
+                (1, RawValue::Bytes(name)) => map.name = Some(self.names.intern_bytes(name)),
+                (2, RawValue::Number(ty)) => map.key = Some(ElemType(ty as i32)),
+                (3, RawValue::Number(key)) => map.keys.push(key as i64),
+                (3, RawValue::Bytes(packed)) => {
+                    if let Err(reason) = add_packed(&mut map.keys, packed) {
+                        let message = format!("`keys` of a map cannot be decoded: {reason}");
+                        let finding = Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message);
+                        self.pass.diagnostics.push(finding);
+                    }
+                }
+                (4, RawValue::Bytes(key)) => map.string_keys.push(encoded.slice_ref(key)),
+                (5, RawValue::Bytes(values)) => messages.push(5, values),
+                _ => self.pass.unusual(),
+            }
+        }
+        map.values = messages.one(5).map(|values| self.sequence(&values));
+        map
     }
-}
 
-fn optional(message: pb::OptionalProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> OptionalData {
-    OptionalData {
-        name: name(message.name, names),
-        kind: message.elem_type.map(DataKind),
-        tensor: message.tensor_value.map(|m| read_tensor(m, names, ds)),
-        sparse_tensor: message.sparse_tensor_value.map(|m| read_sparse_tensor(m, names, ds)),
-        sequence: message.sequence_value.map(|m| Box::new(sequence(m, names, ds))),
-        map: message.map_value.map(|m| Box::new(map(m, names, ds))),
-        optional: message.optional_value.map(|m| Box::new(optional(*m, names, ds))),
+    fn optional(&mut self, encoded: &Bytes) -> OptionalData {
+        let (mut optional, mut messages) = (OptionalData::default(), Messages::new(encoded));
+        for field in Fields::new(encoded) {
+            match field {
+                (1, RawValue::Bytes(name)) => optional.name = Some(self.names.intern_bytes(name)),
+                (2, RawValue::Number(kind)) => optional.kind = Some(DataKind(kind as i32)),
+                (number @ 3..=7, RawValue::Bytes(value)) => messages.push(number, value),
+                _ => self.pass.unusual(),
+            }
+        }
+        optional.tensor = messages.one(3).map(|value| self.tensor(&value));
+        optional.sparse_tensor = messages.one(4).map(|value| self.sparse_tensor(&value));
+        optional.sequence = messages.one(5).map(|value| Box::new(self.sequence(&value)));
+        optional.map = messages.one(6).map(|value| Box::new(self.map(&value)));
+        optional.optional = messages.one(7).map(|value| Box::new(self.optional(&value)));
+        optional
     }
 }

@@ -3,10 +3,9 @@
 //! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are decoded one by one, each
 //! converted to the IR before the next.
 
+use super::Bytes;
 use super::fields::merged;
-use super::{Bytes, code};
 use crate::wire::{Cursor, Reason, WireType};
-use onnx_ir::diag::{Diagnostic, Place};
 use std::ops::Range;
 
 /// Fields for which there is room from the beginning.
@@ -62,16 +61,4 @@ impl Deferred {
     pub(super) fn value(&self, number: u32) -> Option<Bytes> {
         merged(self.slices(number), &self.bytes)
     }
-}
-
-/// Decodes a message whose encoding has been walked over.
-pub(super) fn decode_walked<M: prost::Message + Default>(
-    bytes: Bytes,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> M {
-    M::decode(bytes).unwrap_or_else(|error| {
-        let message = format!("a part of the model cannot be decoded: {error}");
-        diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
-        M::default()
-    })
 }

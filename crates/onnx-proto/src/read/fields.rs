@@ -3,8 +3,7 @@
 
 use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
-use onnx_ir::list::List;
-use onnx_ir::list::{CHUNK, Decode, Element};
+use smallvec::SmallVec;
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -91,50 +90,14 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A list of more elements stays in its file. Of fewer, no chunk was full: numbers are decoded where there is room for four.
-const LONG: usize = CHUNK - 4;
-
-/// The encoding of list elements: a one-byte key before each.
-pub(super) struct Encoding<T: Element> {
-    pub(super) key: u8,
-    pub(super) wire: WireType,
-    /// Decodes what `Cursor::skip_run` steps over.
-    pub(super) decode: Decode<T>,
-}
-
 impl<'a> Fields<'a> {
     /// The unread bytes.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Appends the last read element of an unpacked list and the directly following ones, as long as they are short; `from` are
-    /// the bytes from that element on, a slice of `whole`.
-    pub(super) fn list<T: Element>(
-        &mut self,
-        (from, whole): (&'a [u8], &Bytes),
-        last: T,
-        Encoding { key, wire, decode }: Encoding<T>,
-        list: &mut List<T>,
-    ) {
-        let (mut rest, mut chunk) = (from, [T::Ref::default(); CHUNK]);
-        let mut filled = decode(&mut rest, &mut chunk);
-        if filled == 0 {
-            list.to_mut().push(last);
-            return;
-        }
-        if filled <= LONG || !list.is_empty() {
-            let list = list.to_mut();
-            while filled > 0 {
-                list.extend(chunk[..filled].iter().map(|&element| T::keep(element, whole)));
-                filled = if filled > LONG { decode(&mut rest, &mut chunk) } else { 0 };
-            }
-        } else {
-            let mut others = Cursor::new(rest, 0);
-            let len = filled + others.skip_run(key, wire);
-            rest = others.rest();
-            *list = List::stored(whole.slice_ref(&from[..from.len() - rest.len()]), len, decode);
-        }
+    /// Continues where `rest` begins, a suffix of the message.
+    pub(super) fn continue_at(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
 }
@@ -146,6 +109,41 @@ pub(super) fn merged<'a>(mut pieces: impl Iterator<Item = &'a [u8]>, whole: &Byt
     match pieces.next() {
         None => Some(whole.slice_ref(first)),
         Some(second) => Some([first, second].into_iter().chain(pieces).flatten().copied().collect()),
+    }
+}
+
+/// The message fields of a message, by number, and the buffer that they are slices of.
+pub(super) struct Messages<'a> {
+    fields: SmallVec<[(u32, &'a [u8]); 2]>,
+    whole: &'a Bytes,
+}
+
+impl<'a> Messages<'a> {
+    pub(super) fn new(whole: &'a Bytes) -> Messages<'a> {
+        Messages { fields: SmallVec::new(), whole }
+    }
+
+    pub(super) fn push(&mut self, number: u32, message: &'a [u8]) {
+        self.fields.push((number, message));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    fn of(&self, number: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
+        self.fields.iter().filter(move |(field, _)| *field == number).map(|(_, message)| *message)
+    }
+
+    /// A message that is there once.
+    pub(super) fn one(&self, number: u32) -> Option<Bytes> {
+        merged(self.of(number), self.whole)
+    }
+
+    /// A list of messages, unless it is empty.
+    pub(super) fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
+        let list: Vec<T> = self.of(number).map(|message| read(self.whole.slice_ref(message))).collect();
+        (!list.is_empty()).then_some(list)
     }
 }
 

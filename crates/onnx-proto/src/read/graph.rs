@@ -1,23 +1,21 @@
 //! Graphs.
 
-use super::plain::{plain_port, plain_tensor};
 use super::read_pass::ReadPass;
-use super::tensor::{read_sparse_tensor, read_tensor};
-use super::types::read_type;
+use super::tensor::TensorReader;
+use super::types::TypeReader;
 use super::{entries, name};
 use crate::pb;
-use crate::wire::{GRAPH_PROTO, TENSOR_PROTO, VALUE_INFO_PROTO};
+use crate::wire::GRAPH_PROTO;
 use bytes::Bytes;
-use onnx_ir::{
-    BodyBuilder, GraphId, NodeId, Port, QuantizationAnnotation, SparseData, SparseTensor, Tensor, TypeId,
-};
+use onnx_ir::{BodyBuilder, GraphId, NodeId, QuantizationAnnotation, SparseData, SparseTensor};
 
-// The lists of a graph that can be long.
+// The lists of a graph that are read one by one: they can be long, or have tensors.
 const NODE: u32 = 1;
 const INITIALIZER: u32 = 5;
 const INPUT: u32 = 11;
 const OUTPUT: u32 = 12;
 const VALUE_INFO: u32 = 13;
+const SPARSE_INITIALIZER: u32 = 15;
 
 /// Fills one body.
 pub(super) struct GraphReader<'m, 'd> {
@@ -32,7 +30,8 @@ impl GraphReader<'_, '_> {
             self.pass.leave();
             return self.empty_graph(owner);
         }
-        let (rest, deferred) = self.pass.split(encoded, &[NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO]);
+        let deferred = [NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO, SPARSE_INITIALIZER];
+        let (rest, deferred) = self.pass.split(encoded, &deferred);
         let pb::GraphProto {
             node: _,
             name: graph_name,
@@ -42,14 +41,14 @@ impl GraphReader<'_, '_> {
             output: _,
             value_info: _,
             quantization_annotation,
-            sparse_initializer,
+            sparse_initializer: _,
             metadata_props,
         } = self.pass.decode(rest, &GRAPH_PROTO);
 
         let graph_name = name(graph_name, self.b.names);
         let id = self.b.begin_graph(graph_name, owner);
         for input in deferred.slices(INPUT) {
-            let port = self.encoded_port(input, &deferred.bytes);
+            let port = self.types().port(input);
             self.b.input_port(port);
         }
         let count = |number| deferred.slices(number).count();
@@ -61,11 +60,11 @@ impl GraphReader<'_, '_> {
         body.tensors.reserve(tensors);
         body.values.reserve(nodes + tensors);
         for tensor in deferred.values(INITIALIZER) {
-            let tensor = self.tensor(tensor);
+            let tensor = self.tensors().tensor(&tensor);
             self.b.initializer(tensor);
         }
-        for tensor in sparse_initializer {
-            let tensor = self.sparse_tensor(tensor);
+        for tensor in deferred.values(SPARSE_INITIALIZER) {
+            let tensor = self.sparse_tensor(&tensor);
             self.b.sparse_initializer(tensor);
         }
         for node in deferred.slices(NODE) {
@@ -75,11 +74,11 @@ impl GraphReader<'_, '_> {
             self.node(node, &deferred.bytes);
         }
         for output in deferred.slices(OUTPUT) {
-            let port = self.encoded_port(output, &deferred.bytes);
+            let port = self.types().port(output);
             self.b.output_port(port);
         }
         for info in deferred.slices(VALUE_INFO) {
-            let port = self.encoded_port(info, &deferred.bytes);
+            let port = self.types().port(info);
             self.b.value_info(port);
         }
 
@@ -109,36 +108,16 @@ impl GraphReader<'_, '_> {
         id
     }
 
-    pub(super) fn port(&mut self, message: pb::ValueInfoProto) -> Port {
-        let names = &mut *self.b.names;
-        let (port_name, doc) = (name(message.name, names), name(message.doc_string, names));
-        let metadata = entries(message.metadata_props, names);
-        Port { name: port_name, value: None, ty: message.r#type.map(|ty| self.ty(ty)), doc, metadata }
+    pub(super) fn types(&mut self) -> TypeReader<'_> {
+        TypeReader { names: self.b.names, types: self.b.types, pass: self.pass }
     }
 
-    fn encoded_port(&mut self, encoded: &[u8], whole: &Bytes) -> Port {
-        if let Some(port) = plain_port(encoded, self.b.names, self.b.types) {
-            return port;
-        }
-        let message = self.pass.decode(whole.slice_ref(encoded), &VALUE_INFO_PROTO);
-        self.port(message)
+    pub(super) fn tensors(&mut self) -> TensorReader<'_> {
+        TensorReader { names: self.b.names, pass: self.pass }
     }
 
-    pub(super) fn tensor(&mut self, encoded: Bytes) -> Tensor {
-        if let Some(tensor) = plain_tensor(&encoded, self.b.names) {
-            return tensor;
-        }
-        let message = self.pass.decode(encoded, &TENSOR_PROTO);
-        read_tensor(message, self.b.names, &mut self.pass.diagnostics)
-    }
-
-    pub(super) fn ty(&mut self, message: pb::TypeProto) -> TypeId {
-        read_type(message, self.b.names, self.b.types)
-    }
-
-    pub(super) fn sparse_tensor(&mut self, message: pb::SparseTensorProto) -> SparseTensor {
-        let SparseData { values, indices, dims } =
-            read_sparse_tensor(message, self.b.names, &mut self.pass.diagnostics);
+    pub(super) fn sparse_tensor(&mut self, encoded: &Bytes) -> SparseTensor {
+        let SparseData { values, indices, dims } = self.tensors().sparse_tensor(encoded);
         let values = values.map(|tensor| self.b.tensor(tensor));
         let indices = indices.map(|tensor| self.b.tensor(tensor));
         SparseTensor { values, indices, dims }

@@ -8,10 +8,10 @@ mod data;
 mod deferred;
 mod fields;
 mod graph;
+mod lists;
 mod node;
 mod opset;
 mod part;
-mod plain;
 mod read_pass;
 mod tensor;
 mod types;
@@ -25,7 +25,6 @@ use crate::wire::{
 };
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use deferred::decode_walked;
 use graph::GraphReader;
 use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use onnx_ir::{
@@ -54,15 +53,6 @@ pub fn read(bytes: Bytes) -> Parsed<Model> {
         }
     }
     Parsed::new(model, pass.diagnostics)
-}
-
-/// Decodes a message; `None` if it is not one.
-pub(crate) fn decode<M: prost::Message + Default>(
-    bytes: Bytes,
-    kind: FileKind,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<M> {
-    Some(decode_walked(readable(bytes, kind, diagnostics)?, diagnostics))
 }
 
 /// The bytes of a message in an encoding that the structs decode correctly, usually unchanged; `None` if they are not such a
@@ -152,6 +142,7 @@ const TRAINING_INITIALIZATION: u32 = 1;
 const TRAINING_ALGORITHM: u32 = 2;
 const FUNCTION_NODE: u32 = 7;
 const FUNCTION_ATTRIBUTE_PROTO: u32 = 11;
+const FUNCTION_VALUE_INFO: u32 = 12;
 
 fn read_model(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) {
     let (rest, deferred) = pass.split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
@@ -214,7 +205,8 @@ fn graph_body(encoded: &Bytes, model: &mut Model, pass: &mut ReadPass) -> BodyId
 }
 
 fn function(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) -> Function {
-    let (rest, deferred) = pass.split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
+    let deferred = [FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO, FUNCTION_VALUE_INFO];
+    let (rest, deferred) = pass.split(bytes, &deferred);
     let pb::FunctionProto {
         name: function_name,
         input,
@@ -225,7 +217,7 @@ fn function(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) -> Function {
         opset_import,
         domain,
         attribute_proto: _,
-        value_info,
+        value_info: _,
         overload,
         metadata_props,
     } = pass.decode(rest, &FUNCTION_PROTO);
@@ -243,8 +235,8 @@ fn function(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) -> Function {
         let name = reader.b.names.intern_bytes(&output);
         reader.b.output_port(Port { name: Some(name), ..Port::default() });
     }
-    for info in value_info {
-        let port = reader.port(info);
+    for info in deferred.slices(FUNCTION_VALUE_INFO) {
+        let port = reader.types().port(info);
         reader.b.value_info(port);
     }
     let attribute_defaults = deferred
@@ -275,11 +267,11 @@ fn opset_imports(messages: Vec<pb::OperatorSetIdProto>, names: &mut Names) -> Ve
         .collect()
 }
 
-pub(super) fn name(bytes: Option<Bytes>, names: &mut Names) -> Option<Name> {
+fn name(bytes: Option<Bytes>, names: &mut Names) -> Option<Name> {
     bytes.map(|bytes| names.intern_bytes(&bytes))
 }
 
-pub(super) fn entries(messages: Vec<pb::StringStringEntryProto>, names: &mut Names) -> Vec<Entry> {
+fn entries(messages: Vec<pb::StringStringEntryProto>, names: &mut Names) -> Vec<Entry> {
     messages
         .into_iter()
         .map(|message| Entry { key: name(message.key, names), value: name(message.value, names) })

@@ -4,7 +4,7 @@
 use super::fields::{Fields, RawValue};
 use super::graph::GraphReader;
 use super::name;
-use super::plain::entry;
+use super::types::entry;
 use crate::pb;
 use crate::wire::NODE_DEVICE_CONFIGURATION_PROTO;
 use bytes::Bytes;
@@ -48,7 +48,7 @@ impl GraphReader<'_, '_> {
                 DOC_STRING => extra.doc = Some(names.intern_bytes(bytes)),
                 DOMAIN => spec.domain = Some(names.intern_bytes(bytes)),
                 OVERLOAD => spec.overload = Some(names.intern_bytes(bytes)),
-                METADATA_PROPS => extra.metadata.push(entry(bytes, names, || pass.unusual())),
+                METADATA_PROPS => extra.metadata.push(entry(bytes, names, pass)),
                 DEVICE_CONFIGURATIONS => {
                     let message = pass.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
                     extra.devices.push(devices(message, names));

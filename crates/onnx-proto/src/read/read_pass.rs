@@ -5,13 +5,13 @@
 //! another encoding, invalid bytes), the result is discarded and the validated pass starts again.
 
 use super::Bytes;
-use super::deferred::{Deferred, decode_walked};
+use super::deferred::Deferred;
 use crate::wire::{self, MAX_DEPTH, Message};
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Diagnostic, Place, code};
 
-/// The deepest nesting of graphs in the fast pass; beyond, the walk checks the limit.
+/// The deepest nesting of graphs and of types in the fast pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;
-/// Messages per level: the graph, the node that contains it, and the attribute.
+/// Messages per level at most: a graph, the node that contains it, and the attribute.
 const MESSAGES: usize = 3;
 
 /// The state of a pass.
@@ -22,7 +22,7 @@ pub(super) struct ReadPass {
     is_walked: bool,
     /// Whether they have to be walked over.
     pub(super) is_unusual: bool,
-    /// The current nesting of graphs.
+    /// The current nesting of graphs, and of types inside them.
     graphs: usize,
 }
 
@@ -47,7 +47,7 @@ impl ReadPass {
         self.is_unusual && !self.is_walked
     }
 
-    /// Whether a graph may be read, which [`leave`](Self::leave) ends.
+    /// Whether a graph or the type of elements may be read, which [`leave`](Self::leave) ends.
     pub(super) fn enter(&mut self) -> bool {
         self.graphs += 1;
         self.is_unusual |= self.graphs > MOST_GRAPHS;
@@ -77,7 +77,11 @@ impl ReadPass {
             self.unusual();
             return M::default();
         }
-        decode_walked(bytes, &mut self.diagnostics)
+        M::decode(bytes).unwrap_or_else(|error| {
+            let message = format!("a part of the model cannot be decoded: {error}");
+            self.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+            M::default()
+        })
     }
 }
 
@@ -135,6 +139,19 @@ mod tests {
         assert!(is_unusual(&attr(&[0x11, 0, 0, 0, 0, 0, 0, 0, 0])), "eight bytes for a float");
         assert!(is_unusual(&attr(&field(5, &field(30, b"?")))), "unknown field of a tensor");
         assert!(is_unusual(&attr(&field(14, &[field(1, &[]), field(4, &[])].concat()))), "type of two kinds");
+        assert!(is_unusual(&attr(&field(14, &field(1, &field(30, b"?"))))), "unknown field of a type");
+        assert!(is_unusual(&attr(&field(5, &[0x25, 0, 0, 0, 0]))), "unpacked payload");
+        assert!(
+            is_unusual(&attr(&field(5, &[field(7, &[1]), field(7, &[2])].concat()))),
+            "payload in pieces"
+        );
+        assert!(!is_unusual(&attr(&field(5, &field(1, &[1, 2])))), "packed dimensions");
+        let dim = [vec![0x08, 1], field(2, b"N")].concat();
+        let shape = |dim: &[u8]| attr(&field(14, &field(1, &field(2, &field(1, dim)))));
+        assert!(is_unusual(&shape(&dim)) && !is_unusual(&shape(&dim[..2])), "a dimension of two kinds");
+        let nested =
+            |levels| attr(&field(14, &(0..levels).fold(Vec::new(), |ty, _| field(4, &field(1, &ty)))));
+        assert!(!is_unusual(&nested(8)) && is_unusual(&nested(40)), "types inside one another");
         assert!(is_unusual(&field(9, &field(3, b"?"))), "unknown field of metadata");
     }
 }

@@ -1,109 +1,148 @@
-//! Decodes tensors: payloads are not copied, except packed integers, which become entries of fixed size.
+//! Tensors: payloads are not copied, except packed integers, which become entries of fixed size.
+//! Measured by `cargo xtask bench nodes/read`.
 
-use super::{entries, name};
-use crate::pb;
+use super::fields::{Fields, Messages, RawValue};
+use super::read_pass::ReadPass;
+use super::types::entry;
 use crate::wire::{Reason, varint};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{DataLocation, ElemType, Field, Names, Payload, Segment, SparseData, Tensor, TensorExtra};
 use smallvec::SmallVec;
 
-/// The parts of a sparse tensor, before they have a place in a body.
-pub(super) fn read_sparse_tensor(
-    message: pb::SparseTensorProto,
-    names: &mut Names,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> SparseData {
-    SparseData {
-        values: message.values.map(|tensor| read_tensor(tensor, names, diagnostics)),
-        indices: message.indices.map(|tensor| read_tensor(tensor, names, diagnostics)),
-        dims: message.dims.into(),
+const DIMS: u32 = 1;
+const DATA_TYPE: u32 = 2;
+const SEGMENT: u32 = 3;
+const STRING_DATA: u32 = 6;
+const NAME: u32 = 8;
+const DOC_STRING: u32 = 12;
+const EXTERNAL_DATA: u32 = 13;
+const DATA_LOCATION: u32 = 14;
+const METADATA_PROPS: u32 = 16;
+
+/// The fields of payloads, in the order of their numbers.
+const PAYLOADS: [(u32, Field); 7] = [
+    (4, Field::Float),
+    (5, Field::Int32),
+    (STRING_DATA, Field::String),
+    (7, Field::Int64),
+    (9, Field::Raw),
+    (10, Field::Double),
+    (11, Field::Uint64),
+];
+
+/// Reads tensors, and values that have them.
+pub(super) struct TensorReader<'r> {
+    pub(super) names: &'r mut Names,
+    pub(super) pass: &'r mut ReadPass,
+}
+
+impl TensorReader<'_> {
+    /// A `TensorProto`.
+    pub(super) fn tensor(&mut self, encoded: &Bytes) -> Tensor {
+        let Self { names, pass } = self;
+        let (mut tensor, mut extra) = (Tensor::default(), TensorExtra::default());
+        let (mut strings, mut failed) = (Vec::new(), None);
+        for field in Fields::new(encoded) {
+            match field {
+                (DIMS, RawValue::Number(dim)) => tensor.dims.push(dim as i64),
+                (DIMS, RawValue::Bytes(packed)) => {
+                    _ = add_packed(&mut tensor.dims, packed)
+                        .map_err(|reason| failed = Some(("dims", reason)));
+                }
+                (DATA_TYPE, RawValue::Number(ty)) => tensor.elem = Some(ElemType(ty as i32)),
+                (SEGMENT, RawValue::Bytes(bytes)) => {
+                    segment(bytes, extra.segment.get_or_insert_default(), pass)
+                }
+                (STRING_DATA, RawValue::Bytes(string)) => strings.push(encoded.slice_ref(string)),
+                (NAME, RawValue::Bytes(name)) => tensor.name = Some(names.intern_bytes(name)),
+                (DOC_STRING, RawValue::Bytes(doc)) => extra.doc = Some(names.intern_bytes(doc)),
+                (EXTERNAL_DATA, RawValue::Bytes(bytes)) => extra.external.push(entry(bytes, names, pass)),
+                (DATA_LOCATION, RawValue::Number(at)) => extra.location = Some(DataLocation(at as i32)),
+                (METADATA_PROPS, RawValue::Bytes(bytes)) => extra.metadata.push(entry(bytes, names, pass)),
+                (number, RawValue::Bytes(bytes)) => match PAYLOADS.iter().find(|(of, _)| *of == number) {
+                    Some(&(_, field)) => {
+                        if let Some(at) = tensor.data.iter().position(|payload| payload.field() == field) {
+                            tensor.data.remove(at);
+                            // Pieces of a packed list.
+                            if field != Field::Raw {
+                                pass.unusual();
+                            }
+                        }
+                        match payload(field, encoded.slice_ref(bytes)) {
+                            Ok(payload) => tensor.data.push(payload),
+                            Err(reason) => failed = Some((field.name(), reason)),
+                        }
+                    }
+                    None => pass.unusual(),
+                },
+                (_, RawValue::Number(_) | RawValue::Fixed32(_) | RawValue::Odd) => pass.unusual(),
+            }
+        }
+        if !strings.is_empty() {
+            tensor.data.push(Payload::Strings(strings));
+        }
+        if tensor.data.len() > 1 {
+            let rank = |payload: &Payload| PAYLOADS.iter().position(|(_, of)| *of == payload.field());
+            tensor.data.sort_by_key(rank);
+        }
+        if let Some((field, reason)) = failed {
+            let of = tensor.name.map_or("", |name| &names[name]);
+            let message = format!("`{field}` of tensor `{of}` cannot be decoded: {reason}");
+            pass.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+        }
+        let has_extra = extra != TensorExtra::default();
+        tensor.extra = has_extra.then(|| Box::new(extra));
+        tensor
+    }
+
+    /// A `SparseTensorProto`, before its parts have a place in a body.
+    pub(super) fn sparse_tensor(&mut self, encoded: &Bytes) -> SparseData {
+        let (mut messages, mut dims) = (Messages::new(encoded), SmallVec::new());
+        for field in Fields::new(encoded) {
+            match field {
+                (number @ (1 | 2), RawValue::Bytes(tensor)) => messages.push(number, tensor),
+                (3, RawValue::Number(dim)) => dims.push(dim as i64),
+                (3, RawValue::Bytes(packed)) => {
+                    if let Err(reason) = add_packed(&mut dims, packed) {
+                        let message = format!("`dims` of a sparse tensor cannot be decoded: {reason}");
+                        let finding = Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message);
+                        self.pass.diagnostics.push(finding);
+                    }
+                }
+                _ => self.pass.unusual(),
+            }
+        }
+        let [values, indices] = [1, 2].map(|number| messages.one(number).map(|tensor| self.tensor(&tensor)));
+        SparseData { values, indices, dims }
     }
 }
 
-pub(super) fn read_tensor(
-    message: pb::TensorProto,
-    names: &mut Names,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Tensor {
-    let pb::TensorProto {
-        dims,
-        data_type,
-        segment,
-        float_data,
-        int32_data,
-        string_data,
-        int64_data,
-        name: tensor_name,
-        raw_data,
-        double_data,
-        uint64_data,
-        doc_string,
-        external_data,
-        data_location,
-        metadata_props,
-    } = message;
-
-    let tensor_name = name(tensor_name, names);
-    let mut payloads = Payloads { data: SmallVec::new(), failed: None };
-    // In the order of the field numbers.
-    payloads.add(Field::Float, float_data, fixed::<4>(Field::Float));
-    payloads.add(Field::Int32, int32_data, |bytes| Ok(Payload::int32s(varint::decode_int32(&bytes)?.0)));
-    if !string_data.is_empty() {
-        payloads.data.push(Payload::Strings(string_data));
-    }
-    payloads.add(Field::Int64, int64_data, |bytes| Ok(Payload::int64s(varint::decode_int64(&bytes)?.0)));
-    payloads.add(Field::Raw, raw_data, |bytes| Ok(Payload::Entries { field: Field::Raw, bytes }));
-    payloads.add(Field::Double, double_data, fixed::<8>(Field::Double));
-    payloads.add(Field::Uint64, uint64_data, |bytes| Ok(Payload::uint64s(varint::decode_uint64(&bytes)?.0)));
-    if let Some((field, reason)) = payloads.failed {
-        let of = tensor_name.map_or("", |name| &names[name]);
-        let message = format!("`{}` of tensor `{of}` cannot be decoded: {reason}", field.name());
-        diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
-    }
-
-    let extra = TensorExtra {
-        location: data_location.map(DataLocation),
-        external: entries(external_data, names),
-        segment: segment.map(|segment| Segment { begin: segment.begin, end: segment.end }),
-        doc: name(doc_string, names),
-        metadata: entries(metadata_props, names),
-    };
-    let has_extra = extra != TensorExtra::default();
-    Tensor {
-        name: tensor_name,
-        dims: dims.into(),
-        elem: data_type.map(ElemType),
-        data: payloads.data,
-        extra: has_extra.then(|| Box::new(extra)),
-    }
+/// Adds the numbers of a packed list to a list that is not packed in the standard encoding.
+pub(super) fn add_packed(list: &mut impl Extend<i64>, packed: &[u8]) -> Result<(), Reason> {
+    list.extend(varint::decode_int64(packed)?.0);
+    Ok(())
 }
 
-struct Payloads {
-    data: SmallVec<[Payload; 1]>,
-    failed: Option<(Field, Reason)>,
-}
-
-impl Payloads {
-    /// Adds the payload of a field that is set, or notes why it cannot be.
-    fn add(
-        &mut self,
-        field: Field,
-        bytes: Option<Bytes>,
-        payload: impl FnOnce(Bytes) -> Result<Payload, Reason>,
-    ) {
-        match bytes.map(payload) {
-            Some(Ok(payload)) => self.data.push(payload),
-            Some(Err(reason)) => self.failed = Some((field, reason)),
-            None => {}
+fn segment(encoded: &[u8], segment: &mut Segment, pass: &mut ReadPass) {
+    for field in Fields::new(encoded) {
+        match field {
+            (1, RawValue::Number(begin)) => segment.begin = Some(begin as i64),
+            (2, RawValue::Number(end)) => segment.end = Some(end as i64),
+            _ => pass.unusual(),
         }
     }
 }
 
-/// Entries of `SIZE` bytes, as they are.
-fn fixed<const SIZE: usize>(field: Field) -> impl Fn(Bytes) -> Result<Payload, Reason> {
-    move |bytes| match bytes.len() % SIZE {
-        0 => Ok(Payload::Entries { field, bytes }),
-        _ => Err(Reason::Truncated),
-    }
+fn payload(field: Field, bytes: Bytes) -> Result<Payload, Reason> {
+    Ok(match field {
+        Field::Int32 => Payload::int32s(varint::decode_int32(&bytes)?.0),
+        Field::Int64 => Payload::int64s(varint::decode_int64(&bytes)?.0),
+        Field::Uint64 => Payload::uint64s(varint::decode_uint64(&bytes)?.0),
+        Field::Float | Field::Double if !bytes.len().is_multiple_of(field.entry_size()) => {
+            return Err(Reason::Truncated);
+        }
+        Field::Float | Field::Double | Field::Raw => Payload::Entries { field, bytes },
+        Field::String => Payload::Strings(vec![bytes]),
+    })
 }

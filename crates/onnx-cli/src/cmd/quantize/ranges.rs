@@ -17,17 +17,14 @@ impl Ranges {
     pub(super) fn measure(
         args: &Args,
         ready: &Ready,
-        session: &Session,
+        session: &mut Session,
     ) -> anyhow::Result<Result<Ranges, Vec<Diagnostic>>> {
         let mut ranges = Ranges::default();
         if args.calibrate.is_empty() {
             return Ok(Ok(ranges));
         }
         let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-        let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-            Ok(executable) => executable,
-            Err(found) => return Ok(Err(found)),
-        };
+        let executable = ready.compiled(&args.limits, &options, session)?;
         for file in &args.calibrate {
             let feed = args.feed.of_files(std::slice::from_ref(file));
             let inputs = match options.within(|| feed.values(ready, &executable, session))? {

@@ -49,17 +49,10 @@ pub(super) fn of_weights(model: &Model) -> Vec<Row> {
 pub(super) fn of_results(
     args: &Args,
     ready: &Ready,
-    session: &Session,
+    session: &mut Session,
 ) -> anyhow::Result<Result<Vec<Row>, Vec<Diagnostic>>> {
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(Err(found)),
-    };
-    let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(found)),
-    };
+    let (executable, inputs) = ready.prepared(&args.limits, &args.feed, &options, session)?;
     let rows = Mutex::new(Vec::new());
     let observe = |name: &str, value: &Value| {
         let Ok(tensor) = value.tensor() else { return };

@@ -38,31 +38,18 @@ pub(super) fn run(file: &Path, args: &RecordArgs, session: &mut Session) -> anyh
     let name = file.file_name().and_then(|name| name.to_str()).context("the model needs a name in UTF-8")?;
     let test = file.with_extension("test.onnxtxt");
     ensure!(!test.exists(), "{} exists: remove it first, or bless it", test.display());
-    let ready = match Ready::open(file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(file, &args.opset, session)?;
     let errors = ready.errors();
     if !errors.is_empty() {
         return Ok(ready.report(session, &errors));
     }
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
-        Ok(executable) => executable,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
-    let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
-        Ok(inputs) => inputs,
-        Err(found) => return Ok(ready.report(session, &found)),
-    };
+    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
     let text = |port: &onnx_ir::Port| executable.model().text(port.name).to_owned();
     let names = executable.inputs().iter().map(text);
     let given: Results =
         names.zip(&inputs).filter_map(|(name, value)| Some((name, value.clone()?))).collect();
-    let values = match executable.run(inputs, &options) {
-        Ok(values) => values,
-        Err(finding) => return Ok(ready.report(session, &[*finding])),
-    };
+    let values = executable.run(inputs, &options).map_err(|finding| ready.reported(session, &[*finding]))?;
     let outputs: Results = executable.outputs().iter().map(text).zip(values).collect();
 
     let mut head = format!("#! model {name}\n#! check\n");

@@ -43,10 +43,7 @@ pub(super) struct ImportArgs {
 pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result<Status> {
     let target = OutputTarget::new(&args.out.output);
     ensure_form(&target)?;
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
-    };
+    let ready = Ready::open(&args.file, &args.opset, session)?;
     let model = &ready.loaded.model;
     let Some(body) = model.main_body() else { bail!("{} has no graph", ready.input.name) };
     let mut wanted: HashSet<ValueId> = HashSet::new();

@@ -1,6 +1,6 @@
 //! A node with its context, as lints see it.
 
-use crate::infer::{Fact, Facts, ResolvedAttrs, Ty, Value};
+use crate::infer::{Fact, Facts, ResolvedAttrs, SmallTensor, Ty};
 use crate::schema::Schema;
 use onnx_ir::diag::{Code, Diagnostic, Entity, ModelChange};
 use onnx_ir::{Body, BodyId, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
@@ -42,7 +42,7 @@ impl<'a> LintSite<'a> {
     }
 
     /// The facts about the elements of an input.
-    pub(crate) fn value(&self, i: usize) -> Option<&'a Value> {
+    pub(crate) fn value(&self, i: usize) -> Option<&'a SmallTensor> {
         self.fact(self.input(i))?.value.as_deref()
     }
 

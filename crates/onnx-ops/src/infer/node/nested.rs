@@ -6,8 +6,8 @@ use crate::infer::call::Calls;
 use crate::infer::engine::Engine;
 use crate::infer::facts::{Fact, FactSource};
 use crate::infer::merge;
+use crate::infer::small_tensor::{Elem, SmallTensor};
 use crate::infer::ty::Ty;
-use crate::infer::value::{Elem, Value};
 use foldhash::HashSet;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, GraphId, Port};
@@ -135,7 +135,7 @@ impl NodeCx<'_, '_> {
     }
 
     /// The common elements of two values of one shape.
-    pub fn either_value(&mut self, a: &Fact, b: &Fact) -> Option<Arc<Value>> {
+    pub fn either_value(&mut self, a: &Fact, b: &Fact) -> Option<Arc<SmallTensor>> {
         let (a, b) = (a.value.as_ref()?, b.value.as_ref()?);
         if a.dims != b.dims {
             return None;
@@ -146,11 +146,11 @@ impl NodeCx<'_, '_> {
             (Elem::Quotient(..), Elem::Quotient(..)) if x == y => x,
             _ => Elem::Unknown,
         });
-        Value::new(a.dims.iter().copied(), elems.collect()).map(Arc::new)
+        SmallTensor::new(a.dims.iter().copied(), elems.collect()).map(Arc::new)
     }
 
     /// Sets the fact of an output.
-    pub fn set_fact(&mut self, i: usize, ty: Ty, value: Option<Arc<Value>>) {
+    pub fn set_fact(&mut self, i: usize, ty: Ty, value: Option<Arc<SmallTensor>>) {
         if let Some(fact) = self.outputs.get_mut(i) {
             *fact = Fact { ty, value, source: FactSource::Inferred };
         }

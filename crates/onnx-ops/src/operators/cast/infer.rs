@@ -5,7 +5,7 @@
 
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::fraction::Fraction;
-use crate::infer::{Elem, Infer, NodeCx, Value, elem_text, is_float};
+use crate::infer::{Elem, Infer, NodeCx, SmallTensor, elem_text, is_float};
 use onnx_ir::ElemType;
 
 /// In version 1, the type is a string.
@@ -34,7 +34,7 @@ pub(crate) fn cast_like(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn convert(cx: &mut NodeCx<'_, '_>, to: ElemType) -> Infer {
     let value = cx.value(0)?;
     let elems = value.elems.iter().map(|&e| converted(cx.dims(), e, to)).collect();
-    let value = Value::new(value.dims.iter().copied(), elems)?;
+    let value = SmallTensor::new(value.dims.iter().copied(), elems)?;
     cx.set_value(0, value);
     Some(())
 }

@@ -5,7 +5,7 @@
 //! that is stable. Only findings of the last walk are reported.
 
 use crate::dims::Dim;
-use crate::infer::{Elem, Fact, FactSource, Infer, NodeCx, Shape, TensorTy, Ty, Value};
+use crate::infer::{Elem, Fact, FactSource, Infer, NodeCx, Shape, SmallTensor, TensorTy, Ty};
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{ElemType, GraphId};
 use std::sync::Arc;
@@ -207,7 +207,7 @@ fn running(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     let shape = if declared.shape().is_some() { None } else { Some(Shape::new()) };
     let ty = Ty::Tensor(TensorTy { elem: Some(ElemType::BOOL), shape });
     let is_scalar = declared.shape().is_none_or(|s| s.is_empty());
-    let value = is_scalar.then(|| Arc::new(Value::scalar(Dim::Const(1))));
+    let value = is_scalar.then(|| Arc::new(SmallTensor::scalar(Dim::Const(1))));
     Fact { ty, value, source: FactSource::Inferred }
 }
 

@@ -3,7 +3,7 @@
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::broadcast::broadcast;
 use crate::infer::rule::fraction::Fraction;
-use crate::infer::{Elem, Infer, NodeCx, Value, is_float};
+use crate::infer::{Elem, Infer, NodeCx, SmallTensor, is_float};
 use crate::operators::cast::infer::converted;
 
 /// The output has the shape of the first input.
@@ -38,7 +38,7 @@ fn some_elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem
     }
     let to = cx.output(0).elem()?;
     let mut operands = Vec::with_capacity(values.len());
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| {
         operands.clear();
         let each = values.iter().map(|v| v.as_ref().and_then(|v| v.broadcast_at(at)));
         operands.extend(each.map(|e| e.unwrap_or(Elem::Unknown)));
@@ -409,7 +409,7 @@ pub(crate) fn clip(cx: &mut NodeCx<'_, '_>) -> Infer {
     };
     let value = cx.value(0)?;
     let elems = value.elems.iter().map(|&e| within(cx.dims(), e)).collect();
-    let value = Value::new(value.dims.iter().copied(), elems)?;
+    let value = SmallTensor::new(value.dims.iter().copied(), elems)?;
     cx.set_value(0, value);
     Some(())
 }

@@ -2,7 +2,7 @@
 
 use crate::dims::Dim;
 use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::code;
 
@@ -42,7 +42,7 @@ pub(crate) fn gather(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (data, indices) = (cx.value(0)?, cx.value(1)?);
     let (extent, rank) = (*data.dims.get(axis)?, indices.dims.len());
     let mut source = Vec::with_capacity(data.dims.len());
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| {
         let index = indices.broadcast_at(&at[axis..axis + rank]).unwrap_or(Elem::Unknown);
         let Some(index) = position(index, extent) else { return Elem::Unknown };
         source.clear();
@@ -73,7 +73,7 @@ pub(crate) fn gather_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     within(cx, (0, &data), (1, &indices), axis)?;
     let (data, indices) = (cx.value(0)?, cx.value(1)?);
     let extent = *data.dims.get(axis)?;
-    let value = Value::from_fn(indices.dims.iter().copied(), |at| {
+    let value = SmallTensor::from_fn(indices.dims.iter().copied(), |at| {
         let index = indices.broadcast_at(at).unwrap_or(Elem::Unknown);
         let Some(index) = position(index, extent) else { return Elem::Unknown };
         let mut source = at.to_vec();
@@ -139,7 +139,7 @@ pub(crate) fn gather_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, shape);
     let (data, indices) = (cx.value(0)?, cx.value(1)?);
     let rank = places.len();
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| {
         let mut source = at[..batch].to_vec();
         for k in 0..depth {
             let mut index = at[..rank].to_vec();

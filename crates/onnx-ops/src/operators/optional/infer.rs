@@ -1,7 +1,7 @@
 //! Optional values.
 
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx, Ty, Value};
+use crate::infer::{Infer, NodeCx, SmallTensor, Ty};
 use onnx_ir::diag::{Diagnostic, code};
 
 /// The input, or an empty optional of the type in the attribute.
@@ -69,6 +69,6 @@ pub(super) fn has(cx: &mut NodeCx<'_, '_>) -> Infer {
     } else {
         false
     };
-    cx.set_value(0, Value::scalar(Dim::Const(is_there.into())));
+    cx.set_value(0, SmallTensor::scalar(Dim::Const(is_there.into())));
     Some(())
 }

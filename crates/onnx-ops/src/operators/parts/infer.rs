@@ -3,7 +3,7 @@
 use crate::dims::Dim;
 use crate::infer::rule::axes::{List, Param, int_or, positions, type_text};
 use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Elems, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Elems, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
@@ -59,10 +59,10 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
     }
     let extents = extents(cx, 0)?;
     let value = match extents[..] {
-        [count] if count <= Value::MOST && ends.last() == Some(&count) => {
-            Value::new([count], joined(&values, &ends))?
+        [count] if count <= SmallTensor::MOST && ends.last() == Some(&count) => {
+            SmallTensor::new([count], joined(&values, &ends))?
         }
-        _ => Value::from_fn(extents, |at| {
+        _ => SmallTensor::from_fn(extents, |at| {
             let part = ends.partition_point(|&end| end <= at[axis]);
             let Some(Some(value)) = values.get(part) else { return Elem::Unknown };
             let mut at: SmallVec<[usize; 4]> = SmallVec::from_slice(at);
@@ -75,7 +75,7 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
 }
 
 /// The concatenated elements of lists, which end at these positions.
-fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Elems {
+fn joined(values: &[Option<Arc<SmallTensor>>], ends: &[usize]) -> Elems {
     let mut elems = Elems::new();
     for (value, &end) in values.iter().zip(ends) {
         let start = elems.len();
@@ -121,7 +121,7 @@ pub(super) fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
         start = at.and_then(|at: usize| at.checked_add(extent(size)?));
         if let (Some(at), Some(value)) = (at, cx.value(0))
             && let Some(extents) = extents(cx, i)
-            && let Some(value) = Value::from_fn(extents, |position| {
+            && let Some(value) = SmallTensor::from_fn(extents, |position| {
                 let mut source = position.to_vec();
                 source[axis] += at;
                 value.broadcast_at(&source).unwrap_or(Elem::Unknown)

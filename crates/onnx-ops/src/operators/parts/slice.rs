@@ -12,7 +12,7 @@
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::{List, Param, type_text};
 use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
@@ -240,7 +240,7 @@ fn elements(cx: &mut NodeCx<'_, '_>, ranges: &[Option<Range>]) -> Infer {
         });
     }
     let mut source = vec![0; steps.len()];
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| {
         for ((from, &i), &(first, step)) in source.iter_mut().zip(at).zip(&steps) {
             let offset =
                 i64::try_from(i).ok().and_then(|i| i.checked_mul(step)).and_then(|o| o.checked_add(first));

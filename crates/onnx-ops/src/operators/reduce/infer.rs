@@ -2,7 +2,7 @@
 
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::{List, Param, positions};
-use crate::infer::{Elem, Elems, Infer, Ints, NodeCx, Shape, Value};
+use crate::infer::{Elem, Elems, Infer, Ints, NodeCx, Shape, SmallTensor};
 use crate::operators::cast::infer::converted;
 use crate::operators::elementwise::infer::{extents, larger, smaller};
 use std::cmp::Ordering;
@@ -119,7 +119,7 @@ fn reduce_elements(
     let of_none = of_none.map_or(Elem::Unknown, |n| converted(cx.dims(), Elem::Int(Dim::Const(n)), to));
     let mut folded: Vec<Option<Elem>> = vec![None; extents.iter().product()];
     let kept = |axis: &usize| keeps || !axes.contains(axis);
-    Value::from_fn(value.dims.iter().copied(), |at| {
+    SmallTensor::from_fn(value.dims.iter().copied(), |at| {
         let mut target = 0;
         for (axis, &i) in at.iter().enumerate().filter(|(axis, _)| kept(axis)) {
             target = if axes.contains(&axis) { target } else { target * value.dims[axis] + i };
@@ -131,7 +131,7 @@ fn reduce_elements(
         Elem::Int(Dim::Const(0))
     })?;
     let elems = folded.into_iter().map(|e| converted(cx.dims(), e.unwrap_or(of_none), to)).collect();
-    let value = Value::new(extents, elems)?;
+    let value = SmallTensor::new(extents, elems)?;
     cx.set_value(0, value);
     Some(())
 }
@@ -174,7 +174,7 @@ fn arg_extreme(cx: &mut NodeCx<'_, '_>, wanted: Ordering) -> Infer {
     }
     numbers.first()?;
     let elem = Elem::Int(Dim::Const(i64::try_from(best).ok()?));
-    let value = Value::new(extents(cx, 0)?, Elems::from_slice(&[elem]))?;
+    let value = SmallTensor::new(extents(cx, 0)?, Elems::from_slice(&[elem]))?;
     cx.set_value(0, value);
     Some(())
 }
@@ -218,7 +218,7 @@ fn cumulate(cx: &mut NodeCx<'_, '_>, neutral: i64, f: impl Fn(&mut Dims, Dim, Di
             sum = next;
         }
     }
-    let value = Value::new(value.dims.iter().copied(), elems)?;
+    let value = SmallTensor::new(value.dims.iter().copied(), elems)?;
     cx.set_value(0, value);
     Some(())
 }

@@ -2,7 +2,7 @@
 
 use crate::dims::Dim;
 use crate::infer::rule::axes::{List, Param, int_or, positions, type_text};
-use crate::infer::{Infer, NodeCx, Shape, Value};
+use crate::infer::{Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ const AXES: Param = Param::new("axes", 1);
 /// Sets the elements of the output to those of the input if the shape is known.
 fn keep_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     let value = cx.value(0)?;
-    let value = Value::new(extents(cx, 0)?, value.elems.clone())?;
+    let value = SmallTensor::new(extents(cx, 0)?, value.elems.clone())?;
     cx.set_value(0, value);
     Some(())
 }

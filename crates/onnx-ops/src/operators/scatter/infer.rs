@@ -2,7 +2,7 @@
 
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, larger, smaller};
 use crate::operators::gather::infer::{check_indices, position, within};
 use onnx_ir::diag::code;
@@ -66,7 +66,7 @@ pub(super) fn scatter_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     check_indices(cx, 1, data[axis], axis)?;
     let (mut value, indices, updates) = (Arc::unwrap_or_clone(cx.value(0)?), cx.value(1)?, cx.value(2)?);
-    let places = Value::from_fn(indices.dims.iter().copied(), |at| {
+    let places = SmallTensor::from_fn(indices.dims.iter().copied(), |at| {
         let index = indices.broadcast_at(at).unwrap_or(Elem::Unknown);
         let target = position(index, value.dims[axis]).and_then(|index| {
             let mut target = at.to_vec();
@@ -79,7 +79,7 @@ pub(super) fn scatter_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 /// The position of an element in row-major order.
-fn offset(value: &Value, at: &[usize]) -> Option<i64> {
+fn offset(value: &SmallTensor, at: &[usize]) -> Option<i64> {
     let mut offset = 0usize;
     for (&i, &d) in at.iter().zip(&value.dims) {
         offset = offset.checked_mul(d)?.checked_add(i)?;
@@ -90,9 +90,9 @@ fn offset(value: &Value, at: &[usize]) -> Option<i64> {
 /// Writes updates at their positions, all of which must be known.
 fn write(
     cx: &mut NodeCx<'_, '_>,
-    value: &mut Value,
-    places: &Value,
-    updates: &Value,
+    value: &mut SmallTensor,
+    places: &SmallTensor,
+    updates: &SmallTensor,
     reduction: &str,
 ) -> Infer {
     if places.elems.len() != updates.elems.len() {
@@ -102,7 +102,7 @@ fn write(
         let old = value.elems.get_mut(usize::try_from(place).ok()?)?;
         *old = updated(cx.dims(), reduction, *old, update);
     }
-    let value = Value::new(value.dims.iter().copied(), std::mem::take(&mut value.elems))?;
+    let value = SmallTensor::new(value.dims.iter().copied(), std::mem::take(&mut value.elems))?;
     cx.set_value(0, value);
     Some(())
 }
@@ -130,7 +130,7 @@ pub(super) fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     let (mut value, indices, updates) = (Arc::unwrap_or_clone(cx.value(0)?), cx.value(1)?, cx.value(2)?);
     let rank = places.len();
-    let places = Value::from_fn(updates.dims.iter().copied(), |at| {
+    let places = SmallTensor::from_fn(updates.dims.iter().copied(), |at| {
         let mut target = Vec::with_capacity(value.dims.len());
         for k in 0..depth {
             let mut index = at[..rank].to_vec();

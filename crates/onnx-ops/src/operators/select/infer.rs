@@ -1,7 +1,7 @@
 //! Operators that select elements by value. The number of results often depends on the data.
 
 use crate::dims::Dim;
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{boolean, extent};
 use onnx_ir::diag::code;
 use std::cmp::Ordering;
@@ -61,7 +61,7 @@ pub(super) fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
     let value = cx.value(0)?;
     let mut columns: Vec<Vec<usize>> = Vec::new();
     let mut is_known = true;
-    Value::from_fn(value.dims.iter().copied(), |at| {
+    SmallTensor::from_fn(value.dims.iter().copied(), |at| {
         match value.broadcast_at(at) {
             Some(Elem::Int(Dim::Const(0))) => {}
             Some(Elem::Int(Dim::Const(_))) => columns.push(at.to_vec()),
@@ -77,7 +77,7 @@ pub(super) fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
     if !is_known {
         return None;
     }
-    let value = Value::from_fn([rank, columns.len()], |at| {
+    let value = SmallTensor::from_fn([rank, columns.len()], |at| {
         i64::try_from(columns[at[1]][at[0]]).map_or(Elem::Unknown, |n| Elem::Int(Dim::Const(n)))
     })?;
     cx.set_known(0, value);
@@ -186,8 +186,8 @@ fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     order.truncate(extent(count)?);
     let elems = order.iter().map(|&i| value.elems[i]).collect();
     let positions = order.iter().map(|&i| i64::try_from(i).map_or(Dim::Unknown, Dim::Const));
-    let positions = Value::list(positions);
-    let value = Value::new([order.len()], elems)?;
+    let positions = SmallTensor::list(positions);
+    let value = SmallTensor::new([order.len()], elems)?;
     cx.set_value(0, value);
     cx.set_value(1, positions);
     Some(())

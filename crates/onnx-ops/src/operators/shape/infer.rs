@@ -3,7 +3,7 @@
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::int_or;
 use crate::infer::rule::fraction::Fraction;
-use crate::infer::{Elem, Infer, NodeCx, Shape, TensorTy, Ty, Value};
+use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor, TensorTy, Ty};
 use crate::operators::cast::infer::{converted, dtype};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::{Diagnostic, code};
@@ -21,7 +21,7 @@ pub(crate) fn shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     };
     let start = position(int_or(cx, "start", 0)?)?;
     let end = position(int_or(cx, "end", rank)?)?;
-    cx.set_known(0, Value::list(shape[start.min(end)..end].iter().copied()));
+    cx.set_known(0, SmallTensor::list(shape[start.min(end)..end].iter().copied()));
     Some(())
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn size(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, []);
     let shape = cx.shape(0)?;
     let count = cx.dims().product(&shape);
-    cx.set_value(0, Value::scalar(count));
+    cx.set_value(0, SmallTensor::scalar(count));
     Some(())
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn identity(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     cx.set_ty(0, cx.ty(0).clone());
     let value = cx.value(0)?;
-    cx.set_value(0, Value::clone(&value));
+    cx.set_value(0, SmallTensor::clone(&value));
     Some(())
 }
 
@@ -79,21 +79,22 @@ pub(crate) fn constant(cx: &mut NodeCx<'_, '_>) -> Infer {
             );
         }
     };
-    let known =
-        |elem, value: Value| (Ty::tensor(elem, value.dims.iter().map(|&d| constant_extent(d))), Some(value));
+    let known = |elem, value: SmallTensor| {
+        (Ty::tensor(elem, value.dims.iter().map(|&d| constant_extent(d))), Some(value))
+    };
     let strings = |dims: &[Dim]| (Ty::tensor(ElemType::STRING, dims.iter().copied()), None);
     let (ty, value) = match name {
         "value" => {
             let tensor = cx.tensor(name)?;
-            (type_of(tensor), Value::of_tensor(tensor))
+            (type_of(tensor), SmallTensor::of_tensor(tensor))
         }
         "sparse_value" => (Ty::Tensor(cx.sparse_tensor(name)?), None),
-        "value_int" => known(ElemType::INT64, Value::scalar(Dim::Const(cx.int(name)?))),
-        "value_ints" => known(ElemType::INT64, Value::list(cx.ints(name)?.into_iter().map(Dim::Const))),
-        "value_float" => known(ElemType::FLOAT, Value::scalar(Elem::Float(cx.float(name)?.into()))),
+        "value_int" => known(ElemType::INT64, SmallTensor::scalar(Dim::Const(cx.int(name)?))),
+        "value_ints" => known(ElemType::INT64, SmallTensor::list(cx.ints(name)?.into_iter().map(Dim::Const))),
+        "value_float" => known(ElemType::FLOAT, SmallTensor::scalar(Elem::Float(cx.float(name)?.into()))),
         "value_floats" => {
             let list = cx.floats(name)?;
-            known(ElemType::FLOAT, Value::list(list.into_iter().map(|x| Elem::Float(x.into()))))
+            known(ElemType::FLOAT, SmallTensor::list(list.into_iter().map(|x| Elem::Float(x.into()))))
         }
         "value_string" => strings(&[]),
         "value_strings" => strings(&[constant_extent(cx.strings(name)?.len())]),
@@ -119,7 +120,7 @@ pub(crate) fn constant_of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     let fill = if cx.has_attr("value") {
         let tensor = cx.tensor("value")?;
         let (elem, count) = (tensor.elem, tensor.element_count());
-        let fill = Value::of_tensor(tensor).and_then(|v| v.single()).unwrap_or(Elem::Unknown);
+        let fill = SmallTensor::of_tensor(tensor).and_then(|v| v.single()).unwrap_or(Elem::Unknown);
         if let Some(count) = count.filter(|&n| n != 1) {
             return cx.fail_at_attr("value", format!("`value` must have one element, but has {count}"));
         }
@@ -131,7 +132,7 @@ pub(crate) fn constant_of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     };
     let shape = shape_operand(cx, 0)?;
     cx.set_shape(0, shape);
-    let value = Value::from_fn(extents(cx, 0)?, |_| fill)?;
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |_| fill)?;
     cx.set_value(0, value);
     Some(())
 }
@@ -193,7 +194,7 @@ pub(crate) fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, [count]);
     let (Elem::Int(start), Elem::Int(delta)) = (start?, delta?) else { return None };
     let to = cx.elem(0)?;
-    let value = Value::from_fn([extent(count)?], |at| {
+    let value = SmallTensor::from_fn([extent(count)?], |at| {
         let offset = cx.dims().mul(constant_extent(at[0]), delta);
         let elem = Elem::Int(cx.dims().add(start, offset));
         converted(cx.dims(), elem, to)

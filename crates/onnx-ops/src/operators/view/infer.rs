@@ -3,7 +3,7 @@
 use crate::dims::Dim;
 use crate::infer::rule::axes::{Param, int_or};
 use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::code;
 use smallvec::SmallVec;
@@ -35,7 +35,7 @@ pub(super) fn transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, from.iter().map(|&axis| shape[axis]).collect::<Shape>());
     let value = cx.value(0)?;
     let mut source = vec![0; rank];
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| {
         for (&axis, &i) in from.iter().zip(at) {
             source[axis] = i;
         }
@@ -69,7 +69,7 @@ pub(super) fn expand(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     cx.set_shape(0, shape);
     let value = cx.value(0)?;
-    let value = Value::from_fn(extents(cx, 0)?, |at| value.broadcast_at(at).unwrap_or(Elem::Unknown))?;
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| value.broadcast_at(at).unwrap_or(Elem::Unknown))?;
     cx.set_value(0, value);
     Some(())
 }
@@ -123,7 +123,7 @@ pub(super) fn tile(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, shape);
     let value = cx.value(0)?;
     let mut source = vec![0; input.len()];
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
+    let value = SmallTensor::from_fn(extents(cx, 0)?, |at| {
         for ((from, &i), &extent) in source.iter_mut().zip(at).zip(&value.dims) {
             *from = i.checked_rem(extent).unwrap_or(0);
         }
@@ -215,7 +215,7 @@ pub(super) fn trilu(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_upper = cx.int("upper")? != 0;
     let value = cx.value(0)?;
     let dims: Option<Vec<usize>> = shape.iter().map(|&d| extent(d)).collect();
-    let value = Value::from_fn(dims?, |at| {
+    let value = SmallTensor::from_fn(dims?, |at| {
         let (row, column) = (to_i64(at[at.len() - 2]), to_i64(at[at.len() - 1]));
         let (Some(row), Some(column)) = (row, column) else { return Elem::Unknown };
         let diagonal = column.saturating_sub(row);

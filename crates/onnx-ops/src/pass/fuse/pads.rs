@@ -74,7 +74,7 @@ fn filled(site: &FuseSite<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Ve
     }
     let (pads, axes) = if site.version >= PADS_ARE_INPUT {
         let is_zero = |value: ValueId| {
-            let elem = site.elems(value).and_then(crate::infer::Value::single);
+            let elem = site.elems(value).and_then(crate::infer::SmallTensor::single);
             elem.and_then(Elem::number) == Some(0.0)
         };
         if site.input(pad, 2).is_some_and(|value| !is_zero(value)) {
@@ -128,7 +128,9 @@ fn is_never_negative(site: &FuseSite<'_>, value: ValueId, reader: NodeId) -> boo
         Some("Relu" | "Sigmoid" | "HardSigmoid" | "Softmax" | "Exp" | "Sqrt") => true,
         Some("Clip") => {
             let least = match site.input(node, 1) {
-                Some(least) => site.elems(least).and_then(crate::infer::Value::single).and_then(Elem::number),
+                Some(least) => {
+                    site.elems(least).and_then(crate::infer::SmallTensor::single).and_then(Elem::number)
+                }
                 None => site.float_attr(node, "min", f32::MIN).map(f64::from),
             };
             least.is_some_and(|least| least >= 0.0)

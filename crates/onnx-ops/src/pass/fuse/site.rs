@@ -152,7 +152,7 @@ impl<'m> FuseSite<'m> {
     }
 
     /// The facts about the elements of a small tensor.
-    pub(super) fn elems(&self, value: ValueId) -> Option<&crate::infer::Value> {
+    pub(super) fn elems(&self, value: ValueId) -> Option<&crate::infer::SmallTensor> {
         self.facts.get(self.body, value).value.as_deref()
     }
 

@@ -62,16 +62,16 @@ pub type Ints = SmallVec<[i64; 8]>;
 /// A short list of elements.
 pub type Elems = SmallVec<[Elem; 4]>;
 
-/// The elements of a tensor, in row-major order, at most [`Value::MOST`].
+/// The elements of a tensor, in row-major order, at most [`SmallTensor::MOST`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Value {
+pub struct SmallTensor {
     /// The dimensions.
     pub dims: SmallVec<[usize; 2]>,
     /// The elements.
     pub elems: Elems,
 }
 
-impl Value {
+impl SmallTensor {
     /// Larger tensors are not shapes.
     pub const MOST: usize = 1024;
 
@@ -79,22 +79,22 @@ impl Value {
     const MOST_FLOATS: usize = 64;
 
     /// A tensor of rank 0.
-    pub fn scalar(elem: impl Into<Elem>) -> Value {
-        Value { dims: SmallVec::new(), elems: smallvec![elem.into()] }
+    pub fn scalar(elem: impl Into<Elem>) -> SmallTensor {
+        SmallTensor { dims: SmallVec::new(), elems: smallvec![elem.into()] }
     }
 
     /// A tensor of rank 1.
-    pub fn list(elems: impl IntoIterator<Item = impl Into<Elem>>) -> Value {
+    pub fn list(elems: impl IntoIterator<Item = impl Into<Elem>>) -> SmallTensor {
         let elems: Elems = elems.into_iter().map(Into::into).collect();
-        Value { dims: SmallVec::from_slice(&[elems.len()]), elems }
+        SmallTensor { dims: SmallVec::from_slice(&[elems.len()]), elems }
     }
 
     /// A tensor of these dimensions; `None` if the number of elements does not match or is too large, or none is known.
-    pub fn new(dims: impl IntoIterator<Item = usize>, elems: Elems) -> Option<Value> {
+    pub fn new(dims: impl IntoIterator<Item = usize>, elems: Elems) -> Option<SmallTensor> {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         let is_known = elems.is_empty() || elems.iter().any(|e| !e.is_unknown());
-        (count == elems.len() && count <= Self::MOST && is_known).then_some(Value { dims, elems })
+        (count == elems.len() && count <= Self::MOST && is_known).then_some(SmallTensor { dims, elems })
     }
 
     /// A tensor of these dimensions with the elements that `elem` returns for each position, in row-major order; `None` if
@@ -102,7 +102,7 @@ impl Value {
     pub fn from_fn(
         dims: impl IntoIterator<Item = usize>,
         mut elem: impl FnMut(&[usize]) -> Elem,
-    ) -> Option<Value> {
+    ) -> Option<SmallTensor> {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MOST)?;
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
@@ -117,7 +117,7 @@ impl Value {
                 *i = 0;
             }
         }
-        Value::new(dims, elems)
+        SmallTensor::new(dims, elems)
     }
 
     /// The elements as dimensions; unknown ones are [`Dim::Unknown`].
@@ -160,7 +160,7 @@ impl Value {
     }
 
     /// The elements of a stored tensor, if it is small, numeric, valid and not external.
-    pub fn of_tensor(tensor: &Tensor) -> Option<Value> {
+    pub fn of_tensor(tensor: &Tensor) -> Option<SmallTensor> {
         let count = usize::try_from(tensor.element_count()?).ok().filter(|&n| n <= Self::MOST)?;
         let dims: SmallVec<[usize; 2]> =
             tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?;
@@ -172,7 +172,7 @@ impl Value {
             return None;
         }
         if count == 0 {
-            return (elem != ElemType::STRING).then_some(Value { dims, elems: Elems::new() });
+            return (elem != ElemType::STRING).then_some(SmallTensor { dims, elems: Elems::new() });
         }
         if !(elem.is_integer() || elem == ElemType::BOOL || is_float(elem)) {
             return None;
@@ -183,7 +183,7 @@ impl Value {
             None => Elem::Unknown,
         };
         let elems: Elems = tensor.bits().ok()?.map(read).collect();
-        Some(Value { dims, elems })
+        Some(SmallTensor { dims, elems })
     }
 }
 
@@ -199,14 +199,14 @@ mod tests {
     #[test]
     fn positions_come_in_row_major_order() {
         let mut seen = Vec::new();
-        let value = Value::from_fn([2, 2], |at| {
+        let value = SmallTensor::from_fn([2, 2], |at| {
             seen.push(at.to_vec());
             whole(1)
         });
         assert_eq!(seen, [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]]);
         assert_eq!(value.and_then(|v| v.ints()), Some(Ints::from_slice(&[1; 4])));
-        assert_eq!(Value::from_fn([usize::MAX, 2], |_| whole(1)), None);
-        assert_eq!(Value::from_fn([3, 0], |_| whole(1)).map(|v| v.elems.len()), Some(0));
+        assert_eq!(SmallTensor::from_fn([usize::MAX, 2], |_| whole(1)), None);
+        assert_eq!(SmallTensor::from_fn([3, 0], |_| whole(1)).map(|v| v.elems.len()), Some(0));
     }
 
     #[test]
@@ -214,12 +214,12 @@ mod tests {
         let mut tensor = Tensor { elem: Some(ElemType::INT64), ..Tensor::default() };
         tensor.dims = SmallVec::from_slice(&[2]);
         tensor.data.push(Payload::int64s(vec![3, -1]));
-        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(Ints::from_slice(&[3, -1])));
+        assert_eq!(SmallTensor::of_tensor(&tensor).and_then(|v| v.ints()), Some(Ints::from_slice(&[3, -1])));
         tensor.elem = Some(ElemType::BOOL);
-        assert_eq!(Value::of_tensor(&tensor), None);
+        assert_eq!(SmallTensor::of_tensor(&tensor), None);
         tensor.data[0] = Payload::int32s(vec![1, 0]);
-        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(Ints::from_slice(&[1, 0])));
+        assert_eq!(SmallTensor::of_tensor(&tensor).and_then(|v| v.ints()), Some(Ints::from_slice(&[1, 0])));
         tensor.dims = SmallVec::from_slice(&[1 << 40]);
-        assert_eq!(Value::of_tensor(&tensor), None);
+        assert_eq!(SmallTensor::of_tensor(&tensor), None);
     }
 }
