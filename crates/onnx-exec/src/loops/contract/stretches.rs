@@ -362,6 +362,7 @@ impl<T: Kind> Across<'_, T> {
         let by_step = |function: &Linear| last.map_or(1, |axis| function.by[axis]);
         let by = by_step(place);
         let is_along = |bound: &Bound| by_step(&bound.function) != 0;
+        let mut square = [[otherwise; SIDE]; SIDE];
         for (positions, left) in positions.chunks(SIDE).zip((0..).step_by(SIDE)) {
             let width = SIDE.min(tile - left);
             // The lanes of a run that are in those bounds which change along it: the same for many runs.
@@ -392,14 +393,15 @@ impl<T: Kind> Across<'_, T> {
                 }
                 for first in (0..run.length).step_by(SIDE) {
                     let n = SIDE.min(run.length - first);
-                    let mut square = [[otherwise; SIDE]; SIDE];
                     for ((line, inside), start) in square.iter_mut().zip(&inside).zip(&starts) {
                         let lanes = inside.start.max(first)..inside.end.min(first + n);
-                        if !lanes.is_empty() {
-                            let lanes = lanes.start - first..lanes.end - first;
-                            if !copy_line(from, start + by * first as i64, by, line, lanes, otherwise) {
-                                fail!("an index is out of bounds")
-                            }
+                        if lanes.is_empty() {
+                            *line = [otherwise; SIDE];
+                            continue;
+                        }
+                        let lanes = lanes.start - first..lanes.end - first;
+                        if !copy_line(from, start + by * first as i64, by, line, lanes, otherwise) {
+                            fail!("an index is out of bounds")
                         }
                     }
                     // SAFETY: as the caller asserts.
@@ -440,6 +442,7 @@ fn copy_line<T: Copy>(
         line[lanes.end..].iter_mut().for_each(|x| *x = otherwise);
         return true;
     }
+    *line = [otherwise; SIDE];
     for lane in lanes {
         let place = usize::try_from(start + by * lane as i64).ok();
         let Some(x) = place.and_then(|place| from.get(place)) else { return false };
