@@ -40,7 +40,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
 fn permutation(site: &FuseSite<'_>, node: NodeId) -> Option<Vec<usize>> {
     let perm: Vec<usize> = match site.attr(node, "perm") {
         Some(AttrValue::Ints(perm)) => {
-            perm.to_vec().into_iter().map(|axis| usize::try_from(axis).ok()).collect::<Option<_>>()?
+            perm.iter().copied().map(|axis| usize::try_from(axis).ok()).collect::<Option<_>>()?
         }
         Some(_) => return None,
         None => (0..site.shape(site.input(node, 0)?)?.len()).rev().collect(),
