@@ -43,10 +43,7 @@ fn rows<A: Total, const WAY: u8>(registers: Registers, bytes: &mut Bytes<'_, A>)
     let Rows { totals, of_totals, of_out, rows, scale, bias, less, .. } = bytes.it;
     let columns = scale.len();
     let (less, bias) = (&less[..columns], &bias[..columns]);
-    let sum = match bytes.sum {
-        Some(sum) => Some(&sum[..columns]),
-        None => None,
-    };
+    let sum = bytes.sum.map(|sum| &sum[..columns]);
     for row in 0..rows {
         let totals = &totals[row * of_totals..][..columns];
         let out = &mut bytes.out[row * of_out..][..columns];
