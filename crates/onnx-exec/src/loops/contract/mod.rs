@@ -37,6 +37,7 @@ mod stretches;
 mod winograd;
 mod zeros;
 
+use super::LANES;
 use super::epilogue::{Epilogue, Shape};
 use super::micro::{Factor, Micro};
 use super::program::{Instr, Program};
@@ -211,15 +212,17 @@ impl Contraction {
     /// Sets the epilogue.
     pub(super) fn followed_by(&mut self, then: Option<&Program>, is_one_pass: bool) {
         self.then = then.cloned();
-        let piped = then.and_then(|then| then.in_pipelines(self.elem));
-        self.piped = piped.filter(|piped| !piped.is_single_stage());
         let (class, Contraction { dims, a, b, .. }) =
             (if self.is_float() { f32::CLASS } else { u8::CLASS }, &*self);
         // Contiguous columns.
         let is_row = b.axes.iter().copied().eq(dims.len() - b.axes.len()..dims.len());
         let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
+        // Pipelines take longer to begin than steps, so strips must be long.
+        let is_long = is_row && dims.iter().product::<usize>() >= LANES;
+        let piped = then.filter(|_| is_long).and_then(|then| then.in_pipelines(self.elem));
         self.epilogue =
             (is_row && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+        self.piped = piped.filter(|piped| !piped.is_single_stage());
     }
 
     /// The epilogue in one pass, if possible.
