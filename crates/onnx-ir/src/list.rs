@@ -5,10 +5,11 @@
 //! as a slice decodes it completely, once.
 
 use bytes::Bytes;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// An element type of lists: numbers, or byte strings.
-pub trait Element: Clone + Send + Sync + std::fmt::Debug + 'static {
+pub trait Element: Clone + Send + Sync + UnwindSafe + RefUnwindSafe + std::fmt::Debug + 'static {
     /// A borrowed element.
     type Ref<'a>: Copy + Default + PartialEq;
     /// Borrows an element.
@@ -40,7 +41,7 @@ pub const CHUNK: usize = 32;
 pub type Chunk<'a, T> = [<T as Element>::Ref<'a>; CHUNK];
 
 /// A list in the encoding of a format.
-pub trait StoredList<T: Element>: Send + Sync {
+pub trait StoredList<T: Element>: Send + Sync + UnwindSafe + RefUnwindSafe {
     /// The number of elements, at least one.
     fn count(&self) -> usize;
     /// Decodes elements from an offset of the implementation, 0 at first, and advances it; returns the number of elements in the

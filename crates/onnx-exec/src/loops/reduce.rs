@@ -375,8 +375,10 @@ impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
 impl<A: Copy + Into<T>, T: Total> Rows<'_, A, T> {
     #[inline(always)]
     fn with<C: Combining<T>>(self) {
-        let rows = self.x.chunks_exact(self.lanes);
-        self.totals.iter_mut().zip(rows).for_each(|(total, row)| *total = combined::<A, T, C>(row));
+        // A closure with so much in it would be a function for every processor.
+        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
+            *total = combined::<A, T, C>(row);
+        }
     }
 }
 

@@ -53,7 +53,7 @@ impl Softmax {
         let row = |operand| Place { operand, base: 0, by: [lanes as i64, 1] };
         let operand = most.reduced_rows(lanes, Combine::Max)?;
         let is_contiguous = operand.by == row(0).by;
-        let is_few = operand.by.iter().all(|by| *by >= 0) && rows.checked_mul(lanes)? <= FEW;
+        let is_few = operand.by[0] >= 0 && operand.by[1] > 0 && rows.checked_mul(lanes)? <= FEW;
         let is_sum = sums.reduced_rows(lanes, Combine::Sum)? == row(of_exps);
         let are_exps = {
             let [x, by, sub, exp] = exps.rows_of([rows, lanes])? else { return None };
@@ -209,69 +209,114 @@ impl Job for Rows<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Rows { lanes, x, by, most, exps, sums, mut quotients } = self;
-        let rows = exps.chunks_exact_mut(lanes).zip(most).zip(sums);
-        for (row, ((exps, most), sum)) in rows.enumerate() {
+        for (row, exps) in exps.chunks_exact_mut(lanes).enumerate() {
             let from = &x[row * by[0]..];
+            let to = match &quotients {
+                Some(all) => &all[row * lanes..],
+                None => &[],
+            };
             if by[1] == 1 {
                 let x = &from[..lanes];
-                *most = greatest_of_row(x);
-                let to = quotients.as_ref().and_then(|all| all.get(row * lanes..)).unwrap_or_default();
-                of_each(x, exps, |x, at| {
-                    // While exponentials are computed, memory has time for a row that is read and for one that is written.
-                    for line in (0..TOGETHER).step_by(LINE) {
-                        fetch(from, at + line + ROWS_AHEAD * by[0]);
-                        fetch(to, at + line);
-                    }
-                    exponentials::<FUSED>(x, *most);
-                });
+                most[row] = greatest_of_row(x);
+                let ahead = Some((from, ROWS_AHEAD * by[0], to));
+                of_each::<FUSED, _>(x, exps, Exponentials { most: most[row], ahead });
             } else {
-                exps.iter_mut().enumerate().for_each(|(at, to)| *to = from[at * by[1]]);
-                *most = greatest_of_row(exps);
-                let (all, rest) = exps.as_chunks_mut::<TOGETHER>();
-                all.iter_mut().for_each(|x| exponentials::<FUSED>(x, *most));
-                in_full(rest, |x| exponentials::<FUSED>(x, *most));
+                for (to, x) in exps.iter_mut().zip(from.iter().step_by(by[1])) {
+                    *to = *x;
+                }
+                most[row] = greatest_of_row(exps);
+                in_place::<FUSED, _>(exps, Exponentials { most: most[row], ahead: None });
             }
-            *sum = sum_of_row(exps) as f32;
-            let quotients = quotients.as_mut().and_then(|all| all.get_mut(row * lanes..)?.get_mut(..lanes));
-            if let Some(quotients) = quotients {
-                of_each(exps, quotients, |x, _| divide::<FUSED>(x, *sum));
+            sums[row] = sum_of_row(exps) as f32;
+            if let Some(all) = &mut quotients {
+                of_each::<FUSED, _>(exps, &mut all[row * lanes..][..lanes], Quotients(sums[row]));
             }
         }
     }
 }
 
-/// Copies elements and computes with them in place; receives the index of the first of those that are computed together.
+/// A function of elements. No closures here: they would be functions for every processor.
+trait Compute {
+    /// Computes in place; receives the index of the first element in its row.
+    fn compute<const FUSED: bool>(&self, x: &mut [f32; TOGETHER], at: usize);
+}
+
+/// Copies elements and computes with them in place.
 #[inline(always)]
-fn of_each(x: &[f32], to: &mut [f32], compute: impl Fn(&mut [f32; TOGETHER], usize)) {
+fn of_each<const FUSED: bool, C: Compute>(x: &[f32], to: &mut [f32], of: C) {
     let (from, from_rest) = x.as_chunks::<TOGETHER>();
     let (to, to_rest) = to.as_chunks_mut::<TOGETHER>();
     let mut at = 0;
     for (x, to) in from.iter().zip(to) {
         *to = *x;
-        compute(to, at);
+        of.compute::<FUSED>(to, at);
         at += TOGETHER;
     }
     to_rest.copy_from_slice(from_rest);
-    in_full(to_rest, |x| compute(x, at));
+    in_full::<FUSED, C>(to_rest, at, &of);
+}
+
+#[inline(always)]
+fn in_place<const FUSED: bool, C: Compute>(x: &mut [f32], of: C) {
+    let (all, rest) = x.as_chunks_mut::<TOGETHER>();
+    let mut at = 0;
+    for x in all {
+        of.compute::<FUSED>(x, at);
+        at += TOGETHER;
+    }
+    in_full::<FUSED, C>(rest, at, &of);
 }
 
 /// Computes with the last elements of a row and others behind them, which are not stored.
 #[inline(always)]
-fn in_full(x: &mut [f32], compute: impl Fn(&mut [f32; TOGETHER])) {
+fn in_full<const FUSED: bool, C: Compute>(x: &mut [f32], at: usize, of: &C) {
     if let Some(first) = x.first() {
         let mut full = [*first; TOGETHER];
         full[..x.len()].copy_from_slice(x);
-        compute(&mut full);
+        of.compute::<FUSED>(&mut full, at);
         x.copy_from_slice(&full[..x.len()]);
     }
 }
 
-#[inline(always)]
-fn exponentials<const FUSED: bool>(x: &mut [f32; TOGETHER], most: f32) {
-    if x.iter().fold(true, |all, x| all & math::is_within(*x - most)) {
-        x.iter_mut().for_each(|x| *x = math::exp_within::<FUSED>(*x - most));
-    } else {
-        x.iter_mut().for_each(|x| *x = math::exp::<FUSED>(*x - most));
+/// Exponentials of differences.
+struct Exponentials<'r> {
+    most: f32,
+    /// The row, the distance of a later one, and the row of quotients: while exponentials are computed, memory has time for both.
+    ahead: Option<(&'r [f32], usize, &'r [f32])>,
+}
+
+impl Compute for Exponentials<'_> {
+    #[inline(always)]
+    fn compute<const FUSED: bool>(&self, x: &mut [f32; TOGETHER], at: usize) {
+        if let Some((from, by, to)) = self.ahead {
+            for line in (at..at + TOGETHER).step_by(LINE) {
+                fetch(from, line + by);
+                fetch(to, line);
+            }
+        }
+        let mut are_within = true;
+        for x in x.iter() {
+            are_within &= math::is_within(*x - self.most);
+        }
+        if are_within {
+            for x in x {
+                *x = math::exp_within::<FUSED>(*x - self.most);
+            }
+        } else {
+            for x in x {
+                *x = math::exp::<FUSED>(*x - self.most);
+            }
+        }
+    }
+}
+
+/// Quotients by a number.
+struct Quotients(f32);
+
+impl Compute for Quotients {
+    #[inline(always)]
+    fn compute<const FUSED: bool>(&self, x: &mut [f32; TOGETHER], _: usize) {
+        divide::<FUSED>(x, self.0);
     }
 }
 

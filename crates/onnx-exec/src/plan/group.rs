@@ -235,7 +235,7 @@ fn softmaxes(members: &[Member]) -> Vec<(usize, Softmax)> {
             let inner = four.iter().chain(quotient).flat_map(|member| &member.inner);
             inner.copied().find(|(_, maker)| *maker == first + by).map(|(number, _)| number)
         };
-        // What nobody reads has no number.
+        // Results that are not read have no number.
         let results = [number(0), number(1), number(2)].map(|number| number.unwrap_or(usize::MAX));
         let [most, exps, sums] = four else { continue };
         let nests = [&most.nest, &exps.nest, &sums.nest];

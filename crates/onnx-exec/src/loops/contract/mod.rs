@@ -37,6 +37,7 @@ mod stretches;
 mod winograd;
 mod zeros;
 
+use super::LANES;
 use super::epilogue::{Epilogue, Shape};
 use super::micro::{Factor, Micro};
 use super::program::{Instr, Program};
@@ -213,14 +214,16 @@ impl Contraction {
     /// Sets the epilogue.
     pub(super) fn followed_by(&mut self, then: Option<&Program>, is_one_pass: bool) {
         self.then = then.cloned();
-        let piped = then.and_then(|then| then.in_pipelines(self.elem));
-        self.piped = piped.filter(|piped| !piped.is_single_stage());
         let class = if self.is_float() { f32::CLASS } else { u8::CLASS };
         let (planes, columns) = self.planes();
         let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
         let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns };
         self.epilogue =
             (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+        // Pipelines take longer to begin than steps, so strips must be long.
+        let strip = if planes == 1 { self.dims.iter().product() } else { self.plane() };
+        let piped = then.filter(|_| strip >= LANES).and_then(|then| then.in_pipelines(self.elem));
+        self.piped = piped.filter(|piped| !piped.is_single_stage());
     }
 
     /// The number of planes, and the axes of each: the last axes of the columns, which are contiguous in the result.

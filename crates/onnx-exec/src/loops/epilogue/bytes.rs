@@ -5,7 +5,8 @@
 //! ```
 //! A number that is rounded and then limited by whole numbers is the same if it is limited first; then it fits into an integer, and what
 //! rounds it makes it one. So with AVX2, 32 bytes are computed in whole registers and stored at once, and with AVX-512, 16 bytes with half
-//! of the instructions and any number of last columns. What is said in doubles is computed in single floats where they tell for certain which whole number is nearest, and in doubles for the few numbers that lie nearly halfway.
+//! of the instructions and any number of last columns. What is said in doubles is computed in single floats where they tell for certain
+//! which whole number is nearest, and in doubles for the few numbers that lie nearly halfway.
 
 use super::{Rows, Total};
 use crate::loops::widest::{Job, widest};

@@ -298,7 +298,9 @@ impl Job for Quantized<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let (to, lanes) = (self.to.as_chunks_mut::<TOGETHER>().0, self.lanes.as_chunks::<TOGETHER>().0);
-        to.iter_mut().zip(lanes).for_each(|(to, lanes)| quantize::<FUSED>(self.by, lanes, to));
+        for (to, lanes) in to.iter_mut().zip(lanes) {
+            quantize::<FUSED>(self.by, lanes, to);
+        }
     }
 }
 
