@@ -26,7 +26,7 @@ const LEAST: usize = 1 << 13;
 /// Elements that are updated together: apart from the tensors, so that the compiler knows that nothing overlaps.
 const BLOCK: usize = 64;
 
-/// What a step does to an element, given its gradient and `N` states.
+/// The change of an element by a step, given its gradient and `N` states.
 trait Rule<const N: usize>: Copy + Send {
     /// The element and the states after the step. This and all callees must be inlined always.
     fn update<T: Real>(&self, x: T, gradient: T, states: [T; N]) -> (T, [T; N]);
@@ -214,7 +214,7 @@ struct Adam {
     alpha: f64,
     beta: f64,
     norm: f64,
-    /// What is left of an element after the step.
+    /// The factor of an element after the step.
     kept: f64,
     epsilon: f64,
 }

@@ -4,13 +4,10 @@
 //! contiguous along another axis, both axes are tiled, so that reads and writes use whole cache lines. Contiguous rows may have
 //! padding at both ends, and may start at computed offsets, for many rows at once.
 
-#![allow(unsafe_code, reason = "transposes squares where the instructions are there")]
-
 use super::gathered::Gathered;
 use super::program::{Bound, Instr, Program};
-use super::squares::{Level, SIDE, Square, transposed};
+use super::squares::{SIDE, Square, Turn, Turning, turning};
 use super::view::{Operands, View};
-use super::widest::{Job, widest};
 use super::{Class, Linear, Nest};
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
@@ -211,7 +208,7 @@ impl Moved {
             let Ok(start) = usize::try_from(self.place.at(at) - first) else {
                 fail!("an index is out of bounds")
             };
-            if !widest(Transposed { from, start, by, out: &mut out[done * row..], behind, row }) {
+            if !turning(Transposed { from, start, by, out: &mut out[done * row..], behind, row }) {
                 fail!("an index is out of bounds")
             }
             done += 1;
@@ -298,31 +295,12 @@ struct Transposed<'t, T> {
     row: usize,
 }
 
-impl<T: Pod> Job for Transposed<'_, T> {
+impl<T: Pod> Turning for Transposed<'_, T> {
     /// Whether all elements exist.
     type Out = bool;
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) -> bool {
-        // SAFETY: this runs where the instructions are there.
-        unsafe { self.at(Level::of(FUSED)) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn run_wide(self) -> bool {
-        // SAFETY: this runs where the instructions are there.
-        unsafe { self.at(Level::Avx512) }
-    }
-}
-
-impl<T: Pod> Transposed<'_, T> {
-    /// Copies all elements, and returns whether they exist.
-    ///
-    /// # Safety
-    /// The processor has the instructions of the level.
-    #[inline(always)]
-    unsafe fn at(self, level: Level) -> bool {
+    fn with(self, turn: Turn) -> bool {
         let Transposed { from, start, by, out, behind, row } = self;
         let rows = (out.len() - row) / behind + 1;
         for top in (0..rows).step_by(BLOCK) {
@@ -336,9 +314,7 @@ impl<T: Pod> Transposed<'_, T> {
                 let out = &mut out[top * behind + column..];
                 if n == BLOCK && column + BLOCK <= row {
                     let Some(square) = square(|i| line(column + i)) else { return false };
-                    // SAFETY: as the caller asserts.
-                    let square = unsafe { transposed(&square, level) };
-                    for (out, line) in out.chunks_mut(behind).zip(square) {
+                    for (out, line) in out.chunks_mut(behind).zip(turn.square(&square)) {
                         let Some(out) = out.first_chunk_mut::<BLOCK>() else { return false };
                         *out = line;
                     }

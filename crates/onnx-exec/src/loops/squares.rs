@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "vector instructions, in functions that only run where they are there")]
 
+use super::widest::{Job, widest};
 use bytemuck::Pod;
 
 /// Rows and columns of a square.
@@ -10,57 +11,81 @@ pub(super) const SIDE: usize = 16;
 /// A square of numbers, row after row.
 pub(super) type Square<T> = [[T; SIDE]; SIDE];
 
-/// The instructions that a function is compiled for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
-    /// Those of each processor of the architecture.
+/// Transposes squares with the widest instructions of the processor. It exists only where those are there.
+#[derive(Clone, Copy)]
+pub(super) struct Turn(Level);
+
+#[derive(Clone, Copy)]
+enum Level {
+    /// The instructions of each processor of the architecture.
     Least,
-    /// AVX2.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "there are no such instructions"))]
+    #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "there are no such instructions"))]
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
-impl Level {
-    /// That of [`Job::run`](super::widest::Job::run).
-    pub(super) const fn of(is_fused: bool) -> Level {
-        if is_fused && cfg!(target_arch = "x86_64") { Level::Avx2 } else { Level::Least }
+/// Work that transposes squares.
+pub(super) trait Turning {
+    /// The result.
+    type Out;
+
+    /// Does the work. This and all callees must be inlined always.
+    fn with(self, turn: Turn) -> Self::Out;
+}
+
+/// Does work that transposes squares in the widest registers.
+pub(super) fn turning<W: Turning>(work: W) -> W::Out {
+    widest(Widest(work))
+}
+
+struct Widest<W>(W);
+
+impl<W: Turning> Job for Widest<W> {
+    type Out = W::Out;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> W::Out {
+        #[cfg(target_arch = "x86_64")]
+        if FUSED {
+            return self.0.with(Turn(Level::Avx2));
+        }
+        self.0.with(Turn(Level::Least))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn run_wide(self) -> W::Out {
+        self.0.with(Turn(Level::Avx512))
     }
 }
 
-/// The transposed square.
-///
-/// # Safety
-/// The processor has the instructions of the level.
-#[inline(always)]
-pub(super) unsafe fn transposed<T: Pod>(square: &Square<T>, level: Level) -> Square<T> {
-    #[cfg(target_arch = "x86_64")]
-    if size_of::<T>() == 4 {
-        let mut out = [[T::zeroed(); SIDE]; SIDE];
-        match level {
-            Level::Least => {}
-            Level::Avx2 => {
-                // SAFETY: the processor has the instructions, as the caller asserts.
-                unsafe { x86::avx2(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out)) };
-                return out;
-            }
-            Level::Avx512 => {
-                // SAFETY: the processor has the instructions, as the caller asserts.
-                unsafe { x86::avx512(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out)) };
-                return out;
+impl Turn {
+    /// The transposed square.
+    #[inline(always)]
+    pub(super) fn square<T: Pod>(self, square: &Square<T>) -> Square<T> {
+        let mut out = *square;
+        match self.0 {
+            // SAFETY: a `Turn` of this level exists only where a job runs with these instructions.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 if size_of::<T>() == 4 => unsafe {
+                x86::avx2(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out));
+            },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if size_of::<T>() == 4 => unsafe {
+                x86::avx512(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out));
+            },
+            _ => {
+                for (row, out) in out.iter_mut().enumerate() {
+                    for column in 0..SIDE {
+                        out[column] = square[column][row];
+                    }
+                }
             }
         }
+        out
     }
-    let _ = level;
-    let mut out = *square;
-    for (row, out) in out.iter_mut().enumerate() {
-        for column in 0..SIDE {
-            out[column] = square[column][row];
-        }
-    }
-    out
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -150,24 +175,15 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::widest::{Job, widest};
 
-    struct Turn<T>(Square<T>);
+    struct Once<T>(Square<T>);
 
-    impl<T: Pod> Job for Turn<T> {
+    impl<T: Pod> Turning for Once<T> {
         type Out = Square<T>;
 
         #[inline(always)]
-        fn run<const FUSED: bool>(self) -> Square<T> {
-            // SAFETY: this runs where the instructions are there.
-            unsafe { transposed(&self.0, Level::of(FUSED)) }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[inline(always)]
-        fn run_wide(self) -> Square<T> {
-            // SAFETY: this runs where the instructions are there.
-            unsafe { transposed(&self.0, Level::Avx512) }
+        fn with(self, turn: Turn) -> Square<T> {
+            turn.square(&self.0)
         }
     }
 
@@ -175,9 +191,16 @@ mod tests {
     fn rows_become_columns() {
         fn check<T: Pod + PartialEq + std::fmt::Debug>(of: impl Fn(usize) -> T) {
             let square = std::array::from_fn(|row| std::array::from_fn(|column| of(row * SIDE + column)));
-            let out = widest(Turn(square));
-            for (row, column) in (0..SIDE).flat_map(|row| (0..SIDE).map(move |column| (row, column))) {
-                assert_eq!(out[row][column], of(column * SIDE + row), "{row} {column}");
+            let least = Turn(Level::Least).square(&square);
+            let mut ways = vec![least, turning(Once(square))];
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                ways.push(Turn(Level::Avx2).square(&square));
+            }
+            for (way, row, column) in ways.iter().flat_map(|way| {
+                (0..SIDE).flat_map(move |row| (0..SIDE).map(move |column| (way, row, column)))
+            }) {
+                assert_eq!(way[row][column], of(column * SIDE + row), "{row} {column}");
             }
         }
         check(|i| i as f32);

@@ -5,16 +5,13 @@
 //! the
 //! channel) have the same in-bounds positions in a tile; these are computed once for the group, as runs to copy.
 
-#![allow(unsafe_code, reason = "transposes squares where the instructions are there")]
-
 use super::kind::Kind;
 use super::{Side, blocks, place};
 use crate::failure::{Failure, fail};
 use crate::loops::Linear;
 use crate::loops::program::{Bound, Instr};
-use crate::loops::squares::{Level, SIDE, transposed};
+use crate::loops::squares::{SIDE, Turn, Turning, turning};
 use crate::loops::view::Operands;
-use crate::loops::widest::{Job, widest};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -113,7 +110,7 @@ impl<T: Kind> Stretches<'_, T> {
             for (tile, out) in tiles {
                 let positions = self.runs(at, &self.side.axes, tile, false);
                 if T::GROUP == 1 {
-                    widest(Across { stretches: self, positions: &positions, steps: &steps, out })?;
+                    turning(Across { stretches: self, positions: &positions, steps: &steps, out })?;
                 } else {
                     self.across(&positions, &steps, out)?;
                 }
@@ -332,28 +329,11 @@ struct Across<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Kind> Job for Across<'_, T> {
+impl<T: Kind> Turning for Across<'_, T> {
     type Out = Result<(), Failure>;
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) -> Result<(), Failure> {
-        // SAFETY: this runs where the instructions are there.
-        unsafe { self.at(Level::of(FUSED)) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn run_wide(self) -> Result<(), Failure> {
-        // SAFETY: this runs where the instructions are there.
-        unsafe { self.at(Level::Avx512) }
-    }
-}
-
-impl<T: Kind> Across<'_, T> {
-    /// # Safety
-    /// The processor has the instructions of the level.
-    #[inline(always)]
-    unsafe fn at(self, level: Level) -> Result<(), Failure> {
+    fn with(self, turn: Turn) -> Result<(), Failure> {
         let Across { stretches, positions, steps, out } = self;
         let Stretches { loaded: Loaded { from, place, bounds, otherwise, .. }, step_axes, tile, .. } =
             stretches;
@@ -404,10 +384,9 @@ impl<T: Kind> Across<'_, T> {
                             fail!("an index is out of bounds")
                         }
                     }
-                    // SAFETY: as the caller asserts.
-                    let square = unsafe { transposed(&square, level) };
+                    let turned = turn.square(&square);
                     let mut at = (run.at + first) * tile + left;
-                    for line in &square[..n] {
+                    for line in &turned[..n] {
                         // What is too much of a narrow tile is overwritten by the next step.
                         let is_all = width == SIDE || tile < SIDE;
                         match out[at..].first_chunk_mut::<SIDE>().filter(|_| is_all) {
@@ -451,7 +430,8 @@ fn copy_line<T: Copy>(
     true
 }
 
-/// So many numbers, the first of which and the distance of which are given: contiguous ones, or each of the others. `None` if some do not exist.
+/// The numbers of which the first, their distance and their count are given: contiguous ones, or each of the others. `None` if some
+/// do not exist.
 fn stretch<T>(from: &[T], start: i64, by: i64, n: usize) -> Option<Result<&[T], impl Iterator<Item = &T>>> {
     let last = start.checked_add(by.checked_mul(n as i64 - 1)?)?;
     let (start, last) = (usize::try_from(start).ok()?, usize::try_from(last).ok()?);

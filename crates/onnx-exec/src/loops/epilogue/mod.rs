@@ -240,7 +240,7 @@ fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure
     }
 }
 
-/// So many words of an operand from a position on.
+/// The words of an operand from a position on, of which there must be `count`.
 fn numbers_of<'v, T: bytemuck::Pod>(
     operands: &Operands<'v>,
     operand: usize,

@@ -93,7 +93,7 @@ pub(super) trait Singles: Copy {
 pub(super) struct LineAt {
     pub(super) scale: *const f32,
     pub(super) bias: *const f32,
-    /// What is added to all numbers of the row; -0 changes none.
+    /// The number that is added to all of the row; -0 changes none.
     pub(super) of_row: f32,
     pub(super) other: Option<*const f32>,
     pub(super) least: f32,
