@@ -1,13 +1,13 @@
 //! Shared code of commands that edit a model: output, `--dry-run`, and the check that no errors are added.
 
 use crate::change::open;
-use crate::cmd::fmt::diff;
 use crate::deliver::{Delivery, OutFile, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status};
+use crate::unified::diff;
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;

@@ -15,6 +15,7 @@ mod edit;
 mod feed;
 mod files;
 mod follow;
+mod global;
 mod input;
 mod limits;
 mod locate;
@@ -31,10 +32,12 @@ mod select;
 mod session;
 mod spread;
 mod trial;
+mod unified;
 mod value;
 
-use args::{Cli, Command, Format};
+use args::{Cli, Command};
 use clap::Parser as _;
+use global::Format;
 use session::{Session, Status};
 use std::process::ExitCode;
 

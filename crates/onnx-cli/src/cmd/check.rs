@@ -1,11 +1,11 @@
 //! `onnxtxt check`: reports all findings in one run.
 
-use super::fmt::diff;
 use crate::input::{Form, Input, Loaded, STDIN, undecodable};
 use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
 use crate::reads::Unreadable;
 use crate::session::{Session, Status, count};
+use crate::unified::diff;
 use crate::{files, locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};

@@ -2,7 +2,6 @@
 
 mod kept;
 
-use super::fmt::diff;
 use crate::deliver::{Delivery, deliver};
 use crate::edit::new_errors;
 use crate::input::{Form, Input, Loaded};
@@ -11,6 +10,7 @@ use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status, to_stderr};
+use crate::unified::diff;
 use anyhow::{Context as _, bail, ensure};
 use kept::Kept;
 use onnx_ir::Model;

@@ -6,6 +6,7 @@ use crate::locate;
 use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
+use crate::unified::diff;
 use anyhow::ensure;
 use onnx_ir::diag::Parsed;
 use onnx_text::render::{SourceKind, SourceText};
@@ -106,9 +107,4 @@ fn right<T>(parsed: Parsed<T>, input: &Input, session: &mut Session) -> Option<T
         session.report(&SourceText::new(&input.name, input.text(), SourceKind::Text), &found);
     };
     parsed.into_result().map_err(report).ok()
-}
-
-/// The changes as a unified diff, as `patch` reads.
-pub(crate) fn diff(old: &str, new: &str, name: &str) -> String {
-    similar::TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(name, name).to_string()
 }
