@@ -197,6 +197,10 @@ fn products_give_what_formulas_say() {
         ("Conv <pads = [3, 3], strides = [2]> (a, b)", &[&[3, 7, 101], &[4, 7, 7]]),
         ("Conv <pads = [1, 1, 1, 1, 1, 1]> (a, b)", &[&[1, 3, 5, 7, 9], &[5, 3, 3, 3, 3]]),
         ("Conv <pads = [0, 1, 0, 1]> (a, b)", &[&[1, 4, 9, 11], &[6, 4, 3, 3]]),
+        // Rows that end where a block does, and before it.
+        ("Conv <pads = [1, 1, 1, 1]> (a, b)", &[&[1, 3, 5, 510], &[4, 3, 3, 3]]),
+        ("Conv <pads = [1, 9, 1, 9]> (a, b)", &[&[2, 3, 5, 496], &[4, 3, 3, 3]]),
+        ("Conv <pads = [1, 1, 1, 1]> (a, b)", &[&[2, 3, 4, 505], &[5, 3, 3, 5]]),
         // More than a copy of an image has at a time.
         ("Conv <pads = [1, 1]> (a, b)", &[&[1, 4, 70_000], &[4, 4, 3]]),
         ("Conv <pads = [1, 1, 0, 0]> (a, b)", &[&[1, 2, 380, 390], &[4, 2, 2, 2]]),

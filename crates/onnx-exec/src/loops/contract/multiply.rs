@@ -151,15 +151,20 @@ impl<T: Kind> Product<'_, T> {
             let put_right = self.zeros.as_ref().filter(|_| less.is_none());
             let (totals, finish) = (&mut self.totals[..], &mut self.finish);
             let mut end = match runs {
-                [run] if put_right.is_none() && self.count > 0 => {
+                [run] if put_right.is_none() && self.count > 0 && run.from == 0 => {
                     finish.end(operands, at, &rows, run, less, out)?
                 }
                 _ => None,
             };
-            // The columns that are whole registers.
+            // The columns that are whole registers; behind the run, there may be columns without results.
+            let valid = runs.last().map_or(0, |run| run.columns.len());
             let ended = match end {
-                Some(_) if (columns % self.micro.columns).is_multiple_of(self.micro.lanes) => columns,
-                Some(_) => columns / self.micro.columns * self.micro.columns,
+                Some(_)
+                    if valid == columns && (valid % self.micro.columns).is_multiple_of(self.micro.lanes) =>
+                {
+                    valid
+                }
+                Some(_) => valid / self.micro.columns * self.micro.columns,
                 None => 0,
             };
             for steps in blocks(self.count, T::STEPS) {
