@@ -3,8 +3,9 @@
 use super::fields::{Fields, Messages, RawValue};
 use super::graph::GraphReader;
 use super::lists::{ListElement, read_list};
-use crate::wire::varint;
+use crate::wire::{Reason, varint};
 use bytes::Bytes;
+use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::list::{Element, List};
 use onnx_ir::{Attr, AttrType, AttrValue, NodeId, TensorId};
 use smallvec::SmallVec;
@@ -36,6 +37,7 @@ impl GraphReader<'_, '_> {
         let mut attr = Attr::default();
         let (mut f, mut i, mut s) = (None, None, None);
         let (mut floats, mut ints, mut strings) = (List::default(), List::default(), List::default());
+        let mut failed = None;
         let mut messages = Messages::new(whole);
         let mut fields = Fields::new(encoded);
         loop {
@@ -51,17 +53,21 @@ impl GraphReader<'_, '_> {
                 }
                 (FLOATS, RawValue::Bytes(packed)) => {
                     pass.unusual();
-                    floats
-                        .to_mut()
-                        .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
+                    let (entries, rest) = packed.as_chunks();
+                    floats.to_mut().extend(entries.iter().map(|&entry| f32::from_le_bytes(entry)));
+                    if !rest.is_empty() {
+                        failed = Some(("floats", Reason::Truncated));
+                    }
                 }
                 (INTS, RawValue::Number(int)) => {
                     read_list(&mut fields, from, int as i64, &mut ints);
                 }
                 (INTS, RawValue::Bytes(packed)) => {
                     pass.unusual();
-                    ints.to_mut()
-                        .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
+                    match varint::decode_int64(packed) {
+                        Ok((entries, _)) => ints.to_mut().extend(entries),
+                        Err(reason) => failed = Some(("ints", reason)),
+                    }
                 }
                 (STRINGS, RawValue::Bytes(string)) => {
                     read_list(&mut fields, from, whole.slice_ref(string), &mut strings);
@@ -77,6 +83,11 @@ impl GraphReader<'_, '_> {
                     pass.unusual()
                 }
             }
+        }
+        if let Some((field, reason)) = failed {
+            let of = attr.name.map_or("", |name| &names[name]);
+            let message = format!("`{field}` of attribute `{of}` cannot be decoded: {reason}");
+            pass.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
         }
 
         let values = &mut attr.values;
@@ -151,6 +162,25 @@ mod tests {
             prost::encoding::encode_varint(number as u64, &mut field);
         }
         field
+    }
+
+    #[test]
+    fn packed_lists_that_are_cut_off_are_reported() {
+        let found = |field: u32, packed: &[u8]| {
+            let mut attribute = Vec::new();
+            push_bytes(1, b"axes", &mut attribute);
+            push_bytes(field, packed, &mut attribute);
+            let found = crate::read(model(&attribute).into()).diagnostics;
+            found.into_iter().map(|found| found.message).collect::<Vec<_>>()
+        };
+        assert_eq!(found(8, &[1, 2]), [""; 0]);
+        assert_eq!(found(7, &[0; 8]), [""; 0]);
+        let [of_ints, of_floats] = [found(8, &[1, 0x80]), found(7, &[0; 7])];
+        assert!(of_ints.len() == 1 && of_ints[0].starts_with("`ints` of attribute `axes`"), "{of_ints:?}");
+        assert!(
+            of_floats.len() == 1 && of_floats[0].starts_with("`floats` of attribute `axes`"),
+            "{of_floats:?}"
+        );
     }
 
     #[test]
