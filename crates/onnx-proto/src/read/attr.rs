@@ -5,7 +5,6 @@ use super::graph::GraphReader;
 use super::lists::{ListElement, read_list};
 use crate::wire::{Reason, varint};
 use bytes::Bytes;
-use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::list::{Element, List};
 use onnx_ir::{Attr, AttrType, AttrValue, NodeId, TensorId};
 use smallvec::SmallVec;
@@ -86,8 +85,7 @@ impl GraphReader<'_, '_> {
         }
         if let Some((field, reason)) = failed {
             let of = attr.name.map_or("", |name| &names[name]);
-            let message = format!("`{field}` of attribute `{of}` cannot be decoded: {reason}");
-            pass.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+            pass.undecodable(format_args!("`{field}` of attribute `{of}`"), reason);
         }
 
         let values = &mut attr.values;

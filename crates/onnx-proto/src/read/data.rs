@@ -6,7 +6,7 @@ use super::readable;
 use super::tensor::{TensorReader, add_packed};
 use crate::FileKind;
 use bytes::Bytes;
-use onnx_ir::diag::{Diagnostic, Parsed, Place, code};
+use onnx_ir::diag::Parsed;
 use onnx_ir::{Data, DataKind, ElemType, MapData, Names, OptionalData, Sequence};
 
 /// Reads a value from a file of this kind, and returns findings about the bytes. `None`: they are not such a message, or the kind
@@ -62,9 +62,7 @@ impl TensorReader<'_> {
                 (3, RawValue::Number(key)) => map.keys.push(key as i64),
                 (3, RawValue::Bytes(packed)) => {
                     if let Err(reason) = add_packed(&mut map.keys, packed) {
-                        let message = format!("`keys` of a map cannot be decoded: {reason}");
-                        let finding = Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message);
-                        self.pass.diagnostics.push(finding);
+                        self.pass.undecodable("`keys` of a map", reason);
                     }
                 }
                 (4, RawValue::Bytes(key)) => map.string_keys.push(encoded.slice_ref(key)),

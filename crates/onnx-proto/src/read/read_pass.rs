@@ -8,6 +8,7 @@ use super::Bytes;
 use super::deferred::Deferred;
 use crate::wire::{self, MAX_DEPTH, Message};
 use onnx_ir::diag::{Diagnostic, Place, code};
+use std::fmt::Display;
 
 /// The deepest nesting of graphs and of types in the fast pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;
@@ -78,10 +79,15 @@ impl ReadPass {
             return M::default();
         }
         M::decode(bytes).unwrap_or_else(|error| {
-            let message = format!("a part of the model cannot be decoded: {error}");
-            self.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+            self.undecodable("a part of the model", error);
             M::default()
         })
+    }
+
+    /// Reports a part of the file that cannot be decoded.
+    pub(super) fn undecodable(&mut self, part: impl Display, reason: impl Display) {
+        let message = format!("{part} cannot be decoded: {reason}");
+        self.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
     }
 }
 

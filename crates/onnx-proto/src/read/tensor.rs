@@ -6,7 +6,6 @@ use super::read_pass::ReadPass;
 use super::types::entry;
 use crate::wire::{Reason, varint};
 use bytes::Bytes;
-use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{DataLocation, ElemType, Field, Names, Payload, Segment, SparseData, Tensor, TensorExtra};
 use smallvec::SmallVec;
 
@@ -88,8 +87,7 @@ impl TensorReader<'_> {
         }
         if let Some((field, reason)) = failed {
             let of = tensor.name.map_or("", |name| &names[name]);
-            let message = format!("`{field}` of tensor `{of}` cannot be decoded: {reason}");
-            pass.diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+            pass.undecodable(format_args!("`{field}` of tensor `{of}`"), reason);
         }
         let has_extra = extra != TensorExtra::default();
         tensor.extra = has_extra.then(|| Box::new(extra));
@@ -105,9 +103,7 @@ impl TensorReader<'_> {
                 (3, RawValue::Number(dim)) => dims.push(dim as i64),
                 (3, RawValue::Bytes(packed)) => {
                     if let Err(reason) = add_packed(&mut dims, packed) {
-                        let message = format!("`dims` of a sparse tensor cannot be decoded: {reason}");
-                        let finding = Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message);
-                        self.pass.diagnostics.push(finding);
+                        self.pass.undecodable("`dims` of a sparse tensor", reason);
                     }
                 }
                 _ => self.pass.unusual(),
