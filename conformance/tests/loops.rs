@@ -224,7 +224,7 @@ fn products_give_what_formulas_say() {
     }
 }
 
-/// What follows products of batches: numbers of each row and of each element, limits, conditions and functions.
+/// Epilogues of products of batches: numbers of each row and of each element, limits, conditions and functions.
 #[test]
 fn epilogues_of_batches_give_what_formulas_say() {
     let (images, weights) = ([3, 6, 9, 11], [13, 6, 3, 3]);

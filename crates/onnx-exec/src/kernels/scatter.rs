@@ -45,7 +45,7 @@ fn scattered(
 ) -> Result<Vec<Value>, Failure> {
     let updates = call.tensor(2 - usize::from(call.op() == "TensorScatter"))?.clone();
     let mut data = call.tensor(0)?.clone();
-    // What nothing else uses is updated in place.
+    // Data without other users are updated in place.
     call.inputs[0] = None;
     let Some(reduction) = reduction else {
         return Ok(vec![data.with_placed(&updates, starts, run)?.into()]);
@@ -194,7 +194,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         return Ok(vec![cache.clone().into()]);
     }
     let (to, from) = (AxisSplit::of(cache.dims(), axis)?, AxisSplit::of(update.dims(), axis)?);
-    // Where each slice behind the axis goes.
+    // The position of each slice after the axis.
     let mut places: List<usize> = List::with_room(from.outer.saturating_mul(from.extent))?;
     for outer in 0..from.outer {
         let start = starts[outer / (from.outer / batches)];

@@ -156,7 +156,7 @@ impl<T: Kind> Product<'_, T> {
                 }
                 _ => None,
             };
-            // The columns that are whole registers; behind the run, there may be columns without results.
+            // The columns that are whole registers; after the run, there may be columns without results.
             let valid = runs.last().map_or(0, |run| run.columns.len());
             let ended = match end {
                 Some(_)

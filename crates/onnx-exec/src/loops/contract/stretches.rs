@@ -387,7 +387,7 @@ impl<T: Kind> Turning for Across<'_, T> {
                     let turned = turn.square(&square);
                     let mut at = (run.at + first) * tile + left;
                     for line in &turned[..n] {
-                        // What is too much of a narrow tile is overwritten by the next step.
+                        // The next step overwrites the numbers that exceed a narrow tile.
                         let is_all = width == SIDE || tile < SIDE;
                         match out[at..].first_chunk_mut::<SIDE>().filter(|_| is_all) {
                             Some(out) => *out = *line,
@@ -412,21 +412,15 @@ fn copy_line<T: Copy>(
     lanes: Range<usize>,
     otherwise: T,
 ) -> bool {
-    if by == 1
-        && let Some(chunk) =
-            usize::try_from(start).ok().and_then(|start| from.get(start..)?.first_chunk::<SIDE>())
-    {
-        *line = *chunk;
-        line[..lanes.start].iter_mut().for_each(|x| *x = otherwise);
-        line[lanes.end..].iter_mut().for_each(|x| *x = otherwise);
-        return true;
+    let chunk = || usize::try_from(start).ok().and_then(|start| from.get(start..)?.first_chunk::<SIDE>());
+    match (by == 1).then(chunk).flatten() {
+        Some(chunk) => *line = *chunk,
+        None if !copy(from, start + by * lanes.start as i64, by, line, lanes.clone()) => return false,
+        None => {}
     }
-    *line = [otherwise; SIDE];
-    for lane in lanes {
-        let place = usize::try_from(start + by * lane as i64).ok();
-        let Some(x) = place.and_then(|place| from.get(place)) else { return false };
-        line[lane] = *x;
-    }
+    // The copy may have overwritten the padding.
+    line[..lanes.start].iter_mut().for_each(|x| *x = otherwise);
+    line[lanes.end..].iter_mut().for_each(|x| *x = otherwise);
     true
 }
 
