@@ -4,6 +4,7 @@ use super::change::{self, Conversion};
 use super::sharding::{self, Tensors};
 use super::site::{ConvertSite, Note};
 use crate::functions::body_of;
+use crate::gradient::lost_gradients;
 use crate::infer::{self, Facts, InferOptions, infer};
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
@@ -75,6 +76,11 @@ pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, targe
     }
     walk.upgrade_ir_version(&mut changed);
     if was_sound && !walk.is_sound(&changed) {
+        return walk.done;
+    }
+    if let Some(lost) = lost_gradients(model, &changed, registry).into_iter().next() {
+        let why = format!("in version {target}, {}", lost.message);
+        walk.refuse(Place::Entity(Entity::Header), &code::CONVERT_VERSION, why);
         return walk.done;
     }
     let count = walk.done.plan.iter().map(|p| (p.place, &p.result)).collect::<HashSet<_>>().len();

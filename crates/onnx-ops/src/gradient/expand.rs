@@ -126,6 +126,12 @@ pub(crate) fn has_gradient(model: &Model) -> bool {
     bodies.any(|body| gradients(model, body).next().is_some())
 }
 
+/// Why gradients of a model cannot be expanded, of which none could not in another.
+pub(crate) fn lost_gradients(before: &Model, after: &Model, registry: &Registry) -> Vec<Diagnostic> {
+    let failing = |model: &Model| expand_gradient(&mut model.clone(), registry).diagnostics;
+    if !has_gradient(before) || !failing(before).is_empty() { Vec::new() } else { failing(after) }
+}
+
 /// Whether values of a model are named elsewhere than where nodes read them: by trainings, or by attributes of `Gradient`.
 pub(crate) fn is_trained(model: &Model) -> bool {
     !model.training.is_empty() || has_gradient(model)

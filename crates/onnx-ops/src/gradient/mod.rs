@@ -39,6 +39,6 @@ pub(crate) use derivative::{
     Derivative, GENERATED, INTEGERS, MAPS, NOT_NUMBERS, OPTIMIZERS, STEPS, is_float,
 };
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
-pub(crate) use expand::{has_gradient, is_trained};
+pub(crate) use expand::{has_gradient, is_trained, lost_gradients};
 pub use list::{Differentiable, differentiable, document};
 pub(crate) use positions::{add_at, by_position};

@@ -15,6 +15,9 @@ use onnx_ir::{
     Body, BodyId, GraphId, Model, Name, Node, NodeId, Origin, Value, ValueDef, ValueId, normalize_domain,
 };
 
+/// `ConstantOfShape` exists since this version.
+const FILLS: i64 = 9;
+
 /// The reason why there is no gradient.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -235,9 +238,15 @@ impl<'m> Reverse<'m> {
         self.call(home, &text, &[like])
     }
 
+    /// The imported version of ai.onnx, which must have `ConstantOfShape`: every gradient begins with ones.
     pub(super) fn version(&self) -> Result<i64, Refusal> {
-        let version = self.model.newest_import(self.body, "");
-        version.ok_or_else(|| Refusal::of("the model does not import ai.onnx"))
+        match self.model.newest_import(self.body, "") {
+            Some(version) if version >= FILLS => Ok(version),
+            Some(version) => Err(Refusal::of(format!(
+                "gradients need version {FILLS} of ai.onnx, and the model imports {version}"
+            ))),
+            None => Err(Refusal::of("the model does not import ai.onnx")),
+        }
     }
 
     /// A new name for the gradient of a value.
