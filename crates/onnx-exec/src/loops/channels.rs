@@ -5,7 +5,8 @@
 //! ```
 //! No element is read by two lanes, so nothing is packed: each step reads whole vectors of the operand.
 //! Which steps are in bounds depends only on the pixel; adjacent pixels with the same steps are computed four at a time, with
-//! accumulators in registers from the first step to the last. Elements narrower than `float` are widened line by line.
+//! accumulators in registers from the first step to the last. Elements narrower than `float` are widened once for all lines of results
+//! that read them.
 
 #![allow(
     unsafe_code,
@@ -13,9 +14,11 @@
 )]
 
 use super::program::Bound;
+use super::scratch::AlignedFloats;
 use super::strip::Strip;
 use super::taps::{Elements, TapLoad, TapStep, Taps};
 use super::tiles::{Combining, Greatest, GreatestOrNone, Least, LeastOrNone, Stretch, Sums, WIDE};
+use super::widened::Widened;
 use super::widest::Job;
 use super::windows::steps_of;
 use onnx_ops::meaning::Combine;
@@ -39,7 +42,7 @@ pub(super) fn are_channels(x: &TapLoad, steps: &[TapStep], along: usize, extent:
 /// The factors of all steps for all channels, in the order of the steps, gathered if their operand has another layout.
 #[derive(Default)]
 pub(super) struct Factors {
-    numbers: Vec<f32>,
+    numbers: AlignedFloats,
     /// The offset of the first factor.
     of: Option<i64>,
 }
@@ -72,13 +75,13 @@ impl Factors {
             return Some(Weights { numbers, first: first + lane as i64, gathered: None });
         }
         if self.of != Some(first) {
-            self.numbers.clear();
+            self.numbers.resize(steps.len() * channels);
             let zeros: Vec<f32> = (0..channels).map(zero).collect::<Option<_>>()?;
-            for step in steps {
+            for (step, numbers) in steps.iter().zip(self.numbers.chunks_exact_mut(channels.max(1))) {
                 let first = usize::try_from(first + step.factor).ok()?;
                 let by = usize::try_from(by).ok()?;
-                for (channel, zero) in zeros.iter().enumerate() {
-                    self.numbers.push(elements.get(first + by * channel)? - zero);
+                for (channel, (number, zero)) in numbers.iter_mut().zip(&zeros).enumerate() {
+                    *number = elements.get(first + by * channel)? - zero;
                 }
             }
             self.of = Some(first);
@@ -108,8 +111,7 @@ pub(super) struct Pixels<'p> {
     /// The offset of the elements for the first lane, and the values of bounds there.
     pub(super) start: i64,
     pub(super) values: SmallVec<[i64; 4]>,
-    /// A buffer for lines of widened elements.
-    pub(super) lines: &'p mut Vec<f32>,
+    pub(super) widened: &'p mut Widened,
     pub(super) out: &'p mut [f32],
 }
 
@@ -126,7 +128,7 @@ impl Job for Pixels<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> bool {
-        let Pixels { taps, strip, x, factors, start, values, lines, out } = self;
+        let Pixels { taps, strip, x, factors, start, values, widened, out } = self;
         let (lanes, pixels) = (strip.lanes(), strip.height());
         let [of_line, of_pixel, _] = steps_of(&taps.x.place, taps.along);
         let of_bounds: SmallVec<[[i64; 3]; 4]> =
@@ -151,8 +153,8 @@ impl Job for Pixels<'_> {
             // No closures: they would not inherit the target features and would be compiled without vectors.
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
-                _ => match of.widen(x, &mut reach, lines) {
-                    Some(()) => of.all::<FUSED>(lines, &reach, out),
+                _ => match of.widen(x, &mut reach, widened) {
+                    Some(()) => of.all::<FUSED>(widened.numbers(), &reach, out),
                     None => None,
                 },
             };
@@ -173,39 +175,24 @@ struct PixelLine<'l> {
 }
 
 impl PixelLine<'_> {
-    /// Widens the elements that the steps read, overlapping ranges once, and updates the offsets of the steps.
+    /// Widens the elements that the steps read, overlapping ranges as one, and updates the offsets of the steps.
     #[inline(always)]
-    fn widen(&self, x: Elements<'_>, reach: &mut [Reach], lines: &mut Vec<f32>) -> Option<()> {
-        lines.clear();
+    fn widen(&self, x: Elements<'_>, reach: &mut [Reach], widened: &mut Widened) -> Option<()> {
+        let mut ranges: SmallVec<[Range<usize>; 8]> = SmallVec::new();
         let mut order: SmallVec<[usize; 16]> = (0..reach.len()).collect();
         order.sort_unstable_by_key(|at| self.read(&reach[*at]).map_or(0, |read| read.start));
-        // The widened range of the operand, and its start in the lines.
-        let mut there: Option<(Range<usize>, usize)> = None;
         for at in order {
             let read = self.read(&reach[at])?;
-            let (from, begin) = match there.take() {
-                Some((old, begin)) if read.start <= old.end => (old, begin),
-                Some(_) | None => (read.start..read.start, lines.len()),
-            };
-            let more = from.end..read.end.max(from.end);
-            match x {
-                Elements::Single(x) => lines.extend_from_slice(x.get(more.clone())?),
-                Elements::Half(_) | Elements::Brain(_) => {
-                    for at in more.clone() {
-                        lines.push(x.get(at)?);
-                    }
-                }
-                Elements::Unsigned(x, zero) => {
-                    lines.extend(x.get(more.clone())?.iter().map(|byte| f32::from(*byte) - zero));
-                }
-                Elements::Signed(x, zero) => {
-                    lines.extend(x.get(more.clone())?.iter().map(|byte| f32::from(*byte) - zero));
-                }
+            match ranges.last_mut() {
+                // What only touches is another line of the image, which other lines of results read too.
+                Some(last) if read.start < last.end => last.end = last.end.max(read.end),
+                Some(_) | None => ranges.push(read),
             }
+        }
+        widened.read(x, &ranges)?;
+        for reach in reach {
             // The offset for pixel 0, which may lie outside.
-            let moved = begin as i64 - from.start as i64;
-            reach[at].place += moved;
-            there = Some((from.start..more.end, begin));
+            reach.place += widened.shift(&self.read(reach)?)?;
         }
         Some(())
     }

@@ -50,6 +50,7 @@ mod taps;
 mod tiles;
 mod total;
 mod view;
+mod widened;
 mod widest;
 mod windows;
 mod work;

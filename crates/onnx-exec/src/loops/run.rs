@@ -7,6 +7,7 @@ use super::memory::store;
 use super::pipeline::Out;
 use super::program::{Instr, Reg};
 use super::reduce::{Strips, Totals};
+use super::scratch::AlignedFloats;
 use super::strip::Strip;
 use super::taps::{Laid, Taps};
 use super::view::Operands;
@@ -125,8 +126,18 @@ impl Workers {
     }
 }
 
+/// The most lanes of a strip of pixels.
+fn of_pixels(nest: &Nest) -> usize {
+    let row = nest.dims.iter().rev().take(2).product();
+    let is_widened = nest.taps.as_ref().is_some_and(Taps::is_widened);
+    if is_widened && row <= OF_ROW { OF_PIXELS.max(row) } else { OF_PIXELS }
+}
+
 /// The most lanes of pixels that are computed together: their accumulators fit into the first-level cache.
 const OF_PIXELS: usize = 4 * LANES;
+/// The most lanes of a whole row of pixels, whose elements are widened for the rows of results around it too: with those rows, they
+/// fit into the second-level cache.
+const OF_ROW: usize = 16 * LANES;
 
 /// The most lanes of a strip of a single pipeline, which uses no registers in memory.
 const STREAMED: usize = 16 * LANES;
@@ -145,7 +156,7 @@ struct Loops {
     /// Buffers of stencils.
     laid: Laid,
     /// Sums of products of bytes, before their conversion to integers.
-    sums: Vec<f32>,
+    sums: AlignedFloats,
     /// Room for numbers of columns.
     numbers: Numbers,
 }
@@ -213,7 +224,7 @@ impl Loops {
         let of_body = if nest.reduction.is_some() { most.min(nest.steps()).max(lanes) } else { lanes };
         let body = Registers::new(nest.run_body().counts, of_body);
         let then = Registers::new(counts, lanes);
-        let (laid, sums) = (Laid::default(), Vec::new());
+        let (laid, sums) = (Laid::default(), AlignedFloats::default());
         let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Numbers::default() };
         numbers(nest.run_body(), &mut loops.body);
         if let Some(then) = nest.run_then() {
@@ -240,7 +251,7 @@ impl Loops {
         // Wide strips of pixels with all their channels share more operands.
         let is_wide = nest.taps.as_ref().is_some_and(Taps::are_channels) && !nest.over.contains(&0);
         let most = match nest.reduction {
-            _ if is_wide => OF_PIXELS,
+            _ if is_wide => of_pixels(nest),
             None => self.most,
             Some(_) => LANES,
         };
@@ -276,7 +287,7 @@ impl Loops {
             && !nest.over.contains(&0)
         {
             at[nest.dims.len()..].fill(0);
-            self.sums.resize(n + SLACK, 0.0);
+            self.sums.resize(n + SLACK);
             taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;
             return self.totals_of_stencil(nest, operands, strip, at, out);
         }
@@ -371,7 +382,7 @@ impl Loops {
             self.nothing(nest, n, total);
         } else if let Some(taps) = &nest.taps {
             if taps.has_windows() && total.class == Class::Int {
-                self.sums.resize(n + SLACK, 0.0);
+                self.sums.resize(n + SLACK);
                 taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;
                 widest(ToInts { sums: &self.sums, lanes: &mut self.then.int[total.at][..n] });
             } else if taps.has_windows() {

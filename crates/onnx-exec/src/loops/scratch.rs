@@ -6,7 +6,7 @@ use crate::recycle::Block;
 use bytemuck::Pod;
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 /// The most bytes of a block that is kept.
 const MOST_KEPT: usize = 1 << 26;
@@ -40,6 +40,40 @@ pub(crate) fn scratch<T: Pod>(count: usize) -> Result<Scratch<T>, Failure> {
         None => Block::zeroed(bytes)?,
     };
     Ok(Scratch { block, count, _charge: charge, _of: PhantomData })
+}
+
+/// Single floats that begin with a cache line, so that no register of them lies in two.
+#[derive(Default)]
+pub(super) struct AlignedFloats {
+    all: Vec<f32>,
+    range: Range<usize>,
+}
+
+impl AlignedFloats {
+    /// Makes them so many, with arbitrary values if there were fewer.
+    pub(super) fn resize(&mut self, count: usize) {
+        const LINE: usize = 64;
+        const MOST_BEFORE: usize = LINE / size_of::<f32>() - 1;
+        if self.all.len() < count + MOST_BEFORE {
+            self.all.resize(count + MOST_BEFORE, 0.0);
+        }
+        let before = self.all.as_ptr().align_offset(LINE).min(MOST_BEFORE);
+        self.range = before..before + count;
+    }
+}
+
+impl Deref for AlignedFloats {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.all[self.range.clone()]
+    }
+}
+
+impl DerefMut for AlignedFloats {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.all[self.range.clone()]
+    }
 }
 
 /// The number of 32-bit words of `count` numbers.

@@ -9,6 +9,7 @@ use super::product::Factor;
 use super::program::{Bound, Instr, Program};
 use super::strip::Strip;
 use super::view::{Operands, View};
+use super::widened::Widened;
 use super::widest::{Job, widest};
 use super::windows::{Window, Windows, steps_of};
 use super::{Class, Linear};
@@ -59,12 +60,14 @@ enum Shared {
 pub(super) struct Laid {
     patches: Vec<f32>,
     factors: Factors,
+    widened: Widened,
 }
 
 impl Laid {
     /// Invalidates what depends on operands.
     pub(super) fn clear(&mut self) {
         self.factors.clear();
+        self.widened.clear();
     }
 }
 
@@ -101,6 +104,15 @@ impl<'e> Elements<'e> {
             Elements::Brain(all) => all.get(at).map(|bits| brain_to_single(*bits)),
             Elements::Unsigned(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
             Elements::Signed(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
+        }
+    }
+
+    /// The zero point that is subtracted.
+    #[inline(always)]
+    pub(super) fn zero(self) -> f32 {
+        match self {
+            Elements::Unsigned(_, zero) | Elements::Signed(_, zero) => zero,
+            Elements::Single(_) | Elements::Half(_) | Elements::Brain(_) => 0.0,
         }
     }
 
@@ -361,6 +373,11 @@ impl Taps {
         matches!(self.shared, Shared::Channels)
     }
 
+    /// Whether elements are widened, once for all lines of results that read them.
+    pub(super) fn is_widened(&self) -> bool {
+        self.x.elem != ElemType::FLOAT
+    }
+
     /// Combines all steps for a strip from a position on, if it [has windows](Self::has_windows), into the first floats of `out`.
     /// Floats after them, up to a whole hardware register, become unspecified.
     pub(super) fn run_windows(
@@ -374,7 +391,7 @@ impl Taps {
         let (x, first) = self.x.elements(operands, self.x.zero(operands, at, self.along, 0)?)?;
         let start = self.x.place.at(at) - first;
         let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let Laid { patches, factors } = laid;
+        let Laid { patches, factors, widened } = laid;
         let is_in = match &self.shared {
             Shared::Nothing => fail!("a reduction has no windows"),
             Shared::Windows(windows) => {
@@ -402,7 +419,7 @@ impl Taps {
                     }
                 }
                 let factors = weights;
-                widest(Pixels { taps: self, strip, x, factors, start, values, lines: patches, out })
+                widest(Pixels { taps: self, strip, x, factors, start, values, widened, out })
             }
         };
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
