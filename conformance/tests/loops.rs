@@ -388,6 +388,49 @@ const BYTES: &[(&[&str], &str, &str)] = &[
         "uint8[1,30,19,17] y",
         "y = QLinearConv <pads = [1, 1, 1, 1]> (x, s, a, w, t, b, u, c, d)",
     ),
+    // Depthwise, with channels last: lines that are widened for several lines of results, short and long ones.
+    (
+        &["uint8[2,9,11,40] x", "float s", "uint8 a", "int8[40,1,3,3] w", "float[40] t", "int8[40] b", "float u", "uint8 c"],
+        "uint8[2,9,11,40] y",
+        "i = Transpose <perm = [0, 3, 1, 2]> (x)
+         o = QLinearConv <group = 40, pads = [1, 1, 1, 1]> (i, s, a, w, t, b, u, c)
+         y = Transpose <perm = [0, 2, 3, 1]> (o)",
+    ),
+    (
+        &["int8[1,19,23,33] x", "float s", "int8 a", "int8[33,1,5,3] w", "float t", "int8 b", "float u", "int8 c"],
+        "int8[1,10,11,33] y",
+        "i = Transpose <perm = [0, 3, 1, 2]> (x)
+         o = QLinearConv <group = 33, pads = [2, 2, 2, 1], strides = [2, 2], dilations = [1, 2]> (i, s, a, w, t, b, u, c)
+         y = Transpose <perm = [0, 2, 3, 1]> (o)",
+    ),
+    (
+        &["uint8[1,5,180,100] x", "float s", "uint8 a", "uint8[100,1,3,3] w", "float[100] t", "uint8[100] b", "float u", "uint8 c"],
+        "uint8[1,5,180,100] y",
+        "i = Transpose <perm = [0, 3, 1, 2]> (x)
+         o = QLinearConv <group = 100, pads = [1, 1, 1, 1]> (i, s, a, w, t, b, u, c)
+         y = Transpose <perm = [0, 2, 3, 1]> (o)",
+    ),
+    // A residual behind a quantized convolution: a byte, and a program of it.
+    (
+        &[
+            "uint8[1,9,11,16] x",
+            "float s",
+            "uint8 a",
+            "int8[24,16,1,1] w",
+            "float[24] t",
+            "int8[24] b",
+            "float u",
+            "uint8 c",
+            "int32[24] d",
+            "uint8[1,9,11,24] r",
+        ],
+        "uint8[1,9,11,24] y",
+        "i = Transpose <perm = [0, 3, 1, 2]> (x)
+         o = QLinearConv(i, s, a, w, t, b, u, c, d)
+         p = Transpose <perm = [0, 2, 3, 1]> (o)
+         f = DequantizeLinear(p, u, c) g = DequantizeLinear(r, s, a)
+         h = Add(f, g) y = QuantizeLinear(h, u, c)",
+    ),
     (
         &[
             "uint8[33,70] x",

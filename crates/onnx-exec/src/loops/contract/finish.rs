@@ -13,6 +13,7 @@ use crate::loops::pipeline::Out;
 use crate::loops::program::Reg;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
+use crate::loops::widest::{Job, widest};
 use crate::tensor::{strides, width};
 use std::ops::Range;
 
@@ -36,6 +37,8 @@ pub(super) struct Finish<'f, T: Kind> {
     row: Vec<T::Total>,
     /// Room for numbers of columns.
     numbers: Numbers,
+    /// Room for bytes.
+    bytes: Vec<u8>,
     /// How far apart rows are in the result, if equally far.
     row_stride: Option<usize>,
 }
@@ -67,7 +70,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
         let Contraction { dims, a, b, .. } = contraction;
         let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes }.row_stride();
-        let (row, numbers) = (Vec::new(), Numbers::default());
+        let (row, numbers, bytes) = (Vec::new(), Numbers::default(), Vec::new());
         Finish {
             contraction,
             extents,
@@ -80,6 +83,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             has_rows,
             row,
             numbers,
+            bytes,
             row_stride,
         }
     }
@@ -250,7 +254,19 @@ impl<'f, T: Kind> Finish<'f, T> {
                 bytemuck::cast_slice_mut(out).copy_from_slice(from);
                 continue;
             }
-            T::put(from, &mut self.regs, self.total)?;
+            match &self.contraction.byte {
+                None => T::put(from, &mut self.regs, self.total)?,
+                Some(byte) => {
+                    let lanes = columns.len().min(n);
+                    let size = [n / lanes.max(1), lanes];
+                    self.bytes.resize(n, 0);
+                    let to = (&mut self.bytes[..], lanes, 0);
+                    let from = (from, lanes, None);
+                    byte.epilogue.store(operands, &at[..dims.len()], from, to, size, &mut self.numbers)?;
+                    let (bytes, lanes) = (&self.bytes[..], self.regs.own(self.total));
+                    widest(Singles { bytes, is_signed: byte.is_signed, lanes });
+                }
+            }
             let mut from = self.total;
             if let Some(then) = then {
                 let wanted = Out::of(*elem, &mut *out);
@@ -263,5 +279,26 @@ impl<'f, T: Kind> Finish<'f, T> {
             store(out, *elem, &self.regs, from);
         }
         Ok(())
+    }
+}
+
+/// Bytes as single floats.
+struct Singles<'s> {
+    bytes: &'s [u8],
+    is_signed: bool,
+    lanes: &'s mut [f32],
+}
+
+impl Job for Singles<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let lanes = self.lanes.iter_mut().zip(self.bytes);
+        if self.is_signed {
+            lanes.for_each(|(lane, byte)| *lane = byte.cast_signed().into());
+        } else {
+            lanes.for_each(|(lane, byte)| *lane = (*byte).into());
+        }
     }
 }

@@ -38,7 +38,7 @@ mod winograd;
 mod zeros;
 
 use super::LANES;
-use super::epilogue::{Epilogue, Shape};
+use super::epilogue::{ByteFirst, Epilogue, Shape, split};
 use super::micro::{Factor, Micro};
 use super::program::{Instr, Program};
 use super::view::Operands;
@@ -83,6 +83,8 @@ pub(super) struct Contraction {
     piped: Option<Program>,
     /// The same as an [`Epilogue`], if possible.
     epilogue: Option<Epilogue>,
+    /// A byte that is computed in one pass, which is the total of the program.
+    byte: Option<ByteFirst>,
 }
 
 /// One of the factors.
@@ -186,7 +188,19 @@ impl Contraction {
         (a, b): (Side, Side),
         both: Vec<usize>,
     ) -> Contraction {
-        Contraction { elem, dims, over, a, b, both, winograd: None, then: None, piped: None, epilogue: None }
+        Contraction {
+            elem,
+            dims,
+            over,
+            a,
+            b,
+            both,
+            winograd: None,
+            then: None,
+            piped: None,
+            epilogue: None,
+            byte: None,
+        }
     }
 
     /// Selects Winograd's algorithm, if it applies and is worth it or `must` be used.
@@ -216,13 +230,20 @@ impl Contraction {
         self.then = then.cloned();
         let class = if self.is_float() { f32::CLASS } else { u8::CLASS };
         let (planes, columns) = self.planes();
+        let columns = columns.to_vec();
         let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
-        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns };
-        self.epilogue =
-            (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns: &columns };
+        let all = (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+        let parts = then.filter(|_| is_one_pass && planes == 1 && all.is_none());
+        let parts = parts.and_then(|then| split(then, class, shape));
+        self.epilogue = all;
+        if let Some((byte, rest)) = parts {
+            (self.byte, self.then) = (Some(byte), Some(rest));
+        }
         // Pipelines take longer to begin than steps, so strips must be long.
         let strip = if planes == 1 { self.dims.iter().product() } else { self.plane() };
-        let piped = then.filter(|_| strip >= LANES).and_then(|then| then.in_pipelines(self.elem));
+        let then = self.then.as_ref().filter(|_| strip >= LANES);
+        let piped = then.and_then(|then| then.in_pipelines(self.elem));
         self.piped = piped.filter(|piped| !piped.is_single_stage());
     }
 
@@ -344,7 +365,8 @@ impl Contraction {
         for then in [&mut part.then, &mut part.piped].into_iter().flatten() {
             then.shift(0, first);
         }
-        if let Some(epilogue) = &mut part.epilogue {
+        let byte = part.byte.as_mut().map(|byte| &mut byte.epilogue);
+        for epilogue in part.epilogue.iter_mut().chain(byte) {
             epilogue.shift(0, first);
         }
         part.part::<T>(operands, first, out)

@@ -26,6 +26,8 @@ pub(super) struct Bytes<'r, A> {
     pub(super) sum: Option<&'r [i32]>,
     pub(super) zero: f32,
     pub(super) is_double: bool,
+    /// Whether it is known that no bias is anything but 0.
+    pub(super) is_unbiased: bool,
     pub(super) table: Option<&'r [u8; 256]>,
 }
 
@@ -76,12 +78,12 @@ impl<A: Total> Bytes<'_, A> {
     #[cfg(target_arch = "x86_64")]
     fn registers(&self) -> Option<Registers> {
         let Bytes { it: Rows { least, most, bias, .. }, zero, is_double, .. } = *self;
-        let is_near = |x: f32| x.fract() == 0.0 && x.abs() <= 1024.0;
+        let is_near = |x: f32| x.fract() == 0.0 && x.abs() <= 255.0;
         let are_whole = is_near(zero) && is_near(least) && is_near(most);
         let is_byte = (least >= 0.0 && most <= 255.0) || (least >= -128.0 && most <= 127.0);
         let has = std::arch::is_x86_feature_detected!("avx2");
         // A bias may leave little of large products, so that single floats would tell nothing.
-        let is_tellable = is_double && bias.iter().all(|x| *x == 0.0);
+        let is_tellable = is_double && (self.is_unbiased || bias.iter().all(|x| *x == 0.0));
         (has && are_whole && is_byte && least <= most).then_some(Registers {
             least: least - zero,
             most: most - zero,
@@ -165,7 +167,9 @@ mod tests {
             let it = Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
             let sum = has_sum.then_some(&sum[..]);
             let (mut fast, mut plain) = (vec![7; rows * of_out], vec![7; rows * of_out]);
-            Bytes { it, out: &mut fast, sum, zero, is_double, table: None }.run().unwrap();
+            Bytes { it, out: &mut fast, sum, zero, is_double, is_unbiased: false, table: None }
+                .run()
+                .unwrap();
             let out = &mut plain[..];
             match is_double {
                 true => widest(Plain::<A, true> { it, out, sum, zero }),
@@ -177,7 +181,8 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             {
                 let mut narrow = vec![7; rows * of_out];
-                let mut bytes = Bytes { it, out: &mut narrow, sum, zero, is_double, table: None };
+                let mut bytes =
+                    Bytes { it, out: &mut narrow, sum, zero, is_double, is_unbiased: false, table: None };
                 if let Some(registers) = bytes.registers() {
                     registers.run(&mut bytes);
                     assert_eq!(
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn registers_round_as_the_plain_way_does() {
-        for columns in (1..=9).chain([16, 24, 31, 32, 33, 40, 71]) {
+        for columns in (1..=9).chain([16, 24, 31, 32, 33, 40, 64, 71, 145]) {
             let count = (columns + 3) * 4;
             let wholes: Vec<i32> = (0..count as i32).map(|at| (at * 7919) % 60_000 - 30_000).collect();
             let mut large = wholes.clone();

@@ -4,6 +4,7 @@
 //! y = min(max(total * scale[column] + bias[column] + of_row[row] + other[row, column], least), most)
 //! y = activation(total * scale[column] + bias[column] + of_row[row])
 //! y = table[uint8(min(max(round((total + sum[column]) * scale[column] + bias[column]) + zero, least), most))]
+//! y = table[uint8(min(max(round((total + sum[row]) * scale[row] + bias[column]) + zero, least), most))]
 //! ```
 //! Such epilogues are a batch normalization, a bias, a residual connection, a `Relu` or `Clip`, a sigmoid, and a quantization;
 //! each part is optional. Accumulators are single floats, or 32-bit integers, for which the last form may use
@@ -11,6 +12,7 @@
 
 mod bytes;
 mod recognize;
+mod split;
 
 use super::interpret::{numbers, run};
 use super::lanes::Registers;
@@ -25,14 +27,18 @@ use crate::failure::{Failure, fail};
 use crate::tensor::strides;
 use bytes::Bytes;
 use onnx_ir::ElemType;
+pub(super) use split::{ByteFirst, split};
 use std::sync::{Arc, OnceLock};
 
 /// Such a function.
 #[derive(Clone, Debug)]
 pub(super) struct Epilogue {
-    /// An operand of 32-bit integers, one for each column, that is added to the accumulator.
+    /// An operand of 32-bit integers, one for each column, that is added to the accumulator; or one for each row.
     sum: Option<(usize, Linear)>,
+    sum_of_row: Option<(usize, Linear)>,
     scale: Term,
+    /// An operand of floats, one for each row, that is the scale of what is rounded.
+    scale_of_row: Option<(usize, Linear)>,
     bias: Term,
     /// An operand of floats, one for each row, that is added.
     of_row: Option<(usize, Linear)>,
@@ -105,6 +111,7 @@ impl Tail {
 pub(super) struct Numbers {
     scale: Vec<f32>,
     bias: Vec<f32>,
+    sum: Vec<i32>,
     nothing: Vec<i32>,
 }
 
@@ -146,7 +153,8 @@ impl Epilogue {
             Term::All(_) => None,
         });
         let others =
-            [&mut self.sum, &mut self.of_row, &mut self.other].into_iter().flatten().map(|(_, place)| place);
+            [&mut self.sum, &mut self.sum_of_row, &mut self.scale_of_row, &mut self.of_row, &mut self.other];
+        let others = others.into_iter().flatten().map(|(_, place)| place);
         terms.chain(others).for_each(|place| place.base += place.by[axis] * position as i64);
     }
 
@@ -168,8 +176,7 @@ impl Epilogue {
         at: &[usize],
         rows: usize,
     ) -> Result<Option<&'v [f32]>, Failure> {
-        let Some((operand, place)) = &self.of_row else { return Ok(None) };
-        numbers_of(operands, *operand, place, at, rows).map(Some)
+        of_each_row(operands, &self.of_row, at, rows)
     }
 
     /// The linear function of rows and columns from a position on, if there is nothing else.
@@ -180,7 +187,7 @@ impl Epilogue {
         [rows, columns]: [usize; 2],
         scratch: &'e mut Numbers,
     ) -> Result<Option<Line<'e>>, Failure> {
-        if self.zero.is_some() || self.sum.is_some() || self.activation != Activation::Identity {
+        if self.zero.is_some() || self.activation != Activation::Identity {
             return Ok(None);
         }
         let scale = self.scale.numbers(operands, at, columns, &mut scratch.scale)?;
@@ -200,30 +207,57 @@ impl Epilogue {
         [rows, columns]: [usize; 2],
         scratch: &mut Numbers,
     ) -> Result<(), Failure> {
-        let Numbers { scale: for_scale, bias: for_bias, nothing } = scratch;
+        let Numbers { scale: for_scale, bias: for_bias, sum: for_sum, nothing } = scratch;
         if nothing.len() < columns {
             nothing.resize(columns, 0);
         }
         let less = less.unwrap_or(nothing);
-        let scale = self.scale.numbers(operands, at, columns, for_scale)?;
         let bias = self.bias.numbers(operands, at, columns, for_bias)?;
         let Epilogue { least, most, is_double, .. } = *self;
         let of_rows = self.of_rows(operands, at, rows)?;
-        let it = Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
         let is_done = match self.zero {
             Some(zero) => {
-                let sum = match &self.sum {
-                    Some((operand, place)) => Some(numbers_of(operands, *operand, place, at, columns)?),
-                    None => None,
-                };
                 let Some(table) =
                     self.tail.as_ref().map(|tail| tail.table()).map_or(Some(None), |t| t.map(Some))
                 else {
                     fail!("a table of bytes cannot be computed")
                 };
-                Bytes { it, out: &mut out[first..], sum, zero, is_double, table }.run()
+                let scales = of_each_row(operands, &self.scale_of_row, at, rows)?;
+                let sums = of_each_row(operands, &self.sum_of_row, at, rows)?;
+                let is_unbiased = matches!(self.bias, Term::All(x) if x == 0.0);
+                // Rows with numbers of their own are computed one by one, with these for all columns.
+                let at_once = if scales.is_some() || sums.is_some() { 1 } else { rows };
+                (0..rows).step_by(at_once.max(1)).try_for_each(|row| {
+                    let scale = match scales {
+                        Some(scales) => repeated(for_scale, scales[row], columns),
+                        None => self.scale.numbers(operands, at, columns, for_scale).ok()?,
+                    };
+                    let sum = match (&self.sum, sums) {
+                        (_, Some(sums)) => Some(repeated(for_sum, sums[row], columns)),
+                        (Some((operand, place)), None) => {
+                            Some(numbers_of(operands, *operand, place, at, columns).ok()?)
+                        }
+                        (None, None) => None,
+                    };
+                    let totals = totals.get(row * of_totals..)?;
+                    let (rows, of_rows) = (at_once, None);
+                    let it =
+                        Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
+                    Bytes {
+                        it,
+                        out: out.get_mut(first + row * of_out..)?,
+                        sum,
+                        zero,
+                        is_double,
+                        is_unbiased,
+                        table,
+                    }
+                    .run()
+                })
             }
             None => {
+                let scale = self.scale.numbers(operands, at, columns, for_scale)?;
+                let it = Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
                 let other = self.other(operands, at)?;
                 let Ok(out) = bytemuck::try_cast_slice_mut(out) else { fail!("results are not aligned") };
                 widest(Singles { it, out: &mut out[first..], other, activation: self.activation })
@@ -231,6 +265,23 @@ impl Epilogue {
         };
         if is_done.is_some() { Ok(()) } else { fail!("a result has fewer elements than are computed") }
     }
+}
+
+/// An operand that has a number for each of so many rows, from a position on.
+fn of_each_row<'v, T: bytemuck::Pod>(
+    operands: &Operands<'v>,
+    operand: &Option<(usize, Linear)>,
+    at: &[usize],
+    rows: usize,
+) -> Result<Option<&'v [T]>, Failure> {
+    operand.as_ref().map(|(operand, place)| numbers_of(operands, *operand, place, at, rows)).transpose()
+}
+
+/// A number for each column.
+fn repeated<T: Clone>(room: &mut Vec<T>, number: T, columns: usize) -> &[T] {
+    room.clear();
+    room.resize(columns, number);
+    room
 }
 
 fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure> {
@@ -264,11 +315,7 @@ impl Term {
         scratch: &'n mut Vec<f32>,
     ) -> Result<&'n [f32], Failure> {
         match self {
-            Term::All(number) => {
-                scratch.clear();
-                scratch.resize(columns, *number);
-                Ok(scratch)
-            }
+            Term::All(number) => Ok(repeated(scratch, *number, columns)),
             Term::Each(operand, place) => numbers_of(operands, *operand, place, at, columns),
         }
     }

@@ -17,8 +17,9 @@ enum Held {
     Number(f32),
     Column(usize, Linear),
     Row(usize, Linear),
-    /// 32-bit integers.
+    /// 32-bit integers, for columns or rows.
     Sum(usize, Linear),
+    SumOfRow(usize, Linear),
     Other(usize, Linear),
 }
 
@@ -54,6 +55,9 @@ impl Shape<'_> {
             ElemType::FLOAT if is_column => Some(Held::Column(operand, place.clone())),
             ElemType::INT32 if is_column => Some(Held::Sum(operand, place.clone())),
             ElemType::FLOAT if is_along(self.rows, self.columns) => Some(Held::Row(operand, place.clone())),
+            ElemType::INT32 if is_along(self.rows, self.columns) => {
+                Some(Held::SumOfRow(operand, place.clone()))
+            }
             _ => {
                 let is_result = is_float && (0..self.dims.len()).all(|axis| is_of(axis, of_result[axis]));
                 is_result.then(|| Held::Other(operand, place.clone()))
@@ -87,7 +91,9 @@ impl Epilogue {
         matches!(elem, ElemType::FLOAT | ElemType::UINT8 | ElemType::INT8).then_some(())?;
         let identity = Epilogue {
             sum: None,
+            sum_of_row: None,
             scale: Term::All(1.0),
+            scale_of_row: None,
             // Adding -0 keeps the sign of a zero.
             bias: Term::All(-0.0),
             of_row: None,
@@ -135,7 +141,8 @@ impl Epilogue {
         let (held, _) = follow.of(&then.result?)?;
         match held {
             Held::Total(it) if elem == ElemType::FLOAT => {
-                (it.zero.is_none() && !it.is_double && it.sum.is_none()).then_some(*it)
+                (it.zero.is_none() && !it.is_double && !it.has_sum() && it.scale_of_row.is_none())
+                    .then_some(*it)
             }
             // A byte result must be a byte before it is stored.
             Held::Total(it) => it.is_byte(elem).then_some(*it),
@@ -159,8 +166,13 @@ impl Epilogue {
             ElemType::INT8 => [-128.0, 127.0],
             _ => return false,
         };
-        let is_summed = self.sum.is_none() || self.is_double;
+        let is_summed = !self.has_sum() || self.is_double;
         is_summed && self.zero.is_some() && self.other.is_none() && self.least >= least && self.most <= most
+    }
+
+    /// Whether integers are added to the total.
+    fn has_sum(&self) -> bool {
+        self.sum.is_some() || self.sum_of_row.is_some()
     }
 
     /// Appends the steps after the byte, if they depend only on it.
@@ -199,7 +211,8 @@ impl Epilogue {
     }
 
     fn activated(mut self, activation: Activation) -> Option<Epilogue> {
-        let is_linear = self.is_free() && self.zero.is_none() && !self.is_double && self.sum.is_none();
+        let is_linear = self.is_free() && self.zero.is_none() && !self.is_double && !self.has_sum();
+        let is_linear = is_linear && self.scale_of_row.is_none();
         self.activation = activation;
         is_linear.then_some(self)
     }
@@ -217,13 +230,18 @@ impl Held {
             (Held::Total(mut it), Class::Double) => {
                 // After arithmetic, it is a single float.
                 let is_bare = matches!((&it.scale, &it.bias), (Term::All(1.0), Term::All(x)) if *x == 0.0);
-                (is_bare && it.of_row.is_none() && it.zero.is_none()).then_some(())?;
+                (is_bare && it.of_row.is_none() && it.scale_of_row.is_none() && it.zero.is_none())
+                    .then_some(())?;
                 it.is_double = true;
                 Some(Held::Total(it))
             }
-            (held @ (Held::Total(_) | Held::Row(..)), Class::Single) => Some(held),
-            (held @ (Held::Number(_) | Held::Column(..)), Class::Single | Class::Double) => Some(held),
-            (Held::Row(..) | Held::Sum(..) | Held::Other(..) | Held::Of(..), _) | (_, Class::Int) => None,
+            (held @ Held::Total(_), Class::Single) => Some(held),
+            (held @ (Held::Number(_) | Held::Column(..) | Held::Row(..)), Class::Single | Class::Double) => {
+                Some(held)
+            }
+            (Held::Sum(..) | Held::SumOfRow(..) | Held::Other(..) | Held::Of(..), _) | (_, Class::Int) => {
+                None
+            }
         }
     }
 
@@ -305,7 +323,7 @@ fn linear(
     (it.activation == Activation::Identity).then_some(())?;
     let is_free = it.is_free();
     let has_bias = it.of_row.is_some() || !matches!(it.bias, Term::All(x) if x == 0.0);
-    let has_scale = !matches!(it.scale, Term::All(1.0));
+    let has_scale = it.scale_of_row.is_some() || !matches!(it.scale, Term::All(1.0));
     match (op, with) {
         (Binary::Add, Held::Number(x)) if it.zero == Some(0.0) && is_free => it.zero = Some(x),
         (Binary::Sub, Held::Number(x)) if it.zero == Some(0.0) && is_free => it.zero = Some(-x),
@@ -316,10 +334,13 @@ fn linear(
             it.most = x;
         }
         _ if it.zero.is_some() => return None,
-        (Binary::Add, Held::Sum(operand, place))
-            if is_free && !has_bias && !has_scale && it.sum.is_none() =>
-        {
+        (Binary::Add, Held::Sum(operand, place)) if is_free && !has_bias && !has_scale && !it.has_sum() => {
             it.sum = Some((operand, place));
+        }
+        (Binary::Add, Held::SumOfRow(operand, place))
+            if is_free && !has_bias && !has_scale && !it.has_sum() =>
+        {
+            it.sum_of_row = Some((operand, place));
         }
         (Binary::Mul, Held::Number(x)) if is_free && has_bias => {
             totals.push((at, *it));
@@ -328,6 +349,9 @@ fn linear(
         (Binary::Mul, Held::Number(x)) if is_free && !has_scale => it.scale = Term::All(x),
         (Binary::Mul, Held::Column(operand, place)) if is_free && !has_bias && !has_scale => {
             it.scale = Term::Each(operand, place);
+        }
+        (Binary::Mul, Held::Row(operand, place)) if is_free && !has_bias && !has_scale => {
+            it.scale_of_row = Some((operand, place));
         }
         (Binary::Add, Held::Number(x)) if is_free && !has_bias => it.bias = Term::All(x),
         (Binary::Sub, Held::Number(x)) if is_free && !has_bias => it.bias = Term::All(-x),

@@ -27,9 +27,9 @@ use std::arch::x86_64::{
 const LANES: usize = 8;
 /// Bytes of a register.
 const WIDE: usize = 32;
-/// Single floats determine the nearest integer if they are at most this far from it: three roundings of numbers below 2048 are less than
-/// `2^-11`.
-pub(super) const TELLABLE: f32 = 0.5 - 1.0 / 1024.0;
+/// Single floats determine the nearest integer if they are at most this far from it: three roundings of numbers below 512 are less than
+/// `2^-13`.
+pub(super) const TELLABLE: f32 = 0.5 - 1.0 / 8192.0;
 
 /// How numbers are computed.
 #[derive(Clone, Copy)]
