@@ -55,6 +55,9 @@ impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
             Places::Stride(start, by) => line(out, from, start, by, convert),
             Places::Rows(walk) => {
                 let [planes, rows, lanes] = walk.extents;
+                if walk.by[1] == 1 && lanes < rows && columns(&mut *out, from, walk, &convert).is_some() {
+                    return;
+                }
                 let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
                 for (out, at) in out.chunks_exact_mut(lanes.max(1)).zip(places) {
                     line(out, from, walk.row(at), walk.by[2], &convert);
@@ -68,6 +71,25 @@ impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
             }
         }
     }
+}
+
+/// Converts short rows column by column, which have contiguous elements. If some are missing, `None`, and lanes have any values.
+#[inline(always)]
+fn columns<A: Copy + Default, B: Copy>(
+    out: &mut [B],
+    from: &[A],
+    walk: Walk,
+    convert: impl Fn(A) -> B,
+) -> Option<()> {
+    let [_, rows, lanes] = walk.extents;
+    for (plane, out) in out.chunks_exact_mut((rows * lanes).max(1)).enumerate() {
+        for lane in 0..lanes {
+            let start = walk.row([plane, 0]) + walk.by[2] * lane as i64;
+            let (column, _) = stretch(from, start, 1, rows)?;
+            out[lane..].iter_mut().step_by(lanes).zip(column).for_each(|(out, x)| *out = convert(*x));
+        }
+    }
+    Some(())
 }
 
 /// Converts elements with a constant stride.
