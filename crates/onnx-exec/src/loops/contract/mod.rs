@@ -57,8 +57,8 @@ use winograd::Winograd;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
-/// Rows of a block: the accumulators stay in the second-level cache until they are stored.
-const ROWS: usize = 120;
+/// The most rows of a block: the accumulators stay in the second-level cache until they are stored.
+const ROWS: usize = 128;
 /// Epilogues of planes with fewer columns are computed as programs, for several rows at a time.
 const LEAST_PLANE: usize = 8;
 /// The size of a block of columns with all steps, in 32-bit numbers: it fits into the third-level cache.
@@ -372,9 +372,9 @@ fn pack_rows<T: Kind>(
     count: usize,
     out: &mut [T],
 ) -> Result<(), Failure> {
-    let whole = out.len() / count.next_multiple_of(T::GROUP);
+    let whole = out.len() / count.next_multiple_of(packer.together());
     for steps in blocks(count, T::STEPS) {
-        let n = steps.len().next_multiple_of(T::GROUP);
+        let n = steps.len().next_multiple_of(packer.together());
         let out = &mut out[steps.start * whole..][..n * whole];
         packer.pack(operands, at, 0..rows, steps, out)?;
     }

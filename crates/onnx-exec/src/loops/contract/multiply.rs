@@ -31,6 +31,7 @@ impl Contraction {
             return self.by_winograd(weights, operands, out);
         }
         let micro = Micro::<T>::best();
+        let _session = micro.session();
         let (extents, step_axes) = self.axes();
         let (rows, columns) = (self.a.count(&extents), self.b.count(&extents));
         let count: usize = self.over.iter().product();

@@ -140,14 +140,15 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     ) -> Result<Self, Failure> {
         let side = &contraction.a;
         let (rows, count) = (side.count(extents), contraction.over.iter().product::<usize>());
-        let depth = count.next_multiple_of(T::GROUP);
+        let together = micro.steps_together();
+        let depth = count.next_multiple_of(together);
         let before = if side.axes.contains(&0) { first * (rows / contraction.dims[0]) } else { 0 };
         let mut access = Access::of::<T>(contraction, extents, step_axes);
         if matches!(access, Access::Prepacked(_)) && !before.is_multiple_of(micro.rows) {
             access = Access::Packed;
         }
         let mut whole = rows.next_multiple_of(micro.rows);
-        let (mut steps, mut apart, mut room) = (packed_steps::<T>(micro.rows), T::GROUP, 0);
+        let (mut steps, mut apart, mut room) = (packed_steps::<T>([micro.rows, together]), together, 0);
         match &access {
             Access::Prepacked(known) => whole = known.len::<T>() / depth,
             Access::Packed => room = whole * depth,
@@ -163,7 +164,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         }
         let steps = StepList::of(steps, T::STEPS / T::GROUP);
         let before = if matches!(access, Access::Prepacked(_)) { before } else { 0 };
-        let packer = Packer::new(side, extents, step_axes, micro.rows);
+        let packer = Packer::of_rows(side, extents, step_axes, micro);
         Ok(RowSource {
             side,
             extents,
@@ -266,7 +267,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     /// A tile for some steps.
     pub(super) fn read(&self, tile: &RowTile, steps: &Range<usize>) -> Rows<'_, T> {
         let packed = |numbers: &'_ [T]| -> Range<usize> {
-            let n = steps.len().next_multiple_of(T::GROUP);
+            let n = steps.len().next_multiple_of(self.micro.steps_together());
             steps.start * self.whole + (self.before + tile.first) * n..numbers.len()
         };
         let of_packed = || self.steps.block(0..steps.len().div_ceil(T::GROUP));

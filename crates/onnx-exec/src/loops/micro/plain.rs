@@ -6,7 +6,7 @@ const ROWS: usize = 4;
 const COLUMNS: usize = 8;
 
 pub(super) fn kernel<T: Factor>() -> Micro<T> {
-    Micro { rows: ROWS, columns: COLUMNS, lanes: COLUMNS, knows_narrow: false, run }
+    Micro::new([ROWS, COLUMNS], COLUMNS, run)
 }
 
 /// Adds products to the first rows of a tile.

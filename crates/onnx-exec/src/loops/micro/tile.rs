@@ -259,7 +259,12 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn finish<V: Vectors>(c: &[Total<V>], stride: usize, [rows, columns]: [usize; 2], end: &mut End<'_>) {
+pub(super) unsafe fn finish<V: Vectors>(
+    c: &[Total<V>],
+    stride: usize,
+    [rows, columns]: [usize; 2],
+    end: &mut End<'_>,
+) {
     if rows == 0 || columns == 0 {
         return;
     }
