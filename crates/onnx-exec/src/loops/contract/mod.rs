@@ -34,6 +34,8 @@ mod prepacked;
 mod read;
 mod rows;
 mod stretches;
+#[cfg(test)]
+mod tests;
 mod winograd;
 mod zeros;
 
@@ -296,6 +298,11 @@ impl Contraction {
     /// The number of rows of each matrix.
     pub(super) fn rows_of_one(&self) -> usize {
         self.a.count(&self.dims)
+    }
+
+    /// The rows of a tile.
+    pub(super) fn rows_of_tile(&self) -> usize {
+        if self.is_float() { Micro::<f32>::best().rows } else { Micro::<u8>::best().rows }
     }
 
     /// The numbers of rows, columns, steps and matrices.

@@ -43,7 +43,7 @@ const BLOCKS: usize = 8;
 const FEW: usize = 4;
 
 /// Whether the processor has the instructions and this process may use them.
-fn has_bytes() -> bool {
+pub(super) fn has_bytes() -> bool {
     static HAS: LazyLock<bool> = LazyLock::new(|| avx512::has_bytes() && is_there() && is_allowed());
     *HAS
 }

@@ -252,6 +252,10 @@ impl<T: Factor> Micro<T> {
 
     /// The fastest kernel for this processor.
     pub(super) fn best() -> Micro<T> {
+        #[cfg(test)]
+        if let Some(micro) = T::kernels().get(FORCED.get()) {
+            return *micro;
+        }
         T::kernels().first().copied().unwrap_or_else(plain::kernel)
     }
 
@@ -269,6 +273,14 @@ impl<T: Factor> Micro<T> {
     pub(super) fn run(self, tile: Tile<'_, T>) {
         (self.run)(tile);
     }
+}
+
+/// Whether products of bytes are computed in tile registers (AMX).
+pub(crate) fn has_tile_registers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return amx::has_bytes();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 /// Adds products of single floats to accumulators in registers for `rounds` rounds, and returns the number of operations; `None`
@@ -299,6 +311,21 @@ pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
         None
     };
     peak
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The number of the kernel that is the best one.
+    static FORCED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Does something with another kernel as the best one, by its number, on this thread alone.
+#[cfg(test)]
+pub(super) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
+    let before = FORCED.replace(number);
+    let result = work();
+    FORCED.set(before);
+    result
 }
 
 #[cfg(test)]
