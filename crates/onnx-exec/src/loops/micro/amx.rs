@@ -9,7 +9,7 @@
 //! ```
 //! It reads rows and columns where they are if 16 groups of steps are contiguous in each row and equally far apart in the columns.
 //! Others are first copied to the stack, and so are the last groups if there are fewer: what `a` has behind them is multiplied by
-//! zeros. Tiles of few rows are left to the kernel for AVX-512.
+//! zeros. What is faster with AVX-512 is left to that kernel: small tiles, and rows in short runs.
 //!
 //! The compiler has no stable functions for these instructions, so that all of them are in assembly language.
 
@@ -39,8 +39,12 @@ const GROUP: usize = u8::GROUP;
 const GROUPS: usize = WIDE / GROUP;
 /// The blocks that are multiplied at once.
 const BLOCKS: usize = 8;
-/// With AVX-512, tiles of at most so many rows take less time.
+/// With AVX-512, tiles of at most so many rows take less time,
 const FEW: usize = 4;
+/// and those with at most so many groups in all rows,
+const LITTLE: usize = 256;
+/// and those whose rows are copied from runs of fewer groups.
+const SHORT: usize = 8;
 
 /// Whether the processor has the instructions and this process may use them.
 pub(super) fn has_bytes() -> bool {
@@ -153,12 +157,33 @@ impl Block {
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {
-    if tile.size[0] <= FEW {
-        return avx512::run_bytes(tile);
+    let rows = tile.size[0].min(ROWS);
+    if rows <= FEW || rows * tile.a.steps.at.len() <= LITTLE || has_short_runs(tile.a.steps.at) {
+        return with_avx512(tile, rows);
     }
     assert!(has_bytes(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
+}
+
+/// Whether contiguous groups are few.
+fn has_short_runs(at: &[usize]) -> bool {
+    let is_end = |pair: &[usize; 2]| usize::from(pair[1] != pair[0].wrapping_add(GROUP));
+    let ends = at.array_windows().map(is_end).sum::<usize>();
+    (ends + 1) * SHORT > at.len()
+}
+
+/// Computes a tile with AVX-512, some rows at a time.
+fn with_avx512(it: Tile<'_, u8>, rows: usize) {
+    let Tile { a, b, c, stride, size: [_, columns], is_first, mut end } = it;
+    let parts = rows.div_ceil(avx512::ROWS_OF_BYTES);
+    for part in 0..parts {
+        let (first, last) = (rows * part / parts, rows * (part + 1) / parts);
+        let a = Rows { numbers: &a.numbers[first * a.apart..], ..a };
+        let end = end.as_mut().map(|end| end.from(first, 0).expect("an end has all rows"));
+        let size = [last - first, columns];
+        avx512::run_bytes(Tile { a, b, c: &mut c[first * stride..], stride, size, is_first, end });
+    }
 }
 
 /// Adds products to a tile, and computes its end.
@@ -271,12 +296,15 @@ impl Part<'_> {
                     ([to.cast_const(), to.wrapping_add(self.upper * WIDE)], WIDE)
                 }
             };
-            (block.b, block.of_b) = self.b(at_b).unwrap_or_else(|| {
-                let to: *mut u8 = of_b.0.as_mut_ptr().cast();
-                // SAFETY: there is room for all groups, and the columns are there.
-                unsafe { self.copy_columns(at_b, to) };
-                (to.cast_const(), 2 * WIDE)
-            });
+            (block.b, block.of_b) = match self.b(at_b) {
+                Some(b) => b,
+                None => {
+                    let to: *mut u8 = of_b.0.as_mut_ptr().cast();
+                    // SAFETY: there is room for all groups, and the columns are there.
+                    unsafe { self.copy_columns(at_b, to) };
+                    (to.cast_const(), 2 * WIDE)
+                }
+            };
         }
         let count = at_a.len().div_ceil(GROUPS);
         // SAFETY: the factors are there or have been copied, and all totals are there.
@@ -320,16 +348,18 @@ impl Part<'_> {
     /// a group.
     #[target_feature(enable = "avx512f")]
     unsafe fn copy_columns(&self, at: &[usize], to: *mut u8) {
-        for (group, half) in (0..GROUPS).flat_map(|group| (0..self.halves).map(move |half| (group, half))) {
-            let columns = match at.get(group) {
-                // SAFETY: the group has these columns.
-                Some(at) => unsafe {
-                    _mm512_loadu_si512(self.numbers_of_b.as_ptr().add(at + half * WIDE).cast())
-                },
-                None => _mm512_setzero_si512(),
-            };
-            // SAFETY: there is room for them.
-            unsafe { _mm512_storeu_si512(to.add(group * 2 * WIDE + half * WIDE).cast(), columns) };
+        for group in 0..GROUPS {
+            for half in 0..self.halves {
+                let columns = match at.get(group) {
+                    // SAFETY: the group has these columns.
+                    Some(at) => unsafe {
+                        _mm512_loadu_si512(self.numbers_of_b.as_ptr().add(at + half * WIDE).cast())
+                    },
+                    None => _mm512_setzero_si512(),
+                };
+                // SAFETY: there is room for them.
+                unsafe { _mm512_storeu_si512(to.add((group * 2 + half) * WIDE).cast(), columns) };
+            }
         }
     }
 

@@ -168,6 +168,9 @@ impl Vectors for Bytes {
     }
 }
 
+/// The rows of a tile of bytes.
+pub(super) const ROWS_OF_BYTES: usize = Bytes::ROWS;
+
 /// Whether the processor has the instructions of the byte kernel.
 pub(super) fn has_bytes() -> bool {
     has!("avx512f") && has!("avx512vnni")

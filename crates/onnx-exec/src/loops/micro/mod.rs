@@ -381,12 +381,12 @@ mod tests {
 
     /// Compares what all kernels make of sums with the same, computed from stored sums. All numbers are exact.
     fn check_ends<T: Factor>(of: impl Fn(usize) -> T, one: T::Total) {
-        let groups = 5;
+        let groups = 21;
         for micro in T::kernels() {
             let numbers = |all: usize| (0..groups * all * T::GROUP).map(&of).collect::<Vec<T>>();
-            let steps = |all: usize| (0..groups).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
+            let steps = |apart: usize| (0..groups).map(|group| group * apart * T::GROUP).collect::<Vec<_>>();
             let (all_a, all_b) = (numbers(micro.rows), numbers(micro.columns));
-            let (of_a, of_b) = (steps(micro.rows), steps(micro.columns));
+            let (of_a, of_b) = (steps(1), steps(micro.columns));
             let stride = micro.columns + 5;
             let less: Vec<i32> = (0..micro.columns as i32).map(|column| column * 7 - 20).collect();
             let scale: Vec<f32> = (0..micro.columns).map(|column| [0.5, -2.0, 1.0][column % 3]).collect();
@@ -403,7 +403,7 @@ mod tests {
                 let columns = (1..=micro.columns / micro.lanes).map(|n| n * micro.lanes);
                 for (rows, columns) in columns.flat_map(|c| (0..=micro.rows).map(move |r| (r, c))) {
                     let run = |c: &mut [T::Total], end: Option<End<'_>>| {
-                        let a = Rows { numbers: &all_a, apart: T::GROUP, steps: Steps::of(&of_a) };
+                        let a = Rows { numbers: &all_a, apart: groups * T::GROUP, steps: Steps::of(&of_a) };
                         let b = Columns { numbers: &all_b, steps: Steps::of(&of_b), narrow: 0 };
                         let size = [rows, columns];
                         micro.run(Tile { a, b, c, stride: micro.columns, size, is_first, end });
@@ -447,9 +447,10 @@ mod tests {
         for micro in u8::kernels() {
             let wide = micro.columns * u8::GROUP;
             for groups in [0, 1, 15, 16, 17, 32, 47, 128, 129, 200] {
-                // Contiguous, in runs of seven with gaps, each on its own, and backwards.
-                let of_a: [Box<dyn Fn(usize) -> usize>; 4] = [
+                // Contiguous, in long and in short runs with gaps, each on its own, and backwards.
+                let of_a: [Box<dyn Fn(usize) -> usize>; 5] = [
                     Box::new(|group| 3 + group * 4),
+                    Box::new(|group| group * 4 + group / 13 * 9),
                     Box::new(|group| group * 4 + group / 7 * 5),
                     Box::new(|group| group * 9),
                     Box::new(|group| (groups - 1 - group) * 4),
