@@ -25,7 +25,7 @@ fn tiles<T: Factor>(rounds: usize) -> u64 {
     let mut c = vec![T::NO_TOTAL; micro.rows * micro.columns];
     let steps = |apart: usize| (0..GROUPS).map(|group| group * apart).collect::<Vec<_>>();
     let (of_a, of_b) = (steps(T::GROUP), steps(micro.columns * T::GROUP));
-    let a = Rows { numbers: &a, apart: GROUPS * T::GROUP, steps: Steps::of(&of_a) };
+    let a = Rows::of(&a, GROUPS * T::GROUP, Steps::of(&of_a));
     let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow: 0 };
     for _ in 0..rounds {
         let (stride, size) = (micro.columns, [micro.rows, micro.columns]);

@@ -196,7 +196,7 @@ pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, 
             let n = steps.len().next_multiple_of(together);
             let numbers = &packed[steps.start * whole + tile * micro.rows * n..][..n * micro.rows];
             let groups = steps.len().div_ceil(T::GROUP);
-            Rows { numbers, apart: together, steps: Steps::of(&of_rows[..groups]) }
+            Rows::of(numbers, together, Steps::of(&of_rows[..groups]))
         };
         sum_tile(micro, count, read, sums);
     }
@@ -236,7 +236,7 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
         let packed = packed[steps.start * wide..].chunks_exact(n * micro.columns);
         for (sums, b) in sums.chunks_exact_mut(micro.columns).zip(packed) {
             let groups = n / T::GROUP;
-            let a = Rows { numbers: &ones, apart: 0, steps: Steps::of(&none[..groups]) };
+            let a = Rows::of(&ones, 0, Steps::of(&none[..groups]));
             let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]), narrow: 0 };
             let (stride, size) = (micro.columns, [1, micro.columns]);
             micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0, end: None });

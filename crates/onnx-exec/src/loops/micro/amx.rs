@@ -18,7 +18,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{Factor, Micro, Rows, Tile, avx512};
+use super::{Factor, Micro, Rows, Tile, Turn, avx512};
 use std::arch::asm;
 use std::arch::x86_64::{
     __cpuid, __cpuid_count, _mm512_loadu_si512, _mm512_mask_loadu_epi32, _mm512_setzero_si512,
@@ -94,7 +94,7 @@ fn is_allowed() -> bool {
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let micro = Micro::new([ROWS, COLUMNS], HALF, run_bytes);
-    has_bytes().then_some(Micro { together: GROUPS, release: Some(release), ..micro })
+    has_bytes().then_some(Micro { together: GROUPS, turns: true, release: Some(release), ..micro })
 }
 
 /// Gives up the tile registers, which the system saves as long as they are used.
@@ -176,13 +176,21 @@ fn has_short_runs(at: &[usize]) -> bool {
 /// Computes a tile with AVX-512, some rows at a time.
 fn with_avx512(it: Tile<'_, u8>, rows: usize) {
     let Tile { a, b, c, stride, size: [_, columns], is_first, mut end } = it;
-    let parts = rows.div_ceil(avx512::ROWS_OF_BYTES);
-    for part in 0..parts {
-        let (first, last) = (rows * part / parts, rows * (part + 1) / parts);
-        let a = Rows { numbers: &a.numbers[first * a.apart..], ..a };
-        let end = end.as_mut().map(|end| end.from(first, 0).expect("an end has all rows"));
-        let size = [last - first, columns];
-        avx512::run_bytes(Tile { a, b, c: &mut c[first * stride..], stride, size, is_first, end });
+    let lines = match a.turn {
+        Turn { row, later: 1.. } if row < rows => [0..row, row..rows],
+        Turn { .. } => [0..rows, 0..0],
+    };
+    for line in lines {
+        let (count, later) = (line.len(), if line.start > 0 { a.turn.later } else { 0 });
+        let parts = count.div_ceil(avx512::ROWS_OF_BYTES);
+        for part in 0..parts {
+            let (first, last) = (count * part / parts, count * (part + 1) / parts);
+            let size = [last - first, columns];
+            let first = line.start + first;
+            let a = Rows::of(&a.numbers[first * a.apart + later..], a.apart, a.steps);
+            let end = end.as_mut().map(|end| end.from(first, 0).expect("an end has all rows"));
+            avx512::run_bytes(Tile { a, b, c: &mut c[first * stride..], stride, size, is_first, end });
+        }
     }
 }
 
@@ -198,13 +206,18 @@ fn run(it: Tile<'_, u8>) {
     if rows == 0 || halves == 0 {
         return;
     }
-    let (of_rows, of_columns) = ((rows - 1).saturating_mul(a.apart).saturating_add(GROUP), halves * WIDE);
+    // Equally many rows in both halves, or those of each line.
+    let (upper, later) = match a.turn {
+        Turn { row, later: 1.. } if row < rows => (row, a.turn.later),
+        Turn { .. } => (if rows > HALF { rows.div_ceil(2) } else { rows }, 0),
+    };
+    assert!(upper.max(rows - upper) <= HALF, "a line of more than half a tile");
+    let of_rows = (rows - 1).saturating_mul(a.apart).saturating_add(later).saturating_add(GROUP);
+    let of_columns = halves * WIDE;
     assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
     assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
     assert!(c.len() >= (rows - 1) * stride + halves * HALF, "a tile that is not all there");
-    // Equally many rows in both halves.
-    let upper = if rows > HALF { rows.div_ceil(2) } else { rows };
-    let tile = Part { a, numbers_of_b: b.numbers, upper, rows, halves, stride };
+    let tile = Part { a, numbers_of_b: b.numbers, upper, later, rows, halves, stride };
     let mut is_first = is_first;
     let steps = a.steps.at.len().min(b.steps.at.len());
     // Without steps there is one part as well, so that totals are overwritten.
@@ -241,8 +254,9 @@ fn run(it: Tile<'_, u8>) {
 struct Part<'p> {
     a: Rows<'p, u8>,
     numbers_of_b: &'p [u8],
-    /// The rows of the upper half, and all.
+    /// The rows of the upper half, how much later those of the lower half begin, and all.
     upper: usize,
+    later: usize,
     rows: usize,
     /// Halves of columns.
     halves: usize,
@@ -254,10 +268,10 @@ impl Part<'_> {
     #[inline(always)]
     fn a(&self, at: &[usize]) -> Option<[*const u8; 2]> {
         let first = *at.first()?;
-        let behind = first.checked_add((self.rows - 1) * self.a.apart + WIDE)?;
+        let behind = first.checked_add((self.rows - 1) * self.a.apart + self.later + WIDE)?;
         let is_run = at.iter().enumerate().fold(true, |is, (i, at)| is & (*at == first + i * GROUP));
         let from = self.a.numbers.get(first..)?.as_ptr();
-        let lower = from.wrapping_add(self.upper * self.a.apart);
+        let lower = from.wrapping_add(self.upper * self.a.apart + self.later);
         (is_run && behind <= self.a.numbers.len()).then_some([from, lower])
     }
 
@@ -330,9 +344,10 @@ impl Part<'_> {
             runs[count - 1].0 |= 1 << i;
         }
         for row in 0..self.rows {
+            let later = if row < self.upper { 0 } else { self.later };
             let mut groups = _mm512_setzero_si512();
             for (lanes, from) in &runs[..count] {
-                let from = from.wrapping_add(row * self.a.apart);
+                let from = from.wrapping_add(row * self.a.apart + later);
                 // SAFETY: the row has the groups of these lanes, and no others are read.
                 groups = unsafe { _mm512_mask_loadu_epi32(groups, *lanes, from.cast()) };
             }

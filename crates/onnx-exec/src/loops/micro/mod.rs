@@ -137,6 +137,23 @@ pub(super) struct Rows<'n, T> {
     pub(super) numbers: &'n [T],
     pub(super) apart: usize,
     pub(super) steps: Steps<'n>,
+    pub(super) turn: Turn,
+}
+
+impl<'n, T> Rows<'n, T> {
+    /// Rows that are all equally far apart.
+    pub(super) fn of(numbers: &'n [T], apart: usize, steps: Steps<'n>) -> Self {
+        Rows { numbers, apart, steps, turn: Turn::default() }
+    }
+}
+
+/// Where rows go on in another line of an image, for kernels that [can](Micro::turns).
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Turn {
+    /// The first row of the other line; at most half of a tile is before it, and at most half behind.
+    pub(super) row: usize,
+    /// How much later that and the rows behind it begin.
+    pub(super) later: usize,
 }
 
 /// The columns of a tile: each group of steps starts at its step offset, with contiguous columns.
@@ -223,6 +240,8 @@ pub(super) struct Micro<T: Factor> {
     pub(super) together: usize,
     /// Whether it takes less time for groups that are narrow.
     pub(super) knows_narrow: bool,
+    /// Whether half of the rows of a tile may be in another line.
+    pub(super) turns: bool,
     run: Kernel<T>,
     /// Gives up what it keeps of the processor between tiles.
     release: Option<fn()>,
@@ -247,7 +266,7 @@ type Kernel<T> = fn(Tile<'_, T>);
 impl<T: Factor> Micro<T> {
     /// A kernel that knows nothing about narrow groups, and reads rows that are packed group by group.
     fn new([rows, columns]: [usize; 2], lanes: usize, run: Kernel<T>) -> Micro<T> {
-        Micro { rows, columns, lanes, together: 1, knows_narrow: false, run, release: None }
+        Micro { rows, columns, lanes, together: 1, knows_narrow: false, turns: false, run, release: None }
     }
 
     /// The fastest kernel for this processor.
@@ -354,7 +373,7 @@ mod tests {
             for (n, m) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
                 let stride = all_columns + 3;
                 let mut c = vec![one; all_rows * stride];
-                let a = Rows { numbers: &a, apart: together, steps: Steps::of(&of_a) };
+                let a = Rows::of(&a, together, Steps::of(&of_a));
                 let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow };
                 let size = [n, m];
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false, end: None });
@@ -403,7 +422,7 @@ mod tests {
                 let columns = (1..=micro.columns / micro.lanes).map(|n| n * micro.lanes);
                 for (rows, columns) in columns.flat_map(|c| (0..=micro.rows).map(move |r| (r, c))) {
                     let run = |c: &mut [T::Total], end: Option<End<'_>>| {
-                        let a = Rows { numbers: &all_a, apart: groups * T::GROUP, steps: Steps::of(&of_a) };
+                        let a = Rows::of(&all_a, groups * T::GROUP, Steps::of(&of_a));
                         let b = Columns { numbers: &all_b, steps: Steps::of(&of_b), narrow: 0 };
                         let size = [rows, columns];
                         micro.run(Tile { a, b, c, stride: micro.columns, size, is_first, end });
@@ -467,16 +486,22 @@ mod tests {
                 let all = of_a.iter().flat_map(|a| of_b.iter().map(move |b| (a, b)));
                 for ((of_a, of_b), rows) in all.flat_map(|it| [1, 5, 16, 17, 29, 32].map(|n| (it, n))) {
                     let rows = rows.min(micro.rows);
+                    let turn = match micro.turns && groups % 2 == 1 {
+                        true => Turn { row: rows.div_ceil(2).max(rows.min(13)), later: 77 },
+                        false => Turn::default(),
+                    };
+                    let place =
+                        |row: usize, apart: usize| row * apart + if row >= turn.row { turn.later } else { 0 };
                     for (apart, columns) in [(1700, micro.columns), (0, 3), (1925, micro.lanes)] {
                         let last = |at: &[usize]| at.iter().copied().max().unwrap_or(0);
                         // What is not needed is not there.
-                        let a: Vec<u8> = (0..last(of_a) + (rows - 1) * apart + 4).map(byte).collect();
+                        let a: Vec<u8> = (0..last(of_a) + place(rows - 1, apart) + 4).map(byte).collect();
                         let of_columns = columns.next_multiple_of(micro.lanes) * u8::GROUP;
                         let b: Vec<u8> = (0..last(of_b) + of_columns).map(|i| byte(i + 91)).collect();
                         let mut c = vec![5; (rows - 1) * micro.columns + of_columns / u8::GROUP];
                         let (stride, size) = (micro.columns, [rows, columns]);
                         micro.run(Tile {
-                            a: Rows { numbers: &a, apart, steps: Steps::of(of_a) },
+                            a: Rows { turn, ..Rows::of(&a, apart, Steps::of(of_a)) },
                             b: Columns { numbers: &b, steps: Steps::of(of_b), narrow: 0 },
                             c: &mut c,
                             stride,
@@ -488,7 +513,8 @@ mod tests {
                             let sum = of_a.iter().zip(of_b).fold(
                                 if rows == 5 { 0 } else { 5 },
                                 |sum, (at_a, at_b)| {
-                                    let (a, b) = (&a[at_a + row * apart..], &b[at_b + column * u8::GROUP..]);
+                                    let (a, b) =
+                                        (&a[at_a + place(row, apart)..], &b[at_b + column * u8::GROUP..]);
                                     (0..u8::GROUP).fold(sum, |sum, i| u8::add_product(sum, a[i], b[i]))
                                 },
                             );
@@ -513,7 +539,7 @@ mod tests {
         for micro in f32::kernels() {
             for rows in 0..=micro.rows {
                 let numbers = &all[..(rows.max(1) - 1) * 41 + 29];
-                let a = Rows { numbers, apart: 41, steps: Steps::of(&of_a) };
+                let a = Rows::of(numbers, 41, Steps::of(&of_a));
                 let numbers = &all[..28 + micro.columns];
                 let b = Columns { numbers, steps: Steps::of(&of_b), narrow: 0 };
                 let mut c = vec![0.0; micro.rows * micro.columns];
