@@ -300,9 +300,14 @@ impl Contraction {
         self.a.count(&self.dims)
     }
 
+    /// The micro-kernel.
+    fn micro<T: Factor>(&self) -> Micro<T> {
+        Micro::best_for(self.over.iter().product())
+    }
+
     /// The rows of a tile.
     pub(super) fn rows_of_tile(&self) -> usize {
-        if self.is_float() { Micro::<f32>::best().rows } else { Micro::<u8>::best().rows }
+        if self.is_float() { self.micro::<f32>().rows } else { self.micro::<u8>().rows }
     }
 
     /// The numbers of rows, columns, steps and matrices.

@@ -7,7 +7,6 @@ use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, p
 use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::loops::Nest;
-use crate::loops::micro::Micro;
 use crate::loops::program::Program;
 use crate::loops::scratch::words_of;
 use crate::loops::view::{Operands, View};
@@ -212,7 +211,7 @@ impl Contraction {
 
     /// Packs all rows.
     fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Prepacked, Failure> {
-        let micro = Micro::<T>::best();
+        let micro = self.micro::<T>();
         let _session = micro.session();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
@@ -233,7 +232,7 @@ impl Contraction {
 
     /// Packs all columns.
     fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Prepacked, Failure> {
-        let micro = Micro::<T>::best();
+        let micro = self.micro::<T>();
         let _session = micro.session();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();

@@ -41,7 +41,7 @@ const GROUPS: usize = WIDE / GROUP;
 const BLOCKS: usize = 8;
 /// With AVX-512, tiles of at most so many rows take less time,
 const FEW: usize = 4;
-/// and those with at most so many groups in all rows,
+/// and those of at most so many groups in all rows together,
 const LITTLE: usize = 256;
 /// and those whose rows are copied from runs of fewer groups.
 const SHORT: usize = 8;
@@ -94,7 +94,13 @@ fn is_allowed() -> bool {
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let micro = Micro::new([ROWS, COLUMNS], HALF, run_bytes);
-    has_bytes().then_some(Micro { together: GROUPS, turns: true, release: Some(release), ..micro })
+    has_bytes().then_some(Micro {
+        together: GROUPS,
+        least_steps: WIDE,
+        turns: true,
+        release: Some(release),
+        ..micro
+    })
 }
 
 /// Gives up the tile registers, which the system saves as long as they are used.

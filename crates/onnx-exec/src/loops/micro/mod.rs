@@ -240,6 +240,8 @@ pub(super) struct Micro<T: Factor> {
     pub(super) together: usize,
     /// Whether it takes less time for groups that are narrow.
     pub(super) knows_narrow: bool,
+    /// With fewer steps in all, the next kernel is faster.
+    pub(super) least_steps: usize,
     /// Whether half of the rows of a tile may be in another line.
     pub(super) turns: bool,
     run: Kernel<T>,
@@ -266,16 +268,31 @@ type Kernel<T> = fn(Tile<'_, T>);
 impl<T: Factor> Micro<T> {
     /// A kernel that knows nothing about narrow groups, and reads rows that are packed group by group.
     fn new([rows, columns]: [usize; 2], lanes: usize, run: Kernel<T>) -> Micro<T> {
-        Micro { rows, columns, lanes, together: 1, knows_narrow: false, turns: false, run, release: None }
+        Micro {
+            rows,
+            columns,
+            lanes,
+            together: 1,
+            knows_narrow: false,
+            least_steps: 0,
+            turns: false,
+            run,
+            release: None,
+        }
     }
 
-    /// The fastest kernel for this processor.
+    /// The fastest kernel for this processor and products of many steps.
     pub(super) fn best() -> Micro<T> {
+        Micro::best_for(usize::MAX)
+    }
+
+    /// The fastest kernel for this processor and products of so many steps.
+    pub(super) fn best_for(steps: usize) -> Micro<T> {
+        let kernels = T::kernels().into_iter();
         #[cfg(test)]
-        if let Some(micro) = T::kernels().get(FORCED.get()) {
-            return *micro;
-        }
-        T::kernels().first().copied().unwrap_or_else(plain::kernel)
+        let kernels = kernels.skip(FORCED.get());
+        let mut kernels = kernels.filter(|micro| micro.least_steps <= steps);
+        kernels.next().unwrap_or_else(plain::kernel)
     }
 
     /// Begins a session, to be kept while tiles are run.
@@ -334,11 +351,11 @@ pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
 
 #[cfg(test)]
 thread_local! {
-    /// The number of the kernel that is the best one.
+    /// How many kernels this processor does not seem to have.
     static FORCED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Does something with another kernel as the best one, by its number, on this thread alone.
+/// Does something as if the processor had not the first kernels, so many of them, on this thread alone.
 #[cfg(test)]
 pub(super) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
     let before = FORCED.replace(number);
