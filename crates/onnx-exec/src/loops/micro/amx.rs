@@ -183,11 +183,11 @@ fn has_short_runs(at: &[usize]) -> bool {
 fn with_avx512(it: Tile<'_, u8>, rows: usize) {
     let Tile { a, b, c, stride, size: [_, columns], is_first, mut end } = it;
     let lines = match a.turn {
-        Turn { row, later: 1.. } if row < rows => [0..row, row..rows],
-        Turn { .. } => [0..rows, 0..0],
+        Turn { row, later: later @ 1.. } if row < rows => [(0..row, 0), (row..rows, later)],
+        Turn { .. } => [(0..rows, 0), (0..0, 0)],
     };
-    for line in lines {
-        let (count, later) = (line.len(), if line.start > 0 { a.turn.later } else { 0 });
+    for (line, later) in lines {
+        let count = line.len();
         let parts = count.div_ceil(avx512::ROWS_OF_BYTES);
         for part in 0..parts {
             let (first, last) = (count * part / parts, count * (part + 1) / parts);
@@ -214,10 +214,10 @@ fn run(it: Tile<'_, u8>) {
     }
     // Equally many rows in both halves, or those of each line.
     let (upper, later) = match a.turn {
-        Turn { row, later: 1.. } if row < rows => (row, a.turn.later),
+        Turn { row, later: later @ 1.. } if row < rows => (row, later),
         Turn { .. } => (if rows > HALF { rows.div_ceil(2) } else { rows }, 0),
     };
-    assert!(upper.max(rows - upper) <= HALF, "a line of more than half a tile");
+    assert!((1..=HALF).contains(&upper) && rows - upper <= HALF, "a line of more than half a tile");
     let of_rows = (rows - 1).saturating_mul(a.apart).saturating_add(later).saturating_add(GROUP);
     let of_columns = halves * WIDE;
     assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
