@@ -6,7 +6,7 @@
 //! The bandwidth depends on the working set, because what fits into a cache is read from there. It is measured for several sizes;
 //! for a kernel it is interpolated to the bytes that the kernel moves.
 
-use crate::loops::{Job, peak, widest};
+use crate::loops::{Job, has_tile_registers, peak, widest};
 use crate::pool;
 use crate::profile::Work;
 use std::hint::black_box;
@@ -232,7 +232,11 @@ fn isa() -> &'static str {
     {
         use std::arch::is_x86_feature_detected as has;
         if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
-            return if has!("avx512vnni") { "AVX-512 with VNNI" } else { "AVX-512" };
+            return match has!("avx512vnni") {
+                true if has_tile_registers() => "AVX-512 with VNNI and AMX",
+                true => "AVX-512 with VNNI",
+                false => "AVX-512",
+            };
         }
         if has!("avx2") && has!("fma") {
             return if has!("avxvnni") { "AVX2 with VNNI" } else { "AVX2" };

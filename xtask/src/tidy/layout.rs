@@ -22,6 +22,10 @@ const UNSAFE: &[(&str, &str)] = &[
         "calls instructions that the processor was seen to have, and loads and stores what was seen to be there",
     ),
     (
+        "crates/onnx-exec/src/loops/micro/amx.rs",
+        "asks the system for registers, and calls instructions that the processor was seen to have, on what was seen to be there",
+    ),
+    (
         "crates/onnx-exec/src/loops/micro/avx2.rs",
         "calls instructions that the processor was seen to have, and loads what was seen to be there",
     ),

@@ -127,7 +127,7 @@ impl Matrix {
                 let each = n * micro.columns;
                 let block = &numbers[first * whole..][..n * whole];
                 let block = &block[tiles.start * each..tiles.end * each];
-                let a = Rows { numbers: &rows[first..], apart: *steps, steps: Steps::of(&of_rows[..n]) };
+                let a = Rows::of(&rows[first..], *steps, Steps::of(&of_rows[..n]));
                 if count == 1
                     && widest(RowProduct { row: &rows[first..first + n], block, columns: micro.columns, out })
                 {

@@ -18,7 +18,7 @@ const LEAST_STEPS: usize = 1 << 16;
 /// The same for matrix products, whose steps are faster.
 pub(super) const LEAST_PRODUCTS: usize = 1 << 19;
 
-/// A multiple of the tile rows of every processor.
+/// Parts of a matrix product have at least so many rows.
 const TILE: usize = 12;
 
 impl Nest {
@@ -57,7 +57,9 @@ impl Nest {
             // Whole tiles of any processor, or whole prepacked blocks.
             (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.block),
             // Whole tiles of rows, which may be prepacked.
-            (Some(contraction), _) if contraction.a.axes == [0] => TILE * behind.max(1),
+            (Some(contraction), _) if contraction.a.axes == [0] => {
+                TILE.next_multiple_of(contraction.rows_of_tile()) * behind.max(1)
+            }
             (Some(contraction), _) => contraction.lines_of_tiles() * behind.max(1),
             (None, _) if is_one || self.pieces.is_some() => LANES,
             (None, Some(_)) if self.dims[0] >= threads => behind.max(1),

@@ -18,13 +18,14 @@ pub(crate) fn bytes(rounds: usize) -> u64 {
 fn tiles<T: Factor>(rounds: usize) -> u64 {
     const GROUPS: usize = 128;
     let micro = Micro::<T>::best();
+    let _session = micro.session();
     let rounds = (rounds / GROUPS).max(1);
     let a = vec![T::ONE; GROUPS * micro.rows * T::GROUP];
     let b = vec![T::ONE; GROUPS * micro.columns * T::GROUP];
     let mut c = vec![T::NO_TOTAL; micro.rows * micro.columns];
-    let steps = |all: usize| (0..GROUPS).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
-    let (of_a, of_b) = (steps(micro.rows), steps(micro.columns));
-    let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
+    let steps = |apart: usize| (0..GROUPS).map(|group| group * apart).collect::<Vec<_>>();
+    let (of_a, of_b) = (steps(T::GROUP), steps(micro.columns * T::GROUP));
+    let a = Rows::of(&a, GROUPS * T::GROUP, Steps::of(&of_a));
     let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow: 0 };
     for _ in 0..rounds {
         let (stride, size) = (micro.columns, [micro.rows, micro.columns]);

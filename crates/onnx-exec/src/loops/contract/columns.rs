@@ -117,8 +117,8 @@ impl<'c, T: Kind> Columns<'c, T> {
                 (most(patch.columns()), patch.len() + micro.columns, patch.steps(step_axes))
             }
         };
-        let packer = Packer::new(side, extents, step_axes, micro.columns);
-        let packed_steps = packed_steps::<T>(micro.columns);
+        let packer = Packer::of_columns(side, extents, step_axes, micro);
+        let packed_steps = packed_steps::<T>([micro.columns, T::GROUP]);
         let packed = scratch(room)?;
         Ok(Columns {
             micro,

@@ -6,6 +6,7 @@ use crate::loops::epilogue::Total;
 use crate::loops::lanes::Registers;
 use crate::loops::micro::Factor;
 use crate::loops::program::Reg;
+use crate::loops::squares::{SIDE, Turn, Turning, turning};
 use crate::loops::widest::{Job, widest};
 use onnx_ir::ElemType;
 
@@ -27,8 +28,8 @@ pub(super) trait Kind: Factor<Total: Total> {
     /// Flips bits of all numbers.
     fn flip(numbers: &mut [Self], bits: u8);
 
-    /// Interleaves steps of a tile in groups: for each position the steps of a group are contiguous.
-    fn group(steps: &[Self], tile: usize, out: &mut [Self]);
+    /// Interleaves steps of a tile: for each position, `together` steps are contiguous, a group or several.
+    fn group(steps: &[Self], tile: usize, together: usize, out: &mut [Self]);
 
     /// Copies accumulators to a register.
     fn put(totals: &[Self::Total], regs: &mut Registers, to: Reg) -> Result<(), Failure>;
@@ -56,7 +57,7 @@ impl Kind for f32 {
 
     fn flip(_: &mut [f32], _: u8) {}
 
-    fn group(steps: &[f32], _: usize, out: &mut [f32]) {
+    fn group(steps: &[f32], _: usize, _: usize, out: &mut [f32]) {
         out[..steps.len()].copy_from_slice(steps);
     }
 
@@ -101,8 +102,15 @@ impl Kind for u8 {
         }
     }
 
-    fn group(steps: &[u8], tile: usize, out: &mut [u8]) {
-        widest(Group { steps, tile, out });
+    fn group(steps: &[u8], tile: usize, together: usize, out: &mut [u8]) {
+        if together == u8::GROUP {
+            return widest(Group { steps, tile, out });
+        }
+        let mut groups = vec![0; together * tile];
+        for (steps, out) in steps.chunks(together * tile).zip(out.chunks_exact_mut(together * tile)) {
+            widest(Group { steps, tile, out: &mut groups });
+            turning(Together { groups: &groups, tile, out });
+        }
     }
 
     fn put(totals: &[i32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {
@@ -173,7 +181,40 @@ impl Job for Flip<'_> {
     }
 }
 
-/// [`Kind::group`] for bytes.
+/// Several groups of each position together, from those of all positions one after the other.
+struct Together<'t> {
+    groups: &'t [u8],
+    tile: usize,
+    out: &'t mut [u8],
+}
+
+impl Turning for Together<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn with(self, turn: Turn) {
+        const GROUP: usize = u8::GROUP;
+        let Together { groups, tile, out } = self;
+        let (groups, out) = (groups.as_chunks::<GROUP>().0, out.as_chunks_mut::<GROUP>().0);
+        let count = groups.len() / tile;
+        for (first, left) in
+            (0..count).step_by(SIDE).flat_map(|first| (0..tile).step_by(SIDE).map(move |left| (first, left)))
+        {
+            let (high, wide) = (SIDE.min(count - first), SIDE.min(tile - left));
+            let mut square = [[0i32; SIDE]; SIDE];
+            for (group, line) in square.iter_mut().take(high).enumerate() {
+                let from = &groups[(first + group) * tile + left..][..wide];
+                line.iter_mut().zip(from).for_each(|(to, group)| *to = i32::from_ne_bytes(*group));
+            }
+            for (position, line) in turn.square(&square).iter().take(wide).enumerate() {
+                let to = &mut out[(left + position) * count + first..][..high];
+                to.iter_mut().zip(line).for_each(|(to, group)| *to = group.to_ne_bytes());
+            }
+        }
+    }
+}
+
+/// [`Kind::group`] for bytes of one group.
 struct Group<'g> {
     steps: &'g [u8],
     tile: usize,

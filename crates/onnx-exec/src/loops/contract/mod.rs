@@ -34,6 +34,8 @@ mod prepacked;
 mod read;
 mod rows;
 mod stretches;
+#[cfg(test)]
+mod tests;
 mod winograd;
 mod zeros;
 
@@ -57,8 +59,8 @@ use winograd::Winograd;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
-/// Rows of a block: the accumulators stay in the second-level cache until they are stored.
-const ROWS: usize = 120;
+/// The most rows of a block: the accumulators stay in the second-level cache until they are stored.
+const ROWS: usize = 128;
 /// Epilogues of planes with fewer columns are computed as programs, for several rows at a time.
 const LEAST_PLANE: usize = 8;
 /// The size of a block of columns with all steps, in 32-bit numbers: it fits into the third-level cache.
@@ -319,6 +321,16 @@ impl Contraction {
         self.a.count(&self.dims)
     }
 
+    /// The micro-kernel.
+    fn micro<T: Factor>(&self) -> Micro<T> {
+        Micro::best_for(self.over.iter().product())
+    }
+
+    /// The rows of a tile.
+    pub(super) fn rows_of_tile(&self) -> usize {
+        if self.is_float() { self.micro::<f32>().rows } else { self.micro::<u8>().rows }
+    }
+
     /// The numbers of rows, columns, steps and matrices.
     pub(super) fn extents(&self) -> [usize; 4] {
         let (extents, _) = self.axes();
@@ -394,9 +406,9 @@ fn pack_rows<T: Kind>(
     count: usize,
     out: &mut [T],
 ) -> Result<(), Failure> {
-    let whole = out.len() / count.next_multiple_of(T::GROUP);
+    let whole = out.len() / count.next_multiple_of(packer.together());
     for steps in blocks(count, T::STEPS) {
-        let n = steps.len().next_multiple_of(T::GROUP);
+        let n = steps.len().next_multiple_of(packer.together());
         let out = &mut out[steps.start * whole..][..n * whole];
         packer.pack(operands, at, 0..rows, steps, out)?;
     }

@@ -30,7 +30,8 @@ impl Contraction {
         if let Some(weights) = self.winograd.as_ref().and_then(|it| it.weights.as_deref()) {
             return self.by_winograd(weights, operands, out);
         }
-        let micro = Micro::<T>::best();
+        let micro = self.micro::<T>();
+        let _session = micro.session();
         let (extents, step_axes) = self.axes();
         let (rows, columns) = (self.a.count(&extents), self.b.count(&extents));
         let count: usize = self.over.iter().product();

@@ -9,6 +9,7 @@ use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
+use crate::loops::micro::Micro;
 use crate::loops::program::Program;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
@@ -22,15 +23,38 @@ pub(super) struct Packer<'p, T> {
     regs: Registers,
     /// Rows or columns of a tile.
     tile: usize,
+    /// The steps that are contiguous for each row or column: one group or several.
+    together: usize,
     /// The steps of a tile.
     rows: Vec<T>,
 }
 
 impl<'p, T: Kind> Packer<'p, T> {
-    pub(super) fn new(side: &'p Side, extents: &'p [usize], steps: &'p [usize], tile: usize) -> Self {
+    /// Packs tiles of so many rows or columns, with so many contiguous steps for each.
+    pub(super) fn new(
+        side: &'p Side,
+        extents: &'p [usize],
+        steps: &'p [usize],
+        [tile, together]: [usize; 2],
+    ) -> Self {
         let mut regs = Registers::new(side.program.counts, LANES);
         numbers(&side.program, &mut regs);
-        Packer { side, extents, steps, regs, tile, rows: Vec::new() }
+        Packer { side, extents, steps, regs, tile, together, rows: Vec::new() }
+    }
+
+    /// Packs rows for a micro-kernel.
+    pub(super) fn of_rows(side: &'p Side, extents: &'p [usize], steps: &'p [usize], micro: Micro<T>) -> Self {
+        Packer::new(side, extents, steps, [micro.rows, micro.steps_together()])
+    }
+
+    /// Packs columns for a micro-kernel.
+    pub(super) fn of_columns(
+        side: &'p Side,
+        extents: &'p [usize],
+        steps: &'p [usize],
+        micro: Micro<T>,
+    ) -> Self {
+        Packer::new(side, extents, steps, [micro.columns, T::GROUP])
     }
 
     /// Rows or columns of a tile.
@@ -38,8 +62,13 @@ impl<'p, T: Kind> Packer<'p, T> {
         self.tile
     }
 
-    /// Packs a range of its own positions and of steps: tile by tile, in a tile group by group. Missing steps of the
-    /// last group become zeros; missing positions of the last tile are unspecified.
+    /// The steps that are contiguous for each row or column.
+    pub(super) fn together(&self) -> usize {
+        self.together
+    }
+
+    /// Packs a range of its own positions and of steps: tile by tile, in a tile the steps that are together by those. Missing steps
+    /// of the last of them become zeros; missing positions of the last tile are unspecified.
     pub(super) fn pack(
         &mut self,
         operands: &Operands<'_>,
@@ -50,20 +79,21 @@ impl<'p, T: Kind> Packer<'p, T> {
     ) -> Result<(), Failure> {
         let n = steps.len();
         if let Some(loaded) = Loaded::of(self.side, operands, padding(self.side, operands, at)?) {
-            let Packer { side, extents, steps: step_axes, tile, .. } = *self;
-            let stretches = Stretches { loaded, side, extents, step_axes, tile };
+            let Packer { side, extents, steps: step_axes, tile, together, .. } = *self;
+            let stretches = Stretches { loaded, side, extents, step_axes, tile, together };
             stretches.pack(at, own, steps, &mut self.rows, out)?;
         } else {
             self.compute(operands, at, own, steps, out)?;
         }
         T::flip(out, self.side.bytes.as_ref().map_or(Flip::None, |bytes| bytes.flip).bits());
-        let missing = n.next_multiple_of(T::GROUP) - n;
+        let together = self.together;
+        let missing = n.next_multiple_of(together) - n;
         if missing > 0 {
-            let tile = self.tile * T::GROUP;
-            for out in out.chunks_exact_mut(n.div_ceil(T::GROUP) * tile) {
+            let tile = self.tile * together;
+            for out in out.chunks_exact_mut(n.div_ceil(together) * tile) {
                 let (_, last) = out.split_at_mut(out.len() - tile);
-                for group in last.chunks_exact_mut(T::GROUP) {
-                    group[T::GROUP - missing..].fill(T::number(0.0, 0));
+                for steps in last.chunks_exact_mut(together) {
+                    steps[together - missing..].fill(T::number(0.0, 0));
                 }
             }
         }
@@ -79,11 +109,12 @@ impl<'p, T: Kind> Packer<'p, T> {
         steps: Range<usize>,
         out: &mut [T],
     ) -> Result<(), Failure> {
-        let Packer { side, extents, steps: step_axes, regs, tile, rows, .. } = self;
+        let Packer { side, extents, steps: step_axes, regs, tile, together, rows } = self;
         let Some(result) = side.program.result else { fail!("a program has no result") };
-        let (tile, n) = (*tile, steps.len().next_multiple_of(T::GROUP));
+        let (tile, together) = (*tile, *together);
+        let n = steps.len().next_multiple_of(together);
         let slot = |own: usize, step: usize| {
-            ((own / tile * n + step / T::GROUP * T::GROUP) * tile) + own % tile * T::GROUP + step % T::GROUP
+            ((own / tile * n + step / together * together) * tile) + own % tile * together + step % together
         };
         if !own.len().is_multiple_of(tile) {
             let first = own.len() / tile * tile * n;
@@ -127,21 +158,21 @@ impl<'p, T: Kind> Packer<'p, T> {
                             let stretch = from.len().min(tile - own % tile);
                             let (now, later) = from.split_at(stretch);
                             let out = &mut out[slot(own, o)..];
-                            if T::GROUP == 1 {
+                            if together == 1 {
                                 out[..stretch].copy_from_slice(now);
                             } else {
-                                out.iter_mut().step_by(T::GROUP).zip(now).for_each(|(out, x)| *out = *x);
+                                out.iter_mut().step_by(together).zip(now).for_each(|(out, x)| *out = *x);
                             }
                             (from, own) = (later, own + stretch);
                         }
-                    } else if T::GROUP == 1 {
+                    } else if together == 1 {
                         let out = out[slot(o, i0)..].iter_mut().step_by(tile);
                         out.zip(from).for_each(|(out, x)| *out = *x);
                     } else {
                         let mut step = i0;
                         // One run of a group at a time.
                         while !from.is_empty() {
-                            let stretch = from.len().min(T::GROUP - step % T::GROUP);
+                            let stretch = from.len().min(together - step % together);
                             let (now, later) = from.split_at(stretch);
                             out[slot(o, step)..][..stretch].copy_from_slice(now);
                             (from, step) = (later, step + stretch);

@@ -7,7 +7,6 @@ use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, p
 use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::loops::Nest;
-use crate::loops::micro::Micro;
 use crate::loops::program::Program;
 use crate::loops::scratch::words_of;
 use crate::loops::view::{Operands, View};
@@ -212,13 +211,14 @@ impl Contraction {
 
     /// Packs all rows.
     fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Prepacked, Failure> {
-        let micro = Micro::<T>::best();
+        let micro = self.micro::<T>();
+        let _session = micro.session();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let (rows, matrices) = (self.a.count(&extents), self.matrices(&self.a));
-        let depth = count.next_multiple_of(T::GROUP);
+        let depth = count.next_multiple_of(micro.steps_together());
         let mut known = Prepacked::room::<T>(matrices, rows, micro.rows, micro.rows, depth)?;
-        let mut packer = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
+        let mut packer = Packer::of_rows(&self.a, &extents, &step_axes, micro);
         let mut at = vec![0; extents.len()];
         for batch in 0..matrices {
             place(&mut at, &self.both, &extents, batch);
@@ -232,14 +232,15 @@ impl Contraction {
 
     /// Packs all columns.
     fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Prepacked, Failure> {
-        let micro = Micro::<T>::best();
+        let micro = self.micro::<T>();
+        let _session = micro.session();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
         let (columns, matrices) = (self.b.count(&extents), self.matrices(&self.b));
         let width = block(columns, depth, micro);
         let mut known = Prepacked::room::<T>(matrices, columns, width, micro.columns, depth)?;
-        let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
+        let mut packer = Packer::of_columns(&self.b, &extents, &step_axes, micro);
         let mut at = vec![0; extents.len()];
         let (mut sums, mut order) = (Vec::new(), Order::default());
         for batch in 0..matrices {

@@ -43,9 +43,10 @@ impl<'r, T: Kind> Read<'r, T> {
     }
 }
 
-/// The offsets of the groups of steps in a packed tile.
-pub(super) fn packed_steps<T: Kind>(tile: usize) -> Vec<usize> {
-    (0..T::STEPS / T::GROUP).map(|group| group * tile * T::GROUP).collect()
+/// The offsets of the groups of steps in a packed tile, with so many contiguous steps for each row or column.
+pub(super) fn packed_steps<T: Kind>([tile, together]: [usize; 2]) -> Vec<usize> {
+    let at = |step: usize| step / together * together * tile + step % together;
+    (0..T::STEPS).step_by(T::GROUP).map(at).collect()
 }
 
 /// The most steps of a factor read in place, because all step offsets are listed.

@@ -12,7 +12,7 @@ use super::prepacked::Prepacked;
 use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
 use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
-use crate::loops::micro::{Micro, Rows, StepList};
+use crate::loops::micro::{Micro, Rows, StepList, Turn};
 use crate::loops::program::Instr;
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
@@ -102,6 +102,13 @@ pub(super) struct RowTile {
     pub(super) count: usize,
     /// The offset of the first number, if rows are not packed.
     offset: usize,
+    turn: Turn,
+}
+
+impl RowTile {
+    fn of(first: usize, count: usize, offset: usize) -> Self {
+        RowTile { first, count, offset, turn: Turn::default() }
+    }
 }
 
 /// The rows of a product with their current position.
@@ -140,14 +147,15 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     ) -> Result<Self, Failure> {
         let side = &contraction.a;
         let (rows, count) = (side.count(extents), contraction.over.iter().product::<usize>());
-        let depth = count.next_multiple_of(T::GROUP);
+        let together = micro.steps_together();
+        let depth = count.next_multiple_of(together);
         let before = if side.axes.contains(&0) { first * (rows / contraction.dims[0]) } else { 0 };
         let mut access = Access::of::<T>(contraction, extents, step_axes);
         if matches!(access, Access::Prepacked(_)) && !before.is_multiple_of(micro.rows) {
             access = Access::Packed;
         }
         let mut whole = rows.next_multiple_of(micro.rows);
-        let (mut steps, mut apart, mut room) = (packed_steps::<T>(micro.rows), T::GROUP, 0);
+        let (mut steps, mut apart, mut room) = (packed_steps::<T>([micro.rows, together]), together, 0);
         match &access {
             Access::Prepacked(known) => whole = known.len::<T>() / depth,
             Access::Packed => room = whole * depth,
@@ -163,7 +171,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         }
         let steps = StepList::of(steps, T::STEPS / T::GROUP);
         let before = if matches!(access, Access::Prepacked(_)) { before } else { 0 };
-        let packer = Packer::new(side, extents, step_axes, micro.rows);
+        let packer = Packer::of_rows(side, extents, step_axes, micro);
         Ok(RowSource {
             side,
             extents,
@@ -228,11 +236,11 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         (image_at, lines): &(usize, Range<usize>),
     ) -> Result<(), Failure> {
         let most = self.micro.rows;
-        let RowSource { tiles, access, side, extents, .. } = self;
+        let RowSource { tiles, access, side, extents, micro, apart, .. } = self;
         tiles.clear();
         match access {
             Access::Prepacked(_) | Access::Packed => {
-                let whole = |first: usize| RowTile { first, count: most.min(self.rows - first), offset: 0 };
+                let whole = |first: usize| RowTile::of(first, most.min(self.rows - first), 0);
                 tiles.extend((0..self.rows).step_by(most).map(whole));
             }
             Access::InPlace(lying) => {
@@ -242,6 +250,9 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 for (i, offset) in sums(extents, outer, |axis| place.by[axis]).into_iter().enumerate() {
                     // No offset is negative.
                     part(tiles, most, i * inner, inner, offset as usize, lying.apart);
+                }
+                if micro.turns {
+                    join(tiles, most / 2, *apart);
                 }
             }
             Access::Image(image) => {
@@ -253,6 +264,9 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 } else {
                     (0..lines.len())
                         .for_each(|i| part(tiles, most, first + i * width, width, i * down, along));
+                }
+                if micro.turns {
+                    join(tiles, most / 2, *apart);
                 }
                 let padding = padding(side, operands, at)?;
                 image.fill(operands, at, (*image_at, lines.clone()), padding, &mut self.memory)?;
@@ -266,7 +280,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     /// A tile for some steps.
     pub(super) fn read(&self, tile: &RowTile, steps: &Range<usize>) -> Rows<'_, T> {
         let packed = |numbers: &'_ [T]| -> Range<usize> {
-            let n = steps.len().next_multiple_of(T::GROUP);
+            let n = steps.len().next_multiple_of(self.micro.steps_together());
             steps.start * self.whole + (self.before + tile.first) * n..numbers.len()
         };
         let of_packed = || self.steps.block(0..steps.len().div_ceil(T::GROUP));
@@ -280,7 +294,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
             Access::InPlace(_) => (self.there.get(tile.offset..).unwrap_or(&[]), listed()),
             Access::Image(_) => (self.memory.get(tile.offset..).unwrap_or(&[]), listed()),
         };
-        Rows { numbers, apart: self.apart, steps }
+        Rows { turn: tile.turn, ..Rows::of(numbers, self.apart, steps) }
     }
 
     /// The row sums of prepacked bytes.
@@ -297,6 +311,20 @@ fn part(tiles: &mut Vec<RowTile>, most: usize, first: usize, rows: usize, offset
     let parts = rows.div_ceil(most).max(1);
     for i in 0..parts {
         let (from, to) = (rows * i / parts, rows * (i + 1) / parts);
-        tiles.push(RowTile { first: first + from, count: to - from, offset: offset + from * apart });
+        tiles.push(RowTile::of(first + from, to - from, offset + from * apart));
     }
+}
+
+/// Joins tiles of at most `half` rows with the next ones, where a line ends.
+fn join(tiles: &mut Vec<RowTile>, half: usize, apart: usize) {
+    tiles.dedup_by(|next, tile| {
+        let is_free = tile.turn.row == 0 && tile.count.max(next.count) <= half;
+        let Some(later) = next.offset.checked_sub(tile.offset + tile.count * apart).filter(|_| is_free)
+        else {
+            return false;
+        };
+        tile.turn = Turn { row: tile.count, later };
+        tile.count += next.count;
+        true
+    });
 }

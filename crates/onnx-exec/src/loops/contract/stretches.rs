@@ -53,6 +53,8 @@ pub(super) struct Stretches<'s, T> {
     pub(super) step_axes: &'s [usize],
     /// Rows or columns of a tile.
     pub(super) tile: usize,
+    /// The steps that are contiguous for each.
+    pub(super) together: usize,
 }
 
 /// Values of functions with bounds.
@@ -102,14 +104,14 @@ impl<T: Kind> Stretches<'_, T> {
         out: &mut [T],
     ) -> Result<(), Failure> {
         let n = steps.len();
-        let all = n.next_multiple_of(T::GROUP) * self.tile;
+        let all = n.next_multiple_of(self.together) * self.tile;
         let tiles = own.clone().step_by(self.tile).map(|first| first..own.end.min(first + self.tile));
         let tiles = tiles.zip(out.chunks_exact_mut(all));
         if self.is_across() {
             let steps = self.step_runs(at, steps);
             for (tile, out) in tiles {
                 let positions = self.runs(at, &self.side.axes, tile, false);
-                if T::GROUP == 1 {
+                if self.together == 1 {
                     turning(Across { stretches: self, positions: &positions, steps: &steps, out })?;
                 } else {
                     self.across(&positions, &steps, out)?;
@@ -124,15 +126,15 @@ impl<T: Kind> Stretches<'_, T> {
         let mut pieces = TileRuns::default();
         for (tile, out) in tiles {
             let runs = self.runs(at, &self.side.axes, tile, true);
-            // With one step per group, the result is in packed order already.
-            let is_alone = T::GROUP == 1;
+            // With one step at a time, the result is in packed order already.
+            let is_alone = self.together == 1;
             rows.resize(if is_alone { 0 } else { n * self.tile }, T::ONE);
             let to = if is_alone { &mut *out } else { &mut rows[..] };
             for (values, steps) in alike {
                 self.along(&runs, values, steps, &mut pieces, to)?;
             }
             if !is_alone {
-                T::group(rows, self.tile, out);
+                T::group(rows, self.tile, self.together, out);
             }
         }
         Ok(())
@@ -282,9 +284,9 @@ impl<T: Kind> Stretches<'_, T> {
         let Loaded { from, place, otherwise, .. } = &self.loaded;
         let last = self.step_axes.last().copied();
         let by = last.map_or(1, |axis| place.by[axis]);
-        let tile = self.tile;
+        let Stretches { tile, together, .. } = *self;
         for position in positions {
-            let slot = |step: usize| (step / T::GROUP * tile + position.at) * T::GROUP + step % T::GROUP;
+            let slot = |step: usize| (step / together * tile + position.at) * together + step % together;
             for run in steps {
                 let lanes = self.inside(run, last, &position.values, |_| true);
                 for lane in (0..lanes.start).chain(lanes.end..run.length) {
@@ -299,12 +301,12 @@ impl<T: Kind> Stretches<'_, T> {
                 };
                 let first = run.at + lanes.start;
                 match stretch {
-                    Ok(stretch) if first.is_multiple_of(T::GROUP) => {
-                        let mut groups = out[slot(first)..].chunks_mut(tile * T::GROUP);
-                        let whole = stretch.chunks_exact(T::GROUP);
+                    Ok(stretch) if first.is_multiple_of(together) => {
+                        let mut groups = out[slot(first)..].chunks_mut(tile * together);
+                        let whole = stretch.chunks_exact(together);
                         let rest = whole.remainder();
                         for (group, out) in whole.zip(&mut groups) {
-                            out[..T::GROUP].copy_from_slice(group);
+                            out[..together].copy_from_slice(group);
                         }
                         if let Some(out) = groups.next().filter(|_| !rest.is_empty()) {
                             out[..rest.len()].copy_from_slice(rest);

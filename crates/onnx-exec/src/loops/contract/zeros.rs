@@ -187,14 +187,16 @@ impl<'o> Offsets<'o> {
 
 /// The sums of packed rows over all steps.
 pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, count: usize) -> Vec<i32> {
-    let whole = packed.len() / count.next_multiple_of(T::GROUP);
-    let of_rows = packed_steps::<T>(micro.rows);
+    let together = micro.steps_together();
+    let whole = packed.len() / count.next_multiple_of(together);
+    let of_rows = packed_steps::<T>([micro.rows, together]);
     let mut sums = vec![0; rows];
     for (tile, sums) in sums.chunks_mut(micro.rows).enumerate() {
         let read = |steps: &Range<usize>| {
-            let n = steps.len().next_multiple_of(T::GROUP);
+            let n = steps.len().next_multiple_of(together);
             let numbers = &packed[steps.start * whole + tile * micro.rows * n..][..n * micro.rows];
-            Rows { numbers, apart: T::GROUP, steps: Steps::of(&of_rows[..n / T::GROUP]) }
+            let groups = steps.len().div_ceil(T::GROUP);
+            Rows::of(numbers, together, Steps::of(&of_rows[..groups]))
         };
         sum_tile(micro, count, read, sums);
     }
@@ -227,14 +229,14 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
     let wide = packed.len() / count.next_multiple_of(T::GROUP);
     let ones = vec![T::ONE; T::GROUP];
     // All groups of ones share the first.
-    let (none, of_columns) = (vec![0; T::STEPS / T::GROUP], packed_steps::<T>(micro.columns));
+    let (none, of_columns) = (vec![0; T::STEPS / T::GROUP], packed_steps::<T>([micro.columns, T::GROUP]));
     let mut sums = vec![T::NO_TOTAL; wide];
     for steps in blocks(count, T::STEPS) {
         let n = steps.len().next_multiple_of(T::GROUP);
         let packed = packed[steps.start * wide..].chunks_exact(n * micro.columns);
         for (sums, b) in sums.chunks_exact_mut(micro.columns).zip(packed) {
             let groups = n / T::GROUP;
-            let a = Rows { numbers: &ones, apart: 0, steps: Steps::of(&none[..groups]) };
+            let a = Rows::of(&ones, 0, Steps::of(&none[..groups]));
             let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]), narrow: 0 };
             let (stride, size) = (micro.columns, [1, micro.columns]);
             micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0, end: None });

@@ -97,13 +97,7 @@ fn has_fused() -> bool {
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_fused().then_some(Micro {
-        rows: Floats::ROWS,
-        columns: Floats::COLUMNS,
-        lanes: Floats::LANES,
-        knows_narrow: false,
-        run: run_floats,
-    })
+    has_fused().then_some(Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run_floats))
 }
 
 fn run_floats(tile: Tile<'_, f32>) {
@@ -201,9 +195,8 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
 }
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
-    let (rows, columns) = (Bytes::<false>::ROWS, Bytes::<false>::COLUMNS);
-    let lanes = Bytes::<false>::LANES;
-    has_fused().then_some(Micro { rows, columns, lanes, knows_narrow: true, run: run_bytes })
+    let (size, lanes) = ([Bytes::<false>::ROWS, Bytes::<false>::COLUMNS], Bytes::<false>::LANES);
+    has_fused().then_some(Micro { knows_narrow: true, ..Micro::new(size, lanes, run_bytes) })
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {
@@ -223,9 +216,8 @@ fn has_bytes_at_once() -> bool {
 }
 
 pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
-    let (rows, columns) = (Bytes::<true>::ROWS, Bytes::<true>::COLUMNS);
-    let lanes = Bytes::<true>::LANES;
-    has_bytes_at_once().then_some(Micro { rows, columns, lanes, knows_narrow: false, run: run_bytes_at_once })
+    let (size, lanes) = ([Bytes::<true>::ROWS, Bytes::<true>::COLUMNS], Bytes::<true>::LANES);
+    has_bytes_at_once().then_some(Micro::new(size, lanes, run_bytes_at_once))
 }
 
 fn run_bytes_at_once(tile: Tile<'_, u8>) {

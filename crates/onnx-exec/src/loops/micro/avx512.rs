@@ -6,7 +6,7 @@
 )]
 
 use super::tile::{self, LineAt, Singles, Vectors};
-use super::{Micro, Tile};
+use super::{End, Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32,
@@ -96,13 +96,7 @@ fn has_floats() -> bool {
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_floats().then_some(Micro {
-        rows: Floats::ROWS,
-        columns: Floats::COLUMNS,
-        lanes: Floats::LANES,
-        knows_narrow: false,
-        run: run_floats,
-    })
+    has_floats().then_some(Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run_floats))
 }
 
 fn run_floats(tile: Tile<'_, f32>) {
@@ -174,22 +168,19 @@ impl Vectors for Bytes {
     }
 }
 
+/// The rows of a tile of bytes.
+pub(super) const ROWS_OF_BYTES: usize = Bytes::ROWS;
+
 /// Whether the processor has the instructions of the byte kernel.
-fn has_bytes() -> bool {
+pub(super) fn has_bytes() -> bool {
     has!("avx512f") && has!("avx512vnni")
 }
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
-    has_bytes().then_some(Micro {
-        rows: Bytes::ROWS,
-        columns: Bytes::COLUMNS,
-        lanes: Bytes::LANES,
-        knows_narrow: false,
-        run: run_bytes,
-    })
+    has_bytes().then_some(Micro::new([Bytes::ROWS, Bytes::COLUMNS], Bytes::LANES, run_bytes))
 }
 
-fn run_bytes(tile: Tile<'_, u8>) {
+pub(super) fn run_bytes(tile: Tile<'_, u8>) {
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn run(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
@@ -198,6 +189,16 @@ fn run_bytes(tile: Tile<'_, u8>) {
     assert!(has_bytes(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
+}
+
+/// Computes results from sums of bytes, see [`tile::finish`].
+///
+/// # Safety
+/// The processor has the instructions.
+#[target_feature(enable = "avx512f,avx512vnni")]
+pub(super) unsafe fn finish(c: &[i32], stride: usize, size: [usize; 2], end: &mut End<'_>) {
+    // SAFETY: the processor has the instructions.
+    unsafe { tile::finish::<Bytes>(c, stride, size, end) }
 }
 
 /// The operations of `rounds` rounds of [`tile::peak`], if the processor has the instructions.

@@ -6,6 +6,8 @@
 //! run time; the plain one is portable and defines the results of the others.
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -44,7 +46,7 @@ pub(super) trait Factor: bytemuck::Pod + Debug {
     fn is_narrow(group: &[Self]) -> bool;
 
     /// Those that this processor can run, the fastest first.
-    fn kernels() -> SmallVec<[Micro<Self>; 4]>;
+    fn kernels() -> SmallVec<[Micro<Self>; 5]>;
 }
 
 impl Factor for f32 {
@@ -74,7 +76,7 @@ impl Factor for f32 {
         false
     }
 
-    fn kernels() -> SmallVec<[Micro<f32>; 4]> {
+    fn kernels() -> SmallVec<[Micro<f32>; 5]> {
         #[cfg(target_arch = "x86_64")]
         let fast = [avx512::floats(), avx2::floats()];
         #[cfg(target_arch = "aarch64")]
@@ -120,9 +122,9 @@ impl Factor for u8 {
         })
     }
 
-    fn kernels() -> SmallVec<[Micro<u8>; 4]> {
+    fn kernels() -> SmallVec<[Micro<u8>; 5]> {
         #[cfg(target_arch = "x86_64")]
-        let fast = [avx512::bytes(), avx2::bytes_at_once(), avx2::bytes()];
+        let fast = [amx::bytes(), avx512::bytes(), avx2::bytes_at_once(), avx2::bytes()];
         #[cfg(not(target_arch = "x86_64"))]
         let fast: [Option<Micro<u8>>; 0] = [];
         fast.into_iter().flatten().chain([plain::kernel()]).collect()
@@ -135,6 +137,23 @@ pub(super) struct Rows<'n, T> {
     pub(super) numbers: &'n [T],
     pub(super) apart: usize,
     pub(super) steps: Steps<'n>,
+    pub(super) turn: Turn,
+}
+
+impl<'n, T> Rows<'n, T> {
+    /// Rows that are all equally far apart.
+    pub(super) fn of(numbers: &'n [T], apart: usize, steps: Steps<'n>) -> Self {
+        Rows { numbers, apart, steps, turn: Turn::default() }
+    }
+}
+
+/// Where rows go on in another line of an image, for kernels that [can](Micro::turns).
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Turn {
+    /// The first row of the other line; at most half of a tile is before it, and at most half behind.
+    pub(super) row: usize,
+    /// How much later that and the rows behind it begin.
+    pub(super) later: usize,
 }
 
 /// The columns of a tile: each group of steps starts at its step offset, with contiguous columns.
@@ -217,24 +236,87 @@ pub(super) struct Micro<T: Factor> {
     pub(super) columns: usize,
     /// The columns of a register.
     pub(super) lanes: usize,
+    /// The groups of steps that are contiguous in each row where rows are packed.
+    pub(super) together: usize,
     /// Whether it takes less time for groups that are narrow.
     pub(super) knows_narrow: bool,
+    /// With fewer steps in all, the next kernel is faster.
+    pub(super) least_steps: usize,
+    /// Whether half of the rows of a tile may be in another line.
+    pub(super) turns: bool,
     run: Kernel<T>,
+    /// Gives up what it keeps of the processor between tiles.
+    release: Option<fn()>,
+}
+
+/// Tiles that are run one after the other, on one thread; at the end the kernel gives up what it keeps between them.
+pub(super) struct Session {
+    release: Option<fn()>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            release();
+        }
+    }
 }
 
 /// The function type of [`Micro::run`].
 type Kernel<T> = fn(Tile<'_, T>);
 
 impl<T: Factor> Micro<T> {
-    /// The fastest kernel for this processor.
+    /// A kernel that knows nothing about narrow groups, and reads rows that are packed group by group.
+    fn new([rows, columns]: [usize; 2], lanes: usize, run: Kernel<T>) -> Micro<T> {
+        Micro {
+            rows,
+            columns,
+            lanes,
+            together: 1,
+            knows_narrow: false,
+            least_steps: 0,
+            turns: false,
+            run,
+            release: None,
+        }
+    }
+
+    /// The fastest kernel for this processor and products of many steps.
     pub(super) fn best() -> Micro<T> {
-        T::kernels().first().copied().unwrap_or_else(plain::kernel)
+        Micro::best_for(usize::MAX)
+    }
+
+    /// The fastest kernel for this processor and products of so many steps.
+    pub(super) fn best_for(steps: usize) -> Micro<T> {
+        let kernels = T::kernels().into_iter();
+        #[cfg(test)]
+        let kernels = kernels.skip(FORCED.get());
+        let mut kernels = kernels.filter(|micro| micro.least_steps <= steps);
+        kernels.next().unwrap_or_else(plain::kernel)
+    }
+
+    /// Begins a session, to be kept while tiles are run.
+    pub(super) fn session(self) -> Session {
+        Session { release: self.release }
+    }
+
+    /// The steps of a row that are contiguous where rows are packed.
+    pub(super) fn steps_together(self) -> usize {
+        self.together * T::GROUP
     }
 
     /// Adds the products of all steps to a tile, or overwrites it with them.
     pub(super) fn run(self, tile: Tile<'_, T>) {
         (self.run)(tile);
     }
+}
+
+/// Whether products of bytes are computed in tile registers (AMX).
+pub(crate) fn has_tile_registers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return amx::has_bytes();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 /// Adds products of single floats to accumulators in registers for `rounds` rounds, and returns the number of operations; `None`
@@ -255,7 +337,8 @@ pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
 /// The same for bytes.
 pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
-    let peak = avx512::peak_of_bytes(rounds)
+    let peak = amx::peak_of_bytes(rounds)
+        .or_else(|| avx512::peak_of_bytes(rounds))
         .or_else(|| avx2::peak_of_bytes_at_once(rounds))
         .or_else(|| avx2::peak_of_bytes(rounds));
     #[cfg(not(target_arch = "x86_64"))]
@@ -267,6 +350,21 @@ pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
 }
 
 #[cfg(test)]
+thread_local! {
+    /// How many kernels this processor does not seem to have.
+    static FORCED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Does something as if the processor had not the first kernels, so many of them, on this thread alone.
+#[cfg(test)]
+pub(super) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
+    let before = FORCED.replace(number);
+    let result = work();
+    FORCED.set(before);
+    result
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -275,38 +373,38 @@ mod tests {
         let (groups, narrow) = (37, 11);
         for micro in T::kernels() {
             let (all_rows, all_columns) = (micro.rows, micro.columns);
-            let a: Vec<T> = (0..groups * all_rows * T::GROUP).map(&of_a).collect();
+            let together = micro.steps_together();
+            let packed = (groups * T::GROUP).next_multiple_of(together);
+            let a: Vec<T> = (0..packed * all_rows).map(&of_a).collect();
             let mut b: Vec<T> = (0..groups * all_columns * T::GROUP).map(&of_b).collect();
             for group in b[..narrow * all_columns * T::GROUP].chunks_mut(T::GROUP) {
                 if !T::is_narrow(group) {
                     group.fill(T::ONE);
                 }
             }
-            let steps = |all: usize| (0..groups).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
-            let (of_a, of_b) = (steps(all_rows), steps(all_columns));
-            for (rows, columns) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
+            let place =
+                |[all, together]: [usize; 2], step: usize| step / together * together * all + step % together;
+            let steps = |packed| (0..groups).map(|group| place(packed, group * T::GROUP)).collect::<Vec<_>>();
+            let (rows, columns) = ([all_rows, together], [all_columns, T::GROUP]);
+            let (of_a, of_b) = (steps(rows), steps(columns));
+            for (n, m) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
                 let stride = all_columns + 3;
                 let mut c = vec![one; all_rows * stride];
-                let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
+                let a = Rows::of(&a, together, Steps::of(&of_a));
                 let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow };
-                let size = [rows, columns];
+                let size = [n, m];
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false, end: None });
                 let mut first = vec![one; all_rows * stride];
                 micro.run(Tile { a, b, c: &mut first, stride, size, is_first: true, end: None });
-                for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
+                for (row, column) in (0..n).flat_map(|r| (0..m).map(move |c| (r, c))) {
                     let sum = (0..groups * T::GROUP).fold(T::NO_TOTAL, |sum, step| {
-                        let (group, of) = (step / T::GROUP, step % T::GROUP);
-                        let place = |all: usize, own: usize| (group * all + own) * T::GROUP + of;
-                        T::add_product(
-                            sum,
-                            a.numbers[place(all_rows, row)],
-                            b.numbers[place(all_columns, column)],
-                        )
+                        let a = a.numbers[place(rows, step) + row * together];
+                        T::add_product(sum, a, b.numbers[place(columns, step) + column * T::GROUP])
                     });
                     assert_eq!(c[row * stride + column], T::add(one, sum), "{micro:?} {row} {column}");
                     assert_eq!(first[row * stride + column], sum, "{micro:?} {row} {column}");
                 }
-                assert!(c[rows * stride..].iter().all(|c| *c == one), "{micro:?} {rows}");
+                assert!(c[n * stride..].iter().all(|c| *c == one), "{micro:?} {n}");
             }
         }
     }
@@ -319,12 +417,12 @@ mod tests {
 
     /// Compares what all kernels make of sums with the same, computed from stored sums. All numbers are exact.
     fn check_ends<T: Factor>(of: impl Fn(usize) -> T, one: T::Total) {
-        let groups = 5;
+        let groups = 21;
         for micro in T::kernels() {
             let numbers = |all: usize| (0..groups * all * T::GROUP).map(&of).collect::<Vec<T>>();
-            let steps = |all: usize| (0..groups).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
+            let steps = |apart: usize| (0..groups).map(|group| group * apart * T::GROUP).collect::<Vec<_>>();
             let (all_a, all_b) = (numbers(micro.rows), numbers(micro.columns));
-            let (of_a, of_b) = (steps(micro.rows), steps(micro.columns));
+            let (of_a, of_b) = (steps(1), steps(micro.columns));
             let stride = micro.columns + 5;
             let less: Vec<i32> = (0..micro.columns as i32).map(|column| column * 7 - 20).collect();
             let scale: Vec<f32> = (0..micro.columns).map(|column| [0.5, -2.0, 1.0][column % 3]).collect();
@@ -341,7 +439,7 @@ mod tests {
                 let columns = (1..=micro.columns / micro.lanes).map(|n| n * micro.lanes);
                 for (rows, columns) in columns.flat_map(|c| (0..=micro.rows).map(move |r| (r, c))) {
                     let run = |c: &mut [T::Total], end: Option<End<'_>>| {
-                        let a = Rows { numbers: &all_a, apart: T::GROUP, steps: Steps::of(&of_a) };
+                        let a = Rows::of(&all_a, groups * T::GROUP, Steps::of(&of_a));
                         let b = Columns { numbers: &all_b, steps: Steps::of(&of_b), narrow: 0 };
                         let size = [rows, columns];
                         micro.run(Tile { a, b, c, stride: micro.columns, size, is_first, end });
@@ -380,6 +478,76 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_read_in_runs_of_any_length() {
+        let byte = |i: usize| (i * 37 + i / 3) as u8;
+        for micro in u8::kernels() {
+            let wide = micro.columns * u8::GROUP;
+            for groups in [0, 1, 15, 16, 17, 32, 47, 128, 129, 200] {
+                // Contiguous, in long and in short runs with gaps, each on its own, and backwards.
+                let of_a: [Box<dyn Fn(usize) -> usize>; 5] = [
+                    Box::new(|group| 3 + group * 4),
+                    Box::new(|group| group * 4 + group / 13 * 9),
+                    Box::new(|group| group * 4 + group / 7 * 5),
+                    Box::new(|group| group * 9),
+                    Box::new(|group| (groups - 1 - group) * 4),
+                ];
+                // In order, with gaps, backwards, and all the same.
+                let of_b: [Box<dyn Fn(usize) -> usize>; 4] = [
+                    Box::new(|group| group * wide),
+                    Box::new(|group| group * wide + group / 20 * 8),
+                    Box::new(|group| (groups - 1 - group) * (wide + 4)),
+                    Box::new(|_| 0),
+                ];
+                let of_a = of_a.map(|at| (0..groups).map(at).collect::<Vec<_>>());
+                let of_b = of_b.map(|at| (0..groups).map(at).collect::<Vec<_>>());
+                let all = of_a.iter().flat_map(|a| of_b.iter().map(move |b| (a, b)));
+                for ((of_a, of_b), rows) in all.flat_map(|it| [1, 5, 16, 17, 29, 32].map(|n| (it, n))) {
+                    let rows = rows.min(micro.rows);
+                    let turn = match micro.turns && groups % 2 == 1 {
+                        true => Turn { row: rows.div_ceil(2).max(rows.min(13)), later: 77 },
+                        false => Turn::default(),
+                    };
+                    let place =
+                        |row: usize, apart: usize| row * apart + if row >= turn.row { turn.later } else { 0 };
+                    for (apart, columns) in [(1700, micro.columns), (0, 3), (1925, micro.lanes)] {
+                        let last = |at: &[usize]| at.iter().copied().max().unwrap_or(0);
+                        // What is not needed is not there.
+                        let a: Vec<u8> = (0..last(of_a) + place(rows - 1, apart) + 4).map(byte).collect();
+                        let of_columns = columns.next_multiple_of(micro.lanes) * u8::GROUP;
+                        let b: Vec<u8> = (0..last(of_b) + of_columns).map(|i| byte(i + 91)).collect();
+                        let mut c = vec![5; (rows - 1) * micro.columns + of_columns / u8::GROUP];
+                        let (stride, size) = (micro.columns, [rows, columns]);
+                        micro.run(Tile {
+                            a: Rows { turn, ..Rows::of(&a, apart, Steps::of(of_a)) },
+                            b: Columns { numbers: &b, steps: Steps::of(of_b), narrow: 0 },
+                            c: &mut c,
+                            stride,
+                            size,
+                            is_first: rows == 5,
+                            end: None,
+                        });
+                        for (row, column) in [(0, 0), (rows - 1, columns - 1), (rows / 2, columns / 3)] {
+                            let sum = of_a.iter().zip(of_b).fold(
+                                if rows == 5 { 0 } else { 5 },
+                                |sum, (at_a, at_b)| {
+                                    let (a, b) =
+                                        (&a[at_a + place(row, apart)..], &b[at_b + column * u8::GROUP..]);
+                                    (0..u8::GROUP).fold(sum, |sum, i| u8::add_product(sum, a[i], b[i]))
+                                },
+                            );
+                            assert_eq!(
+                                c[row * stride + column],
+                                sum,
+                                "{micro:?} {groups} {size:?} {row} {column}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn factors_are_read_where_they_lie() {
         // Contiguous rows, and columns with overlapping unordered steps.
         let all: Vec<f32> = (0..900).map(|i| ((i * 37) % 23) as f32 - 11.0).collect();
@@ -388,7 +556,7 @@ mod tests {
         for micro in f32::kernels() {
             for rows in 0..=micro.rows {
                 let numbers = &all[..(rows.max(1) - 1) * 41 + 29];
-                let a = Rows { numbers, apart: 41, steps: Steps::of(&of_a) };
+                let a = Rows::of(numbers, 41, Steps::of(&of_a));
                 let numbers = &all[..28 + micro.columns];
                 let b = Columns { numbers, steps: Steps::of(&of_b), narrow: 0 };
                 let mut c = vec![0.0; micro.rows * micro.columns];

@@ -87,7 +87,7 @@ impl Singles for float32x4_t {
 }
 
 pub(super) fn floats() -> Micro<f32> {
-    Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, lanes: Floats::LANES, knows_narrow: false, run }
+    Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run)
 }
 
 fn run(tile: Tile<'_, f32>) {

@@ -6,7 +6,7 @@ const ROWS: usize = 4;
 const COLUMNS: usize = 8;
 
 pub(super) fn kernel<T: Factor>() -> Micro<T> {
-    Micro { rows: ROWS, columns: COLUMNS, lanes: COLUMNS, knows_narrow: false, run }
+    Micro::new([ROWS, COLUMNS], COLUMNS, run)
 }
 
 /// Adds products to the first rows of a tile.
@@ -16,6 +16,7 @@ fn run<T: Factor>(tile: Tile<'_, T>) {
         return;
     }
     let of_columns = COLUMNS * T::GROUP;
+    assert!(a.turn.later == 0, "rows of two lines");
     assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
     let mut sums = [[T::NO_TOTAL; COLUMNS]; ROWS];
     for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {

@@ -229,6 +229,7 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let Tile { a, b, c, stride, is_first, .. } = it;
     let group = <V::Factor as Factor>::GROUP;
     let (of_rows, of_columns) = ((R - 1).saturating_mul(a.apart).saturating_add(group), N * V::LANES * group);
+    assert!(a.turn.later == 0, "rows of two lines");
     assert!(R <= V::ROWS, "a tile of more rows than there are");
     assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
     assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
@@ -259,7 +260,12 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn finish<V: Vectors>(c: &[Total<V>], stride: usize, [rows, columns]: [usize; 2], end: &mut End<'_>) {
+pub(super) unsafe fn finish<V: Vectors>(
+    c: &[Total<V>],
+    stride: usize,
+    [rows, columns]: [usize; 2],
+    end: &mut End<'_>,
+) {
     if rows == 0 || columns == 0 {
         return;
     }

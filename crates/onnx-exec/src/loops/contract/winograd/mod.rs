@@ -259,11 +259,7 @@ impl<'p> Products<'p> {
             let left = left * micro.columns;
             for part in 0..parts {
                 let (first, end) = (tiles * part / parts, tiles * (part + 1) / parts);
-                let a = Rows {
-                    numbers: &from[first * *pitch..],
-                    apart: *pitch,
-                    steps: rows.block(steps.clone()),
-                };
+                let a = Rows::of(&from[first * *pitch..], *pitch, rows.block(steps.clone()));
                 let b = micro::Columns { numbers, steps: b_steps, narrow: 0 };
                 let c = &mut sums[first * stride + left..];
                 let size = [end - first, micro.columns.min(*columns - left)];
