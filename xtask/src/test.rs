@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything that the project checks, in one command.
 //!
 //! Each step is announced and timed. A failing step does not keep the others from running: one run shows every
-//! problem. Lints and compilations that nothing runs after take place beside the test programs, in a process of their own.
-//! What the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end with its reason; a test that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
+//! problem. Lints and compilations that nothing runs after take place beside the test programs, in a process of their own. A check
+//! that the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end with its reason; a test
+//! that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
 //!
 //! With `--quick`, only what a developer wants to know after each change. With `--all`, the whole corpus is fetched, the fuzz targets
 //! run under libFuzzer, and tests do what takes them minutes (`ONNXTXT_ALL`). Otherwise, and in CI, what takes most of an hour is

@@ -86,7 +86,7 @@ fn rows<A: Total, const WAY: u8>(registers: Registers, bytes: &mut Bytes<'_, A>)
 #[derive(Clone, Copy)]
 struct Columns<'c, A> {
     totals: &'c [A],
-    /// What is added to the totals.
+    /// Addends of the totals.
     more: Option<&'c [i32]>,
     scale: &'c [f32],
     bias: &'c [f32],
