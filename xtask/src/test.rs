@@ -1,9 +1,8 @@
 //! `cargo xtask test`: everything that the project checks, in one command.
 //!
 //! Each step is announced and timed. A failing step does not keep the others from running: one run shows every
-//! problem. Lints and compilations that nothing runs after take place beside the test programs, in a process of their own. A check
-//! that the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end with its reason; a test
-//! that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
+//! problem. What the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end
+//! with its reason; a test that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
 //!
 //! With `--quick`, only what a developer wants to know after each change. With `--all`, the whole corpus is fetched, the fuzz targets
 //! run under libFuzzer, and tests do what takes them minutes (`ONNXTXT_ALL`). Otherwise, and in CI, what takes most of an hour is
@@ -30,9 +29,6 @@ pub(crate) struct Args {
     /// Format, tidy, packages, unit tests and golden files alone: for after each change
     #[arg(long)]
     quick: bool,
-    /// Lints and other compilations alone, as they are done beside the tests
-    #[arg(long, conflicts_with_all = ["all", "quick"])]
-    lints: bool,
 }
 
 enum Outcome {
@@ -43,8 +39,7 @@ enum Outcome {
 
 struct Context {
     everything: bool,
-    /// Whether most steps are not taken.
-    is_part: bool,
+    is_quick: bool,
     /// The reference environment's interpreter, once there is one.
     python: Option<PathBuf>,
     left_out_file: PathBuf,
@@ -59,21 +54,17 @@ const STEPS: &[Step] = &[
     ("python environment", python),
     ("oracle", oracle),
     ("generated code", |_| xtask(&["codegen", "--check"])),
-    ("packages", |_| xtask(&["package", "--no-verify"])),
-    ("corpus", corpus),
-    ("tests and lints", tests),
-    ("browser", browser),
-    ("Python module", python_module),
-    ("fuzzing", fuzzing),
-];
-
-/// What only compiles: crates wait for each other there, so that cores are idle, which run tests meanwhile.
-const LINTS: &[Step] = &[
     ("clippy", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("documentation", documentation),
     ("other processor", other_processor),
     ("other workspaces", other_workspaces),
     ("features", features),
+    ("packages", |_| xtask(&["package", "--no-verify"])),
+    ("corpus", corpus),
+    ("tests", tests),
+    ("browser", browser),
+    ("Python module", python_module),
+    ("fuzzing", fuzzing),
 ];
 
 /// For `--quick`: what shows most mistakes in the shortest time, without Python and without other compilations of the crates.
@@ -87,38 +78,19 @@ const QUICK: &[Step] = &[
     }),
 ];
 
-/// The file that tests append what they leave out to, and whether they do what takes minutes.
-const LEFT_OUT: &str = "ONNXTXT_LEFT_OUT";
-const EVERYTHING: &str = "ONNXTXT_ALL";
-
 /// Fetching may hang on a bad line: what is there after this time has to do.
 const CORPUS_LIMIT: Duration = Duration::from_secs(40 * 60);
 const FUZZ_SECONDS: u64 = 30;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
-    // Beside the tests, what is left out is listed by the process that runs them.
-    let beside = std::env::var_os(LEFT_OUT).filter(|_| args.lints).map(PathBuf::from);
-    let everything = args.all || beside.is_some() && std::env::var_os(EVERYTHING).is_some();
-    let left_out_file = match &beside {
-        Some(file) => file.clone(),
-        None => {
-            fs::create_dir_all(dirs::root().join("target"))?;
-            let file = dirs::root().join("target/left-out.txt");
-            fs::write(&file, "")?;
-            file
-        }
-    };
-    let is_part = args.quick || args.lints;
-    let mut context = Context { everything, is_part, python: None, left_out_file };
+    let left_out_file = dirs::root().join("target/left-out.txt");
+    fs::create_dir_all(dirs::root().join("target"))?;
+    fs::write(&left_out_file, "")?;
+    let mut context = Context { everything: args.all, is_quick: args.quick, python: None, left_out_file };
 
-    let steps = match args {
-        Args { quick: true, .. } => QUICK,
-        Args { lints: true, .. } => LINTS,
-        Args { .. } => STEPS,
-    };
     let mut results = Vec::new();
-    for (name, step) in steps {
+    for (name, step) in if args.quick { QUICK } else { STEPS } {
         println!("\n=== {name}");
         let start = Instant::now();
         let outcome = step(&mut context).unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
@@ -141,24 +113,21 @@ fn summary(results: &[(&str, Outcome, Duration)], context: &Context, took: Durat
     for (name, outcome, took) in results {
         println!("{:<20} {:<8} {:>7.1} s", name, word(outcome), took.as_secs_f32());
     }
-    let left_out: Vec<String> = results
+    let mut left_out: Vec<String> = results
         .iter()
         .filter_map(|(name, outcome, _)| match outcome {
             Outcome::LeftOut(why) => Some(format!("{name}: {why}")),
             Outcome::Passed | Outcome::Failed(_) => None,
         })
         .collect();
-    for line in &left_out {
-        append(context, &format!("{line}\n"))?;
-    }
-    let left_out = fs::read_to_string(&context.left_out_file)?;
-    if context.is_part {
+    left_out.extend(fs::read_to_string(&context.left_out_file)?.lines().map(str::to_owned));
+    if context.is_quick {
         println!("\nNOT CHECKED: everything else (`cargo xtask test`)");
     } else if left_out.is_empty() {
         println!("\nnothing was left out");
     } else {
         println!("\nLEFT OUT:");
-        for line in left_out.lines() {
+        for line in left_out {
             println!("  {line}");
         }
     }
@@ -332,16 +301,16 @@ fn append(context: &Context, line: &str) -> Result<()> {
 fn tests(context: &mut Context) -> Result<Outcome> {
     let mut env = vec![
         ("INSTA_UPDATE", OsString::from("no")),
-        (LEFT_OUT, context.left_out_file.clone().into_os_string()),
+        ("ONNXTXT_LEFT_OUT", context.left_out_file.clone().into_os_string()),
     ];
     if context.everything {
-        env.push((EVERYTHING, OsString::from("1")));
+        env.push(("ONNXTXT_ALL", OsString::from("1")));
     }
     if let Some(python) = &context.python {
         env.push(("ONNXTXT_PYTHON", python.clone().into_os_string()));
         env.push(("ONNXTXT_CORPUS", dirs::corpus().into_os_string()));
     }
-    binaries::run(&env, (this_program()?, &["test", "--lints"]))?;
+    binaries::run(&env)?;
     Ok(Outcome::Passed)
 }
 

@@ -1,7 +1,7 @@
 //! The test programs of the workspace, on all cores: most have one long test, so that cargo, which runs one program after the other,
 //! leaves the other cores idle.
 //!
-//! Lints are one more program, which begins first. The output of a program is shown as a whole when it ends. Programs that measure the whole machine or process time run alone,
+//! The output of a program is shown as a whole when it ends. Programs that measure the whole machine or process time run alone,
 //! at the end.
 
 use crate::{dirs, process};
@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Programs whose tests take longest: they begin first.
 const LONG: &[&str] = &[
-    LINTS,
     "memory",
     "scaling",
     "loops",
@@ -36,15 +35,12 @@ const LONG: &[&str] = &[
 /// Programs that compare times by the clock; `scaling` counts the processor time of its process.
 const ALONE: &[&str] = &["hostile", "operator_sets", "bench"];
 
-/// The name of the program that lints.
-const LINTS: &str = "lints";
-/// For one program; the longest, the lints, takes eight minutes on two cores, beside tests.
-const LIMIT: Duration = Duration::from_secs(25 * 60);
+/// For one program; the longest takes two minutes on two cores.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 struct Program {
     name: String,
     path: PathBuf,
-    arguments: &'static [&'static str],
     /// Where its package is: cargo runs tests there.
     folder: PathBuf,
 }
@@ -70,14 +66,9 @@ pub(super) fn quick(env: &[(&str, OsString)]) -> Result<()> {
     passed(done, false)
 }
 
-/// Builds and runs all tests, those in documentation too; and what lints, a program with its arguments, beside them.
-pub(super) fn run(
-    env: &[(&str, OsString)],
-    (linter, arguments): (PathBuf, &'static [&'static str]),
-) -> Result<()> {
+/// Builds and runs all tests, those in documentation too.
+pub(super) fn run(env: &[(&str, OsString)]) -> Result<()> {
     let mut programs = build(&[])?;
-    let (name, folder) = (LINTS.to_owned(), dirs::root());
-    programs.push(Program { name, path: linter, arguments, folder });
     let rank = |program: &Program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len());
     programs.sort_by_key(rank);
     let (alone, together): (Vec<_>, Vec<_>) =
@@ -124,7 +115,6 @@ fn build(targets: &[&str]) -> Result<Vec<Program>> {
         programs.push(Program {
             name: message["target"]["name"].as_str().context("a target has a name")?.to_owned(),
             path: PathBuf::from(path),
-            arguments: &[],
             folder: folder.context("a package has a folder")?,
         });
     }
@@ -155,7 +145,6 @@ fn on(cores: usize, programs: Vec<Program>, env: &[(&str, OsString)]) -> Vec<Don
 fn one(program: &Program, env: &[(&str, OsString)]) -> Result<(bool, String)> {
     let mut printed = tempfile::tempfile()?;
     let mut child = Command::new(&program.path)
-        .args(program.arguments)
         .current_dir(&program.folder)
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .envs(env.iter().cloned())
@@ -183,8 +172,6 @@ fn told(program: Program, output: Result<(bool, String)>, took: Duration) -> Don
     println!("{word} {} ({passed} tests, {:.1} s)", program.name, took.as_secs_f32());
     if !is_passed {
         println!("{text}");
-    } else if program.name == LINTS {
-        text.lines().filter(|line| line.starts_with("===")).for_each(|line| println!("  {line}"));
     }
     Done { name: program.name, is_passed, passed, failed, took }
 }
