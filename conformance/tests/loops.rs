@@ -167,8 +167,11 @@ fn windows_give_what_formulas_say() {
         );
         let (dims, kernel) = (image.iter().map(usize::to_string).collect::<Vec<_>>().join(","), each(kernel));
         let graph = format!(
-            "(float[1,2,{dims}] x, float[2,1,{kernel}] w) => (float convolved, float most, float mean, float all) {{
+            "(float[1,2,{dims}] x, float[2,1,{kernel}] w, float[2] b)
+             => (float convolved, float active, float most, float mean, float all) {{
              convolved = Conv <group = 2, {window}> (x, w)
+             biased = Conv <group = 2, {window}> (x, w, b)
+             active = Relu(biased)
              most = MaxPool <kernel_shape = [{kernel}], {window}> (x)
              mean = AveragePool <kernel_shape = [{kernel}], {window}> (x)
              all = AveragePool <kernel_shape = [{kernel}], count_include_pad = 1, {window}> (x) }}"
@@ -177,10 +180,12 @@ fn windows_give_what_formulas_say() {
         let kernel: Vec<usize> = kernel.split(", ").filter_map(|d| d.parse().ok()).collect();
         let weights: Vec<usize> = [2, 1].into_iter().chain(kernel).collect();
         let mut x = wave(dims.iter().product(), 1);
-        run_both_ways(&graph, &[(&dims, x.clone()), (&weights, wave(weights.iter().product(), 2))]);
+        let others = [(&weights[..], wave(weights.iter().product(), 2)), (&[2][..], wave(2, 3))];
+        let with = |x: Vec<f32>| [vec![(&dims[..], x)], others.to_vec()].concat();
+        run_both_ways(&graph, &with(x.clone()));
         // NaN is found at any place.
         x[40] = f32::NAN;
-        run_both_ways(&graph, &[(&dims, x), (&weights, wave(weights.iter().product(), 2))]);
+        run_both_ways(&graph, &with(x));
     }
 }
 
@@ -409,6 +414,27 @@ const BYTES: &[(&[&str], &str, &str)] = &[
         "i = Transpose <perm = [0, 3, 1, 2]> (x)
          o = QLinearConv <group = 100, pads = [1, 1, 1, 1]> (i, s, a, w, t, b, u, c)
          y = Transpose <perm = [0, 2, 3, 1]> (o)",
+    ),
+    // Depthwise, with numbers of planes and of lines.
+    (
+        &[
+            "uint8[2,6,9,11] x",
+            "float s",
+            "uint8 a",
+            "int8[6,1,3,3] w",
+            "float[6] t",
+            "int8[6] b",
+            "float u",
+            "uint8 c",
+            "int32[6] d",
+        ],
+        "uint8[2,6,9,11] y",
+        "y = QLinearConv <group = 6, pads = [1, 1, 1, 1]> (x, s, a, w, t, b, u, c, d)",
+    ),
+    (
+        &["int8[2,5,70] x", "float s", "int8 a", "int8[5,1,3] w", "float[5] t", "int8[5] b", "float u", "int8 c"],
+        "int8[2,5,70] y",
+        "y = QLinearConv <group = 5, pads = [1, 1]> (x, s, a, w, t, b, u, c)",
     ),
     // A residual behind a quantized convolution: a byte, and a program of it.
     (

@@ -167,12 +167,18 @@ impl Nest {
             }
         }
         let (dims, over) = (axes.dims, axes.over);
-        let rows: Vec<usize> = (0..last).collect();
-        let shape = Shape { dims: &dims, rows: &rows, columns: &[last] };
-        let is_stencil = taps.as_ref().is_some_and(Taps::has_windows);
-        let epilogue = then.as_ref().filter(|_| is_stencil && allowed.has_one_pass()).zip(total);
-        let epilogue =
-            epilogue.and_then(|(then, total)| Epilogue::of(Some(then), formula.elem, total, shape));
+        let stencil = taps.as_ref().filter(|taps| taps.has_windows() && allowed.has_one_pass());
+        let epilogue = stencil.zip(then.as_ref()).zip(total).and_then(|((taps, then), total)| {
+            let axes: Vec<usize> = (0..dims.len()).collect();
+            let of = |axes_of_row: usize, is_one_row: bool| {
+                let (rows, columns) = axes.split_at(axes.len().checked_sub(axes_of_row)?);
+                let shape = Shape { dims: &dims, rows, columns, is_one_row };
+                Epilogue::of(Some(then), formula.elem, total, shape)
+            };
+            // Numbers of channels are those of planes, or of rows that are images with one axis.
+            let of_channels = || of(2, true).or_else(|| of(1, true));
+            of(1, false).or_else(|| of_channels().filter(|_| !taps.are_channels()))
+        });
         let mut nest = Nest {
             elem: formula.elem,
             dims,

@@ -62,6 +62,7 @@ pub(crate) use contract::{Packed, Precision};
 use epilogue::Epilogue;
 pub(crate) use lower::{Operand, Types};
 pub(crate) use matrix::Matrix;
+#[cfg(target_arch = "x86_64")]
 pub(crate) use micro::has_tile_registers;
 use moved::Moved;
 use onnx_ir::ElemType;

@@ -308,9 +308,21 @@ impl Loops {
     ) -> Result<(), Failure> {
         let n = strip.n();
         if let Some(epilogue) = &nest.epilogue {
-            let size = [n / strip.lanes(), strip.lanes()];
-            let (from, to) = ((&self.sums[..n], size[1], None), (out, size[1], 0));
-            return epilogue.store(operands, at, from, to, size, &mut self.numbers);
+            let Some(axes) = epilogue.of_one_row() else {
+                let size = [n / strip.lanes(), strip.lanes()];
+                let (from, to) = ((&self.sums[..n], size[1], None), (out, size[1], 0));
+                return epilogue.store(operands, at, from, to, size, &mut self.numbers);
+            };
+            let part = if axes == 1 { strip.first_row() } else { strip.first_plane() };
+            let mut at: SmallVec<[usize; 8]> = SmallVec::from_slice(at);
+            let width = out.len() / n.max(1);
+            let parts = self.sums[..n].chunks_exact(part.n()).zip(out.chunks_exact_mut(part.n() * width));
+            for (sums, out) in parts {
+                let (from, to) = ((sums, sums.len(), None), (out, sums.len(), 0));
+                epilogue.store(operands, &at, from, to, [1, sums.len()], &mut self.numbers)?;
+                part.pass(&mut at[..nest.dims.len()], &nest.dims);
+            }
+            return Ok(());
         }
         let (split, each) = (nest.dims.len(), out.len() / n.max(1));
         let mut at: SmallVec<[usize; 8]> = SmallVec::from_slice(at);

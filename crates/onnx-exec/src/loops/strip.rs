@@ -66,6 +66,13 @@ impl Strip {
         Strip::line(self.axes[2], self.extents[2])
     }
 
+    /// The first plane of the strip.
+    #[inline(always)]
+    pub(super) fn first_plane(self) -> Strip {
+        let [_, rows, lanes] = self.extents;
+        Strip { extents: [1, rows, lanes], ..self }
+    }
+
     /// Whether lanes are along an axis.
     pub(super) fn is_along(&self, axis: usize) -> bool {
         self.axes[2] == axis

@@ -148,7 +148,8 @@ mod tests {
         check(4.0, &[2910..2950, 3000..3001]);
         check(4.0, &[0..1000, 2900..3000, 3500..3999]);
         check(4.0, &[10..20, 500..900, 2999..3100, 3999..4000, 5..6]);
-        assert!(widened.read(Elements::Unsigned(&bytes, 4.0), &[3990..4001]).is_none());
+        let behind = std::slice::from_ref(&(3990..4001));
+        assert!(widened.read(Elements::Unsigned(&bytes, 4.0), behind).is_none());
         widened.clear();
         assert!(widened.shift(&(10..20)).is_none());
     }

@@ -69,7 +69,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         let rows = &contraction.a.axes;
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
         let Contraction { dims, a, b, .. } = contraction;
-        let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes }.row_stride();
+        let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes, is_one_row: false }.row_stride();
         let (row, numbers, bytes) = (Vec::new(), Numbers::default(), Vec::new());
         Finish {
             contraction,

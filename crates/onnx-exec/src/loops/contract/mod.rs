@@ -234,7 +234,7 @@ impl Contraction {
         let (planes, columns) = self.planes();
         let columns = columns.to_vec();
         let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
-        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns: &columns };
+        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns: &columns, is_one_row: false };
         let all = (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
         let parts = then.filter(|_| is_one_pass && planes == 1 && all.is_none());
         let parts = parts.and_then(|then| split(then, class, shape));

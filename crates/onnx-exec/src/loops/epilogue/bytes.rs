@@ -27,6 +27,10 @@ pub(super) struct Bytes<'r, A> {
     pub(super) zero: f32,
     pub(super) is_double: bool,
     /// Whether it is known that no bias is anything but 0.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "other processors compute doubles as doubles")
+    )]
     pub(super) is_unbiased: bool,
     pub(super) table: Option<&'r [u8; 256]>,
 }

@@ -52,6 +52,8 @@ pub(super) struct Epilogue {
     activation: Activation,
     /// The function of the byte.
     tail: Option<Arc<Tail>>,
+    /// If rows must be computed one by one, the axes of one.
+    of_one_row: Option<usize>,
 }
 
 /// An activation of the linear function; `HardSigmoid` has a slope and an offset.
@@ -128,6 +130,8 @@ pub(super) struct Shape<'s> {
     pub(super) dims: &'s [usize],
     pub(super) rows: &'s [usize],
     pub(super) columns: &'s [usize],
+    /// Whether rows are computed one by one, so that their numbers may lie anywhere.
+    pub(super) is_one_row: bool,
 }
 
 impl Shape<'_> {
@@ -144,6 +148,11 @@ impl Epilogue {
     /// The suffix for the description of the loops.
     pub(super) fn how(&self) -> &'static str {
         if self.tail.is_some() { ", in one pass and a table of bytes" } else { ", in one pass" }
+    }
+
+    /// If rows must be computed one by one, the axes of one, which are the last of the result.
+    pub(super) fn of_one_row(&self) -> Option<usize> {
+        self.of_one_row
     }
 
     /// Rebases the operands from a position of an axis to its first position.

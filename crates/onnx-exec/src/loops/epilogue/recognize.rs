@@ -51,13 +51,15 @@ impl Shape<'_> {
             own.iter().rev().all(is_next) && other.iter().all(|&axis| is_of(axis, 0))
         };
         let is_column = is_along(self.columns, self.rows);
+        let is_row = match self.is_one_row {
+            true => self.columns.iter().all(|&axis| is_of(axis, 0)),
+            false => is_along(self.rows, self.columns),
+        };
         match elem {
             ElemType::FLOAT if is_column => Some(Held::Column(operand, place.clone())),
             ElemType::INT32 if is_column => Some(Held::Sum(operand, place.clone())),
-            ElemType::FLOAT if is_along(self.rows, self.columns) => Some(Held::Row(operand, place.clone())),
-            ElemType::INT32 if is_along(self.rows, self.columns) => {
-                Some(Held::SumOfRow(operand, place.clone()))
-            }
+            ElemType::FLOAT if is_row => Some(Held::Row(operand, place.clone())),
+            ElemType::INT32 if is_row => Some(Held::SumOfRow(operand, place.clone())),
             _ => {
                 let is_result = is_float && (0..self.dims.len()).all(|axis| is_of(axis, of_result[axis]));
                 is_result.then(|| Held::Other(operand, place.clone()))
@@ -104,6 +106,7 @@ impl Epilogue {
             zero: None,
             activation: Activation::Identity,
             tail: None,
+            of_one_row: shape.is_one_row.then_some(shape.columns.len()),
         };
         let Some(then) = then else {
             return (elem == ElemType::FLOAT && total == Class::Single).then_some(identity);

@@ -312,11 +312,9 @@ impl<T: Factor> Micro<T> {
 }
 
 /// Whether products of bytes are computed in tile registers (AMX).
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn has_tile_registers() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return amx::has_bytes();
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
+    amx::has_bytes()
 }
 
 /// Adds products of single floats to accumulators in registers for `rounds` rounds, and returns the number of operations; `None`
