@@ -151,7 +151,9 @@ mod tests {
     fn every_bit_pattern_reads_back() {
         assert_eq!(all().count(), 10);
         for (elem, narrow) in all() {
-            for bits in 0..1u32 << narrow.bits {
+            // Some of them where each takes as long as thousands.
+            let step = if cfg!(miri) && narrow.bits > 8 { 1_021 } else { 1 };
+            for bits in (0..1u32 << narrow.bits).step_by(step) {
                 let text = narrow.text(bits);
                 let read = match text.parse::<u32>() {
                     Ok(pattern) => Some(pattern),
