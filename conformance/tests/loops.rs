@@ -436,7 +436,15 @@ const BYTES: &[(&[&str], &str, &str)] = &[
         "int8[2,5,70] y",
         "y = QLinearConv <group = 5, pads = [1, 1]> (x, s, a, w, t, b, u, c)",
     ),
-    // A residual behind a quantized convolution: a byte, and a program of it.
+    // The byte as a float is the result.
+    (
+        &["uint8[1,9,11,16] x", "float s", "uint8 a", "int8[24,16,1,1] w", "float t", "int8 b", "float u", "uint8 c"],
+        "float[1,9,11,24] y",
+        "i = Transpose <perm = [0, 3, 1, 2]> (x)
+         o = QLinearConv(i, s, a, w, t, b, u, c)
+         p = Transpose <perm = [0, 2, 3, 1]> (o) y = Cast <to = 1> (p)",
+    ),
+    // A residual after a quantized convolution: a byte, and a program that reads it.
     (
         &[
             "uint8[1,9,11,16] x",

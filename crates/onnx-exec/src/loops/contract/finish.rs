@@ -7,13 +7,12 @@ use crate::loops::LANES;
 use crate::loops::epilogue::{Numbers, Shape};
 use crate::loops::interpret::{numbers, run_into};
 use crate::loops::lanes::Registers;
-use crate::loops::memory::store;
+use crate::loops::memory::{Places, load, store};
 use crate::loops::micro::End;
 use crate::loops::pipeline::Out;
 use crate::loops::program::Reg;
 use crate::loops::strip::Strip;
-use crate::loops::view::Operands;
-use crate::loops::widest::{Job, widest};
+use crate::loops::view::{Operands, View};
 use crate::tensor::{strides, width};
 use std::ops::Range;
 
@@ -263,8 +262,8 @@ impl<'f, T: Kind> Finish<'f, T> {
                     let to = (&mut self.bytes[..], lanes, 0);
                     let from = (from, lanes, None);
                     byte.epilogue.store(operands, &at[..dims.len()], from, to, size, &mut self.numbers)?;
-                    let (bytes, lanes) = (&self.bytes[..], self.regs.own(self.total));
-                    widest(Singles { bytes, is_signed: byte.is_signed, lanes });
+                    let bytes = View { elem: byte.elem, bytes: &self.bytes, first: 0 };
+                    load(&mut self.regs, 0..n, self.total, bytes, Places::Stride(0, 1));
                 }
             }
             let mut from = self.total;
@@ -279,26 +278,5 @@ impl<'f, T: Kind> Finish<'f, T> {
             store(out, *elem, &self.regs, from);
         }
         Ok(())
-    }
-}
-
-/// Bytes as single floats.
-struct Singles<'s> {
-    bytes: &'s [u8],
-    is_signed: bool,
-    lanes: &'s mut [f32],
-}
-
-impl Job for Singles<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let lanes = self.lanes.iter_mut().zip(self.bytes);
-        if self.is_signed {
-            lanes.for_each(|(lane, byte)| *lane = byte.cast_signed().into());
-        } else {
-            lanes.for_each(|(lane, byte)| *lane = (*byte).into());
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Epilogues that make a byte first: the byte is computed in one pass, and what follows by a program.
+//! Epilogues that make a byte first: the byte is computed in one pass, and its function by a program.
 //!
 //! ```text
 //! byte = uint8(min(max(round((total + sum[column]) * scale[column]) + zero, 0), 255))
@@ -12,11 +12,11 @@ use crate::loops::Class;
 use crate::loops::program::{Instr, Program, Reg};
 use onnx_ir::ElemType;
 
-/// The byte of an epilogue.
+/// A byte that an epilogue makes, and its type.
 #[derive(Clone, Debug)]
 pub(in crate::loops) struct ByteFirst {
     pub(in crate::loops) epilogue: Epilogue,
-    pub(in crate::loops) is_signed: bool,
+    pub(in crate::loops) elem: ElemType,
 }
 
 /// The parts of a program: what makes a byte, and a program whose total is the byte as a single float.
@@ -26,20 +26,16 @@ pub(in crate::loops) fn split(
     shape: Shape<'_>,
 ) -> Option<(ByteFirst, Program)> {
     let reads = Reads::of(then)?;
-    let casts = then.instrs.iter().enumerate().filter_map(|(at, instr)| match instr {
+    let mut casts = then.instrs.iter().enumerate().filter_map(|(at, instr)| match instr {
         Instr::Cast { to, cast, .. } if matches!(cast.to, ElemType::UINT8 | ElemType::INT8) => {
             Some((at, *to, cast.to))
         }
         _ => None,
     });
-    // The last byte is the result.
-    let (cast, to, elem) = casts.take(1).find(|(at, ..)| at + 1 < then.instrs.len())?;
-    let of_byte = reads.needed(&[cast]);
-    let keep = |wanted: &[bool]| {
-        let kept = then.instrs.iter().zip(wanted).filter(|(_, wanted)| **wanted);
-        kept.map(|(instr, _)| instr.clone()).collect::<Vec<_>>()
-    };
-    let first = Program { instrs: keep(&of_byte), result: Some(to), ..then.clone() };
+    // The byte of the last instruction is the result.
+    let last = then.instrs.len() - 1;
+    let (cast, to, elem) = casts.next().filter(|(at, ..)| *at < last)?;
+    let first = Program { result: Some(to), ..kept(then, &reads.needed(cast, &[])) };
     let epilogue = Epilogue::of(Some(&first), elem, total, shape)?;
 
     // The byte is read as a single float only, by instructions that are left out with it.
@@ -50,7 +46,8 @@ pub(in crate::loops) fn split(
     };
     let floats: Vec<usize> =
         (0..then.instrs.len()).filter(|at| reads.from[*at].contains(&Some(cast))).collect();
-    (!floats.is_empty() && floats.iter().all(|at| is_float(*at))).then_some(())?;
+    let are_floats = floats.iter().all(|at| is_float(*at) && *at < last);
+    (!floats.is_empty() && are_floats).then_some(())?;
     let mut rest = then.clone();
     let single = Reg { class: Class::Single, at: rest.counts[Class::Single as usize] };
     rest.counts[Class::Single as usize] += 1;
@@ -64,18 +61,17 @@ pub(in crate::loops) fn split(
             number += 1;
         });
     }
-    let results = then.instrs.len() - 1;
-    let mut wanted = reads.needed_without(&[results], &floats);
-    floats.iter().for_each(|at| wanted[*at] = false);
-    let of_total = |at: usize| wanted[at] && reads.of_total[at];
-    (!(0..wanted.len()).any(of_total)).then_some(())?;
-    let mut number = 0;
-    rest.instrs.retain(|_| {
-        number += 1;
-        wanted[number - 1]
-    });
-    rest.total = Some(single);
-    Some((ByteFirst { epilogue, is_signed: elem == ElemType::INT8 }, rest))
+    let wanted = reads.needed(last, &floats);
+    let has_total = wanted.iter().zip(&reads.of_total).any(|(wanted, of_total)| *wanted && *of_total);
+    (!has_total).then_some(())?;
+    let rest = Program { total: Some(single), ..kept(&rest, &wanted) };
+    Some((ByteFirst { epilogue, elem }, rest))
+}
+
+/// A program without the instructions that are not wanted.
+fn kept(program: &Program, wanted: &[bool]) -> Program {
+    let kept = program.instrs.iter().zip(wanted).filter(|(_, wanted)| **wanted);
+    Program { instrs: kept.map(|(instr, _)| instr.clone()).collect(), ..program.clone() }
 }
 
 /// Where the registers that instructions read were written.
@@ -109,21 +105,14 @@ impl Reads {
         (last.is_some() && last == then.result).then_some(reads)
     }
 
-    /// The instructions that some need, themselves among them.
-    fn needed(&self, of: &[usize]) -> Vec<bool> {
-        self.needed_without(of, &[])
-    }
-
-    /// The same, without what only some others need.
-    fn needed_without(&self, of: &[usize], without: &[usize]) -> Vec<bool> {
+    /// The instructions that one needs, itself among them, without some others and what only these need.
+    fn needed(&self, of: usize, without: &[usize]) -> Vec<bool> {
         let mut wanted = vec![false; self.from.len()];
-        let mut next = of.to_vec();
+        let mut next = vec![of];
         while let Some(at) = next.pop() {
-            if !wanted[at] {
+            if !wanted[at] && !without.contains(&at) {
                 wanted[at] = true;
-                if !without.contains(&at) {
-                    next.extend(self.from[at].iter().flatten());
-                }
+                next.extend(self.from[at].iter().flatten());
             }
         }
         wanted
