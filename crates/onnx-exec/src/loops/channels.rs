@@ -184,7 +184,7 @@ impl PixelLine<'_> {
         for at in order {
             let read = self.read(&reach[at])?;
             match ranges.last_mut() {
-                // What only touches is another line of the image, which other lines of results read too.
+                // A range that begins where the last one ends is another line of the image, which other lines of results read too.
                 Some(last) if read.start < last.end => last.end = last.end.max(read.end),
                 Some(_) | None => ranges.push(read),
             }

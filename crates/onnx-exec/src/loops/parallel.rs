@@ -31,10 +31,14 @@ impl Nest {
     ) -> Result<(), Failure> {
         let count: usize = self.dims.iter().product();
         let threads = pool::threads();
+        let one = |out| self.run(operands, 0..count, out, workers);
+        if threads < 2 || self.is_little() {
+            return one(out);
+        }
         let unit = self.unit(threads);
         let units = count.div_ceil(unit);
-        if threads < 2 || units < 2 || self.is_little() {
-            return self.run(operands, 0..count, out, workers);
+        if units < 2 {
+            return one(out);
         }
         let width = width(self.elem).unwrap_or(1);
         let threads = threads.min(units);

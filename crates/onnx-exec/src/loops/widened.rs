@@ -17,7 +17,7 @@ pub(super) struct Widened {
     /// The most elements of a stretch.
     pitch: usize,
     stretches: SmallVec<[Stretch; 8]>,
-    /// What was subtracted, as bits.
+    /// The zero point that was subtracted, as bits.
     zero: u32,
     turn: usize,
 }

@@ -232,9 +232,8 @@ impl Contraction {
         self.then = then.cloned();
         let class = if self.is_float() { f32::CLASS } else { u8::CLASS };
         let (planes, columns) = self.planes();
-        let columns = columns.to_vec();
         let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
-        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns: &columns, is_one_row: false };
+        let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns, is_one_row: false };
         let all = (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
         let parts = then.filter(|_| is_one_pass && planes == 1 && all.is_none());
         let parts = parts.and_then(|then| split(then, class, shape));

@@ -178,16 +178,6 @@ impl Epilogue {
         }
     }
 
-    /// The numbers that are added to so many rows, from a position on.
-    fn of_rows<'v>(
-        &self,
-        operands: &Operands<'v>,
-        at: &[usize],
-        rows: usize,
-    ) -> Result<Option<&'v [f32]>, Failure> {
-        of_each_row(operands, &self.of_row, at, rows)
-    }
-
     /// The linear function of rows and columns from a position on, if there is nothing else.
     pub(super) fn line<'e>(
         &self,
@@ -201,7 +191,8 @@ impl Epilogue {
         }
         let scale = self.scale.numbers(operands, at, columns, &mut scratch.scale)?;
         let bias = self.bias.numbers(operands, at, columns, &mut scratch.bias)?;
-        let (of_rows, other) = (self.of_rows(operands, at, rows)?, self.other(operands, at)?);
+        let of_rows = of_each_row(operands, &self.of_row, at, rows)?;
+        let other = self.other(operands, at)?;
         Ok(Some(Line { scale, bias, of_rows, other, least: self.least, most: self.most }))
     }
 
@@ -223,7 +214,7 @@ impl Epilogue {
         let less = less.unwrap_or(nothing);
         let bias = self.bias.numbers(operands, at, columns, for_bias)?;
         let Epilogue { least, most, is_double, .. } = *self;
-        let of_rows = self.of_rows(operands, at, rows)?;
+        let of_rows = of_each_row(operands, &self.of_row, at, rows)?;
         let is_done = match self.zero {
             Some(zero) => {
                 let Some(table) =
@@ -236,33 +227,30 @@ impl Epilogue {
                 let is_unbiased = matches!(self.bias, Term::All(x) if x == 0.0);
                 // Rows with numbers of their own are computed one by one, with these for all columns.
                 let at_once = if scales.is_some() || sums.is_some() { 1 } else { rows };
-                (0..rows).step_by(at_once.max(1)).try_for_each(|row| {
+                let mut is_done = Some(());
+                for row in (0..rows).step_by(at_once.max(1)) {
                     let scale = match scales {
                         Some(scales) => repeated(for_scale, scales[row], columns),
-                        None => self.scale.numbers(operands, at, columns, for_scale).ok()?,
+                        None => self.scale.numbers(operands, at, columns, for_scale)?,
                     };
                     let sum = match (&self.sum, sums) {
                         (_, Some(sums)) => Some(repeated(for_sum, sums[row], columns)),
                         (Some((operand, place)), None) => {
-                            Some(numbers_of(operands, *operand, place, at, columns).ok()?)
+                            Some(numbers_of(operands, *operand, place, at, columns)?)
                         }
                         (None, None) => None,
                     };
-                    let totals = totals.get(row * of_totals..)?;
+                    let (Some(totals), Some(out)) =
+                        (totals.get(row * of_totals..), out.get_mut(first + row * of_out..))
+                    else {
+                        fail!("a result has fewer elements than are computed")
+                    };
                     let (rows, of_rows) = (at_once, None);
                     let it =
                         Rows { totals, of_totals, of_out, rows, scale, bias, of_rows, less, least, most };
-                    Bytes {
-                        it,
-                        out: out.get_mut(first + row * of_out..)?,
-                        sum,
-                        zero,
-                        is_double,
-                        is_unbiased,
-                        table,
-                    }
-                    .run()
-                })
+                    is_done = is_done.and(Bytes { it, out, sum, zero, is_double, is_unbiased, table }.run());
+                }
+                is_done
             }
             None => {
                 let scale = self.scale.numbers(operands, at, columns, for_scale)?;

@@ -86,7 +86,7 @@ fn is_allowed() -> bool {
     result == 0
 }
 
-/// What other systems ask for is not known.
+/// Other systems are not asked, and have no kernel.
 #[cfg(not(target_os = "linux"))]
 fn is_allowed() -> bool {
     false

@@ -147,12 +147,12 @@ impl<'n, T> Rows<'n, T> {
     }
 }
 
-/// Where rows go on in another line of an image, for kernels that [can](Micro::turns).
+/// The row at which a tile continues in another line of an image, for kernels that [can](Micro::turns) do so.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Turn {
-    /// The first row of the other line; at most half of a tile is before it, and at most half behind.
+    /// The first row of the other line; at most half of a tile is before it, and at most half after it.
     pub(super) row: usize,
-    /// How much later that and the rows behind it begin.
+    /// The additional offset of that row and of those after it.
     pub(super) later: usize,
 }
 
@@ -509,7 +509,7 @@ mod tests {
                         |row: usize, apart: usize| row * apart + if row >= turn.row { turn.later } else { 0 };
                     for (apart, columns) in [(1700, micro.columns), (0, 3), (1925, micro.lanes)] {
                         let last = |at: &[usize]| at.iter().copied().max().unwrap_or(0);
-                        // What is not needed is not there.
+                        // Only the numbers that are read exist.
                         let a: Vec<u8> = (0..last(of_a) + place(rows - 1, apart) + 4).map(byte).collect();
                         let of_columns = columns.next_multiple_of(micro.lanes) * u8::GROUP;
                         let b: Vec<u8> = (0..last(of_b) + of_columns).map(|i| byte(i + 91)).collect();
