@@ -51,6 +51,7 @@ struct Done {
     passed: usize,
     failed: usize,
     took: Duration,
+    failures: String,
 }
 
 /// The targets of `--quick`: unit tests of all crates, and the golden files.
@@ -88,9 +89,14 @@ fn cores() -> usize {
 
 /// Fails with the names of what failed.
 fn passed(done: Vec<Done>, is_doc_wrong: bool) -> Result<()> {
-    let failed = done.into_iter().filter(|done| !done.is_passed).map(|done| done.name);
-    let failed: Vec<String> = failed.chain(is_doc_wrong.then(|| "documentation".to_owned())).collect();
-    if failed.is_empty() { Ok(()) } else { bail!("tests fail in {}", failed.join(", ")) }
+    let failed: Vec<Done> = done.into_iter().filter(|done| !done.is_passed).collect();
+    let names = failed.iter().map(|done| done.name.as_str());
+    let names: Vec<&str> = names.chain(is_doc_wrong.then_some("documentation")).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let details: String = failed.iter().map(|done| format!("\n{}: {}", done.name, done.failures)).collect();
+    bail!("tests fail in {}\n{details}", names.join(", "))
 }
 
 /// Builds test programs: all, or those that the arguments select.
@@ -173,7 +179,20 @@ fn told(program: Program, output: Result<(bool, String)>, took: Duration) -> Don
     if !is_passed {
         println!("{text}");
     }
-    Done { name: program.name, is_passed, passed, failed, took }
+    let failures = if is_passed { String::new() } else { failures(&text).to_owned() };
+    Done { name: program.name, is_passed, passed, failed, took, failures }
+}
+
+/// The part of a program's output that describes its failures, or its end. It is repeated in the summary, since records of CI
+/// often keep nothing but the end.
+fn failures(text: &str) -> &str {
+    const MOST: usize = 6000;
+    let described = text.find("\nfailures:\n").map(|at| &text[at..]);
+    let from_end = |text: &str| text.len().saturating_sub(MOST);
+    match described {
+        Some(part) => &part[..part.floor_char_boundary(MOST)],
+        None => &text[text.ceil_char_boundary(from_end(text))..],
+    }
 }
 
 /// Tests that passed and failed, as the lines `test result:` say.
@@ -204,6 +223,14 @@ fn summary(done: &mut [Done]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failures_are_repeated() {
+        let text = "test a ... FAILED\n\nfailures:\n\n---- a stdout ----\nwhy\n";
+        assert_eq!(failures(text), "\nfailures:\n\n---- a stdout ----\nwhy\n");
+        assert_eq!(failures("signal 9"), "signal 9");
+        assert_eq!(failures(&"é".repeat(4000)).len(), 6000);
+    }
 
     #[test]
     fn results_are_counted() {
