@@ -1,4 +1,4 @@
-"""Gradients and optimizers of torch, for conformance/tests/torch.rs: one JSON object a line.
+"""Gradients and optimizers of torch, for conformance/tests/rewrites/torch.rs: one JSON object a line.
 
     python tests/python/torch_gradients.py > cases.jsonl
 

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.speed {
         return process::run(
             Command::new(env!("CARGO"))
-                .args(["test", "-p", "conformance", "--test", "torch", "--", "--nocapture"])
+                .args(["test", "-p", "conformance", "--test", "rewrites", "torch", "--", "--nocapture"])
                 .env("ONNXTXT_TORCH", python)
                 .env("ONNXTXT_TORCH_OF", &args.only),
         );

@@ -1,6 +1,6 @@
 //! Properties of all inputs. Each target is a function of bytes that panics if a property is violated.
 //!
-//! `cargo xtask fuzz` runs the targets under libFuzzer. `conformance/tests/fuzz_targets.rs` runs the same functions on their seeds, and on
+//! `cargo xtask fuzz` runs the targets under libFuzzer. `conformance/tests/texts/fuzz_targets.rs` runs the same functions on their seeds, and on
 //! the seeds changed by [`Mutator`], without instrumentation and with a fixed start: the same inputs in every run.
 
 mod exec;

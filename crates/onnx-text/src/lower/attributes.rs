@@ -252,10 +252,7 @@ impl Cx<'_> {
             Diagnostic::new(&code::LIST_DISCARDED, open, "the reference parser discards a list of this kind")
                 .label("a list of tensors, graphs, types or references in brackets")
                 .help("write it in braces");
-        // One that is not closed ends with something else.
-        if self.text(list).ends_with(']') {
-            let close = Span::new(list.end - 1, list.end);
-            let edits = vec![Edit { span: open, text: "{".into() }, Edit { span: close, text: "}".into() }];
+        if let Some(edits) = self.other_brackets(list, ']', ["{", "}"]) {
             d = d.fix("use braces", edits, true);
         }
         self.report(d);

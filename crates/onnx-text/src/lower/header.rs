@@ -69,19 +69,14 @@ impl Cx<'_> {
             // `21`, `{"": 21}`
             FieldValue::Int(span) => {
                 let text = format!("[\"\": {}]", self.text(*span));
-                self.wrong_imports(value.span(), &text, vec![Edit { span: *span, text: text.clone() }], true);
+                let edits = vec![Edit { span: *span, text: text.clone() }];
+                self.wrong_imports(value.span(), &text, Some(edits), true);
                 return vec![OpsetImport { domain: Some(Name::empty()), version: int_at(self, *span) }];
             }
             FieldValue::Record(record) => {
-                let Span { start, end } = record.span;
-                let edits = vec![
-                    Edit { span: Span::new(start, start + 1), text: "[".into() },
-                    Edit { span: Span::new(end.saturating_sub(1), end), text: "]".into() },
-                ];
-                let text = self.text(record.span);
-                let is_closed = text.ends_with('}');
-                let right = format!("[{}]", text.trim_matches(['{', '}']));
-                self.wrong_imports(record.span, &right, edits, is_closed);
+                let edits = self.other_brackets(record.span, '}', ["[", "]"]);
+                let right = format!("[{}]", self.text(record.span).trim_matches(['{', '}']));
+                self.wrong_imports(record.span, &right, edits, true);
                 let import = |field: &ast::Field| OpsetImport {
                     domain: Some(self.name(names, field.key)),
                     version: Fields::HEADER.int(self, &field.value),
@@ -99,7 +94,8 @@ impl Cx<'_> {
                 // The number alone: of the operators of ONNX, most likely.
                 if let FieldValue::Int(span) = value {
                     let text = format!("\"\": {}", self.text(*span));
-                    self.wrong_imports(*span, &text, vec![Edit { span: *span, text: text.clone() }], false);
+                    let edits = vec![Edit { span: *span, text: text.clone() }];
+                    self.wrong_imports(*span, &text, Some(edits), false);
                     out.push(OpsetImport { domain: Some(Name::empty()), version: int_at(self, *span) });
                 } else {
                     self.wrong_kind(value.span(), "a pair such as `\"\": 21`");
@@ -133,17 +129,18 @@ impl Cx<'_> {
         );
     }
 
-    fn wrong_imports(&mut self, at: Span, right: &str, edits: Vec<Edit>, is_certain: bool) {
+    fn wrong_imports(&mut self, at: Span, right: &str, edits: Option<Vec<Edit>>, is_certain: bool) {
         let found = crate::lex::shown(self.text(at));
         let wanted =
             if right.starts_with('[') { "a list such as `[\"\": 21]`" } else { "a pair such as `\"\": 21`" };
         let right = crate::lex::shown(right);
-        self.report(
-            Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
-                .label(format!("expected {wanted}"))
-                .help(format!("write `{right}`"))
-                .fix(format!("write `{right}`"), edits, is_certain),
-        );
+        let d = Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
+            .label(format!("expected {wanted}"))
+            .help(format!("write `{right}`"));
+        self.report(match edits {
+            Some(edits) => d.fix(format!("write `{right}`"), edits, is_certain),
+            None => d,
+        });
     }
 
     /// `{initialization: g () => (…) {…}, algorithm: …, initialization_binding: […], update_binding: […]}`

@@ -102,14 +102,12 @@ impl Cx<'_> {
 
     fn dims_in_parentheses(&mut self, args: Span) {
         let open = Span::new(args.start, args.start + 1);
-        let close = Span::new(args.end.saturating_sub(1), args.end);
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, open, "expected `[`, found `(`")
             .label("the shape of a tensor is written in `[…]`")
             .help("write it between `[` and `]`");
-        let edits = vec![Edit { span: open, text: "[".into() }, Edit { span: close, text: "]".into() }];
-        self.report(match self.text(close) {
-            ")" => d.fix("use `[…]`", edits, false),
-            _ => d,
+        self.report(match self.other_brackets(args, ')', ["[", "]"]) {
+            Some(edits) => d.fix("use `[…]`", edits, false),
+            None => d,
         });
     }
 

@@ -375,17 +375,18 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
         }
         Problem::Brackets(open, close) => {
             let text = &source[place.range()][..1];
-            let end = Span::new(last.end.saturating_sub(1), last.end);
             let begin = Span::new(place.start, place.start + 1);
-            let mut edits = replace(begin, open);
-            edits.extend(replace(end, close));
             let message = format!("expected `{open}`, found `{text}`");
             let d = Diagnostic::new(&code::FOREIGN_SPELLING, begin, message)
                 .label(format!("expected `{open}…{close}`"))
                 .help(format!("write it between `{open}` and `{close}`"));
             // In a text that is cut off, nothing closes it.
             return match source[..last.end as usize].ends_with([']', '}', ')', '>']) {
-                true => d.fix(format!("use `{open}…{close}`"), edits, failure.is_certain),
+                true => {
+                    let mut edits = replace(begin, open);
+                    edits.extend(replace(Span::new(last.end - 1, last.end), close));
+                    d.fix(format!("use `{open}…{close}`"), edits, failure.is_certain)
+                }
                 false => d,
             };
         }

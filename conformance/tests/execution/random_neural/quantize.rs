@@ -1,7 +1,7 @@
 //! Quantization, and products of quantized matrices.
 
-use crate::case::{Case, Draw, floats, range};
-use crate::products::factors;
+use super::case::{Case, Draw, floats, range};
+use super::products::factors;
 use onnx_ir::ElemType;
 
 pub(crate) fn draw(mut d: Draw) -> Case {
@@ -115,7 +115,7 @@ fn linear(mut d: Draw, is_back: bool) -> Case {
 
 fn zeros(elem: ElemType, dims: &[usize], count: usize) -> onnx_exec::Tensor {
     match range(elem) {
-        Some(_) => crate::case::integers(elem, dims, &vec![0; count]),
+        Some(_) => super::case::integers(elem, dims, &vec![0; count]),
         None => floats(elem, dims, &vec![0.0; count]),
     }
 }

@@ -1,7 +1,7 @@
 //! Pools.
 
-use crate::case::{Case, Draw};
-use crate::windows::FLOATS;
+use super::case::{Case, Draw};
+use super::windows::FLOATS;
 use onnx_ir::ElemType;
 
 pub(crate) fn draw(mut d: Draw) -> Case {
@@ -111,7 +111,7 @@ fn unpool(mut d: Draw) -> Case {
     let count: usize = x.iter().product();
     let first = d.below(total);
     let numbers: Vec<i64> = (0..count).map(|i| ((first + i) % total) as i64).collect();
-    d.tensor(crate::case::integers(ElemType::INT64, &x, &numbers));
+    d.tensor(super::case::integers(ElemType::INT64, &x, &numbers));
     d.list("kernel_shape", &kernel);
     d.list("strides", &strides);
     // With a shape of the output, ONNX Runtime takes indices as ones into it, and not into the shape that the window gives.

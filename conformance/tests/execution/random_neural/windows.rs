@@ -1,6 +1,6 @@
 //! Convolutions.
 
-use crate::case::{Case, Draw};
+use super::case::{Case, Draw};
 use onnx_ir::ElemType;
 
 pub(crate) const FLOATS: &[ElemType] =

@@ -1,7 +1,7 @@
 //! Normalizations.
 
-use crate::activate::FLOATS;
-use crate::case::{Case, Draw};
+use super::activate::FLOATS;
+use super::case::{Case, Draw};
 use onnx_ir::ElemType;
 
 pub(crate) fn draw(mut d: Draw) -> Case {

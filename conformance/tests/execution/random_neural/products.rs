@@ -1,7 +1,7 @@
 //! Products of matrices, and what is near to them.
 
-use crate::activate::FLOATS;
-use crate::case::{Case, Draw};
+use super::activate::FLOATS;
+use super::case::{Case, Draw};
 use onnx_ir::ElemType;
 
 const NUMBERS: &[ElemType] = &[
@@ -90,7 +90,7 @@ fn gemm(mut d: Draw) -> Case {
     if tb || d.chance(3) {
         d.attribute("transB", i64::from(tb));
     }
-    let is_integer = crate::case::range(elem).is_some();
+    let is_integer = super::case::range(elem).is_some();
     for name in ["alpha", "beta"] {
         let number = if is_integer { d.pick(&[1.0, 2.0, 0.0]) } else { d.pick(&[0.5, 2.0, 0.0, -1.0]) };
         if d.chance(2) {

@@ -1,6 +1,6 @@
 //! Regression cases, with other numbers.
 
-use crate::case::{Case, Draw};
+use super::case::{Case, Draw};
 use onnx_ir::ElemType;
 
 pub(crate) fn draw(mut d: Draw) -> Case {

@@ -1,6 +1,6 @@
 //! Resizing, sampling, regions, and columns of images.
 
-use crate::case::{Case, Draw, floats, integers};
+use super::case::{Case, Draw, floats, integers};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
 

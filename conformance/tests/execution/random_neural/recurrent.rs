@@ -1,6 +1,6 @@
 //! LSTM, GRU and RNN.
 
-use crate::case::{Case, Draw, integers};
+use super::case::{Case, Draw, integers};
 use onnx_ir::ElemType;
 
 /// Activations with the numbers that they take.

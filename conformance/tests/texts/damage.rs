@@ -1,10 +1,14 @@
 //! Hopeless texts and damaged files: clear diagnostics, and partial results.
 
 use conformance::convert::{print, read_wire, same_bytes, text_to_wire, write_wire};
+use conformance::corpus::in_parallel;
 use conformance::random::{Choices, Generator, Random, Schema, Wildness};
-use conformance::texts::{places_are_sound, use_text};
+use conformance::texts::{places_are_sound, small_texts, use_text};
+use onnx_ir::VerifyOptions;
 use onnx_ir::diag::Diagnostic;
-use onnx_text::{MAX_FINDINGS, Profile, read_model};
+use onnx_text::{MAX_FINDINGS, Profile, check_operator_set, read_model};
+use std::fs;
+use std::path::PathBuf;
 
 /// The one diagnostic that says it; there may be others, but not thousands.
 fn has_error(text: &str, wanted: &str) -> Result<(), String> {
@@ -43,6 +47,30 @@ fn deep_nesting_is_one_clean_error() {
         let messages: Vec<_> = read_model(&text).diagnostics.into_iter().map(|d| d.message).collect();
         assert_eq!(messages.len(), 1, "{start}…: {messages:?}");
     }
+}
+
+/// Cuts a text off between tokens; a character of several bytes stands where a closing bracket may be
+/// missing.
+fn unclosed(path: &PathBuf) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let pairs = text.char_indices().zip(text.chars().skip(1));
+    let ends =
+        pairs.filter(|((_, c), next)| !is_word(*c) || !is_word(*next)).map(|((at, c), _)| at + c.len_utf8());
+    let texts = ends.map(|end| format!("{}é", &text[..end]));
+    texts.into_iter().find_map(|text| {
+        let found = [use_text(&text), check_operator_set(&text, &VerifyOptions::default()).diagnostics];
+        found
+            .iter()
+            .find_map(|found| places_are_sound(found, &text).err())
+            .map(|why| format!("{text}\n{why}"))
+    })
+}
+
+#[test]
+fn what_is_not_closed_may_end_with_any_character() {
+    let failures: Vec<String> = in_parallel(&small_texts(), unclosed).into_iter().flatten().collect();
+    assert!(failures.is_empty(), "{} texts, such as\n{}", failures.len(), failures[0]);
 }
 
 #[test]

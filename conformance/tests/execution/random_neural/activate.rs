@@ -1,6 +1,6 @@
 //! Activations, the softmax family and dropout.
 
-use crate::case::{Case, Draw, floats, integers};
+use super::case::{Case, Draw, floats, integers};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
 

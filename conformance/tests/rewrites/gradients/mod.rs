@@ -5,10 +5,10 @@
 //! `ONNXTXT_GRADIENTS_OF=Conv` only those whose text has this.
 #![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
 
-mod gradient_cases;
+mod cases;
 
+use cases::CASES;
 use conformance::random::Random;
-use gradient_cases::CASES;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Tensor, Value, compile};
 use onnx_ir::ElemType;
 use onnx_ops::schema::Registry;

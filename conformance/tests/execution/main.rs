@@ -1,0 +1,15 @@
+//! What the executor computes, beside formulas, ONNX Runtime and itself with other plans.
+
+mod bodies_run;
+mod chains;
+mod contributed_run;
+mod control;
+mod long_attention;
+mod loops;
+mod precision;
+mod random_arrays;
+mod random_images;
+mod random_neural;
+mod random_plans;
+mod schedules;
+mod winograd;

@@ -1,0 +1,11 @@
+//! Texts and messages: what is read back, what the reference reads of ours, and what is damaged.
+
+mod damage;
+mod found;
+mod fragments;
+mod fuzz_targets;
+mod random_fixes;
+mod random_models;
+mod reference_reads_ours;
+mod reference_texts;
+mod round_trips;
