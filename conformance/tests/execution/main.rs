@@ -1,4 +1,4 @@
-//! What the executor computes, beside formulas, ONNX Runtime and itself with other plans.
+//! The results of the executor, beside formulas, ONNX Runtime and other plans of the same model.
 
 mod bodies_run;
 mod chains;

@@ -1,4 +1,4 @@
-//! What is known of operators, beside the reference and ONNX Runtime: schemas, rules, types and shapes, formulas.
+//! Schemas, rules, types and shapes, and formulas of operators, beside the reference and ONNX Runtime.
 
 mod checks;
 mod contributed;

@@ -1,4 +1,4 @@
-//! What changes models keeps what they compute: passes, conversion, inlining, derivatives.
+//! Passes, conversion, inlining and derivatives: results before and after.
 
 mod conversions;
 mod gradients;
