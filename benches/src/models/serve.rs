@@ -48,7 +48,9 @@ fn session(
     let before = resident();
     let start = Instant::now();
     let model = read(path)?;
-    let executable = compile(&model, registry_of(&model), &CompileOptions::default());
+    // As the program and the library do: pages of weights that are packed are given back.
+    let options = CompileOptions { release: Some(onnx_proto::file::release), ..CompileOptions::default() };
+    let executable = compile(&model, registry_of(&model), &options);
     let executable = executable.map_err(|found| failure(&found))?;
     let inputs = inputs(&executable, given)?;
     let options = RunOptions { threads, ..RunOptions::default() };
