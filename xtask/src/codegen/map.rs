@@ -18,8 +18,7 @@ pub(super) fn output() -> Result<Output> {
         .to_owned();
     for name in CRATES {
         let folder = format!("crates/{name}/src");
-        let root = if name == "onnx-cli" { "main.rs" } else { "lib.rs" };
-        writeln!(files, "\n## {name}\n\n{}\n", sentence(&format!("{folder}/{root}"))?)?;
+        writeln!(files, "\n## {name}\n\n{}\n", sentence(&format!("{folder}/lib.rs"))?)?;
         for module in modules(&folder)? {
             list(&module, 0, &mut files)?;
         }
