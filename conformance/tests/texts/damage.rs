@@ -49,16 +49,14 @@ fn deep_nesting_is_one_clean_error() {
     }
 }
 
-/// Cuts a text off between tokens; a character of several bytes stands where a closing bracket may be
-/// missing.
+/// Cuts a text off between tokens; a character of several bytes stands where a closing bracket may be missing.
 fn unclosed(path: &PathBuf) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let pairs = text.char_indices().zip(text.chars().skip(1));
     let ends =
         pairs.filter(|((_, c), next)| !is_word(*c) || !is_word(*next)).map(|((at, c), _)| at + c.len_utf8());
-    let texts = ends.map(|end| format!("{}é", &text[..end]));
-    texts.into_iter().find_map(|text| {
+    ends.map(|end| format!("{}é", &text[..end])).find_map(|text| {
         let found = [use_text(&text), check_operator_set(&text, &VerifyOptions::default()).diagnostics];
         found
             .iter()

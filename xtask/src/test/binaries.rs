@@ -172,11 +172,9 @@ fn told(program: Program, output: Result<(bool, String)>, took: Duration) -> Don
 /// often keep nothing but the end.
 fn failures(text: &str) -> &str {
     const MOST: usize = 6000;
-    let described = text.find("\nfailures:\n").map(|at| &text[at..]);
-    let from_end = |text: &str| text.len().saturating_sub(MOST);
-    match described {
-        Some(part) => &part[..part.floor_char_boundary(MOST)],
-        None => &text[text.ceil_char_boundary(from_end(text))..],
+    match text.find("\nfailures:\n") {
+        Some(at) => &text[at..text.floor_char_boundary(at + MOST)],
+        None => &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..],
     }
 }
 

@@ -429,6 +429,18 @@ pub(crate) fn one_of(words: &[&str]) -> String {
     }
 }
 
+/// The edits that replace the brackets of a list, if one of `closing` ends it: a list that is not closed ends with any character.
+pub(crate) fn other_brackets(
+    source: &str,
+    list: Span,
+    closing: &[char],
+    [open, close]: [&str; 2],
+) -> Option<Vec<Edit>> {
+    let is_closed = list.len() > 1 && source[list.range()].ends_with(closing);
+    let edit = |start, text: &str| Edit { span: Span::new(start, start + 1), text: text.into() };
+    is_closed.then(|| vec![edit(list.start, open), edit(list.end - 1, close)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -252,7 +252,7 @@ impl Cx<'_> {
             Diagnostic::new(&code::LIST_DISCARDED, open, "the reference parser discards a list of this kind")
                 .label("a list of tensors, graphs, types or references in brackets")
                 .help("write it in braces");
-        if let Some(edits) = self.other_brackets(list, ']', ["{", "}"]) {
+        if let Some(edits) = crate::lex::other_brackets(self.source, list, &[']'], ["{", "}"]) {
             d = d.fix("use braces", edits, true);
         }
         self.report(d);

@@ -74,7 +74,7 @@ impl Cx<'_> {
                 return vec![OpsetImport { domain: Some(Name::empty()), version: int_at(self, *span) }];
             }
             FieldValue::Record(record) => {
-                let edits = self.other_brackets(record.span, '}', ["[", "]"]);
+                let edits = crate::lex::other_brackets(self.source, record.span, &['}'], ["[", "]"]);
                 let right = format!("[{}]", self.text(record.span).trim_matches(['{', '}']));
                 self.wrong_imports(record.span, &right, edits, true);
                 let import = |field: &ast::Field| OpsetImport {

@@ -26,7 +26,7 @@ use crate::lex::MAX_FINDINGS;
 use crate::parse::{self, Syntax};
 use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
-use onnx_ir::diag::{Diagnostic, Edit, Parsed, Span, code, did_you_mean};
+use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
 
@@ -151,18 +151,6 @@ impl<'s> Cx<'s> {
 
     fn text(&self, span: Span) -> &'s str {
         &self.source[span.range()]
-    }
-
-    /// The edits that replace the brackets of a list, if it ends with `closed`: one that is not closed ends with any character.
-    fn other_brackets(
-        &self,
-        list: Span,
-        closed: char,
-        [open, close]: [&'static str; 2],
-    ) -> Option<Vec<Edit>> {
-        let is_closed = list.len() > 1 && self.text(list).ends_with(closed);
-        let edit = |start, text: &str| Edit { span: Span::new(start, start + 1), text: text.into() };
-        is_closed.then(|| vec![edit(list.start, open), edit(list.end - 1, close)])
     }
 
     #[cold]

@@ -105,7 +105,7 @@ impl Cx<'_> {
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, open, "expected `[`, found `(`")
             .label("the shape of a tensor is written in `[…]`")
             .help("write it between `[` and `]`");
-        self.report(match self.other_brackets(args, ')', ["[", "]"]) {
+        self.report(match crate::lex::other_brackets(self.source, args, &[')'], ["[", "]"]) {
             Some(edits) => d.fix("use `[…]`", edits, false),
             None => d,
         });

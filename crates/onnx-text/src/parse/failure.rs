@@ -1,7 +1,7 @@
 //! Parse failures, small enough to be created at every optional part, and their diagnostics.
 
 use super::grammar::In;
-use crate::lex::{Kind, MAX_NESTING, Token, shown};
+use crate::lex::{Kind, MAX_NESTING, Token, other_brackets, shown};
 use chumsky::DefaultExpected;
 use chumsky::error::{Error, LabelError};
 use chumsky::input::Input;
@@ -381,13 +381,9 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .label(format!("expected `{open}…{close}`"))
                 .help(format!("write it between `{open}` and `{close}`"));
             // In a text that is cut off, nothing closes it.
-            return match source[..last.end as usize].ends_with([']', '}', ')', '>']) {
-                true => {
-                    let mut edits = replace(begin, open);
-                    edits.extend(replace(Span::new(last.end - 1, last.end), close));
-                    d.fix(format!("use `{open}…{close}`"), edits, failure.is_certain)
-                }
-                false => d,
+            return match other_brackets(source, place.to(last), &[']', '}', ')', '>'], [open, close]) {
+                Some(edits) => d.fix(format!("use `{open}…{close}`"), edits, failure.is_certain),
+                None => d,
             };
         }
         Problem::NoBrackets(open, close) => {
