@@ -55,6 +55,19 @@ pub fn fan(nodes: usize) -> String {
     model(&text, "m")
 }
 
+/// One value is read by all nodes, and one node joins all results.
+pub fn join(nodes: usize) -> String {
+    let mut text = String::new();
+    let mut all = Vec::new();
+    for i in 0..nodes {
+        let _ = writeln!(text, "a{i} = Tanh(x0)");
+        all.push(format!("a{i}"));
+    }
+    let joined = all.join(", ");
+    let _ = writeln!(text, "j = Concat <axis = 0> ({joined})\nm = ReduceMean(j)\ns = Mul(x0, m)");
+    model(&text, "s")
+}
+
 /// All results of one value are needed until the end, where they are added up one by one.
 pub fn comb(nodes: usize) -> String {
     let mut text = String::new();

@@ -70,9 +70,10 @@ fn one(path: &Path) -> Option<Shown> {
     })
 }
 
-/// The answers of the reference: nothing, or the reason for a rejection.
-fn judged(oracle: &Oracle, files: &[Shown]) -> Vec<Option<String>> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rules");
+/// The answers of the reference: nothing, or the reason for a rejection. Tests run at the same time and have files of the same names, so
+/// each has a folder of its own.
+fn judged(oracle: &Oracle, folder: &str, files: &[Shown]) -> Vec<Option<String>> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     std::fs::create_dir_all(folder.join("a")).expect("the folder can be made");
     for beside in BESIDE {
         std::fs::write(folder.join(beside), [0; 1 << 16]).expect("it can be written");
@@ -97,7 +98,7 @@ fn judged(oracle: &Oracle, files: &[Shown]) -> Vec<Option<String>> {
 fn what_the_reference_lets_pass_is_ours() {
     let Some(oracle) = Oracle::find("rules") else { return };
     let files = shown(&workspace().join("tests/suite/check"));
-    let verdicts = judged(&oracle, &files);
+    let verdicts = judged(&oracle, "rules", &files);
     let is_ours =
         |file: &Shown, verdict: &Option<String>| file.worst == Some(Severity::Error) && verdict.is_none();
     let ours: Vec<&str> = files
@@ -116,7 +117,7 @@ fn what_we_let_pass_the_reference_lets_pass() {
     let Some(oracle) = Oracle::find("rules") else { return };
     let files = shown(&workspace().join("tests/suite/check/ok"));
     let mut wrong = String::new();
-    for (file, verdict) in files.iter().zip(judged(&oracle, &files)) {
+    for (file, verdict) in files.iter().zip(judged(&oracle, "rules-ok", &files)) {
         let is_reviewed = REFUSED.iter().any(|(name, _)| *name == file.name);
         match (&verdict, is_reviewed) {
             (None, false) | (Some(_), true) => {}

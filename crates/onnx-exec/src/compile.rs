@@ -357,6 +357,7 @@ impl Executable<'_> {
         }
         let kernel = kernels::find(domain, op);
         let kernel = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs));
+        let kernel = kernel.or_else(|| kernels::find_of_many(domain, op, n.inputs.len()));
         if let Some(kernel) = kernel.or_else(|| kernels::find_to_strings(domain, op, &attrs)) {
             return Ok(Action::Kernel(id, kernel));
         }

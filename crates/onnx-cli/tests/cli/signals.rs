@@ -12,11 +12,13 @@ fn is_writing(folder: &Folder) -> bool {
 #[cfg(unix)]
 #[test]
 fn temporary_files_go_when_the_program_is_ended() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
     use std::os::unix::process::ExitStatusExt as _;
     let folder = Folder::new(&[("m.onnxtxt", long_model(30_000).as_bytes())]);
     folder.run(&["convert", "m.onnxtxt", "-o", "out.json"]).expect(0);
     let new = folder.read("out.json");
-    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let mut seen = 0;
         // The file exists for a short time: some runs are over before the signal comes.
         for _ in 0..30 {
@@ -31,12 +33,13 @@ fn temporary_files_go_when_the_program_is_ended() {
             while !is_writing(&folder) && child.try_wait().unwrap().is_none() {
                 assert!(start.elapsed() < Duration::from_secs(60));
             }
-            Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+            // It has not been waited for, so the number is still that of the child.
+            kill(Pid::from_raw(child.id() as i32), signal).unwrap();
             let status = child.wait().unwrap();
             assert_eq!(folder.names(), ["m.onnxtxt", "out.json"], "{signal}");
             let content = folder.read("out.json");
             assert!(content == b"old" || content == new);
-            if status.signal() == Some(number) {
+            if status.signal() == Some(signal as i32) {
                 seen += usize::from(content == b"old");
             } else {
                 assert_eq!(status.code(), Some(0));

@@ -48,20 +48,22 @@ pub(crate) use call::{Attributes, Call, resolve_axis};
 pub(crate) use keep::Keep;
 
 use crate::failure::Failure;
+use crate::loops::MOST_PIECES;
 use crate::value::Value;
+use foldhash::HashMap;
 use onnx_ir::ElemType;
+use std::sync::LazyLock;
 
 /// Computes the outputs of a node, in order. Outputs after the last used one may be missing.
 pub(crate) type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Failure>;
 
 /// The kernel of an operator.
 pub(crate) fn find(domain: &str, op: &str) -> Option<Kernel> {
-    FAMILIES
-        .iter()
-        .chain(contributed::FAMILIES)
-        .flat_map(|rows| rows.iter())
-        .find(|row| (row.0, row.1) == (domain, op))
-        .map(|row| row.2)
+    static KERNELS: LazyLock<HashMap<(&str, &str), Kernel>> = LazyLock::new(|| {
+        let rows = FAMILIES.iter().chain(contributed::FAMILIES).flat_map(|rows| rows.iter());
+        rows.map(|row| ((row.0, row.1), row.2)).collect()
+    });
+    KERNELS.get(&(domain, op)).copied()
 }
 
 /// The kernel that replaces the formula of an operator for string inputs.
@@ -89,6 +91,12 @@ pub(crate) fn find_of_training(domain: &str, op: &str, attrs: &Attributes<'_>) -
     };
     let row = normalize::OF_TRAINING.iter().find(|row| (row.0, row.1) == (domain, op))?;
     is_training.then_some(row.2)
+}
+
+/// The kernel that replaces the formula of a node with so many inputs that its loops would choose one of them for each element.
+pub(crate) fn find_of_many(domain: &str, op: &str, inputs: usize) -> Option<Kernel> {
+    let row = sequence::OF_MANY.iter().find(|row| (row.0, row.1) == (domain, op))?;
+    (inputs > MOST_PIECES).then_some(row.2)
 }
 
 /// The kernel for nodes that the formula of their operator does not support: sequences, random numbers, other modes.

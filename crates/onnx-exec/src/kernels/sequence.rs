@@ -25,6 +25,9 @@ pub(super) const ROWS: &[Row] = &[
     ("", "SplitToSequence", split),
 ];
 
+/// Kernels that replace formulas of nodes with very many inputs.
+pub(super) const OF_MANY: &[Row] = &[("", "Concat", concat_inputs)];
+
 fn construct(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Value::list(call.inputs.iter().flatten().cloned().listed()?)])
 }
@@ -149,7 +152,17 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 /// The most parts of a tensor without elements, whose axis can have a huge size.
 const MOST_EMPTY: usize = 1 << 20;
 
-/// Concatenates all elements along an axis, or stacks them along a new one.
+/// Concatenates the inputs. Version 1 has axis 1 as its default.
+fn concat_inputs(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let tensors = (0..call.inputs.len()).map(|i| call.tensor(i)).try_listed()?;
+    let axis = match call.attrs.int("axis") {
+        Some(_) => call.attrs.axis("axis", call.tensor(0)?.rank())?,
+        None => 1,
+    };
+    Ok(vec![join(&tensors, axis)?.into()])
+}
+
+/// Concatenates all elements of a sequence along an axis, or stacks them along a new one.
 fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let tensors = call.value(0)?.elements()?.iter().map(Value::tensor).try_listed()?;
     let Some(first) = tensors.first() else { fail!("an empty sequence cannot be concatenated") };

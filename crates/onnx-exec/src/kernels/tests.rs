@@ -323,3 +323,13 @@ fn nothing_that_a_model_says_ends_the_program() {
         }
     }
 }
+
+#[test]
+fn an_operator_has_one_kernel() {
+    let rows = FAMILIES.iter().chain(contributed::FAMILIES).flat_map(|rows| rows.iter());
+    let mut names: Vec<_> = rows.map(|row| (row.0, row.1)).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}

@@ -30,12 +30,23 @@ pub(crate) type Types<'a> = dyn Fn(usize) -> Option<Operand<'a>> + 'a;
 impl Nest {
     /// The loops of a formula; `None` if its types have no loops.
     pub(crate) fn of<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
+        Nest::without_pipelines(formula, operands).map(Nest::with_pipelines)
+    }
+
+    /// The same without pipelines: enough to know the form of the loops and their cost, in less time.
+    pub(crate) fn without_pipelines<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
         Nest::build(formula, operands, Allowed::ALL)
+    }
+
+    fn with_pipelines(mut self) -> Nest {
+        self.find_pipelines();
+        self
     }
 
     /// The loops of a formula in a given form; `None` if the form does not apply.
     pub(crate) fn chosen<'a>(formula: &Formula, operands: &Types<'a>, choice: Choice) -> Option<Nest> {
-        Nest::build(formula, operands, Allowed::only(choice)).filter(|nest| nest.choice() == choice)
+        let nest = Nest::build(formula, operands, Allowed::only(choice))?;
+        (nest.choice() == choice).then(|| nest.with_pipelines())
     }
 
     fn build<'a>(formula: &Formula, operands: &Types<'a>, allowed: Allowed) -> Option<Nest> {
@@ -194,7 +205,6 @@ impl Nest {
             pieces: None,
         };
         nest.moved = nest.moves().filter(|_| allowed.has(Form::Copy));
-        nest.find_pipelines();
         Some(nest)
     }
 }

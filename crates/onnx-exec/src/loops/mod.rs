@@ -69,7 +69,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 pub(crate) use parallel::{parallel, share};
 use pieces::Pieces;
-pub(crate) use pieces::{is_padding, settled};
+pub(crate) use pieces::{MOST_PIECES, is_padding, settled};
 pub(crate) use product::MOST_EXACT;
 use program::Program;
 pub(crate) use run::{Worker, Workers};

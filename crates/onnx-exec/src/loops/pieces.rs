@@ -21,7 +21,7 @@ use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 use std::ops::Range;
 
 /// The most pieces.
-const MOST_PIECES: usize = 128;
+pub(crate) const MOST_PIECES: usize = 128;
 /// The least average number of elements of a piece.
 const LEAST_ELEMENTS: usize = 16;
 /// Pieces with shorter rows are computed for many rows at a time and then copied to their places.

@@ -285,14 +285,15 @@ impl Program {
             }
         }
         for (i, instr) in self.instrs.iter_mut().enumerate() {
+            // Freed at its end, since a step never writes a register that it reads.
             let mut dead: Vec<Reg> = Vec::new();
             instr.each_reg(&mut |reg| {
                 let class = reg.class as usize;
                 let old = reg.at;
-                // A step never writes a register that it reads.
                 let at = *moved[class][old].get_or_insert_with(|| take(&mut free, class));
                 reg.at = at;
-                if last[class][old] == i && !dead.contains(reg) {
+                if last[class][old] == i {
+                    last[class][old] = usize::MAX;
                     dead.push(*reg);
                 }
             });

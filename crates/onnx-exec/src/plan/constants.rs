@@ -10,7 +10,7 @@
 use super::define::{Partition, PartitionItem};
 use super::dequantized::is_dequantized;
 use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, operands, walk};
+use super::rewrite::{Rewrite, extents, load, operands, renumber_by, walk};
 use super::{Assignment, PlanStep, Slot, SlotSource, root, types};
 use crate::budget::spend;
 use crate::compile::{Executable, lock_of};
@@ -106,18 +106,21 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
     if formula.elem == ElemType::STRING {
         return None;
     }
-    let operands = operands(formula);
+    let mut operands = operands(formula);
+    operands.sort_unstable();
     let mut loaded = 0usize;
-    let mut views: Vec<Option<View<'_>>> = vec![None; operands.iter().max().map_or(0, |most| most + 1)];
-    for operand in operands {
-        let SlotSource::Constant(tensor) = &slots[root(slots, operand)].source else { return None };
+    let mut views: Vec<Option<View<'_>>> = Vec::with_capacity(operands.len());
+    for operand in &operands {
+        let SlotSource::Constant(tensor) = &slots[root(slots, *operand)].source else { return None };
         loaded = loaded.saturating_add(tensor.len());
-        views[operand] = Some(View::of(tensor));
+        views.push(Some(View::of(tensor)));
     }
     // Results much larger than their operands are computed when they are needed.
     let count = crate::tensor::count(&formula.dims)?;
     (count <= loaded.saturating_mul(2).max(1 << 12)).then_some(())?;
-    let nest = Nest::of(formula, &types(slots))?;
+    let mut local = formula.clone();
+    renumber_by(&mut local, &operands);
+    let nest = Nest::of(&local, &|number| types(slots)(*operands.get(number)?))?;
     (nest.steps() <= MOST_STEPS).then_some((nest, views))
 }
 

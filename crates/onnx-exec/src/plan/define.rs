@@ -435,7 +435,7 @@ impl<'x> Define<'_, 'x, '_> {
             .collect();
         loads.resize(definition.inputs, None);
         for formula in &definition.formulas {
-            if Nest::of(formula, &|i| loads.get(i).copied().flatten()).is_none() {
+            if Nest::without_pipelines(formula, &|i| loads.get(i).copied().flatten()).is_none() {
                 return false;
             }
             loads.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims, is_constant: false }));
@@ -464,7 +464,7 @@ impl<'x> Define<'_, 'x, '_> {
         }
         numbers.resize(definition.inputs, usize::MAX);
         for mut formula in definition.formulas {
-            super::rewrite::renumber(&mut formula, &numbers);
+            super::rewrite::renumber(&mut formula, &|operand| numbers.get(operand).copied());
             let slot = self.slot(formula.elem, formula.dims.clone(), SlotSource::Formula);
             numbers.push(slot);
             let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };

@@ -87,7 +87,7 @@ pub(super) struct Loops {
 /// The kind of loops of a formula; `None` if it cannot be lowered.
 pub(super) fn judge(formula: &Formula, slots: &[Slot]) -> Option<Loops> {
     let formula = split(formula)?;
-    let nest = Nest::of(&formula, &types(slots))?;
+    let nest = Nest::without_pipelines(&formula, &types(slots))?;
     Some(Loops {
         is_product: nest.is_product(),
         is_of_bytes: nest.is_product_of_bytes() || nest.is_stencil_of_bytes(),

@@ -15,10 +15,11 @@
 use super::define::{Partition, PartitionItem};
 use super::fuse::distinct;
 use super::index::Position;
-use super::rewrite::{Rewrite, extents, operands, parts, renumber};
+use super::rewrite::{Rewrite, extents, operands, parts, renumber_by};
 use super::split::split;
 use super::{Assignment, Kernel, Member, PlanStep, Refusals, Refused, Slot, SlotSource, root, types};
 use crate::loops::{self, Nest, Softmax, Workers};
+use foldhash::HashMap;
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
@@ -85,7 +86,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
                 is_after_node = is_after_node.max(last_node);
             }
         }
-        let nest = Nest::of(&split(&assignment.formula)?, &types(slots))?;
+        let nest = Nest::without_pipelines(&split(&assignment.formula)?, &types(slots))?;
         let product =
             nest.is_product().then(|| Product { slot: assignment.slot, matrix: nest.elements_of_matrix() });
         let joined = latest.filter(|at| is_after_node.is_none_or(|node| node < *at)).and_then(|at| {
@@ -201,17 +202,15 @@ pub(super) fn assembled(
     let mut loads: Vec<usize> = members.iter().flat_map(|m| operands(&m.formula)).collect();
     loads.sort_unstable();
     loads.dedup();
-    let makers: Vec<usize> = members.iter().map(|m| m.slot).collect();
-    let mut numbers = vec![usize::MAX; loads.last().map_or(0, |most| most + 1)];
-    loads.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
+    let makers: HashMap<usize, usize> = members.iter().enumerate().map(|(at, m)| (m.slot, at)).collect();
     let mut made: Vec<Member> = Vec::with_capacity(members.len());
     for (at, assignment) in members.into_iter().enumerate() {
         let mut local = assignment.formula.clone();
-        renumber(&mut local, &numbers);
+        renumber_by(&mut local, &loads);
         let nest = nest(at, &local, &|number| types(slots)(*loads.get(number)?))?;
         let inner = operands(&assignment.formula).into_iter().filter_map(|operand| {
-            let by = makers.iter().position(|slot| *slot == root(slots, operand))?;
-            Some((numbers[operand], by))
+            let by = *makers.get(&root(slots, operand))?;
+            Some((loads.binary_search(&operand).ok()?, by))
         });
         let inner = inner.collect();
         let is_local = is_local[at];

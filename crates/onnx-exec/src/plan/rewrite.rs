@@ -210,36 +210,41 @@ pub(super) fn size(formula: &Formula) -> usize {
     count
 }
 
-/// Renumbers operands.
-pub(super) fn renumber(formula: &mut Formula, numbers: &[usize]) {
-    expr_numbers(&mut formula.expr, numbers);
+/// Renumbers operands; those without a number get `usize::MAX`.
+pub(super) fn renumber(formula: &mut Formula, number: &dyn Fn(usize) -> Option<usize>) {
+    expr_numbers(&mut formula.expr, number);
     if let Some(then) = &mut formula.then {
-        expr_numbers(then, numbers);
+        expr_numbers(then, number);
     }
 }
 
-fn expr_numbers(expr: &mut Expr, numbers: &[usize]) {
+/// Renumbers operands by their positions in a sorted list of them. Formulas read few of many slots, so tables of all are not made.
+pub(super) fn renumber_by(formula: &mut Formula, sorted: &[usize]) {
+    renumber(formula, &|slot| sorted.binary_search(&slot).ok());
+}
+
+fn expr_numbers(expr: &mut Expr, number: &dyn Fn(usize) -> Option<usize>) {
     match expr {
         Expr::Load(operand, position) => {
-            *operand = numbers.get(*operand).copied().unwrap_or(usize::MAX);
-            position.iter_mut().for_each(|index| index_numbers(index, numbers));
+            *operand = number(*operand).unwrap_or(usize::MAX);
+            position.iter_mut().for_each(|index| index_numbers(index, number));
         }
         Expr::Number(_) | Expr::Total => {}
-        Expr::Index(index) => index_numbers(index, numbers),
-        Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => expr_numbers(x, numbers),
+        Expr::Index(index) => index_numbers(index, number),
+        Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => expr_numbers(x, number),
         Expr::Binary(_, a, b) => {
-            expr_numbers(a, numbers);
-            expr_numbers(b, numbers);
+            expr_numbers(a, number);
+            expr_numbers(b, number);
         }
-        Expr::Select(parts) => parts.iter_mut().for_each(|part| expr_numbers(part, numbers)),
+        Expr::Select(parts) => parts.iter_mut().for_each(|part| expr_numbers(part, number)),
     }
 }
 
-fn index_numbers(index: &mut Index, numbers: &[usize]) {
+fn index_numbers(index: &mut Index, number: &dyn Fn(usize) -> Option<usize>) {
     match index {
         Index::Affine(..) => {}
-        Index::Sum(parts) => parts.iter_mut().for_each(|(part, _)| index_numbers(part, numbers)),
-        Index::Div(x, _) | Index::Rem(x, _) => index_numbers(x, numbers),
-        Index::Element(x) => expr_numbers(x, numbers),
+        Index::Sum(parts) => parts.iter_mut().for_each(|(part, _)| index_numbers(part, number)),
+        Index::Div(x, _) | Index::Rem(x, _) => index_numbers(x, number),
+        Index::Element(x) => expr_numbers(x, number),
     }
 }

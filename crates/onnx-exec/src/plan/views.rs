@@ -30,8 +30,9 @@ pub(super) fn known(partition: &mut Partition) {
         };
         let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &load };
         let simple = rewrite.formula(formula, formula.clone());
-        let is_good =
-            |simple: &Formula| outside(simple, slots).is_none() && Nest::of(simple, &types(slots)).is_some();
+        let is_good = |simple: &Formula| {
+            outside(simple, slots).is_none() && Nest::without_pipelines(simple, &types(slots)).is_some()
+        };
         if let Some(simple) = simple.filter(is_good) {
             *formula = simple;
         }

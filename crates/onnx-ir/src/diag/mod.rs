@@ -149,6 +149,15 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a fix of the text, if it is known what to write.
+    #[must_use]
+    pub fn maybe_fix(self, title: impl Into<String>, edits: Option<Vec<Edit>>, safe: bool) -> Self {
+        match edits {
+            Some(edits) => self.fix(title, edits, safe),
+            None => self,
+        }
+    }
+
     /// Adds a fix of the model, unless it changes nothing.
     #[must_use]
     pub fn change(mut self, title: impl Into<String>, changes: Vec<ModelChange>, safe: bool) -> Self {

@@ -248,14 +248,13 @@ impl Cx<'_> {
 
     fn warn_discarded(&mut self, list: Span) {
         let open = Span::new(list.start, list.start + 1);
-        let mut d =
+        let edits = crate::lex::other_brackets(self.source, list, &[']'], ["{", "}"]);
+        self.report(
             Diagnostic::new(&code::LIST_DISCARDED, open, "the reference parser discards a list of this kind")
                 .label("a list of tensors, graphs, types or references in brackets")
-                .help("write it in braces");
-        if let Some(edits) = crate::lex::other_brackets(self.source, list, &[']'], ["{", "}"]) {
-            d = d.fix("use braces", edits, true);
-        }
-        self.report(d);
+                .help("write it in braces")
+                .maybe_fix("use braces", edits, true),
+        );
     }
 
     fn scalar(&mut self, scalar: Scalar, stated: Option<AttrType>) -> Option<AttrValue> {

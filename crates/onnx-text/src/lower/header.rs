@@ -134,13 +134,12 @@ impl Cx<'_> {
         let wanted =
             if right.starts_with('[') { "a list such as `[\"\": 21]`" } else { "a pair such as `\"\": 21`" };
         let right = crate::lex::shown(right);
-        let d = Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
-            .label(format!("expected {wanted}"))
-            .help(format!("write `{right}`"));
-        self.report(match edits {
-            Some(edits) => d.fix(format!("write `{right}`"), edits, is_certain),
-            None => d,
-        });
+        self.report(
+            Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
+                .label(format!("expected {wanted}"))
+                .help(format!("write `{right}`"))
+                .maybe_fix(format!("write `{right}`"), edits, is_certain),
+        );
     }
 
     /// `{initialization: g () => (…) {…}, algorithm: …, initialization_binding: […], update_binding: […]}`

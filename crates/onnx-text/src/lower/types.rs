@@ -102,13 +102,13 @@ impl Cx<'_> {
 
     fn dims_in_parentheses(&mut self, args: Span) {
         let open = Span::new(args.start, args.start + 1);
-        let d = Diagnostic::new(&code::FOREIGN_SPELLING, open, "expected `[`, found `(`")
-            .label("the shape of a tensor is written in `[…]`")
-            .help("write it between `[` and `]`");
-        self.report(match crate::lex::other_brackets(self.source, args, &[')'], ["[", "]"]) {
-            Some(edits) => d.fix("use `[…]`", edits, false),
-            None => d,
-        });
+        let edits = crate::lex::other_brackets(self.source, args, &[')'], ["[", "]"]);
+        self.report(
+            Diagnostic::new(&code::FOREIGN_SPELLING, open, "expected `[`, found `(`")
+                .label("the shape of a tensor is written in `[…]`")
+                .help("write it between `[` and `]`")
+                .maybe_fix("use `[…]`", edits, false),
+        );
     }
 
     fn schema_type(&mut self, span: Span, arg: &ast::TypeArg) -> TypeKind {

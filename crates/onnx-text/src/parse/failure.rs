@@ -377,14 +377,12 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             let text = &source[place.range()][..1];
             let begin = Span::new(place.start, place.start + 1);
             let message = format!("expected `{open}`, found `{text}`");
-            let d = Diagnostic::new(&code::FOREIGN_SPELLING, begin, message)
-                .label(format!("expected `{open}…{close}`"))
-                .help(format!("write it between `{open}` and `{close}`"));
             // In a text that is cut off, nothing closes it.
-            return match other_brackets(source, place.to(last), &[']', '}', ')', '>'], [open, close]) {
-                Some(edits) => d.fix(format!("use `{open}…{close}`"), edits, failure.is_certain),
-                None => d,
-            };
+            let edits = other_brackets(source, place.to(last), &[']', '}', ')', '>'], [open, close]);
+            return Diagnostic::new(&code::FOREIGN_SPELLING, begin, message)
+                .label(format!("expected `{open}…{close}`"))
+                .help(format!("write it between `{open}` and `{close}`"))
+                .maybe_fix(format!("use `{open}…{close}`"), edits, failure.is_certain);
         }
         Problem::NoBrackets(open, close) => {
             let covered = place.to(last);

@@ -16,6 +16,7 @@ mod tile;
 
 use super::program::{Instr, Program, Reg};
 use super::{Class, Nest};
+use foldhash::{HashMap, HashSet};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
 pub(super) use run::{Edges, Out};
@@ -141,15 +142,17 @@ struct Builder {
     as_single: Vec<Option<Reg>>,
     /// Conditions that also exist as integers.
     is_int_there: Vec<bool>,
-    /// The steps of the pipeline under construction.
+    /// The steps of the pipeline under construction, in order.
     open: Vec<usize>,
+    /// The registers that these steps write.
+    open_regs: HashSet<Reg>,
     program: Program,
 }
 
 impl Nest {
     /// Builds pipelines for the programs that loops run.
     pub(super) fn find_pipelines(&mut self) {
-        if self.contraction.is_some() || self.moved.is_some() {
+        if self.contraction.is_some() || self.moved.is_some() || self.pieces.is_some() {
             return;
         }
         let of_body = if self.reduction.is_some() { ElemType::FLOAT } else { self.elem };
@@ -242,6 +245,7 @@ impl Program {
             as_single: vec![None; ints],
             is_int_there: vec![false; ints],
             open: Vec::new(),
+            open_regs: HashSet::default(),
             program,
         };
         builder.all(elem)?;
@@ -340,12 +344,13 @@ impl Builder {
             let instr = self.from[at].clone();
             if self.is_stage(at) {
                 self.open.push(at);
+                self.open_regs.insert(self.writes[at]);
                 continue;
             }
             let mut reads: Vec<Reg> = Vec::new();
             instr.clone().each_reg(&mut |reg| reads.push(*reg));
             let to = reads.pop()?;
-            if reads.iter().any(|reg| self.open.iter().any(|open| self.writes[*open] == *reg)) {
+            if reads.iter().any(|reg| self.open_regs.contains(reg)) {
                 self.close();
             }
             for reg in reads {
@@ -430,6 +435,8 @@ impl Builder {
     /// Ends the pipeline under construction.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
+        self.open_regs.clear();
+        let is_open = |at: &usize| open.binary_search(at).is_ok();
         let mut stages = Stages::default();
         for (i, &at) in open.iter().enumerate() {
             let (instr, to) = (self.from[at].clone(), self.writes[at]);
@@ -468,11 +475,11 @@ impl Builder {
             }
             stages.now = Some(to);
             let readers = &self.readers[to.class as usize][to.at];
-            let reads: usize = readers.iter().filter(|reader| open.contains(reader)).count();
+            let reads: usize = readers.iter().filter(|reader| is_open(reader)).count();
             let next = open.get(i + 1).map(|next| &self.from[*next]);
             let is_taken = next.is_some_and(|next| is_first_of(next, to));
             stages.keep(to, reads - usize::from(is_taken));
-            if readers.iter().any(|reader| !open.contains(reader)) || self.result == Some(to) {
+            if readers.iter().any(|reader| !is_open(reader)) || self.result == Some(to) {
                 let out = match to.class {
                     Class::Int => {
                         let single = self.program.reg(Class::Single);
@@ -523,8 +530,10 @@ struct Stages {
     pipeline: Pipeline,
     /// The current value.
     now: Option<Reg>,
-    /// Saved values: register, slot, and remaining reads.
-    values: Vec<(Reg, usize, usize)>,
+    /// Saved values that are still to be read: slot and remaining reads.
+    values: HashMap<Reg, (usize, usize)>,
+    /// Slots that hold no such value.
+    free: Vec<usize>,
 }
 
 impl Stages {
@@ -537,17 +546,23 @@ impl Stages {
         if reads == 0 {
             return;
         }
-        let is_free = |number: &usize| !self.values.iter().any(|(_, used, left)| used == number && *left > 0);
-        let number = (0..).find(is_free).unwrap_or(0);
-        self.pipeline.kept = self.pipeline.kept.max(number + 1);
-        self.values.push((value, number, reads));
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.pipeline.kept += 1;
+            self.pipeline.kept - 1
+        });
+        self.values.insert(value, (number, reads));
         self.push(Stage::Keep(number));
     }
 
     /// The slot of a saved value; counts one read.
     fn kept(&mut self, value: Reg) -> Option<usize> {
-        let (_, number, left) = self.values.iter_mut().find(|(kept, _, left)| *kept == value && *left > 0)?;
+        let (number, left) = self.values.get_mut(&value)?;
+        let number = *number;
         *left -= 1;
-        Some(*number)
+        if *left == 0 {
+            self.values.remove(&value);
+            self.free.push(number);
+        }
+        Some(number)
     }
 }

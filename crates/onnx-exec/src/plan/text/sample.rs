@@ -4,7 +4,7 @@
 //! of the plan, and by the formulas of the nodes down to the operands of the plan's formula, whose elements are made up. A
 //! mistake in an edited formula shows in nearly all elements; different rounding shows in few.
 
-use crate::plan::rewrite::{operands, renumber};
+use crate::plan::rewrite::{operands, renumber_by};
 use crate::plan::{Plan, PlanStep, Slot, SlotSource, root};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::ElemType;
@@ -145,10 +145,8 @@ impl<'s> Side<'s> {
             let mut operands = operands(formula);
             operands.sort_unstable();
             operands.dedup();
-            let mut numbers = vec![usize::MAX; operands.last().map_or(0, |most| most + 1)];
-            operands.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
             let mut formula = formula.clone();
-            renumber(&mut formula, &numbers);
+            renumber_by(&mut formula, &operands);
             (slot, (formula, operands))
         };
         let formulas = formulas.map(local).collect();

@@ -54,19 +54,35 @@ pub(crate) fn shift(cx: &Cx<'_>) -> Option<Definition> {
     }
 }
 
+/// The most inputs that one formula combines. More are combined in groups, by formulas of their own, so that no loop reads
+/// thousands of tensors at a time. As a power of 2 it makes groups of the parts of the balanced tree that one formula would be.
+const MOST_COMBINED: usize = 64;
+
 /// Combines any number of inputs by one operation.
 pub(crate) fn several(cx: &Cx<'_>, op: Binary) -> Option<Definition> {
-    cx.element(all(cx, op)?)
+    combined(cx, op, |all| all)
 }
 
 pub(crate) fn mean(cx: &Cx<'_>) -> Option<Definition> {
-    cx.element(all(cx, Binary::Add)? / Expr::float(cx.inputs.len() as f64))
+    combined(cx, Binary::Add, |sum| sum / Expr::float(cx.inputs.len() as f64))
 }
 
-fn all(cx: &Cx<'_>, op: Binary) -> Option<Expr> {
-    let elem = cx.out()?.elem;
-    let one = |i| cx.input(i).filter(|input| input.elem == elem).and_then(|_| cx.broadcast(i));
-    Expr::fold((0..cx.inputs.len()).map(one).collect::<Option<_>>()?, op)
+fn combined(cx: &Cx<'_>, op: Binary, finish: impl FnOnce(Expr) -> Expr) -> Option<Definition> {
+    let out = cx.out()?;
+    let one = |i| cx.input(i).filter(|input| input.elem == out.elem).and_then(|_| cx.broadcast(i));
+    let mut all: Vec<Expr> = (0..cx.inputs.len()).map(one).collect::<Option<_>>()?;
+    let mut formulas = Vec::new();
+    while all.len() > MOST_COMBINED {
+        let groups = std::mem::take(&mut all);
+        for group in groups.chunks(MOST_COMBINED) {
+            let indices = (0..out.dims.len()).map(Index::of).collect();
+            all.push(Expr::Load(cx.result(formulas.len()), indices));
+            formulas.push(cx.formula(Expr::fold(group.to_vec(), op)?)?);
+        }
+    }
+    formulas.push(cx.formula(finish(Expr::fold(all, op)?))?);
+    let last = formulas.len() - 1;
+    cx.define(formulas, &[last])
 }
 
 pub(crate) fn choose(cx: &Cx<'_>) -> Option<Definition> {
