@@ -8,9 +8,11 @@ use conformance::graphs;
 use conformance::texts::{places_are_sound, use_text};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::semver::differences;
 use onnx_ir::{VerifyOptions, verify};
 use onnx_ops::schema::Registry;
 use onnx_text::{Profile, read_model};
+use onnxtxt::diff::{Options, diff};
 use peak_alloc::PeakAlloc;
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -465,6 +467,39 @@ fn checking_types_takes_linear_time_and_memory() {
         let (once, twice) = (make(*size), make(2 * size));
         let done = is_linear(once.as_str(), twice.as_str(), CHECK_MEMORY_FACTOR, check_text);
         assert_eq!(done, Ok(()), "{what}");
+    }
+}
+
+/// Inputs with defaults, and as many outputs.
+fn ports(count: usize) -> String {
+    let list = |each: fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(", ");
+    format!(
+        "{HEADER}g ({}) => ({})\n<{}> {{\n{}\n}}\n",
+        list(|i| format!("float[2] x{i}")),
+        list(|i| format!("float[2] y{i}")),
+        list(|i| format!("float[2] x{i} = {{{i}, 1}}")),
+        (0..count).map(|i| format!("y{i} = Relu(x{i})\n")).collect::<String>()
+    )
+}
+
+#[test]
+fn comparing_models_takes_linear_time_and_memory() {
+    let _alone = alone();
+    type Make = fn(usize) -> String;
+    let models: &[(&str, Make, usize)] =
+        &[("ports", ports, 5000), ("functions", functions, 2000), ("a chain", chain, 5000)];
+    let compare = |text: &str| {
+        let old = read_model(text).value;
+        // Names of inputs, functions and results that only the new one has.
+        let new = read_model(&text.replace("7 ", "7q ").replace("7)", "7q)")).value;
+        assert!(differences(&old, &old).is_empty());
+        drop(differences(&old, &new));
+        assert!(diff(&old, &old, &Options::default()).is_empty());
+        drop(diff(&old, &new, &Options::default()));
+    };
+    for (what, make, size) in models {
+        let (once, twice) = (make(*size), make(2 * size));
+        assert_eq!(is_linear(once.as_str(), twice.as_str(), CHECK_MEMORY_FACTOR, compare), Ok(()), "{what}");
     }
 }
 

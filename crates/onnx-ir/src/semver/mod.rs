@@ -16,12 +16,14 @@
 
 mod shape;
 
-use crate::body::{Graph, Port};
+use crate::body::{Graph, Port, ValueId};
 use crate::diag::Entity;
 use crate::model::{BodyId, Model, normalize_domain};
 use crate::show::type_text;
+use crate::tensor::TensorId;
 use crate::types::{ElemType, TypeId, TypeKind};
 use shape::{ShapeChange, Shapes};
+use std::collections::HashMap;
 use std::fmt;
 
 /// The impact of a change.
@@ -196,11 +198,13 @@ impl<'m> Found<'m> {
         };
         let (before, after) = (list(old), list(new));
         let name = |model: &'m Model, port: &Port| model.text(port.name);
+        let (before_by, after_by) = (by_name(self.old, before), by_name(self.new, after));
+        let defaults = are_inputs.then(|| [old, new].map(defaults));
         let mut found = Vec::new();
         let mut kept = Vec::new();
         for (i, port) in before.iter().enumerate() {
             let called = name(self.old, port);
-            let Some(j) = after.iter().position(|p| name(self.new, p) == called) else {
+            let Some(&j) = after_by.get(called) else {
                 found.push((Impact::Major, place(Side::Old, i), format!("{what} `{called}` is gone")));
                 continue;
             };
@@ -208,19 +212,23 @@ impl<'m> Found<'m> {
             if let Some((impact, change)) = self.types(port.ty, after[j].ty) {
                 found.push((impact, place(Side::New, j), format!("{what} `{called}` {change}")));
             }
-            if are_inputs && let Some((impact, change)) = self.defaults(port, old, &after[j], new) {
+            if let Some([old, new]) = &defaults
+                && let Some((impact, change)) = self.default_change((port, old), (&after[j], new))
+            {
                 found.push((impact, place(Side::New, j), format!("{what} `{called}` {change}")));
             }
         }
         for (j, port) in after.iter().enumerate() {
             let called = name(self.new, port);
-            if before.iter().any(|p| name(self.old, p) == called) {
+            if before_by.contains_key(called) {
                 continue;
             }
-            let (impact, how) = match are_inputs {
-                false => (Impact::Minor, ""),
-                true if has_default(new, port) => (Impact::Minor, ", with a default"),
-                true => (Impact::Major, ", without a default"),
+            let (impact, how) = match &defaults {
+                None => (Impact::Minor, ""),
+                Some([_, new]) if port.value.is_some_and(|value| new.contains_key(&value)) => {
+                    (Impact::Minor, ", with a default")
+                }
+                Some(_) => (Impact::Major, ", without a default"),
             };
             found.push((impact, place(Side::New, j), format!("{what} `{called}` is new{how}")));
         }
@@ -261,11 +269,14 @@ impl<'m> Found<'m> {
         }
     }
 
-    fn defaults(&self, old: &Port, before: &Graph, new: &Port, after: &Graph) -> Option<(Impact, String)> {
-        let tensor = |model: &'m Model, graph: &Graph, port: &Port| {
-            let body = &model.bodies[model.main?];
-            let init = graph.initializers.iter().find(|init| Some(init.value) == port.value)?;
-            Some(&body.tensors[init.tensor])
+    /// The change of the default of an input, given the defaults of both graphs.
+    fn default_change(
+        &self,
+        (old, before): (&Port, &Defaults),
+        (new, after): (&Port, &Defaults),
+    ) -> Option<(Impact, String)> {
+        let tensor = |model: &'m Model, defaults: &Defaults, port: &Port| {
+            Some(&model.bodies[model.main?].tensors[*defaults.get(&port.value?)?])
         };
         match (tensor(self.old, before, old), tensor(self.new, after, new)) {
             (Some(_), None) => Some((Impact::Major, "has no default any more".to_owned())),
@@ -283,9 +294,10 @@ impl<'m> Found<'m> {
             [(true, &old.inputs, &new.inputs), (false, &old.outputs, &new.outputs)]
         {
             let mut shapes = Shapes::new(self.old, self.new);
+            let before_by = by_name(self.old, before);
             for (j, port) in after.iter().enumerate() {
                 let called = self.new.text(port.name);
-                let Some(other) = before.iter().find(|p| self.old.text(p.name) == called) else { continue };
+                let Some(other) = before_by.get(called).map(|i| &before[*i]) else { continue };
                 let Some(change) = shapes.compare(other.ty, port.ty) else { continue };
                 let what = if are_inputs { "input" } else { "output" };
                 let (impact, verb) = match (change, are_inputs) {
@@ -347,11 +359,11 @@ impl<'m> Found<'m> {
             (normalize_domain(model.text(f.domain)), model.text(f.name), model.text(f.overload))
         };
         let (old, new) = (self.old, self.new);
+        // Of equal ones, the first counts.
+        let known: HashMap<_, _> = old.functions.values().rev().map(|f| (key(old, f), f)).collect();
         for (id, function) in new.functions.iter() {
             let (_, name, _) = key(new, function);
-            let Some(other) = old.functions.values().find(|f| key(old, f) == key(new, function)) else {
-                continue;
-            };
+            let Some(other) = known.get(&key(new, function)) else { continue };
             if interface(old, other) != interface(new, function) {
                 let message = format!("function `{name}` takes or gives something else");
                 self.add(Impact::Patch, (Side::New, Entity::Function(id)), message);
@@ -374,8 +386,16 @@ fn interface<'m>(model: &'m Model, function: &crate::model::Function) -> [Vec<&'
     [inputs, outputs, attributes]
 }
 
-fn has_default(graph: &Graph, port: &Port) -> bool {
-    graph.initializers.iter().any(|init| Some(init.value) == port.value)
+/// The positions of inputs or outputs by name; of equal names, the first counts.
+fn by_name<'m>(model: &'m Model, ports: &[Port]) -> HashMap<&'m str, usize> {
+    ports.iter().enumerate().rev().map(|(i, port)| (model.text(port.name), i)).collect()
+}
+
+/// The stored tensors of values.
+type Defaults = HashMap<ValueId, TensorId>;
+
+fn defaults(graph: &Graph) -> Defaults {
+    graph.initializers.iter().rev().map(|init| (init.value, init.tensor)).collect()
 }
 
 /// Whether every value of one type is one of the other.
