@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Programs whose tests take longest: they begin first.
-const LONG: &[&str] = &["memory", "scaling", "execution", "cli", "operators", "rewrites", "texts"];
+const LONG: &[&str] = &["operators", "memory", "cli", "execution", "scaling", "rewrites", "texts"];
 /// Programs that compare times by the clock; `scaling` counts the processor time of its process.
 const ALONE: &[&str] = &["hostile", "operator_sets", "bench"];
 

@@ -172,11 +172,22 @@ impl<'s> Fuse<'s> {
         is
     }
 
+    /// The loops of a plain formula, which are not built to know that they are plain.
+    fn plain(&self, formula: &Formula) -> Loops {
+        debug_assert!(self.judge(formula).is_some_and(Loops::is_plain), "plain formulas have plain loops");
+        Loops::PLAIN
+    }
+
     /// [`judge`] for the formula of an item, cached.
     fn loops(&self, at: usize) -> Option<Loops> {
         let known = &self.judged[at];
         if known.get().is_none() {
-            known.set(Some(self.formula(at).and_then(|assignment| self.judge(&assignment.formula))));
+            let loops = self.formula(at).and_then(|assignment| match self.is_plain(&assignment.formula) {
+                // Each formula of a partition has loops.
+                true => Some(self.plain(&assignment.formula)),
+                false => self.judge(&assignment.formula),
+            });
+            known.set(Some(loops));
         }
         known.get().flatten()
     }
@@ -313,11 +324,8 @@ impl<'s> Fuse<'s> {
         }
         let both = from.is_some() && to.is_some();
         if both && self.is_plain(&formula) {
-            debug_assert!(
-                self.judge(&formula).is_some_and(Loops::is_plain),
-                "plain formulas have plain loops"
-            );
-            return Ok((formula, Loops::PLAIN));
+            let loops = self.plain(&formula);
+            return Ok((formula, loops));
         }
         let Some(loops) = self.judge(&formula) else { return Err(Some("there are no loops for it")) };
         let before = || [from, to].into_iter().flatten();
