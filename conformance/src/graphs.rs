@@ -43,29 +43,27 @@ pub fn diamonds(nodes: usize) -> String {
     model(&text, &format!("x{}", nodes / 2))
 }
 
-/// One value is read by all nodes, and one node reads all results.
-pub fn fan(nodes: usize) -> String {
+/// Nodes that all read one value, and the list of their results.
+fn readers(nodes: usize) -> (String, String) {
     let mut text = String::new();
     let mut all = Vec::new();
     for i in 0..nodes {
         let _ = writeln!(text, "a{i} = Tanh(x0)");
         all.push(format!("a{i}"));
     }
-    let _ = writeln!(text, "m = Mean({})", all.join(", "));
-    model(&text, "m")
+    (text, all.join(", "))
+}
+
+/// One value is read by all nodes, and one node reads all results.
+pub fn fan(nodes: usize) -> String {
+    let (text, all) = readers(nodes);
+    model(&format!("{text}m = Mean({all})\n"), "m")
 }
 
 /// One value is read by all nodes, and one node joins all results.
 pub fn join(nodes: usize) -> String {
-    let mut text = String::new();
-    let mut all = Vec::new();
-    for i in 0..nodes {
-        let _ = writeln!(text, "a{i} = Tanh(x0)");
-        all.push(format!("a{i}"));
-    }
-    let joined = all.join(", ");
-    let _ = writeln!(text, "j = Concat <axis = 0> ({joined})\nm = ReduceMean(j)\ns = Mul(x0, m)");
-    model(&text, "s")
+    let (text, all) = readers(nodes);
+    model(&format!("{text}j = Concat <axis = 0> ({all})\nm = ReduceMean(j)\ns = Mul(x0, m)\n"), "s")
 }
 
 /// All results of one value are needed until the end, where they are added up one by one.
