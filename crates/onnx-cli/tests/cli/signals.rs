@@ -1,7 +1,7 @@
 //! The files that a terminated program leaves.
 
 use crate::{Folder, binary, long_model, weighty};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Whether a temporary file is there.
@@ -9,50 +9,83 @@ fn is_writing(folder: &Folder) -> bool {
     folder.names().iter().any(|name| name.starts_with('.'))
 }
 
+/// The signals that this process ignores, one bit each.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    u64::from_str_radix(bits.trim(), 16).unwrap()
+}
+
+/// Waits until the program writes. `false`: it was over before that was seen.
+#[cfg(unix)]
+fn wait_until_writing(folder: &Folder, child: &mut Child) -> bool {
+    let start = Instant::now();
+    while !is_writing(folder) {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+    }
+    true
+}
+
+/// The program waits for the lock of the folder, with all its files written, when the signal comes.
 #[cfg(unix)]
 #[test]
 fn temporary_files_go_when_the_program_is_ended() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
     use std::os::unix::process::ExitStatusExt as _;
-    let folder = Folder::new(&[("m.onnxtxt", long_model(30_000).as_bytes())]);
-    folder.run(&["convert", "m.onnxtxt", "-o", "out.json"]).expect(0);
-    let new = folder.read("out.json");
+    let folder = Folder::new(&[("m.onnx", &binary(&weighty(0, 10_000)))]);
+    let arguments = ["convert", "m.onnx", "-o", "out.onnxtxt"];
+    folder.run(&arguments).expect(0);
+    let files = || (folder.names(), folder.read("out.onnxtxt"), folder.read("out.onnxtxt.data"));
+    let old = files();
+    folder.write("m.onnx", &binary(&weighty(7, 10_000)));
+    let lock = std::fs::File::open(folder.path("")).unwrap();
+    let ignored = ignored_signals();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        let mut seen = 0;
-        // The file exists for a short time: some runs are over before the signal comes.
-        for _ in 0..30 {
-            folder.write("out.json", b"old");
-            let mut child = folder
-                .command(&["convert", "m.onnxtxt", "-o", "out.json"])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let start = Instant::now();
-            let mut is_over = false;
-            while !is_over && !is_writing(&folder) {
-                assert!(start.elapsed() < Duration::from_secs(60));
-                is_over = child.try_wait().unwrap().is_some();
-            }
-            // A child that has been waited for has no number any more, and another process may have it.
-            if !is_over {
-                kill(Pid::from_raw(child.id() as i32), signal).unwrap();
-            }
-            let status = child.wait().unwrap();
-            assert_eq!(folder.names(), ["m.onnxtxt", "out.json"], "{signal}");
-            let content = folder.read("out.json");
-            assert!(content == b"old" || content == new);
-            if status.signal() == Some(signal as i32) {
-                seen += usize::from(content == b"old");
-            } else {
-                assert_eq!(status.code(), Some(0));
-            }
-            if seen == 2 {
-                break;
-            }
+        lock.lock().unwrap();
+        let mut child =
+            folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        assert!(wait_until_writing(&folder, &mut child));
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        // Children inherit from a job in the background of a shell that INT is ignored, from `nohup` that HUP is.
+        if ignored >> (signal as i32 - 1) & 1 != 0 {
+            lock.unlock().unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}");
+            folder.write("out.onnxtxt", &old.1);
+            folder.write("out.onnxtxt.data", &old.2);
+        } else {
+            assert_eq!(child.wait().unwrap().signal(), Some(signal as i32));
+            lock.unlock().unwrap();
         }
-        assert!(seen > 0, "no run was ended by {signal} in time");
+        assert!(files() == old, "{signal}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_is_ended_while_it_writes_leaves_a_whole_file() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    let folder = Folder::new(&[("m.onnxtxt", long_model(30_000).as_bytes())]);
+    let arguments = ["convert", "m.onnxtxt", "-o", "out.json"];
+    folder.run(&arguments).expect(0);
+    let new = folder.read("out.json");
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].repeat(5) {
+        folder.write("out.json", b"old");
+        let mut child =
+            folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // A child that has been waited for has no number any more, and another process may have it.
+        if wait_until_writing(&folder, &mut child) {
+            kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        }
+        child.wait().unwrap();
+        assert_eq!(folder.names(), ["m.onnxtxt", "out.json"], "{signal}");
+        let content = folder.read("out.json");
+        assert!(content == b"old" || content == new);
     }
 }
 
