@@ -14,42 +14,67 @@ pub(super) const ROWS: &[Row] = &[("", "Compress", compress), ("", "NonZero", no
 /// The positions of nonzero elements as columns, in row-major order.
 fn non_zero(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
-    // All types have a zero with all bits 0, and floats also a negative zero.
-    let width = x.bytes().len().checked_div(x.len()).unwrap_or(1).max(1);
-    let strings = x.string_slice().ok();
-    let is_zero = |i: usize| match strings {
-        Some(strings) => strings[i].is_empty(),
-        None => is_zero(x.elem(), &x.bytes()[i * width..][..width]),
-    };
     spend(x.len())?;
-    let count = (0..x.len()).filter(|&i| !is_zero(i)).count();
-    let mut positions = Tensor::zeros(ElemType::INT64, &[x.rank(), count])?;
-    let to = positions.words_mut::<i64>()?;
-    for (column, at) in (0..x.len()).filter(|&i| !is_zero(i)).enumerate() {
-        let mut rest = at;
-        for (axis, &d) in x.dims().iter().enumerate().rev() {
-            to[axis * count + column] = i64::try_from(rest % d).unwrap_or(i64::MAX);
-            rest /= d;
-        }
-    }
-    Ok(vec![positions.into()])
+    let found = match (x.string_slice(), x.bytes().len().checked_div(x.len())) {
+        (Ok(strings), _) => positions(x.dims(), strings, |string| !string.is_empty()),
+        (Err(_), Some(1)) => positions_in::<1>(x),
+        (Err(_), Some(2)) => positions_in::<2>(x),
+        (Err(_), Some(4)) => positions_in::<4>(x),
+        (Err(_), Some(8)) => positions_in::<8>(x),
+        (Err(_), _) => positions_in::<16>(x),
+    };
+    Ok(vec![found?.into()])
 }
 
-/// Whether the bytes of an element are a zero.
-fn is_zero(elem: ElemType, bytes: &[u8]) -> bool {
+/// The positions of nonzero elements of `WIDTH` bytes each.
+fn positions_in<const WIDTH: usize>(x: &Tensor) -> Result<Tensor, Failure> {
+    let sign_bits = sign_bits(x.elem(), WIDTH);
+    positions(x.dims(), x.bytes().as_chunks::<WIDTH>().0, |bytes| {
+        let mut bits = [0; size_of::<u128>()];
+        bits[..WIDTH].copy_from_slice(bytes);
+        u128::from_le_bytes(bits) & !sign_bits != 0
+    })
+}
+
+/// The bits that do not matter for whether an element is zero: a float with nothing but its sign bit is a negative zero.
+fn sign_bits(elem: ElemType, width: usize) -> u128 {
     match elem {
-        // Either part of a complex number may be a negative zero.
-        ElemType::COMPLEX64 => bytes.chunks_exact(4).all(|part| is_zero(ElemType::FLOAT, part)),
-        ElemType::COMPLEX128 => bytes.chunks_exact(8).all(|part| is_zero(ElemType::DOUBLE, part)),
+        ElemType::COMPLEX64 => sign_bits(ElemType::FLOAT, 4) * (1 | 1 << 32),
+        ElemType::COMPLEX128 => sign_bits(ElemType::DOUBLE, 8) * (1 | 1 << 64),
         _ => {
-            let mut bits = [0; size_of::<u64>()];
-            bits[..bytes.len()].copy_from_slice(bytes);
-            match Number::from_bits(elem, u64::from_le_bytes(bits)) {
-                Some(Number::Float(x)) => x == 0.0,
-                Some(Number::Int(_)) | None => bytes.iter().all(|&byte| byte == 0),
-            }
+            let is_zero =
+                |bit: &usize| matches!(Number::from_bits(elem, 1 << bit), Some(Number::Float(x)) if x == 0.0);
+            (0..8 * width.min(size_of::<u64>())).filter(is_zero).map(|bit| 1 << bit).sum()
         }
     }
+}
+
+/// The positions of the elements that `is_kept`: a column for each, with one row per axis.
+fn positions<T>(dims: &[usize], elements: &[T], is_kept: impl Fn(&T) -> bool) -> Result<Tensor, Failure> {
+    let count = elements.iter().filter(|&element| is_kept(element)).count();
+    let mut positions = Tensor::zeros(ElemType::INT64, &[dims.len(), count])?;
+    let Some((&extent, outer)) = dims.split_last().filter(|_| count > 0) else { return Ok(positions) };
+    let (to_outer, to_last) = positions.words_mut::<i64>()?.split_at_mut(outer.len() * count);
+    let mut at = vec![0; outer.len()];
+    let mut end = 0;
+    for row in elements.chunks(extent) {
+        let start = end;
+        for (i, _) in (0..).zip(row).filter(|(_, element)| is_kept(element)) {
+            to_last[end] = i;
+            end += 1;
+        }
+        for (to, &index) in to_outer.chunks_mut(count).zip(&at) {
+            to[start..end].fill(i64::try_from(index).unwrap_or(i64::MAX));
+        }
+        for (index, &extent) in at.iter_mut().zip(outer).rev() {
+            *index += 1;
+            if *index < extent {
+                break;
+            }
+            *index = 0;
+        }
+    }
+    Ok(positions)
 }
 
 /// The slices for which the condition is true; without an axis, the elements.
@@ -68,4 +93,40 @@ fn compress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     dims[axis] = kept.len();
     let starts = (0..outer).flat_map(|o| kept.iter().map(move |&i| (o * extent + i) * inner));
     Ok(vec![x.picked_runs(&dims, starts, inner)?.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onnx_ir::ElemType as E;
+
+    #[test]
+    fn only_signs_do_not_matter() {
+        for elem in [E::BOOL, E::UINT8, E::INT8, E::INT16, E::INT32, E::INT64, E::UINT64] {
+            assert_eq!(sign_bits(elem, 8), 0, "{elem:?}");
+        }
+        for (elem, width) in [(E::FLOAT16, 2), (E::BFLOAT16, 2), (E::FLOAT, 4), (E::DOUBLE, 8)] {
+            assert_eq!(sign_bits(elem, width), 1 << (8 * width - 1), "{elem:?}");
+        }
+        assert_eq!(sign_bits(E::COMPLEX64, 8), 1 << 63 | 1 << 31);
+        assert_eq!(sign_bits(E::COMPLEX128, 16), 1 << 127 | 1 << 63);
+        let negative_zeros = Tensor::of(&[4], &[-0.0f32, 1e-45, 0.0, f32::NAN]).unwrap();
+        assert_eq!(positions_in::<4>(&negative_zeros).unwrap().words::<i64>(), [1, 3]);
+    }
+
+    #[test]
+    fn positions_are_in_row_major_order() {
+        for dims in [&[][..], &[0], &[7], &[1, 7], &[7, 1], &[3, 5], &[2, 0, 3], &[2, 3, 1, 4], &[1, 1, 1]] {
+            let len: usize = dims.iter().product();
+            let elements: Vec<usize> = (0..len).map(|i| (i * 2_654_435_761) >> 16 & 1).collect();
+            let found = positions(dims, &elements, |&element| element != 0).unwrap();
+            let kept: Vec<usize> = (0..len).filter(|&i| elements[i] != 0).collect();
+            assert_eq!(found.dims(), [dims.len(), kept.len()]);
+            let expected = (0..dims.len()).flat_map(|axis| {
+                let stride: usize = dims[axis + 1..].iter().product();
+                kept.iter().map(move |at| (at / stride % dims[axis]) as i64)
+            });
+            assert_eq!(found.words::<i64>(), expected.collect::<Vec<_>>(), "{dims:?}");
+        }
+    }
 }
