@@ -44,7 +44,7 @@ mod why;
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A model without findings.
@@ -98,6 +98,11 @@ impl Folder {
     /// Runs the program here.
     pub(crate) fn run(&self, arguments: &[&str]) -> Done {
         Done::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Starts the program here, without its output.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// Runs the program here, with this on its stdin.

@@ -2,7 +2,6 @@
 //! the one that belongs to it.
 
 use crate::{Folder, SOUND, binary, weighty};
-use std::process::Stdio;
 
 /// Two models of the same form with other weights, as `a.onnx` and `b.onnx`.
 fn two_models() -> Folder {
@@ -134,10 +133,7 @@ fn a_text_with_the_weights_of_another_is_refused() {
 #[test]
 fn two_programs_that_write_the_same_text_leave_one_of_the_two() {
     let folder = two_models();
-    let convert = |from: &str| {
-        let mut command = folder.command(&["convert", from, "-o", "out.onnxtxt"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    };
+    let convert = |from: &str| folder.start(&["convert", from, "-o", "out.onnxtxt"]);
     for _ in 0..20 {
         let mut both = [convert("a.onnx"), convert("b.onnx")];
         both.iter_mut().for_each(|child| _ = child.wait().unwrap());

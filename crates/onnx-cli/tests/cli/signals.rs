@@ -1,15 +1,25 @@
 //! The files that a terminated program leaves.
 
 use crate::{Folder, binary, long_model, weighty};
+#[cfg(unix)]
+use nix::sys::signal::{Signal, kill};
+#[cfg(unix)]
+use nix::unistd::Pid;
+#[cfg(unix)]
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// The signals that end the program, unless they are ignored.
+#[cfg(unix)]
+const ENDS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Whether a temporary file is there.
 fn is_writing(folder: &Folder) -> bool {
     folder.names().iter().any(|name| name.starts_with('.'))
 }
 
-/// The signals that this process ignores, one bit each.
+/// The signals that this process, and so its children, ignore, one bit each.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -30,13 +40,10 @@ fn wait_until_writing(folder: &Folder, child: &mut Child) -> bool {
     true
 }
 
-/// The program waits for the lock of the folder, with all its files written, when the signal comes.
+/// The program cannot be over before the signal comes, since it waits for the lock of the folder.
 #[cfg(unix)]
 #[test]
 fn temporary_files_go_when_the_program_is_ended() {
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
-    use std::os::unix::process::ExitStatusExt as _;
     let folder = Folder::new(&[("m.onnx", &binary(&weighty(0, 10_000)))]);
     let arguments = ["convert", "m.onnx", "-o", "out.onnxtxt"];
     folder.run(&arguments).expect(0);
@@ -45,10 +52,9 @@ fn temporary_files_go_when_the_program_is_ended() {
     folder.write("m.onnx", &binary(&weighty(7, 10_000)));
     let lock = std::fs::File::open(folder.path("")).unwrap();
     let ignored = ignored_signals();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+    for signal in ENDS {
         lock.lock().unwrap();
-        let mut child =
-            folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = folder.start(&arguments);
         assert!(wait_until_writing(&folder, &mut child));
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         // Children inherit from a job in the background of a shell that INT is ignored, from `nohup` that HUP is.
@@ -68,21 +74,19 @@ fn temporary_files_go_when_the_program_is_ended() {
 #[cfg(unix)]
 #[test]
 fn a_program_that_is_ended_while_it_writes_leaves_a_whole_file() {
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
     let folder = Folder::new(&[("m.onnxtxt", long_model(30_000).as_bytes())]);
     let arguments = ["convert", "m.onnxtxt", "-o", "out.json"];
     folder.run(&arguments).expect(0);
     let new = folder.read("out.json");
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].repeat(5) {
+    for signal in ENDS.repeat(5) {
         folder.write("out.json", b"old");
-        let mut child =
-            folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = folder.start(&arguments);
         // A child that has been waited for has no number any more, and another process may have it.
         if wait_until_writing(&folder, &mut child) {
             kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         }
-        child.wait().unwrap();
+        let status = child.wait().unwrap();
+        assert!(status.signal() == Some(signal as i32) || status.code() == Some(0), "{signal}: {status}");
         assert_eq!(folder.names(), ["m.onnxtxt", "out.json"], "{signal}");
         let content = folder.read("out.json");
         assert!(content == b"old" || content == new);
@@ -179,7 +183,6 @@ fn a_full_disk_is_an_error() {
 #[cfg(unix)]
 #[test]
 fn a_file_that_shrinks_is_an_error() {
-    use std::os::unix::process::ExitStatusExt as _;
     let folder = Folder::new(&[("small.onnx", &binary(&weighty(0, 10_000)))]);
     let many: Vec<u8> = vec![7; 64 << 20];
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\

@@ -2,7 +2,6 @@
 
 use crate::{Done, Folder};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// `y = 2 a - b` is learned by a linear model; a comment stays.
@@ -174,8 +173,7 @@ fn a_saved_state_is_whole_whenever_the_program_is_killed() {
         ["train", "m.onnxtxt", "-i", "d.csv", "--batch", "1", "--save", "every=1", "--state", "s.npz"];
     for wait in [0, 5, 20] {
         let arguments = [&common[..], &["--epochs", "100000", "-o", "never.onnx"]].concat();
-        let mut child =
-            folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = folder.start(&arguments);
         let start = Instant::now();
         while !folder.path("s.npz").exists() && child.try_wait().unwrap().is_none() {
             assert!(start.elapsed() < Duration::from_secs(60));

@@ -1,7 +1,6 @@
 //! A file is the old one or the new one, never a part.
 
 use crate::{Folder, SOUND, binary, long_model};
-use std::process::Stdio;
 use std::time::Duration;
 
 #[test]
@@ -40,12 +39,7 @@ fn a_killed_program_leaves_a_whole_file() {
     let (mut olds, mut news) = (0, 0);
     for moment in 0..40 {
         folder.write("out.onnx", &old);
-        let mut child = folder
-            .command(&["convert", "m.onnxtxt", "-o", "out.onnx"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = folder.start(&["convert", "m.onnxtxt", "-o", "out.onnx"]);
         std::thread::sleep(Duration::from_millis(5 * moment));
         _ = child.kill();
         _ = child.wait();

@@ -4,7 +4,7 @@ use super::{Call, Row, resolve_axis};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::Listed as _;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, advance, width};
 use crate::value::Value;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
@@ -15,37 +15,29 @@ pub(super) const ROWS: &[Row] = &[("", "Compress", compress), ("", "NonZero", no
 fn non_zero(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     spend(x.len())?;
-    let found = match (x.string_slice(), x.bytes().len().checked_div(x.len())) {
-        (Ok(strings), _) => positions(x.dims(), strings, |string| !string.is_empty()),
-        (Err(_), Some(1)) => positions_in::<1>(x),
-        (Err(_), Some(2)) => positions_in::<2>(x),
-        (Err(_), Some(4)) => positions_in::<4>(x),
-        (Err(_), Some(8)) => positions_in::<8>(x),
-        (Err(_), _) => positions_in::<16>(x),
+    let found = match width(x.elem()) {
+        Some(1) => positions_in::<u8>(x),
+        Some(2) => positions_in::<u16>(x),
+        Some(4) => positions_in::<u32>(x),
+        Some(8) => positions_in::<u64>(x),
+        Some(16) => positions_in::<u128>(x),
+        Some(_) | None => positions(x.dims(), x.string_slice()?, |string| !string.is_empty()),
     };
     Ok(vec![found?.into()])
 }
 
-/// The positions of nonzero elements of `WIDTH` bytes each.
-fn positions_in<const WIDTH: usize>(x: &Tensor) -> Result<Tensor, Failure> {
-    let sign_bits = sign_bits(x.elem(), WIDTH);
-    positions(x.dims(), x.bytes().as_chunks::<WIDTH>().0, |bytes| {
-        let mut bits = [0; size_of::<u128>()];
-        bits[..WIDTH].copy_from_slice(bytes);
-        u128::from_le_bytes(bits) & !sign_bits != 0
-    })
+/// The positions of nonzero elements that have the width of `T`.
+fn positions_in<T: bytemuck::Pod + Into<u128>>(x: &Tensor) -> Result<Tensor, Failure> {
+    let negative_zero = negative_zero(x.elem());
+    positions(x.dims(), x.words::<T>(), |&word| word.into() & !negative_zero != 0)
 }
 
-/// The bits that do not matter for whether an element is zero: a float with nothing but its sign bit is a negative zero.
-fn sign_bits(elem: ElemType, width: usize) -> u128 {
+/// The bits of a negative zero, in both parts of a complex number. All bits are 0 where there is none.
+fn negative_zero(elem: ElemType) -> u128 {
     match elem {
-        ElemType::COMPLEX64 => sign_bits(ElemType::FLOAT, 4) * (1 | 1 << 32),
-        ElemType::COMPLEX128 => sign_bits(ElemType::DOUBLE, 8) * (1 | 1 << 64),
-        _ => {
-            let is_zero =
-                |bit: &usize| matches!(Number::from_bits(elem, 1 << bit), Some(Number::Float(x)) if x == 0.0);
-            (0..8 * width.min(size_of::<u64>())).filter(is_zero).map(|bit| 1 << bit).sum()
-        }
+        ElemType::COMPLEX64 => negative_zero(ElemType::FLOAT) * (1 | 1 << 32),
+        ElemType::COMPLEX128 => negative_zero(ElemType::DOUBLE) * (1 | 1 << 64),
+        _ => Number::Float(-0.0).to_bits(elem).unwrap_or(0).into(),
     }
 }
 
@@ -66,13 +58,7 @@ fn positions<T>(dims: &[usize], elements: &[T], is_kept: impl Fn(&T) -> bool) ->
         for (to, &index) in to_outer.chunks_mut(count).zip(&at) {
             to[start..end].fill(i64::try_from(index).unwrap_or(i64::MAX));
         }
-        for (index, &extent) in at.iter_mut().zip(outer).rev() {
-            *index += 1;
-            if *index < extent {
-                break;
-            }
-            *index = 0;
-        }
+        advance(&mut at, outer);
     }
     Ok(positions)
 }
@@ -103,15 +89,15 @@ mod tests {
     #[test]
     fn only_signs_do_not_matter() {
         for elem in [E::BOOL, E::UINT8, E::INT8, E::INT16, E::INT32, E::INT64, E::UINT64] {
-            assert_eq!(sign_bits(elem, 8), 0, "{elem:?}");
+            assert_eq!(negative_zero(elem), 0, "{elem:?}");
         }
         for (elem, width) in [(E::FLOAT16, 2), (E::BFLOAT16, 2), (E::FLOAT, 4), (E::DOUBLE, 8)] {
-            assert_eq!(sign_bits(elem, width), 1 << (8 * width - 1), "{elem:?}");
+            assert_eq!(negative_zero(elem), 1 << (8 * width - 1), "{elem:?}");
         }
-        assert_eq!(sign_bits(E::COMPLEX64, 8), 1 << 63 | 1 << 31);
-        assert_eq!(sign_bits(E::COMPLEX128, 16), 1 << 127 | 1 << 63);
+        assert_eq!(negative_zero(E::COMPLEX64), 1 << 63 | 1 << 31);
+        assert_eq!(negative_zero(E::COMPLEX128), 1 << 127 | 1 << 63);
         let negative_zeros = Tensor::of(&[4], &[-0.0f32, 1e-45, 0.0, f32::NAN]).unwrap();
-        assert_eq!(positions_in::<4>(&negative_zeros).unwrap().words::<i64>(), [1, 3]);
+        assert_eq!(positions_in::<u32>(&negative_zeros).unwrap().words::<i64>(), [1, 3]);
     }
 
     #[test]
