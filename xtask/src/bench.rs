@@ -4,6 +4,8 @@
 //! Beside the package it makes no environment: without one, our figures are printed alone, and that is said. The runtimes that models
 //! are timed beside are installed and built; one that cannot be is said, and named in the table.
 
+mod profiles;
+
 use crate::venv::{self, Env};
 use crate::{dirs, process};
 use anyhow::{Context as _, Result};
@@ -48,6 +50,8 @@ enum What {
         #[command(flatten)]
         models: ModelArgs,
     },
+    /// Compare builds with different profiles: those whose name has one of these words; without any, all. Takes an hour of compiling
+    Profiles { names: Vec<String> },
 }
 
 #[derive(clap::Args)]
@@ -78,6 +82,40 @@ impl ModelArgs {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    match &args.what {
+        None => {
+            let mut bench = bench(args)?;
+            if let Some(python) = venv::existing(Env::Reference) {
+                bench.arg("--python").arg(python);
+            }
+            process::run(bench.args(&args.names))
+        }
+        Some(What::Fusion { models }) => {
+            let mut bench = bench(args)?;
+            process::run(bench.arg("--python").arg(runtimes()?).arg("fusion").args(models.arguments()))
+        }
+        Some(What::Models { models, reuse, write }) => {
+            let mut bench = bench(args)?;
+            bench.arg("--python").arg(runtimes()?);
+            match peers() {
+                Ok(folder) => bench.arg("--peers").arg(folder),
+                Err(error) => {
+                    eprintln!("*** PEERS MISSING: those of benches/peers cannot be built: {error:#}");
+                    &mut bench
+                }
+            };
+            bench.arg("models").args(models.arguments()).args(reuse.then_some("--reuse"));
+            if *write {
+                bench.arg("--write").arg(dirs::root().join("docs"));
+            }
+            process::run(&mut bench)
+        }
+        Some(What::Profiles { names }) => profiles::run(names, args.runs),
+    }
+}
+
+/// Builds the program and `benches/`, and returns the latter with its options.
+fn bench(args: &Args) -> Result<Command> {
     // In one build: built apart, dependencies would have other features.
     process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args([
         "build",
@@ -97,30 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (is_set, flag) in [(args.json, "--json"), (args.list, "--list")] {
         bench.args(is_set.then_some(flag));
     }
-    let Some(what) = &args.what else {
-        if let Some(python) = venv::existing(Env::Reference) {
-            bench.arg("--python").arg(python);
-        }
-        return process::run(bench.args(&args.names));
-    };
-    bench.arg("--python").arg(runtimes()?);
-    match what {
-        What::Fusion { models } => process::run(bench.arg("fusion").args(models.arguments())),
-        What::Models { models, reuse, write } => {
-            match peers() {
-                Ok(folder) => bench.arg("--peers").arg(folder),
-                Err(error) => {
-                    eprintln!("*** PEERS MISSING: those of benches/peers cannot be built: {error:#}");
-                    &mut bench
-                }
-            };
-            bench.arg("models").args(models.arguments()).args(reuse.then_some("--reuse"));
-            if *write {
-                bench.arg("--write").arg(dirs::root().join("docs"));
-            }
-            process::run(&mut bench)
-        }
-    }
+    Ok(bench)
 }
 
 /// The Python environment with the runtimes; where it cannot be made, that of the tests, which has some of them.

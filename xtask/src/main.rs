@@ -7,6 +7,7 @@ mod codegen;
 mod corpus;
 mod dirs;
 mod fuzz;
+mod machine_code;
 mod operator;
 mod package;
 mod process;
@@ -32,6 +33,8 @@ enum Task {
     Corpus(corpus::Args),
     /// Run the fuzz targets, on the stable compiler
     Fuzz(fuzz::Args),
+    /// Look into the machine code of the installed program: are its loops vectorized?
+    MachineCode(machine_code::Args),
     /// Interpret unit tests with Miri (needs a nightly compiler)
     Miri(checkers::MiriArgs),
     /// Make the row, the example and the suite file of a new operator
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::MachineCode(args) => machine_code::run(&args),
         Task::Miri(args) => checkers::miri(&args),
         Task::NewOperator(args) => operator::run(&args),
         Task::Package(args) => package::run(&args),

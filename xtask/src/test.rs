@@ -13,7 +13,7 @@ mod binaries;
 
 use crate::corpus;
 use crate::venv::{self, Env};
-use crate::{browser, dirs, fuzz, process, python};
+use crate::{browser, dirs, fuzz, machine_code, process, python};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
@@ -62,6 +62,7 @@ const STEPS: &[Step] = &[
     ("packages", |_| xtask(&["package", "--no-verify"])),
     ("corpus", corpus),
     ("tests", tests),
+    ("installed program", installed_program),
     ("browser", browser),
     ("Python module", python_module),
     ("fuzzing", fuzzing),
@@ -312,6 +313,31 @@ fn tests(context: &mut Context) -> Result<Outcome> {
     }
     binaries::run(&env)?;
     Ok(Outcome::Passed)
+}
+
+/// The machine code of the installed program, which takes minutes to build: where the executor or a profile has changed lately.
+fn installed_program(context: &mut Context) -> Result<Outcome> {
+    if !machine_code::IS_POSSIBLE {
+        return Ok(Outcome::LeftOut("machine code is looked into on Linux for x86-64".to_owned()));
+    }
+    if !context.everything && !has_changed(&["Cargo.toml", "crates/onnx-exec/src/loops"]) {
+        return Ok(Outcome::LeftOut(
+            "neither profiles nor loops have changed in the last two days: the machine code of the installed program is looked into with \
+             --all, or `cargo xtask machine-code`"
+                .to_owned(),
+        ));
+    }
+    xtask(&["machine-code"])
+}
+
+/// Whether commits of the last two days, or changes that are not committed, touch one of these paths. Without git, yes.
+fn has_changed(paths: &[&str]) -> bool {
+    let git = |arguments: &[&str]| {
+        process::output(Command::new("git").current_dir(dirs::root()).args(arguments).arg("--").args(paths))
+    };
+    let commits = git(&["log", "--since=2 days ago", "--format=%h"]);
+    let changes = git(&["status", "--porcelain"]);
+    !matches!((commits, changes), (Ok(commits), Ok(changes)) if commits.is_empty() && changes.is_empty())
 }
 
 /// Pages of drawings in a browser.

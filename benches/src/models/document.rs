@@ -39,7 +39,11 @@ fn about(machines: &[&Machine], versions: &[(String, String)], rows: &[Row]) -> 
     for (name, version) in versions {
         text += &format!(", {name} {version}");
     }
-    text += ".";
+    text += &format!(". Ours was built by `cargo build --profile {}`", profile());
+    text += match profile().as_str() {
+        "dist" => ", as `cargo install --path crates/onnx-cli --profile dist` does.",
+        _ => ", and not as the program is installed.",
+    };
     let mut others: Vec<f64> = rows.iter().filter_map(|row| row.others).collect();
     others.sort_by(f64::total_cmp);
     if let Some(median) = others.get(others.len() / 2) {
@@ -50,6 +54,13 @@ fn about(machines: &[&Machine], versions: &[(String, String)], rows: &[Row]) -> 
         };
     }
     text + "\n"
+}
+
+/// The profile that this program was built by: the name of its folder.
+fn profile() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let folder = program.parent().and_then(Path::file_name);
+    folder.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn page(rows: &[Row], machines: &[&Machine], about: &str) -> String {

@@ -2,10 +2,14 @@
 //!
 //! A [`Job`] is compiled this way: its `run`, with everything that it inlines, becomes one function for each width, in which the
 //! compiler vectorizes its loops.
+//!
+//! On Linux, these functions are in sections of their own, so that `cargo xtask machine-code` finds them in a program without symbols and
+//! sees whether they were vectorized: link-time optimization vectorizes by the optimization level of the program, not by that of this
+//! crate.
 
 #![allow(
     unsafe_code,
-    reason = "functions for instructions that not every processor has, called where they are there"
+    reason = "functions for instructions that not every processor has, called where they are there, in sections of their own"
 )]
 
 use std::sync::OnceLock;
@@ -99,12 +103,14 @@ pub(crate) fn fetch<T>(from: &[T], ahead: usize) {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "onnxtxt.avx2"))]
 #[target_feature(enable = "avx2,fma")]
 fn avx2<J: Job>(job: J) -> J::Out {
     job.run::<true>()
 }
 
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "onnxtxt.avx512"))]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512bw,avx512dq")]
 fn avx512<J: Job>(job: J) -> J::Out {
     job.run_wide()
