@@ -13,7 +13,7 @@ use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::RaiseOptions;
 use onnxtxt::edit::{Edited, Incoming};
-use onnxtxt::{Text, Weights};
+use onnxtxt::{Text, Weights, broken_rules};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +102,7 @@ fn edit_all(
         return Ok(Status::Findings);
     }
     work.now("checking");
-    let new = new_errors(&loaded.model, &model);
+    let (new, clear) = new_errors(&loaded.model, &model);
     let mut became = loaded.became(model);
     if !new.is_empty() {
         locate::report(session, &became, &new);
@@ -113,6 +113,13 @@ fn edit_all(
         return Ok(Status::Findings);
     }
     session.note(&format!("{name}: {report}"));
+    if !clear.is_empty() {
+        session.warn(&format!(
+            "the result breaks the rules that {} breaks: {}; `onnxtxt check` shows where",
+            input.name,
+            broken_rules(&clear)
+        ));
+    }
     out.put(&delivery, &input, &loaded, &mut became, session, work)
 }
 
@@ -148,17 +155,17 @@ impl EditOut {
     }
 }
 
-/// Errors of a model that another one does not have.
-pub(crate) fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
+/// Errors of a model that another one does not have, and those that both have.
+pub(crate) fn new_errors(old: &Model, new: &Model) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let errors = |model: &Model| {
         let options = VerifyOptions { level: Level::Types, payloads: false };
         let mut found = onnx_ops::check::check(model, registry_of(model), &options);
         found.retain(Diagnostic::is_error);
         found
     };
-    let mut found = errors(new);
+    let found = errors(new);
     if found.is_empty() {
-        return found;
+        return (found, Vec::new());
     }
     let mut known: HashMap<&'static str, usize> = HashMap::new();
     for diagnostic in errors(old) {
@@ -166,8 +173,7 @@ pub(crate) fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
     }
     let mut counts: HashMap<&'static str, usize> = HashMap::new();
     found.iter().for_each(|d| *counts.entry(d.code.id).or_default() += 1);
-    found.retain(|d| counts[d.code.id] > known.get(d.code.id).copied().unwrap_or(0));
-    found
+    found.into_iter().partition(|d| counts[d.code.id] > known.get(d.code.id).copied().unwrap_or(0))
 }
 
 /// The diff of the text of a model.

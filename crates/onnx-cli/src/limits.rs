@@ -21,6 +21,9 @@ pub(crate) struct LimitArgs {
     /// precision and convolutions may use Winograd's algorithm
     #[arg(long)]
     exact: bool,
+    /// Run the model even if `check` finds errors that make its meaning unclear
+    #[arg(long)]
+    pub(crate) unchecked: bool,
 }
 
 impl LimitArgs {
@@ -98,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_run_is_bounded_on_every_machine() {
-        let limits = |max_memory| LimitArgs { max_memory, fuel: 1, threads: None, exact: false };
+        let limits = |max_memory| LimitArgs { max_memory, fuel: 1, threads: None, exact: false, unchecked: false };
         let read = |text: &str| onnx_text::read_model(text).value;
         let small = Model::new();
         assert!(limits(None).options(0, &small).max_memory <= 4 << 30);

@@ -14,7 +14,10 @@ use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnxtxt::{Purpose, broken_rules};
+use std::cell::Cell;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// A model with all its weights.
 pub(crate) struct Ready {
@@ -23,6 +26,8 @@ pub(crate) struct Ready {
     /// The model before its external weights were read, if it has any.
     without_weights: Option<Model>,
     operators: Operators,
+    /// Whether [`admit`](Self::admit) has been called.
+    is_admitted: Cell<bool>,
 }
 
 impl Ready {
@@ -56,23 +61,24 @@ impl Ready {
                 return Err(Reported(Status::Findings).into());
             }
         }
-        Ok(Ready { input, loaded, without_weights, operators })
+        Ok(Ready { input, loaded, without_weights, operators, is_admitted: Cell::new(false) })
     }
 
-    /// The prepared model, or everything that prevents running it.
+    /// The prepared model, or everything that prevents running it; whether it may be run is for [`admit`](Self::admit).
     pub(crate) fn executable(&self, options: &CompileOptions) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
         let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
         compile(model, self.operators.of(model), &options)
     }
 
-    /// The same with the limits of a run, where problems are reported.
+    /// The prepared model if it may be run, with the limits of a run, where problems are reported.
     pub(crate) fn compiled(
         &self,
         limits: &LimitArgs,
         options: &RunOptions<'_>,
         session: &mut Session,
     ) -> anyhow::Result<Executable<'_>> {
+        self.admit(Purpose::Inference, limits, session)?;
         let compiled = options.within(|| self.executable(&limits.compile_options()));
         compiled.map_err(|found| self.reported(session, &found))
     }
@@ -97,19 +103,34 @@ impl Ready {
         self.operators.of(&self.loaded.model)
     }
 
-    /// The errors of `check`.
-    pub(crate) fn errors(&self) -> Vec<Diagnostic> {
+    /// Ensures that the meaning of the model is clear, unless it is to be run in spite of its errors. Errors that leave it clear are
+    /// mentioned once, others are reported.
+    pub(crate) fn admit(
+        &self,
+        purpose: Purpose,
+        limits: &LimitArgs,
+        session: &mut Session,
+    ) -> anyhow::Result<()> {
+        if limits.unchecked || self.is_admitted.replace(true) {
+            return Ok(());
+        }
         let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, self.operators.of(model), &options);
-        let mut found = match self.input.form {
-            // Comments of a text may allow warnings.
-            Form::Text => onnx_text::check_with(self.input.text(), Level::Types, judge).diagnostics,
-            Form::Binary | Form::Json | Form::Textproto => {
-                judge(self.without_weights.as_ref().unwrap_or(&self.loaded.model))
+        let model = self.without_weights.as_ref().unwrap_or(&self.loaded.model);
+        match self.loaded.ensure_clear_by(model, purpose, judge) {
+            Ok(clear) if clear.is_empty() => {}
+            Ok(clear) => session.warn(&format!(
+                "{} breaks rules that leave its meaning clear: {}; `onnxtxt check` shows where",
+                self.input.name,
+                broken_rules(&clear)
+            )),
+            Err(unclear) => {
+                self.report(session, &unclear);
+                session.note("`--unchecked` runs a model in spite of its errors");
+                return Err(Reported(Status::Findings).into());
             }
-        };
-        found.retain(Diagnostic::is_error);
-        found
+        }
+        Ok(())
     }
 
     /// Reads the weights beside this file into a model that was made of it.
@@ -133,5 +154,21 @@ impl Ready {
     pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) -> Status {
         locate::report(session, &self.loaded, found);
         Status::Findings
+    }
+}
+
+/// Warnings of runs, which may come from any thread.
+#[derive(Default)]
+pub(crate) struct Heard(Mutex<Vec<Diagnostic>>);
+
+impl Heard {
+    pub(crate) fn hear(&self, warning: Diagnostic) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    /// Shows the warnings at their places in the file.
+    pub(crate) fn report(self, ready: &Ready, session: &mut Session) {
+        let heard = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        locate::report(session, &ready.loaded, &heard);
     }
 }

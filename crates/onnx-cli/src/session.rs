@@ -214,6 +214,13 @@ impl Session {
         }
     }
 
+    /// Prints a warning about a whole file for people.
+    pub(crate) fn warn(&self, text: &str) {
+        if self.format == Format::Human && !self.quiet {
+            self.say(&format!("{}: {}\n", self.paint("33", "warning"), visible(text)));
+        }
+    }
+
     /// Prints a note in verbose mode.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {

@@ -24,6 +24,7 @@ use onnx_ops::gradient::{Results, expand_gradient_with};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Options of [`compile()`].
@@ -71,6 +72,10 @@ pub struct Executable<'r> {
     pub(crate) registry: &'r Registry,
     pub(crate) body: BodyId,
     pub(crate) root: GraphId,
+    /// The main graph of the model that was compiled, for places of its inputs and outputs.
+    pub(crate) interface: Option<(BodyId, GraphId)>,
+    /// Whether sizes of a symbol that differ have been reported.
+    pub(crate) is_warned: AtomicBool,
     /// The action of each node.
     pub(crate) actions: SecondaryMap<NodeId, Option<Action>>,
     /// The values that the model stores.
@@ -126,6 +131,7 @@ pub fn compile<'r>(
     registry: &'r Registry,
     options: &CompileOptions,
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
+    let interface = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));
     let mut model = model.clone();
     let places = number(&mut model);
     // Only the main graph is run.
@@ -147,6 +153,8 @@ pub fn compile<'r>(
         registry,
         body,
         root,
+        interface,
+        is_warned: AtomicBool::new(false),
         actions: SecondaryMap::default(),
         stored: SecondaryMap::default(),
         places,

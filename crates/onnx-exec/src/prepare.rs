@@ -36,7 +36,7 @@ impl Executable<'_> {
     ///
     /// # Errors
     ///
-    /// An input is missing, planning takes more than the options allow, or there is not enough memory.
+    /// An input is missing or does not have the declared type, planning takes more than the options allow, or there is not enough memory.
     pub fn prepare(
         &self,
         types: &[Option<(ElemType, &[usize])>],
@@ -58,7 +58,9 @@ impl Executable<'_> {
                     format!("an input cannot be made: {why}"),
                 ))
             };
-            run.take(inputs.map_err(told)?)?;
+            let inputs = inputs.map_err(told)?;
+            self.ensure_inputs(&inputs)?;
+            run.take(inputs);
             run.plan_for(self.root, 0, false).map(|_| ())
         })
     }
@@ -137,7 +139,7 @@ impl Executable<'_> {
         for (name, value) in given {
             let wrong = |why: String| Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why));
             let Some(at) = ports.iter().position(|port| self.model().text(port.name) == name) else {
-                return Err(wrong(format!("the model has no input `{name}`")));
+                return Err(self.no_input(name));
             };
             if inputs[at].replace(value).is_some() {
                 return Err(wrong(format!("input `{name}` is given twice")));

@@ -27,7 +27,7 @@
 //! | [`Loaded::check`], [`Loaded::infer`] | findings; types and shapes |
 //! | [`Loaded::render`] | a finding with the lines that it is about, also of a binary model |
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
-//! | [`Loaded::compile`] | an [`Executable`] |
+//! | [`Loaded::compile`] | an [`Executable`], unless errors make the meaning of the model unclear |
 //! | [`train`] | trainings run and made: state, steps, initialization |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
 //! | [`draw`](mod@draw) | drawings as SVG, HTML, DOT and Mermaid |
@@ -95,6 +95,8 @@ pub mod train;
 pub use distribution::Distribution;
 pub use error::Error;
 pub use loaded::Loaded;
+#[cfg(feature = "ops")]
+pub use meaning::{Purpose, broken_rules};
 #[cfg(feature = "run")]
 pub use onnx_exec::{CompileOptions, Executable};
 pub use onnx_ir::diag::{Diagnostic, Level, Severity};

@@ -3,11 +3,21 @@
 use crate::loaded::Loaded;
 #[cfg(feature = "run")]
 use onnx_exec::{CompileOptions, Executable, compile};
-use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::diag::{Diagnostic, Level, Severity};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
+use std::collections::BTreeMap;
+
+/// What of a model is going to be run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// The main graph.
+    Inference,
+    /// The main graph with its training.
+    Training,
+}
 
 impl Loaded {
     /// The operators that the model may use: those of ONNX, and those of other known domains that it imports.
@@ -30,6 +40,46 @@ impl Loaded {
         found
     }
 
+    /// Decides whether the model may be run. Errors that break a rule but leave one meaning ([`Code::clear`](onnx_ir::diag::Code))
+    /// are returned, to be mentioned: runtimes run such models.
+    ///
+    /// # Errors
+    ///
+    /// All errors that make the meaning unclear.
+    pub fn ensure_clear(&self, purpose: Purpose) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
+        let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);
+        self.ensure_clear_by(&self.model, purpose, judge)
+    }
+
+    /// The same for a model that was made of this one, and with other checks.
+    ///
+    /// # Errors
+    ///
+    /// All errors that make the meaning unclear.
+    pub fn ensure_clear_by(
+        &self,
+        model: &Model,
+        purpose: Purpose,
+        judge: impl Fn(&Model) -> Vec<Diagnostic>,
+    ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let mut found = self.diagnostics.clone();
+        if !self.is_partial() {
+            found.extend(match purpose {
+                Purpose::Inference if !model.training.is_empty() => {
+                    // Copies only names and nodes: tensor data is shared.
+                    let mut main = model.clone();
+                    main.training.clear();
+                    judge(&main)
+                }
+                Purpose::Inference | Purpose::Training => judge(model),
+            });
+        }
+        found.retain(|diagnostic| diagnostic.code.severity == Severity::Error);
+        let (unclear, clear): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::makes_unclear);
+        if unclear.is_empty() { Ok(clear) } else { Err(unclear) }
+    }
+
     /// Infers the types and shapes of all values and declares them in the model. Returns findings about contradictions.
     pub fn infer(&mut self) -> Vec<Diagnostic> {
         let mut inference = infer(&self.model, self.registry(), &InferOptions::default());
@@ -38,12 +88,38 @@ impl Loaded {
     }
 
     #[cfg(feature = "run")]
-    /// Compiles the model, including its external weights.
+    /// Compiles the model, including its external weights. A model whose meaning is unclear is refused
+    /// ([`ensure_clear`](Self::ensure_clear)).
+    ///
+    /// ```
+    /// use onnxtxt::CompileOptions;
+    ///
+    /// let compiled = |nodes: &str| {
+    ///     let text = format!(r#"<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) {{ {nodes} }}"#);
+    ///     onnxtxt::parse(&text).compile(&CompileOptions::default()).map(|_| ()).map_err(|found| found[0].code.id)
+    /// };
+    /// assert_eq!(compiled("y = Neg(t) t = Abs(x)"), Ok(())); // not in order, but clear
+    /// assert_eq!(compiled("y = Neg(t) t = Abs(y)"), Err("E0213"));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// All reasons why it cannot be run, such as unclear meaning, unreadable weights and unknown operators.
+    pub fn compile(&mut self, options: &CompileOptions) -> Result<Executable<'static>, Vec<Diagnostic>> {
+        self.ensure_clear(Purpose::Inference)?;
+        self.compile_unchecked(options)
+    }
+
+    #[cfg(feature = "run")]
+    /// Compiles the model in spite of its errors.
     ///
     /// # Errors
     ///
     /// All reasons why it cannot be run, such as unreadable weights and unknown operators.
-    pub fn compile(&mut self, options: &CompileOptions) -> Result<Executable<'static>, Vec<Diagnostic>> {
+    pub fn compile_unchecked(
+        &mut self,
+        options: &CompileOptions,
+    ) -> Result<Executable<'static>, Vec<Diagnostic>> {
         let found = self.load_weights();
         if !found.is_empty() {
             return Err(found);
@@ -51,4 +127,16 @@ impl Loaded {
         let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
         compile(&self.model, self.registry(), &options)
     }
+}
+
+/// The rules that errors break, on one line: `E0202 (node-order, 3 times), E0702 (io-shape-missing)`.
+#[must_use]
+pub fn broken_rules(errors: &[Diagnostic]) -> String {
+    let mut counts: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    errors.iter().for_each(|error| counts.entry(error.code.id).or_insert((error.code.name, 0)).1 += 1);
+    let rule = |(id, (name, count)): (&str, (&str, usize))| match count {
+        1 => format!("{id} ({name})"),
+        _ => format!("{id} ({name}, {count} times)"),
+    };
+    counts.into_iter().map(rule).collect::<Vec<_>>().join(", ")
 }

@@ -12,6 +12,7 @@ use crate::session::{Session, Status, bytes, count};
 use kernels::Kernels;
 use onnx_exec::{Executable, Machine, RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
+use onnxtxt::Purpose;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,6 +91,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
 fn measure(args: &Args, ready: &Ready, start: Instant, session: &mut Session) -> anyhow::Result<Figures> {
     let load = start.elapsed();
+    // The check of the model is not part of preparing it.
+    ready.admit(Purpose::Inference, &args.limits, session)?;
     let start = Instant::now();
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let executable = ready.compiled(&args.limits, &options, session)?;

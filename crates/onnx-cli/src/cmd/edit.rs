@@ -133,7 +133,7 @@ fn read(input: &Input, text: &str, old: &Model, kept: &Kept) -> (Loaded, Vec<Dia
         return (new, found);
     }
     found.extend(kept.put_back(&mut new.model));
-    found.extend(new_errors(old, &new.model));
+    found.extend(new_errors(old, &new.model).0);
     (new, found)
 }
 

@@ -92,6 +92,9 @@ fn code_json(code: &Code, text: &str) -> serde_json::Value {
     if let Some(rule) = code.rule {
         object["rule"] = rule.into();
     }
+    if let Some(clear) = code.clear {
+        object["clear"] = clear.into();
+    }
     object
 }
 
@@ -133,6 +136,9 @@ fn explain(code: &Code, color: bool) -> String {
                 .collect();
             _ = writeln!(out, "{spans}");
         }
+    }
+    if let Some(clear) = code.clear {
+        _ = writeln!(out, "\nThe meaning is clear: {clear}. So models with this error are run, with a warning.");
     }
     out
 }

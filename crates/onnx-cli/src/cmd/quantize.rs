@@ -14,6 +14,7 @@ use anyhow::{Context as _, ensure};
 use onnx_exec::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
+use onnxtxt::Purpose;
 use onnxtxt::edit::{Edited, Quantize, Scheme, quantize};
 use ranges::Ranges;
 use std::collections::HashSet;
@@ -91,6 +92,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         "int4 is for weights alone: leave out `--dynamic` and `--calibrate`"
     );
     let ready = Ready::open(&args.edit.file, &args.opset, session)?;
+    ready.admit(Purpose::Inference, &args.limits, session)?;
     let ranges = Ranges::measure(args, &ready, session)?.map_err(|found| ready.reported(session, &found))?;
     let before = original(args, &ready, session)?.map_err(|found| ready.reported(session, &found))?;
     let scheme = match args.weights {

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 Ok(report) => session.note(&format!("repro: {report}")),
                 Err(found) => return Ok(ready.report(session, &found)),
             }
-            let new = new_errors(&ready.loaded.model, &model);
+            let (new, _) = new_errors(&ready.loaded.model, &model);
             if !new.is_empty() {
                 let loaded = Loaded::from(model);
                 locate::report(session, &loaded, &new);

@@ -5,13 +5,14 @@ use crate::follow::ScheduleArgs;
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::progress::Work;
-use crate::ready::Ready;
+use crate::ready::{Heard, Ready};
 use crate::results::{self, Results, Shown};
 use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnxtxt::Purpose;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,9 +53,6 @@ pub(crate) struct Args {
     /// Write binary data to a terminal
     #[arg(long)]
     force: bool,
-    /// Run the model even if `check` finds errors in it
-    #[arg(long)]
-    unchecked: bool,
     /// Fail at the first result with a NaN
     #[arg(long)]
     check_nan: bool,
@@ -72,14 +70,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let ready = Ready::open(&args.file, &args.opset, session)?;
-    if !args.unchecked {
-        let found = ready.errors();
-        if !found.is_empty() {
-            let status = ready.report(session, &found);
-            session.note("`--unchecked` runs a model in spite of its errors");
-            return Ok(status);
-        }
-    }
+    ready.admit(Purpose::Inference, &args.limits, session)?;
     args.dump.iter().try_for_each(|selection| selection.ensure_some(&ready.loaded.model))?;
     work.now("preparing the model");
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
@@ -134,7 +125,11 @@ fn compute(
     if watch.checks_nan || !watch.wanted.is_empty() {
         options.observe = Some(&observe);
     }
+    let heard = Heard::default();
+    let warn = |warning| heard.hear(warning);
+    options.warn = Some(&warn);
     let outputs = executable.run(inputs, &options);
+    heard.report(ready, session);
     let Seen { mut dumped, nan } =
         std::mem::take(&mut *watch.seen.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some((name, at)) = nan {

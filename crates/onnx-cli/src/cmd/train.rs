@@ -23,6 +23,7 @@ use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::diag::Diagnostic;
 use onnx_ops::gradient::Results;
+use onnxtxt::Purpose;
 use onnxtxt::edit::{weight_name, weights};
 use onnxtxt::train::{TrainOptions, Trainer};
 use std::path::{Path, PathBuf};
@@ -100,9 +101,6 @@ pub(crate) struct Args {
     /// Convert data to the element types that the model declares, as `Cast` does
     #[arg(long)]
     cast: bool,
-    /// Train the model even if `check` finds errors in it
-    #[arg(long)]
-    unchecked: bool,
     #[command(flatten)]
     out: OutFile,
     #[command(flatten)]
@@ -154,14 +152,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let destination = Destination::of(args)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let mut ready = Ready::open(&args.file, &args.opset, session)?;
-    if !args.unchecked {
-        let found = ready.errors();
-        if !found.is_empty() {
-            let status = ready.report(session, &found);
-            session.note("`--unchecked` trains a model in spite of its errors");
-            return Ok(status);
-        }
-    }
+    ready.admit(Purpose::Training, &args.limits, session)?;
     work.now("preparing the training");
     let seed = args.seed.unwrap_or(0);
     let limits = args.limits.options(seed, &ready.loaded.model);

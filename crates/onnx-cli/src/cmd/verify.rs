@@ -7,12 +7,12 @@ use crate::feed::{self, FeedArgs};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::output;
-use crate::ready::Ready;
+use crate::ready::{Heard, Ready};
 use crate::results::Results;
 use crate::session::{Session, Status};
 use crate::spread::Spread;
 use anyhow::{Context as _, ensure};
-use onnx_exec::{Executable, Value};
+use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Port;
 use serde_json::json;
 use std::collections::HashMap;
@@ -65,7 +65,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         None => in_onnx_runtime(&one, &first, &inputs)?,
     };
-    let results = first.run(inputs, &options).map_err(|finding| one.reported(session, &[*finding]))?;
+    let heard = Heard::default();
+    let warn = |warning| heard.hear(warning);
+    let results = first.run(inputs, &RunOptions { warn: Some(&warn), ..options.clone() });
+    heard.report(&one, session);
+    let results = results.map_err(|finding| one.reported(session, &[*finding]))?;
     let tolerance = args.tolerance.tolerance().for_precision(precision);
     let wants_json = args.json || session.wants_json();
     show(&first, &results, &others, &tolerance, wants_json)

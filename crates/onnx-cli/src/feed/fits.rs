@@ -1,6 +1,6 @@
 //! Compares values with the types that a model declares for its inputs.
 
-use onnx_exec::{Tensor, Value};
+use onnx_exec::{Value, misfit};
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind, type_text};
 use onnx_ops::dims::{Dim, Dims};
@@ -65,7 +65,8 @@ impl Extents {
         symbols.into_iter().filter(|symbol| self.get(symbol).is_none()).collect()
     }
 
-    /// Reports a value that does not match the type of its input. Records sizes of symbols that occur for the first time.
+    /// Reports a value that does not match the type of its input, or contradicts the command line. Records sizes of symbols that
+    /// occur for the first time.
     pub(crate) fn check(
         &mut self,
         model: &Model,
@@ -74,70 +75,49 @@ impl Extents {
         value: &Value,
         place: impl Into<Place>,
     ) -> Option<Diagnostic> {
-        let because = self.misfit(model, ty, value)?;
-        let (given, expected) = (shown(value), type_text(model, ty));
-        let message = format!("input `{name}` is {given}, expected {expected}{because}");
-        let diagnostic = Diagnostic::new(&code::RUN_FAILED, place, message);
-        let elem = elem(model, ty).filter(|elem| is_numeric(*elem));
-        Some(match (value, elem) {
-            (Value::Tensor(tensor), Some(to)) if tensor.elem() != to && is_numeric(tensor.elem()) => {
-                let to = numpy_name(to);
-                diagnostic.help(format!("add `--cast`, or write the array with `.astype(\"{to}\")`"))
-            }
-            _ => diagnostic,
-        })
+        let place = place.into();
+        if let Some(found) = misfit(model, name, ty, value, place.clone()) {
+            let declared = elem(model, ty).filter(|elem| is_numeric(*elem));
+            return Some(match (value, declared) {
+                (Value::Tensor(tensor), Some(to)) if tensor.elem() != to && is_numeric(tensor.elem()) => {
+                    let to = numpy_name(to);
+                    found.help(format!("add `--cast`, or write the array with `.astype(\"{to}\")`"))
+                }
+                _ => found,
+            });
+        }
+        let because = self.contradiction(model, ty, value)?;
+        let (given, expected) = (value.type_text(), type_text(model, ty));
+        let message = format!("input `{name}` is {given}, expected {expected}, and {because}");
+        Some(Diagnostic::new(&code::RUN_FAILED, place, message))
     }
 
-    /// Why a value does not match, beyond the types: `Some("")` if the types show it.
-    fn misfit(&mut self, model: &Model, ty: TypeId, value: &Value) -> Option<String> {
-        let plain = || Some(String::new());
+    /// Which size of the command line a value of the declared type contradicts.
+    fn contradiction(&mut self, model: &Model, ty: TypeId, value: &Value) -> Option<String> {
         match (&model.types[ty].kind, value) {
             (TypeKind::Tensor(expected) | TypeKind::SparseTensor(expected), Value::Tensor(tensor)) => {
-                if expected.elem.is_some_and(|elem| elem != tensor.elem()) {
-                    return plain();
-                }
-                let shape = expected.shape.as_ref()?;
-                if shape.len() != tensor.rank() {
-                    return plain();
-                }
-                shape.iter().zip(tensor.dims()).find_map(|(dim, &extent)| self.extent(model, dim, extent))
+                let mut dims = expected.shape.as_ref()?.iter().zip(tensor.dims());
+                dims.find_map(|(dim, &extent)| self.extent(model, dim, extent))
             }
             (TypeKind::Sequence(Some(inner)), Value::Sequence(values)) => {
-                values.iter().find_map(|value| self.misfit(model, *inner, value))
+                values.iter().find_map(|value| self.contradiction(model, *inner, value))
             }
             (TypeKind::Optional(Some(inner)), Value::Optional(Some(value))) => {
-                self.misfit(model, *inner, value)
+                self.contradiction(model, *inner, value)
             }
             (TypeKind::Optional(Some(inner)), Value::Tensor(_) | Value::Sequence(_)) => {
-                self.misfit(model, *inner, value)
+                self.contradiction(model, *inner, value)
             }
-            (TypeKind::Map { .. }, Value::Map(_))
-            | (TypeKind::Optional(_), Value::Optional(_))
-            | (TypeKind::Sequence(None), Value::Sequence(_))
-            | (TypeKind::Unset | TypeKind::Opaque { .. }, _) => None,
-            (
-                TypeKind::Tensor(_)
-                | TypeKind::SparseTensor(_)
-                | TypeKind::Sequence(_)
-                | TypeKind::Optional(_)
-                | TypeKind::Map { .. },
-                _,
-            ) => plain(),
+            _ => None,
         }
     }
 
     fn extent(&mut self, model: &Model, dim: &onnx_ir::Dim, extent: usize) -> Option<String> {
-        match dim.value {
-            // Negative numbers stand for unknown dimensions.
-            DimValue::Unknown | DimValue::Value(..0) => None,
-            DimValue::Value(expected) => (usize::try_from(expected) != Ok(extent)).then(String::new),
-            DimValue::Param(symbol) => {
-                let text = &model.names[symbol];
-                equate(&mut self.all, text, extent);
-                let known = known(&mut self.told, text).filter(|known| *known != extent)?;
-                Some(format!(", and {text} is {known} because of {}", self.source(text)))
-            }
-        }
+        let DimValue::Param(symbol) = dim.value else { return None };
+        let text = &model.names[symbol];
+        equate(&mut self.all, text, extent);
+        let known = known(&mut self.told, text).filter(|known| *known != extent)?;
+        Some(format!("{text} is {known} because of {}", self.source(text)))
     }
 }
 
@@ -193,20 +173,6 @@ fn numpy_name(elem: ElemType) -> &'static str {
         ElemType::FLOAT => "float32",
         ElemType::DOUBLE => "float64",
         _ => elem.name().unwrap_or("?"),
-    }
-}
-
-/// The type of a value in type syntax.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Tensor(tensor) => Tensor::type_text(tensor),
-        Value::Sequence(values) => match values.first() {
-            Some(first) => format!("seq({})", shown(first)),
-            None => "an empty sequence".to_owned(),
-        },
-        Value::Map(map) => format!("map({}, …)", map.keys.elem().name().unwrap_or("?")),
-        Value::Optional(Some(value)) => format!("optional({})", shown(value)),
-        Value::Optional(None) => "an empty optional".to_owned(),
     }
 }
 

@@ -128,8 +128,9 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<(), Box<Diagnostic>> {
+        self.ensure_inputs(&inputs)?;
         let is_whole = Run::with(self, options, |run| {
-            run.take(inputs.clone())?;
+            run.take(inputs.clone());
             let plan = run.plan(self.root, 0)?;
             // Nested graphs are planned when they run.
             let is_control = |node: &NodeId| matches!(self.actions[*node], Some(Action::Control(_)));

@@ -3,17 +3,18 @@
 mod node;
 mod options;
 
-pub use options::{Observe, RunOptions, Time, TimedStep};
+pub use options::{Observe, RunOptions, Time, TimedStep, Warn};
 
 use crate::compile::{Executable, Values, compile_body, lock_of};
 use crate::facts::fact;
+use crate::interface::SymbolSizes;
 use crate::plan::{Partition, Plan, Stopped};
 use crate::pool;
 use crate::profile::Work;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::HashMap;
-use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
+use onnx_ir::diag::{Code, Diagnostic, Place, Severity, code};
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_ops::infer::{Fact, Stepwise};
 use std::cell::{Cell, RefCell};
@@ -33,6 +34,23 @@ const MAX_DEPTH: usize = 200;
 
 impl Executable<'_> {
     /// Computes the outputs. `inputs` has a value for each input of the model, in order; `None` where the model stores a default.
+    ///
+    /// ```
+    /// use onnx_exec::{CompileOptions, RunOptions, Tensor, compile};
+    /// use onnx_ops::schema::Registry;
+    ///
+    /// let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Abs(x) }"#;
+    /// let model = onnx_text::read_model(text).value;
+    /// let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).expect("it can be run");
+    /// let x = Tensor::of(&[3], &[1.0f32, 2.0, 3.0])?;
+    /// let refused = executable.run(vec![Some(x.into())], &RunOptions::default()).unwrap_err();
+    /// assert_eq!(refused.message, "input `x` is float[3], expected float[2]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An input is missing or does not have the declared type; a node fails; a limit of the options is exceeded.
     pub fn run(
         &self,
         inputs: Vec<Option<Value>>,
@@ -48,6 +66,9 @@ impl Executable<'_> {
         destinations: Destinations,
         options: &RunOptions<'_>,
     ) -> Result<(Vec<Value>, Destinations), Box<Diagnostic>> {
+        self.ensure_inputs(&inputs)?;
+        let mut sizes = SymbolSizes::new(self, options);
+        sizes.inputs(&inputs);
         let budget = options.budget(&self.recycler);
         let fuel = Cell::new(options.fuel);
         let work = || {
@@ -62,6 +83,9 @@ impl Executable<'_> {
         if let Some(steps) = options.steps {
             let left = budget.steps_left();
             steps.fetch_max(options.steps_at_most().saturating_sub(left), Ordering::Relaxed);
+        }
+        if let Ok((outputs, _)) = &results {
+            sizes.outputs(outputs);
         }
         results
     }
@@ -107,7 +131,7 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     fn main(mut self, inputs: Vec<Option<Value>>) -> Result<(Vec<Value>, Destinations), Box<Diagnostic>> {
-        self.take(inputs)?;
+        self.take(inputs);
         let root = self.executable.root;
         self.nodes(root)?;
         let results = self.outputs(root)?;
@@ -149,33 +173,13 @@ impl<'x, 'r> Run<'x, 'r> {
         compile_body(x, node, &function).ok()
     }
 
-    /// Sets the inputs of the model.
-    pub(crate) fn take(&mut self, inputs: Vec<Option<Value>>) -> Result<(), Box<Diagnostic>> {
-        let ports = self.executable.inputs();
-        if inputs.len() > ports.len() {
-            let why = format!("the model has {} inputs, not {}", ports.len(), inputs.len());
-            return Err(Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why)));
-        }
-        let mut inputs = inputs.into_iter();
-        for (i, port) in ports.iter().enumerate() {
-            let Some(value) = port.value else { continue };
-            match inputs.next().flatten() {
-                Some(given) => self.values[value] = Some(given),
-                None if self.executable.has_default(port) => {}
-                None => {
-                    let name = self.executable.model.text(port.name);
-                    let graph = self.executable.root;
-                    let place =
-                        Entity::Input(self.executable.body, graph, u32::try_from(i).unwrap_or(u32::MAX));
-                    return Err(Box::new(Diagnostic::new(
-                        &code::RUN_FAILED,
-                        place,
-                        format!("input `{name}` is not given"),
-                    )));
-                }
+    /// Sets the inputs of the model, which have been checked.
+    pub(crate) fn take(&mut self, inputs: Vec<Option<Value>>) {
+        for (port, given) in self.executable.inputs().iter().zip(inputs) {
+            if let (Some(value), Some(given)) = (port.value, given) {
+                self.values[value] = Some(given);
             }
         }
-        Ok(())
     }
 
     /// Sets an input of a graph.

@@ -5,6 +5,7 @@ use crate::pool;
 use crate::profile::Work;
 use crate::recycle::Recycler;
 use crate::value::Value;
+use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -31,6 +32,8 @@ pub struct RunOptions<'o> {
     pub observe: Option<&'o Observe<'o>>,
     /// Called with the time of each kernel and node of the main graph.
     pub time: Option<&'o Time<'o>>,
+    /// Called once with a warning if sizes of one symbol differ (W1605): among inputs, or between inputs and outputs.
+    pub warn: Option<&'o Warn<'o>>,
     /// Receives the peak of the bytes in use.
     pub peak: Option<&'o AtomicUsize>,
     /// Receives the steps of planning and running; planning counts the parts of expressions that it visits.
@@ -42,6 +45,9 @@ pub type Observe<'o> = dyn Fn(&str, &Value) + Send + Sync + 'o;
 
 /// A callback for times. It may be called from any thread.
 pub type Time<'o> = dyn Fn(&TimedStep<'_>) + Send + Sync + 'o;
+
+/// A callback for warnings.
+pub type Warn<'o> = dyn Fn(Diagnostic) + Send + Sync + 'o;
 
 /// A kernel or node that has been run.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +79,7 @@ impl Default for RunOptions<'_> {
             cancel: None,
             observe: None,
             time: None,
+            warn: None,
             peak: None,
             steps: None,
         }

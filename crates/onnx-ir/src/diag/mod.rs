@@ -171,6 +171,12 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// Whether it makes the meaning of the model unclear, so that the model should not be run. Other errors break a rule, but
+    /// leave one meaning; denied warnings do too.
+    pub fn makes_unclear(&self) -> bool {
+        self.code.severity == Severity::Error && self.code.clear.is_none()
+    }
 }
 
 /// The candidate most similar to `word`, if any is similar enough.

@@ -22,6 +22,7 @@
 mod calls;
 mod common_subexpressions;
 mod compact;
+mod components;
 mod dead_code;
 mod format;
 mod gradient_names;
@@ -37,6 +38,7 @@ mod transplant;
 
 pub use common_subexpressions::{Initializers, RECOMPUTED, common_subexpressions};
 pub use compact::compact;
+pub use components::components;
 pub use dead_code::dead_code;
 pub use format::upgrade_ir_version;
 pub use gradient_names::Gradients;

@@ -9,10 +9,11 @@
 //! in the original order does. A graph with a cycle is reported and not changed.
 
 use super::calls::bodies;
+use super::components::components;
 use super::{Report, watched};
 use crate::body::{Body, GraphId, NodeId, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::entity::SecondaryMap;
+use crate::entity::{EntityId as _, FromIndex as _, SecondaryMap};
 use crate::model::{BodyId, Model};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -56,7 +57,7 @@ pub fn node_orders(body: &Body) -> Vec<(GraphId, Option<Vec<NodeId>>)> {
 fn circle(model: &Model, body: BodyId, node: NodeId) -> Diagnostic {
     let op = model.text(model.bodies[body].nodes[node].op);
     let message = format!("this `{op}` needs its own result, so that the graph has no order");
-    Diagnostic::new(&code::NODE_ORDER, Entity::Node(body, node), message)
+    Diagnostic::new(&code::NODE_CYCLE, Entity::Node(body, node), message)
 }
 
 /// Which nodes of a graph need which others of it.
@@ -112,6 +113,20 @@ impl Order {
     fn readers(&self, node: NodeId) -> std::ops::Range<usize> {
         let start = self.pairs.partition_point(|&(maker, _)| maker < node);
         start..start + self.pairs[start..].partition_point(|&(maker, _)| maker == node)
+    }
+
+    /// The nodes of a body that need their own results.
+    pub(crate) fn circular(&self, body: &Body) -> SecondaryMap<NodeId, bool> {
+        let mut circular = SecondaryMap::with_len(false, body.nodes.len());
+        let mut next = vec![Vec::new(); body.nodes.len()];
+        for &(maker, reader) in &self.pairs {
+            next[maker.index()].push(reader.index());
+            circular[maker] |= maker == reader;
+        }
+        for component in components(&next).iter().filter(|component| component.len() > 1) {
+            component.iter().for_each(|&node| circular[NodeId::from_index(node)] = true);
+        }
+        circular
     }
 
     /// The nodes of a graph in order, or a node that needs itself.

@@ -53,6 +53,8 @@ struct Walker<'s, 'm> {
     reported: SecondaryMap<ValueId, bool>,
     /// The dependencies of nodes, if some are not in order.
     order: Option<Order>,
+    /// Nodes that need their own results, if some are not in order.
+    circular: Option<SecondaryMap<NodeId, bool>>,
     /// Graphs that a fix has sorted.
     sorted: SecondaryMap<GraphId, bool>,
     outputs: &'s mut Seen<u32>,
@@ -85,6 +87,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
             open: Vec::new(),
             reported: SecondaryMap::default(),
             order: None,
+            circular: None,
             declarations: None,
             sorted: SecondaryMap::default(),
             outputs: &mut outputs,
@@ -321,11 +324,19 @@ impl<'m> Walker<'_, 'm> {
         produced: Entity,
     ) -> Diagnostic {
         let name = self.cx.text(self.value(value).name);
-        let code = self.body_code(&code::NODE_ORDER);
+        let cycle = self.body_code(&code::NODE_CYCLE);
         if self.view.layout.contains(by, node) {
             let message = format!("`{name}` is read by the node that produces it");
-            return Diagnostic::new(code, at, message).related(produced, "the producer");
+            return Diagnostic::new(cycle, at, message).related(produced, "the producer");
         }
+        let order = self.order.get_or_insert_with(|| Order::of(self.view.body));
+        let circular = self.circular.get_or_insert_with(|| order.circular(self.view.body));
+        if circular[by] {
+            let message = format!("use of `{name}`, which depends on itself");
+            let produced_by = "the node that produces it needs its own result";
+            return Diagnostic::new(cycle, at, message).related(produced, produced_by);
+        }
+        let code = self.body_code(&code::NODE_ORDER);
         Diagnostic::new(code, at, format!("use of `{name}` before the node that produces it"))
             .related(produced, "the producer")
             .help(format!("move the node that produces `{name}` up"))

@@ -234,9 +234,12 @@ fn of_graph(
         let public = is_main && !matches!(place, Entity::ValueInfo(..));
         let Some(ty) = port.ty else {
             if public {
-                let what = if matches!(place, Entity::Input(..)) { "input" } else { "output" };
+                let (code, what) = match place {
+                    Entity::Input(..) => (&code::IO_TYPE_MISSING, "input"),
+                    _ => (&code::OUTPUT_TYPE_MISSING, "output"),
+                };
                 let message = format!("graph {what} `{}` has no type", cx.model.text(port.name));
-                found.push(Diagnostic::new(&code::IO_TYPE_MISSING, place, message));
+                found.push(Diagnostic::new(code, place, message));
             }
             continue;
         };
@@ -273,21 +276,16 @@ fn of_graph(
     symbols.report(found);
 }
 
-/// Whether a tensor of the main graph's interface lacks its element type or rank, which is reported.
+/// Whether a tensor of the main graph's interface lacks its rank, which is reported.
 fn unranked(cx: &VerifyContext<'_>, found: &mut Findings, port: &Port, ty: TypeId, place: Entity) -> bool {
     let Some(tensor) = tensor_of(&cx.model.types[ty]) else { return false };
-    let missing = match tensor {
-        TensorType { elem: None, .. } => "no element type",
-        TensorType { shape: None, .. } if elem_problem(tensor.elem).is_none() => "no shape",
-        TensorType { .. } => return false,
-    };
-    let name = cx.model.text(port.name);
-    let message = format!("`{name}` of type `{}` has {missing}", type_text(cx.model, ty));
-    let mut diagnostic = Diagnostic::new(&code::IO_SHAPE_MISSING, place, message);
-    if tensor.elem.is_some() {
-        diagnostic = diagnostic.help("declare the rank: write `?` for unknown dimensions");
+    if tensor.shape.is_some() || elem_problem(tensor.elem).is_some() {
+        return false;
     }
-    found.push(diagnostic);
+    let name = cx.model.text(port.name);
+    let message = format!("`{name}` of type `{}` has no shape", type_text(cx.model, ty));
+    let help = "declare the rank: write `?` for unknown dimensions";
+    found.push(Diagnostic::new(&code::IO_SHAPE_MISSING, place, message).help(help));
     true
 }
 
@@ -351,7 +349,7 @@ mod tests {
         let float = Some(ElemType::FLOAT);
         assert_eq!(kind(tensor(float, Some(vec![]))), [""; 0]);
         assert_eq!(kind(tensor(float, None)), ["E0702 `x` of type `float[]` has no shape"]);
-        assert_eq!(kind(tensor(None, Some(vec![]))), ["E0702 `x` of type `?` has no element type"]);
+        assert_eq!(kind(tensor(None, Some(vec![]))), ["E0703 type `?` of `x` has no element type"]);
         assert_eq!(
             kind(tensor(Some(ElemType(99)), Some(vec![]))),
             ["E0703 type `99` of `x` has an unknown element type"]

@@ -43,10 +43,10 @@ super::codes! { EXTERNAL, Spec:
     /// Source: IR.md, External Tensor Data.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[1] w = {float_data: [1], external_data: ["location": "w.bin"], data_location: 1}> { y = Relu(x) }
+    /// g (float[1] x) => (float[1] y) <float[1] w = {float_data: [1], external_data: ["location": "w.bin"], data_location: 1}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[1] w = ["location": "w.bin"]> { y = Relu(x) }
+    /// g (float[1] x) => (float[1] y) <float[1] w = ["location": "w.bin"]> { y = Add(x, w) }
     /// ```
     Error EXTERNAL_WITH_INLINE = "E0605", "external-with-inline", "X05";
 

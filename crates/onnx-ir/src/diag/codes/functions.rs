@@ -156,7 +156,8 @@ super::codes! { FUNCTIONS, Spec:
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
     /// <domain: "l", opset_import: ["": 21]> f (a) => (b) <float[N] t> { t = Abs(a) b = Relu(t) }
     /// ```
-    Error FUNCTION_VALUE_INFO = "E0813", "function-value-info", "F13";
+    Error FUNCTION_VALUE_INFO = "E0813", "function-value-info", "F13"
+        => "no computation depends on an entry for a value that does not exist";
 
     /// The default of a function's attribute is invalid.
     ///

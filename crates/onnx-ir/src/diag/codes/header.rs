@@ -66,7 +66,8 @@ super::codes! { HEADER, Spec:
     /// <ir_version: 10, opset_import: ["": 21], producer_name: "aµ">
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error STRING_NOT_UTF8 = "E0305", "string-not-utf8", "M05";
+    Error STRING_NOT_UTF8 = "E0305", "string-not-utf8", "M05"
+        => "names and texts are compared byte by byte";
 
     /// The file contains a field that the format does not define.
     ///
@@ -93,12 +94,13 @@ super::codes! { HEADER, Spec:
     /// `ir_version`. Source: onnx.proto, Version.
     ///
     /// ```text
-    /// <ir_version: 2, opset_import: ["": 1]> g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// <ir_version: 2, opset_import: ["": 9]> g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     /// ```text
-    /// <ir_version: 3, opset_import: ["": 1]> g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// <ir_version: 4, opset_import: ["": 9]> g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error OPSET_BEFORE_IR3 = "E0312", "opset-before-ir3", "O02";
+    Error OPSET_BEFORE_IR3 = "E0312", "opset-before-ir3", "O02"
+        => "the import states the version";
 
     /// A domain is imported twice.
     ///
@@ -167,7 +169,8 @@ super::codes! { HEADER, Spec:
     /// <ir_version: 10, opset_import: ["": 21], metadata_props: ["org.k": "1", "org.l": "2"]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error METADATA_REPEATED = "E0321", "metadata-repeated", "D01";
+    Error METADATA_REPEATED = "E0321", "metadata-repeated", "D01"
+        => "no computation depends on metadata";
 
     /// A metadata key of the model has no prefix.
     ///
@@ -224,7 +227,8 @@ super::codes! { HEADER, Spec:
     /// ```text
     /// <ir_version: 3, opset_import: ["": 8]> g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }
     /// ```
-    Error IR3_INITIALIZERS = "E0331", "ir3-initializers", "V01";
+    Error IR3_INITIALIZERS = "E0331", "ir3-initializers", "V01"
+        => "an initializer that is not an input is a constant, as in later versions";
 
     /// An input of a nested graph follows one that is an initializer, in IR version 3 or below.
     ///
@@ -241,7 +245,8 @@ super::codes! { HEADER, Spec:
     ///   <body = b (int64 i, bool k, float[1] a, float[1] w = {1}) => (bool k2, float[1] o)
     ///     { k2 = Identity(k) o = Add(a, w) }> }
     /// ```
-    Error IR3_SUBGRAPH_INITIALIZERS = "E0332", "ir3-subgraph-initializers", "V02";
+    Error IR3_SUBGRAPH_INITIALIZERS = "E0332", "ir3-subgraph-initializers", "V02"
+        => "an input with an initializer has this value, and the node passes the others in order";
 
     /// An element type is newer than the IR version.
     ///
@@ -251,12 +256,13 @@ super::codes! { HEADER, Spec:
     /// Version.
     ///
     /// ```text
-    /// <ir_version: 8, opset_import: ["": 18]> g (float8e5m2[N] x) => (float8e5m2[N] y) { y = Identity(x) }
+    /// <ir_version: 8, opset_import: ["": 19]> g (float8e5m2[N] x) => (float[N] y) { y = Cast<to = 1>(x) }
     /// ```
     /// ```text
-    /// <ir_version: 9, opset_import: ["": 19]> g (float8e5m2[N] x) => (float8e5m2[N] y) { y = Identity(x) }
+    /// <ir_version: 9, opset_import: ["": 19]> g (float8e5m2[N] x) => (float[N] y) { y = Cast<to = 1>(x) }
     /// ```
-    Error DATA_TYPE_VS_IR = "E0333", "data-type-vs-ir", "V03";
+    Error DATA_TYPE_VS_IR = "E0333", "data-type-vs-ir", "V03"
+        => "element types have the same meaning in every IR version that has them";
 
     /// A kind of type is newer than the IR version.
     ///

@@ -6,7 +6,9 @@
 //! E16.. running models; W.. the same parts as warnings.
 //!
 //! A row reads `Error NAME = "E0203", "value-undefined", "G03";`: severity, constant, id, name, and the rule of the
-//! specification that it enforces. `Warning(Strict)` puts a row on another level than the rest of its file.
+//! specification that it enforces. `Warning(Strict)` puts a row on another level than the rest of its file. An error that
+//! breaks a rule without making the meaning of the model unclear ends with the reason, `=> "nothing depends on it"`: such
+//! models are run. `conformance/tests/operators/errors.rs` asks ONNX Runtime about each row.
 //!
 //! In the examples, a graph without a header stands for one with `<ir_version: 10, opset_import: ["": 21]>`; the first
 //! is wrong, the second right. What plain text cannot express is shown in the extended syntax of `grammar/`.
@@ -26,6 +28,8 @@ pub struct Code {
     pub severity: Severity,
     /// The lowest level of `check` that reports it.
     pub level: Level,
+    /// Why the meaning of the model is clear although this rule is broken, so that it can be run. `None`: it is unclear.
+    pub clear: Option<&'static str>,
     /// The page in Markdown: the meaning, why it is wrong, and what to do.
     pub explain: &'static str,
 }
@@ -54,7 +58,8 @@ impl PartialEq for Code {
 macro_rules! codes {
     ($part:ident, $level:ident:
      $($(#[doc = $doc:literal])+
-       $severity:ident $(($own:ident))? $konst:ident = $id:literal, $name:literal $(, $rule:literal)?;)*) => {
+       $severity:ident $(($own:ident))? $konst:ident = $id:literal, $name:literal
+           $(, $rule:literal)? $(=> $clear:literal)?;)*) => {
         use super::{Code, Level};
         use crate::diag::Severity;
         $(
@@ -62,16 +67,17 @@ macro_rules! codes {
             pub static $konst: Code = Code {
                 id: $id,
                 name: $name,
-                rule: super::codes!(@rule $($rule)?),
+                rule: super::codes!(@option $($rule)?),
                 severity: Severity::$severity,
                 level: super::codes!(@level $level $($own)?),
+                clear: super::codes!(@option $($clear)?),
                 explain: concat!($($doc, "\n"),+),
             };
         )*
         pub(super) static $part: &[&Code] = &[$(&$konst),*];
     };
-    (@rule) => { None };
-    (@rule $rule:literal) => { Some($rule) };
+    (@option) => { None };
+    (@option $text:literal) => { Some($text) };
     (@level $level:ident) => { Level::$level };
     (@level $level:ident $own:ident) => { Level::$own };
 }
@@ -154,6 +160,14 @@ mod tests {
             }
         }
         assert_eq!(find("unexpected-token").map(|c| c.id), Some("E0101"));
+    }
+
+    #[test]
+    fn only_errors_of_models_have_a_reason_to_be_run() {
+        for code in ALL.iter().filter(|code| code.clear.is_some()) {
+            let is_of_models = ("E02".."E11").contains(&code.id) && code.level != Level::Syntax;
+            assert!(code.severity == Severity::Error && is_of_models, "{}", code.id);
+        }
     }
 
     #[test]

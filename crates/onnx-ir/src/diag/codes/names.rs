@@ -12,13 +12,14 @@ super::codes! { NAMES, Spec:
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error GRAPH_NAME = "E0201", "graph-name", "G01";
+    Error GRAPH_NAME = "E0201", "graph-name", "G01"
+        => "no computation depends on the name of a graph";
 
     /// A node reads a value that a later node produces.
     ///
     /// Nodes are listed in the order in which they can run: a producer before its readers. Runtimes that
-    /// rely on the order would read a value that is not computed yet, and a cycle could never run. Move the
-    /// producer up. In a function, the same error is E0806. Source: IR.md, Nodes.
+    /// rely on the order would read a value that is not computed yet. Move the producer up. A cycle, which has no
+    /// order, is E0213. In a function, the same error is E0806. Source: IR.md, Nodes.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Relu(t) t = Abs(x) }
@@ -26,7 +27,8 @@ super::codes! { NAMES, Spec:
     /// ```text
     /// g (float[N] x) => (float[N] y) { t = Abs(x) y = Relu(t) }
     /// ```
-    Error NODE_ORDER = "E0202", "node-order", "G02";
+    Error NODE_ORDER = "E0202", "node-order", "G02"
+        => "every value has one definition, so that the order in which nodes can run follows from what they read";
 
     /// A node reads a name that nothing defines.
     ///
@@ -94,7 +96,8 @@ super::codes! { NAMES, Spec:
     /// ```text
     /// g (float[N] x, float[N] unused) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error VALUE_NAME_EMPTY = "E0207", "value-name-empty", "G07";
+    Error VALUE_NAME_EMPTY = "E0207", "value-name-empty", "G07"
+        => "nothing can read a value without a name";
 
     /// Two initializers of a graph have one name.
     ///
@@ -155,6 +158,20 @@ super::codes! { NAMES, Spec:
     /// read the model at all. Deeper levels are not checked. Move inner graphs into functions. Source: the
     /// recursion limit of protobuf.
     Error NESTING_DEPTH = "E0212", "nesting-depth", "G12";
+
+    /// A node needs its own result.
+    ///
+    /// Its inputs depend on its outputs, directly or through other nodes, so that no order of the nodes computes them. Read
+    /// another value in one of these nodes; values that change from one iteration to the next are carried by a `Loop`. In a
+    /// function, the same error is E0806. Source: IR.md, Nodes.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { t = Add(x, u) u = Abs(t) y = Relu(u) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { t = Add(x, x) u = Abs(t) y = Relu(u) }
+    /// ```
+    Error NODE_CYCLE = "E0213", "node-cycle";
 
     /// A node in a nested graph defines a name of the enclosing graph.
     ///
@@ -255,15 +272,18 @@ super::codes! { NAMES, Spec:
     ///
     /// ```text
     /// #@ onnxtxt 1
+    /// <ir_version: 10, opset_import: ["": 21]>
     /// #@ quantization_annotation: [{tensor_name: "ghost"}]
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     /// ```text
     /// #@ onnxtxt 1
+    /// <ir_version: 10, opset_import: ["": 21]>
     /// #@ quantization_annotation: [{tensor_name: "x"}]
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error QUANTIZATION_ANNOTATION = "E0231", "quantization-annotation", "Z01";
+    Error QUANTIZATION_ANNOTATION = "E0231", "quantization-annotation", "Z01"
+        => "annotations describe values and do not change them";
 
     /// A graph lists an output twice.
     ///

@@ -167,7 +167,8 @@ super::codes! { OPERATORS, Types:
     /// ```text
     /// g (float[2,3] x) => (float[2,N] y) { y = Relu(x) }
     /// ```
-    Error DECLARED_SHAPE = "E1014", "declared-shape-conflict", "S14";
+    Error DECLARED_SHAPE = "E1014", "declared-shape-conflict", "S14"
+        => "the operators determine the shape that is computed";
 
     /// Shapes do not match the operator or one another.
     ///

@@ -24,6 +24,14 @@ super::codes! { RUNNING, Types:
     /// nodes that may run, `--max-memory` the bytes of tensors at one time.
     Error RUN_LIMIT = "E1604", "run-limit";
 
+    /// Values have different sizes for one symbol of a dimension.
+    ///
+    /// A symbol stands for one size wherever it occurs in the declared types of a model: `float[N]` twice are tensors of one
+    /// size. Exporters use one symbol for sizes that differ, and runtimes do not compare them, so the model is run. But
+    /// `simplify` and other tools rely on the rule. Give dimensions of different sizes different names
+    /// (`onnxtxt rename`, `set-shape`). Source: IR.md, Static tensor shapes.
+    Warning SYMBOL_SIZES = "W1605", "symbol-sizes";
+
     /// The text of a schedule has a syntax error.
     ///
     /// `grammar/schedule.md` has the grammar; `onnxtxt lower` writes such schedules.

@@ -45,10 +45,10 @@ super::codes! { TENSORS, Spec:
     /// Move the values. Source: onnx.proto, TensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <uint32[1] w = {int32_data: [1]}> { y = Relu(x) }
+    /// g (uint32[1] x) => (uint32[1] y) <uint32[1] w = {int32_data: [1]}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <uint32[1] w = {uint64_data: [1]}> { y = Relu(x) }
+    /// g (uint32[1] x) => (uint32[1] y) <uint32[1] w = {uint64_data: [1]}> { y = Add(x, w) }
     /// ```
     Error VALUE_FIELD_FOR_TYPE = "E0504", "value-field-for-type", "T04";
 
@@ -84,10 +84,10 @@ super::codes! { TENSORS, Spec:
     /// would be read as other values. Pack the elements. Source: onnx.proto, TensorProto.int32_data.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <int4[3] w = {int32_data: [1, 2, 3]}> { y = Relu(x) }
+    /// g (float[3] x) => (float[3] y) <int4[3] w = {int32_data: [1, 2, 3]}> { t = Cast<to = 1>(w) y = Add(x, t) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <int4[3] w = {int32_data: [33, 3]}> { y = Relu(x) }
+    /// g (float[3] x) => (float[3] y) <int4[3] w = {int32_data: [33, 3]}> { t = Cast<to = 1>(w) y = Add(x, t) }
     /// ```
     Error SUBBYTE_INT32_DATA = "E0507", "subbyte-int32-data", "T07";
 
@@ -113,10 +113,10 @@ super::codes! { TENSORS, Spec:
     /// TensorProto.int32_data.
     ///
     /// ```text
-    /// g (float[2] x) => (float[2] y) <int8[1] w = {int32_data: [300]}> { y = Relu(x) }
+    /// g (int8[1] x) => (int8[1] y) <int8[1] w = {int32_data: [300]}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[2] x) => (float[2] y) <int8[1] w = {127}> { y = Relu(x) }
+    /// g (int8[1] x) => (int8[1] y) <int8[1] w = {127}> { y = Add(x, w) }
     /// ```
     Error VALUE_RANGE = "E0509", "value-range", "T09";
 
@@ -140,13 +140,13 @@ super::codes! { TENSORS, Spec:
     ///
     /// ```text
     /// #@ onnxtxt 1
-    /// g (float[N] x) => (float[N] y) <
+    /// <ir_version: 10, opset_import: ["": 21]> g (float[1] x) => (float[1] y) <
     ///   #@ segment: [0, 1]
     ///   float[1] w = {1}
-    /// > { y = Relu(x) }
+    /// > { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[1] w = {1}> { y = Relu(x) }
+    /// g (float[1] x) => (float[1] y) <float[1] w = {1}> { y = Add(x, w) }
     /// ```
     Error SEGMENT = "E0511", "segment", "T11";
 
@@ -155,10 +155,10 @@ super::codes! { TENSORS, Spec:
     /// `values` must be a valid tensor of rank 1. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1,1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[1,1] {1}, indices = int64[1] {0}}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Add(x, w) }
     /// ```
     Error SPARSE_VALUES = "E0521", "sparse-values", "P01";
 
@@ -168,10 +168,10 @@ super::codes! { TENSORS, Spec:
     /// onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[0] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[0] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Add(x, w) }
     /// ```
     Error SPARSE_DIMS = "E0522", "sparse-dims", "P02";
 
@@ -181,10 +181,10 @@ super::codes! { TENSORS, Spec:
     /// NNZ values. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int32[1] {0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[1] {1}, indices = int32[1] {0}}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Add(x, w) }
     /// ```
     Error SPARSE_INDICES_FORM = "E0523", "sparse-indices-form", "P03";
 
@@ -194,10 +194,10 @@ super::codes! { TENSORS, Spec:
     /// them. Sort them. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {3, 0}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {3, 0}}> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {0, 3}}> { y = Relu(x) }
+    /// g (float[4] x) => (float[4] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {0, 3}}> { y = Add(x, w) }
     /// ```
     Error SPARSE_INDICES = "E0524", "sparse-indices", "P04";
 

@@ -91,7 +91,8 @@ super::codes! { TRAINING, Spec:
     ///   y = Relu(x)
     /// }
     /// ```
-    Error DEVICE_CONFIGURATION = "E0921", "device-configuration", "C01";
+    Error DEVICE_CONFIGURATION = "E0921", "device-configuration", "C01"
+        => "devices do not change what is computed";
 
     /// A node refers to a device configuration that does not exist, or twice to one.
     ///
@@ -114,7 +115,8 @@ super::codes! { TRAINING, Spec:
     ///   y = Relu(x)
     /// }
     /// ```
-    Error NODE_CONFIGURATION_ID = "E0922", "node-configuration-id", "C02";
+    Error NODE_CONFIGURATION_ID = "E0922", "node-configuration-id", "C02"
+        => "devices do not change what is computed";
 
     /// A sharding does not refer to a tensor of its node.
     ///
@@ -136,7 +138,8 @@ super::codes! { TRAINING, Spec:
     ///   y = Relu(x)
     /// }
     /// ```
-    Error SHARDING_TENSOR = "E0923", "sharding-tensor", "C03";
+    Error SHARDING_TENSOR = "E0923", "sharding-tensor", "C03"
+        => "devices do not change what is computed";
 
     /// A sharding refers to a device that the configuration does not have.
     ///
@@ -159,7 +162,8 @@ super::codes! { TRAINING, Spec:
     ///   y = Relu(x)
     /// }
     /// ```
-    Error SHARDING_DEVICES = "E0924", "sharding-devices", "C04";
+    Error SHARDING_DEVICES = "E0924", "sharding-devices", "C04"
+        => "devices do not change what is computed";
 
     /// A sharding splits an axis that the tensor does not have, or one twice.
     ///
@@ -181,7 +185,8 @@ super::codes! { TRAINING, Spec:
     ///   y = Relu(x)
     /// }
     /// ```
-    Error SHARDING_AXIS = "E0925", "sharding-axis", "C05";
+    Error SHARDING_AXIS = "E0925", "sharding-axis", "C05"
+        => "devices do not change what is computed";
 
     /// The number of shards of an axis is not positive.
     ///
@@ -203,7 +208,8 @@ super::codes! { TRAINING, Spec:
     ///   y = Relu(x)
     /// }
     /// ```
-    Error SHARDING_SHARDS = "E0926", "sharding-shards", "C06";
+    Error SHARDING_SHARDS = "E0926", "sharding-shards", "C06"
+        => "devices do not change what is computed";
 
     /// The number of shards is not the number of devices.
     ///

@@ -1,9 +1,9 @@
 //! Codes of declared types and shapes (E07..).
 
 super::codes! { TYPES, Spec:
-    /// An input or output of the main graph has no type.
+    /// An input of the main graph has no type.
     ///
-    /// Callers need to know what to pass and what they get. Only nested graphs and functions may omit types.
+    /// Callers need to know what to pass. Only nested graphs and functions may omit types. An output without a type is E0713.
     /// Source: IR.md, Graphs.
     ///
     /// ```text
@@ -14,7 +14,7 @@ super::codes! { TYPES, Spec:
     /// ```
     Error IO_TYPE_MISSING = "E0701", "io-type-missing", "Y01";
 
-    /// A tensor input or output of the main graph has no element type, or no rank.
+    /// A tensor input or output of the main graph has no rank.
     ///
     /// Dimensions may be unknown (`?` or a name), but the rank is required. `float` is a scalar and
     /// `float[]` a tensor of unknown rank. Source: IR.md, Static tensor shapes.
@@ -25,7 +25,8 @@ super::codes! { TYPES, Spec:
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Error IO_SHAPE_MISSING = "E0702", "io-shape-missing", "Y02";
+    Error IO_SHAPE_MISSING = "E0702", "io-shape-missing", "Y02"
+        => "a tensor of any rank is expected or returned";
 
     /// A type has no element type, or one that does not exist.
     ///
@@ -117,7 +118,8 @@ super::codes! { TYPES, Spec:
     /// ```text
     /// g (float[N] a, float[M] b) => (float[N] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> { y = Relu(a) }
     /// ```
-    Error DIM_PARAM_CONTRADICTION = "E0709", "dim-param-contradiction", "Y09";
+    Error DIM_PARAM_CONTRADICTION = "E0709", "dim-param-contradiction", "Y09"
+        => "no computation depends on the names of dimensions";
 
     /// A denotation is not one of the standard ones.
     ///
@@ -154,6 +156,19 @@ super::codes! { TYPES, Spec:
     /// map(int64) m = {keys = [1, 2], values = seq(tensor) [float {0.5}, float {0.25}]}
     /// ```
     Error VALUE_PROTOS = "E0711", "value-protos", "Y11";
+
+    /// An output of the main graph has no type.
+    ///
+    /// Callers need to know what they get. Only nested graphs and functions may omit types. Source: IR.md, Graphs.
+    ///
+    /// ```text
+    /// g (float[N] x) => (y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Error OUTPUT_TYPE_MISSING = "E0713", "output-type-missing"
+        => "the operators determine the type that is computed";
 
     /// A type without content is written where it could be omitted.
     ///
