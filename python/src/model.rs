@@ -4,11 +4,13 @@ use crate::array::{dictionary, named};
 use crate::error::{Finding, refused, unwritten};
 use bytes::Bytes;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
-use onnxtxt::{Diagnostic, Form, Level, Loaded, SaveOptions};
-use pyo3::exceptions::PyValueError;
+use onnxtxt::{Diagnostic, Form, Level, Loaded, Purpose, SaveOptions, broken_rules};
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::ffi::CString;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// A model. `str(model)` is its text.
 #[pyclass(name = "Model", module = "onnxtxt")]
@@ -31,6 +33,12 @@ pub(crate) fn parse(py: Python<'_>, text: &str) -> PyModel {
 pub(crate) fn decode(py: Python<'_>, content: &[u8]) -> PyModel {
     let content = Bytes::copy_from_slice(content);
     PyModel(py.detach(|| onnxtxt::decode(content)))
+}
+
+/// Warns as Python does, with a `UserWarning`.
+fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let message = CString::new(message.replace('\0', "\\0"))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)
 }
 
 fn level(name: &str) -> PyResult<Level> {
@@ -99,18 +107,23 @@ impl PyModel {
         py.detach(|| self.0.save(path)).map_err(unwritten)
     }
 
-    /// Prepares the model to be run. A model with errors is refused, unless `unchecked` is true. With `exact`, floats of 16 bits are
-    /// rounded after each node.
+    /// Prepares the model to be run. A model whose errors make its meaning unclear is refused, unless `unchecked` is true; other
+    /// errors are a warning. With `exact`, floats of 16 bits are rounded after each node.
     #[pyo3(signature = (*, exact = false, unchecked = false))]
     fn compile(&mut self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
         let options = CompileOptions { exact, ..CompileOptions::default() };
         let made = py.detach(|| {
-            let mut errors = if unchecked { Vec::new() } else { self.0.check(Level::Types) };
-            errors.retain(Diagnostic::is_error);
-            if errors.is_empty() { self.0.compile(&options) } else { Err(errors) }
+            let clear = if unchecked { Vec::new() } else { self.0.ensure_clear(Purpose::Inference)? };
+            Ok::<_, Vec<Diagnostic>>((self.0.compile_unchecked(&options)?, clear))
         });
         match made {
-            Ok(executable) => Ok(PyExecutable { executable, loaded: self.0.clone() }),
+            Ok((executable, clear)) => {
+                if !clear.is_empty() {
+                    let rules = broken_rules(&clear);
+                    warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
+                }
+                Ok(PyExecutable { executable, loaded: self.0.clone() })
+            }
             Err(found) => Err(refused(&self.0, &found)),
         }
     }
@@ -150,8 +163,12 @@ impl PyExecutable {
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inputs = named(inputs)?;
+        let heard = Mutex::new(Vec::new());
+        let hear = |warning: Diagnostic| {
+            heard.lock().unwrap_or_else(PoisonError::into_inner).push(warning.to_string());
+        };
         let results: Vec<Value> = py.detach(|| {
-            let mut options = RunOptions { seed, ..RunOptions::default() };
+            let mut options = RunOptions { seed, warn: Some(&hear), ..RunOptions::default() };
             if let Some(threads) = threads {
                 options.threads = threads;
             }
@@ -160,6 +177,9 @@ impl PyExecutable {
             let done = done.and_then(|inputs| self.executable.run(inputs, &options));
             done.map_err(|found| refused(&self.loaded, &[*found]))
         })?;
+        for warning in heard.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            warn(py, &warning)?;
+        }
         let model = self.executable.model();
         let names = self.executable.outputs().iter().map(|port| model.text(port.name));
         dictionary(py, names.zip(&results))

@@ -13,14 +13,14 @@ const CALL: &str = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>\n\
                     g (float[N] x) => (float[N] y) { y = l.f(x) }\n";
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let with_examples = diag::ALL.iter().filter(|code| !examples(code).is_empty());
+    let with_examples = diag::ALL.iter().filter(|code| !code.examples().is_empty());
     with_examples
         .map(|&code| Trial::test(format!("explain/{}", code.id), move || run(code).map_err(Into::into)))
         .collect()
 }
 
 fn run(code: &Code) -> Result<(), String> {
-    for (index, example) in examples(code).into_iter().enumerate() {
+    for (index, example) in code.examples().into_iter().enumerate() {
         let is_value = onnx_text::sniff_text(&example) == TextKind::Value;
         let is_set = onnxtxt::golden::opsets::is_set(&example);
         let text = match example.trim_start() {
@@ -45,20 +45,4 @@ fn run(code: &Code) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// The fenced code of a page.
-fn examples(code: &Code) -> Vec<String> {
-    let mut examples = Vec::new();
-    let mut open = None;
-    for line in code.explain.lines() {
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        match (&mut open, line.trim_start().starts_with("```")) {
-            (None, true) => open = Some(String::new()),
-            (Some(_), true) => examples.extend(open.take()),
-            (Some(text), false) => *text += &format!("{line}\n"),
-            (None, false) => {}
-        }
-    }
-    examples
 }

@@ -30,6 +30,7 @@ const NOT_IN_TEXT: &[(&str, &str)] = &[
     ("E1514", "about commands that edit: crates/onnx-cli/tests/cli/edits_concat.rs"),
     ("E1520", "about a command that edits: crates/onnx-cli/tests/cli/train.rs"),
     ("E1512", "about commands that edit: crates/onnx-cli/tests/cli/edits_shapes.rs"),
+    ("W1605", "about running a model: crates/onnx-cli/tests/cli/inputs.rs"),
     ("E1601", "about running a model: crates/onnx-cli/tests/cli/run.rs"),
     ("E1602", "about running a model: crates/onnx-cli/tests/cli/run.rs"),
     ("E1603", "about running a model: crates/onnx-cli/tests/cli/run.rs"),

@@ -2,6 +2,7 @@
 
 mod checks;
 mod contributed;
+mod errors;
 mod function_bodies;
 mod inference;
 mod inferred;

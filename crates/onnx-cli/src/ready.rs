@@ -14,7 +14,7 @@ use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnxtxt::{Purpose, broken_rules};
+use onnxtxt::Purpose;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -118,12 +118,7 @@ impl Ready {
         let judge = |model: &Model| onnx_ops::check::check(model, self.operators.of(model), &options);
         let model = self.without_weights.as_ref().unwrap_or(&self.loaded.model);
         match self.loaded.ensure_clear_by(model, purpose, judge) {
-            Ok(clear) if clear.is_empty() => {}
-            Ok(clear) => session.warn(&format!(
-                "{} breaks rules that leave its meaning clear: {}; `onnxtxt check` shows where",
-                self.input.name,
-                broken_rules(&clear)
-            )),
+            Ok(clear) => session.tolerated(&self.input.name, &clear),
             Err(unclear) => {
                 self.report(session, &unclear);
                 session.note("`--unchecked` runs a model in spite of its errors");

@@ -7,6 +7,8 @@ use anstream::{AutoStream, ColorChoice};
 use onnx_ir::diag::{Diagnostic, Place, Severity, code};
 use onnx_text::render::{RenderOptions, Sarif, SourceKind, SourceText, github, human, json, short};
 use onnx_text::visible;
+use onnxtxt::broken_rules;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -57,6 +59,8 @@ pub(crate) struct Session {
     quiet: bool,
     verbose: bool,
     sarif: Sarif,
+    /// The files whose tolerated errors have been mentioned.
+    tolerated: HashSet<String>,
     /// Whether findings are the result of the command and go to stdout.
     is_result: bool,
     /// The error that occurred when findings were written to stdout.
@@ -89,6 +93,7 @@ impl Session {
             quiet: global.quiet,
             verbose: global.verbose > 0,
             sarif: Sarif::default(),
+            tolerated: HashSet::new(),
             is_result: false,
             broken: None,
             errors: 0,
@@ -214,10 +219,17 @@ impl Session {
         }
     }
 
-    /// Prints a warning about a whole file for people.
-    pub(crate) fn warn(&self, text: &str) {
-        if self.format == Format::Human && !self.quiet {
-            self.say(&format!("{}: {}\n", self.paint("33", "warning"), visible(text)));
+    /// Mentions once for each file, to people, that a command goes on in spite of these errors.
+    pub(crate) fn tolerated(&mut self, file: &str, errors: &[Diagnostic]) {
+        if errors.is_empty() || self.format != Format::Human || self.quiet {
+            return;
+        }
+        if self.tolerated.insert(file.to_owned()) {
+            let rules = broken_rules(errors);
+            let text = format!(
+                "{file} breaks rules, but its meaning is clear: {rules}; `onnxtxt check` shows where"
+            );
+            self.say(&format!("{}: {}\n", self.paint("33", "warning"), visible(&text)));
         }
     }
 

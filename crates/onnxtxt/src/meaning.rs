@@ -64,7 +64,7 @@ impl Loaded {
         judge: impl Fn(&Model) -> Vec<Diagnostic>,
     ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut found = self.diagnostics.clone();
-        if !self.is_partial() {
+        if !found.iter().any(Diagnostic::is_error) {
             found.extend(match purpose {
                 Purpose::Inference if !model.training.is_empty() => {
                     // Copies only names and nodes: tensor data is shared.

@@ -2,6 +2,7 @@
 
 pub(super) mod gap;
 pub(super) mod ort;
+mod pass;
 
 use super::pair::{Other, PairArgs};
 use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
@@ -9,17 +10,19 @@ use crate::feed::{self, FeedArgs};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::output;
-use crate::ready::Ready;
+use crate::ready::{Heard, Ready};
 use crate::results::Results;
 use crate::session::{Session, Status, grouped};
 use crate::spread::Spread;
 use gap::gap;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
-use onnx_ir::diag::Diagnostic;
+use pass::{Batches, Pass};
 use serde_json::json;
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+
+/// The results of one pass over one model take at most this part of the memory of a run.
+const SHARE: usize = 4;
 
 /// Find the first result in which two models differ
 ///
@@ -55,27 +58,48 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
-    let results =
-        all(&executable, inputs.clone(), &options).map_err(|finding| ready.reported(session, &[*finding]))?;
     let mut precision = Precision::of(&ready.loaded.model);
-    let (others, name) = match &other {
-        None => {
-            let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
-            let given: Results = names.zip(inputs).filter_map(|(name, value)| Some((name, value?))).collect();
-            ort::run(&ready.loaded.model, &given)?
-        }
+    let second = match &other {
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
             let second = other.compiled(&args.limits, &options, session)?;
-            let again = feed::again(&executable, &inputs, &second)?;
-            match all(&second, again, &options) {
-                Ok(results) => (results, other.input.name.clone()),
-                Err(finding) => return Ok(other.report(session, &[*finding])),
-            }
+            let inputs = feed::again(&executable, &inputs, &second)?;
+            Some((other, second, inputs))
         }
+        None => None,
     };
     let tolerance = args.tolerance.tolerance().for_precision(precision);
-    let found = Comparison::of(&results, others, &tolerance);
+    let share = options.max_memory / SHARE;
+    let heard = Heard::default();
+    let warn = |warning| heard.hear(warning);
+    let first = RunOptions { warn: Some(&warn), ..options.clone() };
+    let mut pass = Pass::first(&executable, inputs.clone(), &first, share);
+    heard.report(&ready, session);
+    let mut found = Comparison::of(&tolerance);
+    let mut name = second.as_ref().map_or_else(String::new, |(other, ..)| other.input.name.clone());
+    let mut later: Option<Batches> = None;
+    loop {
+        let Pass { results, sizes } = pass.map_err(|finding| ready.reported(session, &[*finding]))?;
+        let names_of_pass: HashSet<&str> = results.iter().map(|(name, _)| name.as_str()).collect();
+        let others = match &second {
+            Some((other, second, inputs)) => {
+                let done = Pass::of(second, inputs.clone(), &options, &names_of_pass);
+                done.map_err(|finding| other.reported(session, &[*finding]))?.results
+            }
+            None => {
+                let (others, version) = ort::run(&ready.loaded.model, &given(&executable, &inputs), Some(&names_of_pass))?;
+                name = version;
+                others
+            }
+        };
+        found.add(&results, others, &tolerance);
+        let later = later.get_or_insert_with(|| Batches { left: sizes.into_iter(), share });
+        let Some(names) = later.next() else { break };
+        drop(names_of_pass);
+        drop(results);
+        let names = names.iter().map(String::as_str).collect();
+        pass = Pass::of(&executable, inputs.clone(), &options, &names);
+    }
     let text = if args.json || session.wants_json() {
         format!("{}\n", found.json(&ready.loaded.model, &name))
     } else {
@@ -85,19 +109,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::of(found.first.is_none() && found.compared > 0))
 }
 
-/// All results of the main graph, in the order of computation.
-fn all(
-    executable: &Executable<'_>,
-    inputs: Vec<Option<Value>>,
-    options: &RunOptions<'_>,
-) -> Result<Results, Box<Diagnostic>> {
-    let seen = Mutex::new(Results::new());
-    let observe = |name: &str, value: &Value| {
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.push((name.to_owned(), value.clone()));
-    };
-    executable.run(inputs, &RunOptions { observe: Some(&observe), ..options.clone() })?;
-    Ok(seen.into_inner().unwrap_or_else(PoisonError::into_inner))
+/// The values of the inputs, by name.
+fn given(executable: &Executable<'_>, inputs: &[Option<Value>]) -> Results {
+    let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
+    names.zip(inputs).filter_map(|(name, value)| Some((name, value.clone()?))).collect()
 }
 
 /// The comparison of all results.
@@ -114,27 +129,29 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn of(results: &Results, others: Results, tolerance: &Tolerance) -> Comparison {
-        let others: HashMap<String, Value> = others.into_iter().collect();
+    fn of(tolerance: &Tolerance) -> Comparison {
         let in_words = tolerance.as_a_whole_in_words();
-        let mut comparison =
-            Comparison { compared: 0, alone: 0, differing: 0, as_a_whole: 0, in_words, first: None };
+        Comparison { compared: 0, alone: 0, differing: 0, as_a_whole: 0, in_words, first: None }
+    }
+
+    /// Adds the results of a pass.
+    fn add(&mut self, results: &Results, others: Results, tolerance: &Tolerance) {
+        let others: HashMap<String, Value> = others.into_iter().collect();
         for (name, result) in results {
             let Some(other) = others.get(name) else {
-                comparison.alone += 1;
+                self.alone += 1;
                 continue;
             };
-            comparison.compared += 1;
+            self.compared += 1;
             let Some(plain) = difference(result, other, tolerance) else {
-                comparison.as_a_whole += usize::from(is_close_as_a_whole(result, other, tolerance));
+                self.as_a_whole += usize::from(is_close_as_a_whole(result, other, tolerance));
                 continue;
             };
-            comparison.differing += 1;
+            self.differing += 1;
             let how = || gap(result, other, tolerance).unwrap_or(plain);
             let spread = || Spread::of_values(result, other);
-            comparison.first.get_or_insert_with(|| (name.clone(), how(), spread()));
+            self.first.get_or_insert_with(|| (name.clone(), how(), spread()));
         }
-        comparison
     }
 
     fn json(&self, model: &Model, other: &str) -> serde_json::Value {

@@ -84,7 +84,9 @@ fn in_onnx_runtime(
     let name = |port: &Port| executable.model().text(port.name).to_owned();
     let given = executable.inputs().iter().map(name).zip(inputs.iter().cloned());
     let given: Results = given.filter_map(|(name, value)| Some((name, value?))).collect();
-    let (results, _) = ort::run(&ready.loaded.model, &given)?;
+    let outputs: Vec<String> = executable.outputs().iter().map(name).collect();
+    let names = outputs.iter().map(String::as_str).collect();
+    let (results, _) = ort::run(&ready.loaded.model, &given, Some(&names))?;
     let mut results: HashMap<String, Value> = results.into_iter().collect();
     let output = |port: &Port| {
         let name = name(port);

@@ -22,6 +22,7 @@ mod findings;
 mod forms;
 mod git;
 mod golden;
+mod inputs;
 mod lower;
 mod operator_sets;
 mod operators;

@@ -4,23 +4,30 @@ use crate::feed::npy;
 use crate::results::{self, Results};
 use anyhow::{Context as _, ensure};
 use onnx_ir::Model;
+use std::collections::HashSet;
 use std::process::{Command, Stdio};
 
-/// Its arguments are the model, the inputs and the output file.
+/// Its arguments are the model, the inputs, the names of the requested results, and the output file.
 const SCRIPT: &str = include_str!("ort.py");
 
-/// All results of the main graph that are arrays, and the name of the runtime.
-pub(in crate::cmd) fn run(model: &Model, inputs: &Results) -> anyhow::Result<(Results, String)> {
+/// The results of the main graph, or only those of these names, as far as they are arrays, and the name of the runtime.
+pub(in crate::cmd) fn run(
+    model: &Model,
+    inputs: &Results,
+    names: Option<&HashSet<&str>>,
+) -> anyhow::Result<(Results, String)> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let place = |name: &str| folder.path().join(name);
     let encoded =
         onnx_proto::write(model).context("the model is too large for ONNX Runtime with its weights in it")?;
     std::fs::write(place("model.onnx"), encoded).context("cannot write the model for ONNX Runtime")?;
     results::to_archive(&place("inputs.npz"), inputs, false)?;
+    let names = serde_json::to_vec(&names).context("the names of results cannot be written")?;
+    std::fs::write(place("names.json"), names).context("cannot write the names for ONNX Runtime")?;
     let python = std::env::var_os("ONNXTXT_PYTHON").unwrap_or_else(|| "python3".into());
     let done = Command::new(&python)
         .args(["-c", SCRIPT])
-        .args([place("model.onnx"), place("inputs.npz"), place("results.npz")])
+        .args(["model.onnx", "inputs.npz", "names.json", "results.npz"].map(place))
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot run {}", python.display()))?;

@@ -245,8 +245,7 @@ super::codes! { HEADER, Spec:
     ///   <body = b (int64 i, bool k, float[1] a, float[1] w = {1}) => (bool k2, float[1] o)
     ///     { k2 = Identity(k) o = Add(a, w) }> }
     /// ```
-    Error IR3_SUBGRAPH_INITIALIZERS = "E0332", "ir3-subgraph-initializers", "V02"
-        => "an input with an initializer has this value, and the node passes the others in order";
+    Error IR3_SUBGRAPH_INITIALIZERS = "E0332", "ir3-subgraph-initializers", "V02";
 
     /// An element type is newer than the IR version.
     ///
@@ -256,10 +255,12 @@ super::codes! { HEADER, Spec:
     /// Version.
     ///
     /// ```text
-    /// <ir_version: 8, opset_import: ["": 19]> g (float8e5m2[N] x) => (float[N] y) { y = Cast<to = 1>(x) }
+    /// <ir_version: 8, opset_import: ["": 19]>
+    /// g (float[1] x) => (float[1] y) <float8e5m2[1] w = {1.0}> { t = Cast<to = 1>(w) y = Add(x, t) }
     /// ```
     /// ```text
-    /// <ir_version: 9, opset_import: ["": 19]> g (float8e5m2[N] x) => (float[N] y) { y = Cast<to = 1>(x) }
+    /// <ir_version: 9, opset_import: ["": 19]>
+    /// g (float[1] x) => (float[1] y) <float8e5m2[1] w = {1.0}> { t = Cast<to = 1>(w) y = Add(x, t) }
     /// ```
     Error DATA_TYPE_VS_IR = "E0333", "data-type-vs-ir", "V03"
         => "element types have the same meaning in every IR version that has them";

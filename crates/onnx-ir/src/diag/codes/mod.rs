@@ -48,6 +48,24 @@ pub enum Level {
     Strict,
 }
 
+impl Code {
+    /// The examples of the page, wrong and right ones in turn, without their indentation.
+    pub fn examples(&self) -> Vec<String> {
+        let mut examples = Vec::new();
+        let mut open = None;
+        for line in self.explain.lines() {
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            match (&mut open, line.trim_start().starts_with("```")) {
+                (None, true) => open = Some(String::new()),
+                (Some(_), true) => examples.extend(open.take()),
+                (Some(text), false) => *text += &format!("{line}\n"),
+                (None, false) => {}
+            }
+        }
+        examples
+    }
+}
+
 impl PartialEq for Code {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id

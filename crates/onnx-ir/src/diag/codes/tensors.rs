@@ -126,10 +126,10 @@ super::codes! { TENSORS, Spec:
     /// people would not. Source: onnx.proto, TensorProto.string_data.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <string[1] w = {b"\xff"}> { y = Relu(x) }
+    /// g () => (string[1] y) <string[1] w = {b"\xff"}> { y = Identity(w) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <string[1] w = {"µ"}> { y = Relu(x) }
+    /// g () => (string[1] y) <string[1] w = {"µ"}> { y = Identity(w) }
     /// ```
     Error STRING_DATA_NOT_UTF8 = "E0510", "string-data-not-utf8", "T10";
 
