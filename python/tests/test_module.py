@@ -4,6 +4,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -49,6 +50,29 @@ def findings_have_places():
     assert "nowhere" in finding.message and "^" in str(finding) or "─" in str(finding)
     raises("E0203", model.compile)
     raises("No such file", lambda: onnxtxt.open("/nowhere.onnx"))
+
+
+def models_run_if_their_meaning_is_clear():
+    def warned(call):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = call()
+        return result, [str(warning.message) for warning in caught]
+
+    x = np.array([-1, 2], np.float32)
+    model = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] y) { y = Relu(t) t = Neg(x) }")
+    executable, messages = warned(model.compile)
+    assert len(messages) == 1 and "E0202 (node-order)" in messages[0], messages
+    assert executable.run({"x": x})["y"].tolist() == [1, 0]
+    model = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] y) { y = Relu(t) t = Neg(y) }")
+    raises("E0213", model.compile)
+    model = onnxtxt.parse(HEAD + "g (float[N] a, float[N] b, float[2] c) => (float[N] y) { y = Abs(a) }")
+    inputs = {"a": x, "b": np.zeros(3, np.float32), "c": x}
+    executable = model.compile()
+    _, messages = warned(lambda: executable.run(inputs))
+    assert len(messages) == 1 and "`N` is 2 in input `a` and 3 in input `b`" in messages[0], messages
+    raises("input `c` is float[3], expected float[2]", lambda: executable.run(inputs | {"c": inputs["b"]}))
+    raises("convert its elements to float", lambda: executable.run(inputs | {"c": np.arange(2)}))
 
 
 def types_survive():
