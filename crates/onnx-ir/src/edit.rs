@@ -6,12 +6,14 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 mod cursor;
+mod node_names;
 #[cfg(test)]
 mod tests;
 mod uses;
 mod values;
 
 pub use cursor::Cursor;
+pub use node_names::NodeNameSet;
 pub use uses::{Declaration, Use, Uses};
 
 /// Removes the declarations of values that are not defined any more, and of duplicate declarations in one graph the one that was

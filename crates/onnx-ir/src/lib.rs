@@ -65,7 +65,7 @@ pub use body::{
 };
 pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
 pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
-pub use edit::{Cursor, Declaration, Use, Uses, drop_declarations};
+pub use edit::{Cursor, Declaration, NodeNameSet, Use, Uses, drop_declarations};
 #[doc(hidden)]
 pub use entity::Arena;
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};

@@ -12,6 +12,7 @@
 use super::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 use crate::body::{Body, Graph, GraphId, NodeId, Origin, Port, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, Place};
+use crate::edit::NodeNameSet;
 #[cfg(test)]
 use crate::entity::FromIndex as _;
 use crate::model::{BodyId, Model, TrainingInfo};
@@ -85,6 +86,8 @@ pub fn join_training(model: &Model, training: usize) -> Option<JoinedStep> {
     for value in defined {
         body.values[value].def = ValueDef::Input(root);
     }
+    let mut taken = NodeNameSet::of(body, &body.graphs[root].nodes);
+    nodes.iter().for_each(|&node| taken.add(&mut joined.names, body, node));
     let graph = &mut body.graphs[root];
     let count = graph.outputs.len();
     graph.inputs.extend(inputs);

@@ -7,15 +7,16 @@
 //! after:      s = Abs(x)  t = Neg(s)  y = Identity(t)
 //! ```
 //!
-//! Names of the branch that are used elsewhere are changed. Branches that cannot be moved are kept: those with initializers in a
+//! Names of the branch that are used elsewhere are changed, and names of its nodes that a node of the graph has. Metadata of the
+//! `If` becomes that of the nodes of the branch, as [`inline`](onnx_ir::pass::inline()) does with that of a call. Branches that cannot be moved are kept: those with initializers in a
 //! function, or in a model with an old IR version, where they would become inputs.
 
 use super::fold::KnownElements;
 use crate::infer::{Facts, Ty};
 use onnx_ir::drop_declarations;
 use onnx_ir::{
-    AttrValue, Body, BodyId, Cursor, GraphId, Model, Name, Node, NodeId, Uses, ValueDef, ValueId,
-    normalize_domain,
+    AttrValue, Body, BodyId, Cursor, Entry, GraphId, Model, Name, Node, NodeId, NodeNameSet, Uses, ValueDef,
+    ValueId, normalize_domain,
 };
 use std::collections::HashMap;
 
@@ -48,11 +49,18 @@ impl Decide<'_> {
             let mut nodes = std::mem::take(&mut self.body_mut().graphs[graph].nodes);
             nodes.reverse();
             let mut kept = Vec::with_capacity(nodes.len());
+            let mut node_names = None;
             while let Some(node) = nodes.pop() {
                 match self.branches(node).filter(|(taken, _)| self.can_take(graph, node, *taken)) {
                     Some((taken, left)) => {
                         left.into_iter().for_each(|left| names.remove(self.body(), left));
+                        let remaining = nodes.iter().chain(&kept);
+                        let mut taken_names =
+                            node_names.take().unwrap_or_else(|| NodeNameSet::of(self.body(), remaining));
                         let moved = self.take(&mut names, graph, node, taken);
+                        let Model { names, bodies, .. } = &mut *self.model;
+                        moved.iter().for_each(|&node| taken_names.add(names, &mut bodies[self.body], node));
+                        node_names = Some(taken_names);
                         nodes.extend(moved.into_iter().rev());
                         count += 1;
                     }
@@ -129,6 +137,13 @@ impl Decide<'_> {
         let origin = body.origins[node];
         // The domain of ai.onnx may be omitted or empty: new nodes use the spelling of their source.
         let domain = body.nodes[node].domain;
+        let metadata = body.nodes[node].extra.take().map(|extra| extra.metadata).unwrap_or_default();
+        for &moved in nodes.iter().filter(|_| !metadata.is_empty()) {
+            let own = &mut body.nodes[moved].extra_mut().metadata;
+            let is_new = |entry: &&Entry| own.iter().all(|known| known.key != entry.key);
+            let more: Vec<Entry> = metadata.iter().filter(is_new).copied().collect();
+            own.extend(more);
+        }
         for (output, port) in outputs.into_iter().zip(&taken.outputs) {
             let Some(output) = output else { continue };
             let passed = Node {
