@@ -3,6 +3,7 @@
 mod conversions;
 mod gradients;
 mod inlining;
+mod node_notes;
 mod passes;
 mod random_passes;
 mod recompute;

@@ -27,7 +27,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
         return None;
     }
     site.set_input(node, 0, x);
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

@@ -35,7 +35,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     }
     let attrs = site.attrs_without(node, &[]);
     site.become_op(node, "Concat", &inputs, attrs);
-    gone.into_iter().for_each(|first| site.leave(first));
+    gone.into_iter().for_each(|first| site.absorb(node, first));
     Some(())
 }
 

@@ -40,7 +40,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     }
     site.become_op(node, "Gemm", &[Some(x), Some(w), Some(added)], Vec::new());
     site.take_name(node, first);
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The second node becomes the fused one in place and keeps its results, so that names, declarations and annotations of values
-//! stay. The first is removed when it is unused. Each rule is a function in a file of its own; a sweep tries the rules at each
+//! stay. It has the documentation and metadata of both (`notes`), and the name of the one that is recognizable: of the linear
+//! operator that scales are folded into, otherwise its own, if it has one. The first is removed when it is unused. Each rule is a function in a file of its own; a sweep tries the rules at each
 //! node, and sweeps are repeated until nothing changes.
 //!
 //! Rules that compute new weights round them once: results differ by rounding, as they do between runtimes. All other rules keep
@@ -18,6 +19,7 @@
 mod casts;
 mod concats;
 mod gemm;
+mod notes;
 mod pads;
 mod reshapes;
 mod scales;
@@ -35,6 +37,7 @@ use onnx_ir::drop_declarations;
 use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{BodyId, Model, NodeId, Uses, ValueDef};
 use site::FuseSite;
+use std::collections::HashSet;
 
 /// A fusion rule, tried at the second of two nodes; returns `Some` if it was applied.
 type Rule = fn(&mut FuseSite<'_>, NodeId) -> Option<()>;
@@ -137,19 +140,20 @@ fn sweep(model: &mut Model, registry: &Registry, rules: &[Rule]) -> usize {
                 count += usize::from(rules.iter().any(|rule| rule(&mut site, node).is_some()));
             }
         }
-        let stale = site.finish();
+        let fused = site.finish();
         if count > before {
-            remove_unread(model, body, stale);
+            let removed = remove_unread(model, body, fused.iter().map(|(_, first)| *first).collect());
+            notes::join(model, body, &fused, &removed);
         }
     }
     count
 }
 
-/// Removes those of the given nodes that are unused.
-fn remove_unread(model: &mut Model, body: BodyId, mut stale: Vec<NodeId>) {
+/// Removes those of the given nodes that are unused, and returns them.
+fn remove_unread(model: &mut Model, body: BodyId, mut stale: Vec<NodeId>) -> HashSet<NodeId> {
     stale.sort_unstable();
     stale.dedup();
-    let mut has_removed = false;
+    let mut removed = HashSet::new();
     loop {
         let uses = Uses::of(&model.bodies[body]);
         let body = &mut model.bodies[body];
@@ -162,7 +166,6 @@ fn remove_unread(model: &mut Model, body: BodyId, mut stale: Vec<NodeId>) {
         if unread.is_empty() {
             break;
         }
-        has_removed = true;
         for &node in &unread {
             let Some(graph) = uses.graph_of(node) else { continue };
             for output in body.nodes[node].outputs.iter().flatten() {
@@ -172,8 +175,10 @@ fn remove_unread(model: &mut Model, body: BodyId, mut stale: Vec<NodeId>) {
         for graph in body.graphs.values_mut() {
             graph.nodes.retain(|node| unread.binary_search(node).is_err());
         }
+        removed.extend(unread);
     }
-    if has_removed {
+    if !removed.is_empty() {
         drop_declarations(&mut model.bodies[body]);
     }
+    removed
 }

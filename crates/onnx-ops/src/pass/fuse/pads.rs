@@ -63,7 +63,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     let inputs: Vec<Option<ValueId>> =
         std::iter::once(Some(x)).chain(site.node(node).inputs.iter().skip(1).copied()).collect();
     site.become_op(node, &op, &inputs, attrs);
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

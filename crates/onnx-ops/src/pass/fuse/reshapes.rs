@@ -38,7 +38,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
         let shape = site.int_list(node, Some(between), target);
         site.become_op(node, "Reshape", &[Some(x), Some(shape)], Vec::new());
     }
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

@@ -226,7 +226,7 @@ fn rewrite(
     let op = if is_gemm { "Gemm" } else { linear.op };
     site.become_op(node, op, &[Some(x), Some(weights), bias], attrs);
     site.take_name(node, first);
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

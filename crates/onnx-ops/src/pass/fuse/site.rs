@@ -24,8 +24,8 @@ pub(super) struct FuseSite<'m> {
     pub(super) version: i64,
     /// The tensors of values that are constant.
     tensors: SecondaryMap<ValueId, Option<TensorId>>,
-    /// Nodes that may be unused.
-    stale: Vec<NodeId>,
+    /// The fused nodes, each with the first node, which may be unused.
+    fused: Vec<(NodeId, NodeId)>,
     /// New `Constant` nodes, each with its reader.
     made: Vec<(NodeId, NodeId)>,
     fresh: u64,
@@ -49,15 +49,15 @@ impl<'m> FuseSite<'m> {
             body,
             version,
             tensors,
-            stale: Vec::new(),
+            fused: Vec::new(),
             made: Vec::new(),
             fresh: 0,
         }
     }
 
-    /// Inserts the new nodes; returns the nodes that may be unused.
-    pub(super) fn finish(self) -> Vec<NodeId> {
-        let FuseSite { model, uses, body, stale, made, .. } = self;
+    /// Inserts the new nodes; returns the fused nodes, each with the first node, which may be unused.
+    pub(super) fn finish(self) -> Vec<(NodeId, NodeId)> {
+        let FuseSite { model, uses, body, fused, made, .. } = self;
         for (reader, node) in made {
             let graph = uses.graph_of(reader);
             let Some(nodes) = graph.map(|graph| &mut model.bodies[body].graphs[graph].nodes) else {
@@ -66,7 +66,7 @@ impl<'m> FuseSite<'m> {
             let at = nodes.iter().position(|n| *n == reader).unwrap_or(0);
             nodes.insert(at, node);
         }
-        stale
+        fused
     }
 
     pub(super) fn body(&self) -> &Body {
@@ -213,7 +213,7 @@ impl<'m> FuseSite<'m> {
         n.attrs = attrs;
     }
 
-    /// Moves name and documentation of the first node to the fused one.
+    /// Moves the name of the first node to the fused one.
     pub(super) fn take_name(&mut self, node: NodeId, first: NodeId) {
         let nodes = &mut self.model.bodies[self.body].nodes;
         if let Some(name) = nodes[first].name.take() {
@@ -238,9 +238,9 @@ impl<'m> FuseSite<'m> {
         Attr::new(self.model.names.intern(name), value)
     }
 
-    /// Records that a node may be unused.
-    pub(super) fn leave(&mut self, node: NodeId) {
-        self.stale.push(node);
+    /// Records that a node computes what another one has computed for it, which may be unused now.
+    pub(super) fn absorb(&mut self, node: NodeId, first: NodeId) {
+        self.fused.push((node, first));
     }
 
     /// A new constant, named after a value.

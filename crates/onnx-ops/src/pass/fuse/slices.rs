@@ -44,7 +44,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
         inputs.push(Some(site.int_list(node, like, cuts.iter().map(part).collect())));
     }
     site.become_op(node, "Slice", &inputs, Vec::new());
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

@@ -32,7 +32,7 @@ pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
         let perm = site.new_attr("perm", AttrValue::Ints(both.into()));
         site.become_op(node, "Transpose", &[Some(x)], vec![perm]);
     }
-    site.leave(first);
+    site.absorb(node, first);
     Some(())
 }
 

@@ -1,0 +1,90 @@
+//! What people know a fused node by: it has the documentation and metadata of the nodes that it replaces, in the order in which
+//! they ran. Exporters keep the source line of a node there.
+//!
+//! ```text
+//! before:  ## the convolution                               after:  ## the convolution
+//!          #@ metadata_props: ["scope": "a"]                        ## the normalization
+//!          [conv] c = Conv(x, w)                                    #@ metadata_props: ["scope": "a\nb"]
+//!          ## the normalization                                     [conv] y = Conv(x, w_1, bias)
+//!          #@ metadata_props: ["scope": "b"]
+//!          y = BatchNormalization(c, …)
+//! ```
+//!
+//! Different texts follow each other in lines of their own; equal ones are written once. A node without a name gets that of a
+//! node that it replaces.
+
+use onnx_ir::{BodyId, Entry, Model, Name, Names, NodeId};
+use std::collections::{HashMap, HashSet};
+
+/// Joins the notes of the fused nodes. `fused` has each of them with a node that it replaces, in topological order. A list is made once
+/// for each node that remains: chains take linear time.
+pub(super) fn join(model: &mut Model, body: BodyId, fused: &[(NodeId, NodeId)], removed: &HashSet<NodeId>) {
+    let mut replaced: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    fused.iter().for_each(|&(node, first)| replaced.entry(node).or_default().push(first));
+    let mut done = HashSet::new();
+    let remaining = fused.iter().map(|&(node, _)| node).filter(|&n| !removed.contains(&n) && done.insert(n));
+    let all: Vec<_> = remaining.map(|node| (node, in_order(node, &replaced))).collect();
+    let Model { names, bodies, .. } = model;
+    let nodes = &mut bodies[body].nodes;
+    // All are joined before one is written: a node may be replaced in one place and remain in another.
+    let notes: Vec<_> = (all.iter())
+        .map(|(_, parts)| {
+            let extras = || parts.iter().map(|&part| nodes[part].extra());
+            let doc = joined(names, extras().filter_map(|extra| extra.doc));
+            (doc, metadata(names, extras().flat_map(|extra| &extra.metadata)))
+        })
+        .collect();
+    for ((node, parts), (doc, metadata)) in all.into_iter().zip(notes) {
+        if doc.is_some() || !metadata.is_empty() {
+            let extra = nodes[node].extra_mut();
+            (extra.doc, extra.metadata) = (doc, metadata);
+        }
+        let is_unnamed = |name: Option<Name>| name.is_none_or(Name::is_empty);
+        if is_unnamed(nodes[node].name) {
+            let mut gone = parts.iter().rev().filter(|part| removed.contains(part));
+            if let Some(&named) = gone.find(|&&part| !is_unnamed(nodes[part].name)) {
+                nodes[node].name = nodes[named].name.take();
+            }
+        }
+    }
+}
+
+/// The nodes that a node replaces, directly or through others, in order, and the node itself.
+fn in_order(node: NodeId, replaced: &HashMap<NodeId, Vec<NodeId>>) -> Vec<NodeId> {
+    let (mut order, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![node]);
+    while let Some(node) = open.pop() {
+        if seen.insert(node) {
+            order.push(node);
+            open.extend(replaced.get(&node).into_iter().flatten());
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// The entries of all nodes; the values of one key are joined.
+fn metadata<'e>(names: &mut Names, entries: impl Iterator<Item = &'e Entry>) -> Vec<Entry> {
+    let mut keys: Vec<Option<Name>> = Vec::new();
+    let mut values: HashMap<Option<Name>, Vec<Name>> = HashMap::new();
+    for entry in entries {
+        let known = values.entry(entry.key).or_insert_with(|| {
+            keys.push(entry.key);
+            Vec::new()
+        });
+        known.extend(entry.value);
+    }
+    keys.into_iter().map(|key| Entry { key, value: joined(names, values[&key].iter().copied()) }).collect()
+}
+
+/// Texts in lines of their own, each different one once.
+fn joined(names: &mut Names, texts: impl Iterator<Item = Name>) -> Option<Name> {
+    let mut seen = HashSet::new();
+    let texts: Vec<Name> = texts.filter(|text| seen.insert(*text)).collect();
+    if texts.len() < 2 {
+        return texts.first().copied();
+    }
+    let parts: Vec<&[u8]> =
+        texts.iter().map(|text| names.bytes(*text)).filter(|bytes| !bytes.is_empty()).collect();
+    let text = parts.join(&b'\n');
+    Some(names.intern_bytes(&text))
+}
