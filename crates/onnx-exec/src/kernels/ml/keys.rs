@@ -41,6 +41,14 @@ pub(super) fn keys(tensor: &Tensor) -> Result<List<Key<'_>>, Failure> {
     tensor.floats()?.into_iter().map(Key::of_float).listed()
 }
 
+/// The same, with numbers cast to integers. NaN and infinities are not integers.
+fn integer_keys(tensor: &Tensor) -> Result<List<Key<'_>>, Failure> {
+    if tensor.is_strings() || is_integer(tensor.elem()) {
+        return keys(tensor);
+    }
+    tensor.floats()?.into_iter().map(|x| Key::of_float(x.trunc())).listed()
+}
+
 /// The index of each key; for equal keys the last.
 fn places<'a>(all: &[Key<'a>]) -> Result<(HashMap<Key<'a>, usize>, Charge), Failure> {
     // Hash tables are at most twice as large as their contents.
@@ -156,7 +164,7 @@ pub(super) fn one_hot(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (places, _charge) = places(&all)?;
     let must_be_known = call.attrs.int("zeros") == Some(0);
     let mut rows = Tensor::zeros(ElemType::FLOAT, &[x.dims(), &[all.len()]].concat())?;
-    for (key, row) in keys(x)?.iter().zip(rows.words_mut::<f32>()?.chunks_exact_mut(all.len())) {
+    for (key, row) in integer_keys(x)?.iter().zip(rows.words_mut::<f32>()?.chunks_exact_mut(all.len())) {
         match places.get(key) {
             Some(&place) => row[place] = 1.0,
             None if must_be_known => fail!("an element is none of the categories"),
@@ -169,6 +177,14 @@ pub(super) fn one_hot(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn categories_are_found_by_the_integer_of_a_number() {
+        let x = Tensor::of(&[5], &[1.7f64, -1.7, 0.4, f64::NAN, f64::INFINITY]).expect("five");
+        let all = integer_keys(&x).expect("numbers");
+        assert!(all[..3] == [Key::Int(1), Key::Int(-1), Key::Int(0)]);
+        assert!(all[3..].iter().all(|key| matches!(key, Key::Other(_))));
+    }
 
     #[test]
     fn numbers_are_looked_up_by_value() {

@@ -12,8 +12,10 @@ pub(super) struct ResizeAxis {
     at: usize,
     to: usize,
     taps: usize,
-    /// Source elements and weights, equally many for each element of the result.
+    /// Source elements and weights, for one element of the result after the other.
     elements: List<(usize, f64)>,
+    /// Where those of each element of the result end.
+    ends: List<usize>,
     /// Elements of the result outside the region of interest.
     outside: List<usize>,
 }
@@ -21,8 +23,8 @@ pub(super) struct ResizeAxis {
 impl ResizeAxis {
     /// `at` is the index of the axis in the image.
     pub(super) fn new(at: usize, axis: &Axis, weights: Weights) -> Result<ResizeAxis, Failure> {
-        let elements = weights.elements(axis.from)?;
-        Ok(ResizeAxis { at, to: axis.to, taps: weights.taps, elements, outside: weights.outside })
+        let (elements, ends) = weights.elements(axis.from)?;
+        Ok(ResizeAxis { at, to: axis.to, taps: weights.taps, elements, ends, outside: weights.outside })
     }
 
     /// Interpolates `x`, an image of this shape, into `y`.
@@ -41,7 +43,8 @@ impl ResizeAxis {
         y.reserve(count)?;
         spend(count.saturating_mul(self.taps))?;
         for x in x.chunks_exact(from.extent * inner) {
-            let rows = self.elements.chunks_exact(self.taps);
+            let mut start = 0;
+            let rows = self.ends.iter().map(|&end| &self.elements[std::mem::replace(&mut start, end)..end]);
             if inner == 1 {
                 let sum =
                     |row: &[(usize, f64)]| row.iter().fold(0.0, |sum, &(tap, weight)| sum + weight * x[tap]);

@@ -203,17 +203,20 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Source elements and weights, for one element of the result after the other.
-    pub(super) fn elements(&self, extent: usize) -> Result<List<(usize, f64)>, Failure> {
+    /// Source elements and weights, for one element of the result after the other, and where those of each end. An element without
+    /// weight does not contribute, even if it is infinite.
+    pub(super) fn elements(&self, extent: usize) -> Result<(List<(usize, f64)>, List<usize>), Failure> {
         let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1).max(0);
-        let mut all = List::with_room(self.weights.len())?;
+        let (mut all, mut ends) = (List::with_room(self.weights.len())?, List::with_room(self.first.len())?);
         for (&first, weights) in self.first.iter().zip(self.weights.chunks_exact(self.taps.max(1))) {
-            all.extend(weights.iter().enumerate().map(|(k, &weight)| {
+            let weighted = weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+            all.extend(weighted.map(|(k, &weight)| {
                 let tap = first.saturating_add_unsigned(k as u64).clamp(0, last);
                 (usize::try_from(tap).unwrap_or(0), weight)
             }))?;
+            ends.push(all.len())?;
         }
-        Ok(all)
+        Ok((all, ends))
     }
 }
 
@@ -240,9 +243,12 @@ mod tests {
             for to in [3, 7, 20] {
                 let axis = axis(10, to, Coordinates::HalfPixel);
                 let weights = axis.weights(filter, true, false).expect("small");
-                let elements = weights.elements(10).expect("small");
-                assert_eq!(elements.len(), to * weights.taps);
-                for (i, elements) in elements.chunks_exact(weights.taps).enumerate() {
+                let (elements, ends) = weights.elements(10).expect("small");
+                assert!(elements.iter().all(|(_, weight)| *weight != 0.0));
+                assert_eq!((ends.len(), ends.last()), (to, Some(&elements.len())));
+                let mut start = 0;
+                for (i, end) in ends.into_iter().enumerate() {
+                    let elements = &elements[std::mem::replace(&mut start, end)..end];
                     let sum: f64 = elements.iter().map(|(_, weight)| weight).sum();
                     assert!((sum - 1.0).abs() < 1e-12, "{filter:?} {to} {i}: {sum}");
                 }

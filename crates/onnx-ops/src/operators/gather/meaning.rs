@@ -1,7 +1,6 @@
 //! Gathers elements at positions from data.
 
 use crate::meaning::cx::{axis, long};
-use crate::meaning::number::is_float;
 use crate::meaning::{Cx, Definition, Expr, Index};
 use crate::operators::view::meaning::parts;
 use onnx_ir::ElemType;
@@ -51,18 +50,22 @@ pub(crate) fn gather_nd(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::Load(0, load))
 }
 
-/// The second value where the index along the new axis equals the element, otherwise the first.
+/// The second value where the index along the new axis equals the element, otherwise the first. Indices of other types are cast to
+/// int64, but one beyond that is not the index that it would wrap around to.
 pub(crate) fn one_hot(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, indices) = (cx.out()?.dims, cx.input(0)?);
     let along = cx.axis(dims.len())?;
     let depth = long(dims[along])?;
-    let common = if is_float(indices.elem) { ElemType::DOUBLE } else { ElemType::INT64 };
     let at = (0..indices.dims.len()).map(|i| Index::of(if i < along { i } else { i + 1 }));
-    let picked = Expr::Load(0, at.collect()).into_type(indices.elem, common);
-    let number = |n: i64| Expr::number(common, n);
-    let from_end = picked.clone() + number(depth);
-    let picked = from_end.if_else(picked.clone().less(number(0)), picked);
-    let is_there = Expr::Index(Index::of(along)).into_type(ElemType::INT64, common).equal(picked);
+    let picked = Expr::Load(0, at.collect());
+    let index = Expr::Index(Index::of(along));
+    let is_there = if indices.elem == ElemType::UINT64 {
+        index.into_type(ElemType::INT64, indices.elem).equal(picked)
+    } else {
+        let picked = picked.into_type(indices.elem, ElemType::INT64);
+        let from_end = picked.clone() + Expr::int(depth);
+        index.equal(from_end.if_else(picked.clone().less(Expr::int(0)), picked))
+    };
     let value = |i: i64| Expr::Load(2, vec![Index::at(i)]);
     cx.element(value(1).if_else(is_there, value(0)))
 }

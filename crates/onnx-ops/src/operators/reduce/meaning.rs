@@ -113,7 +113,8 @@ fn log(x: Expr, elem: ElemType) -> Expr {
     x.into_type(total, float).unary(Unary::Log).into_type(float, elem)
 }
 
-/// Computed after subtracting the maximum, if it is finite.
+/// Computed after subtracting the largest finite element, or 0 if there is none: `log(sum(exp(x)))` is then `-inf` or `inf`, as in the
+/// body of the function.
 pub(crate) fn log_of_sum_of_powers(cx: &Cx<'_>) -> Option<Definition> {
     let out = cx.out()?;
     let float = crate::meaning::build::wide_float(out.elem);
@@ -124,6 +125,8 @@ pub(crate) fn log_of_sum_of_powers(cx: &Cx<'_>) -> Option<Definition> {
     let finite = nothing.if_else(is_infinite, load(&axes));
     let mut greatest = cx.formula(finite)?.over(axes.over.clone(), Combine::Max, float);
     greatest.elem = float;
+    let is_none = Expr::Total.equal(Expr::float(f64::NEG_INFINITY));
+    let greatest = greatest.then(Expr::float(0.0).if_else(is_none, Expr::Total));
     let shift = || Expr::Load(cx.result(0), (0..out.dims.len()).map(Index::of).collect());
     let power = (load(&axes) - shift()).unary(Unary::Exp);
     let sum = cx.formula(power)?.over(axes.over, Combine::Sum, float);
