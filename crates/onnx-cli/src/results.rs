@@ -3,10 +3,12 @@
 use crate::feed::npy;
 use crate::output::{self, OutputTarget};
 use anyhow::{Context as _, ensure};
+use onnx_exec::arrays::to_arrays;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::{Data, ElemType, Names};
 use onnx_text::{Profile, RaiseOptions, number_text, print_value, visible};
 use serde_json::{Value as Json, json};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Named values.
@@ -121,8 +123,20 @@ fn elements(tensor: &Tensor) -> Json {
 /// Writes an archive of arrays.
 pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> anyhow::Result<()> {
     let mut arrays = Vec::new();
-    for (name, value) in results {
-        spread(name, value, &mut arrays);
+    for (i, (name, value)) in results.iter().enumerate() {
+        // A value that is several outputs is written once.
+        if !results[..i].iter().any(|(earlier, _)| earlier == name) {
+            to_arrays(name, value, &mut arrays)?;
+        }
+    }
+    let mut members = HashSet::new();
+    for (name, _) in &arrays {
+        ensure!(
+            members.insert(npy::member(name)),
+            "two arrays would have the name `{}` in {}: write the values as files with `--output-dir`",
+            npy::member(name),
+            path.display()
+        );
     }
     match OutputTarget::new(path) {
         OutputTarget::Stdout => {
@@ -136,23 +150,6 @@ pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> any
             ensure!(npy::is_archive(&path), "{} does not end in .npz", path.display());
             output::to_file(&path, |out| npy::write_all(&arrays, out))
         }
-    }
-}
-
-/// A value as arrays: elements of a sequence are numbered, a map becomes its keys and its values.
-fn spread(name: &str, value: &Value, arrays: &mut Vec<(String, Tensor)>) {
-    match value {
-        Value::Tensor(tensor) => arrays.push((name.to_owned(), tensor.clone())),
-        Value::Sequence(values) => {
-            values.iter().enumerate().for_each(|(i, value)| spread(&format!("{name}.{i}"), value, arrays));
-        }
-        Value::Map(map) => {
-            arrays.push((format!("{name}.keys"), map.keys.clone()));
-            let values = map.values.iter().enumerate();
-            values.for_each(|(i, value)| spread(&format!("{name}.values.{i}"), value, arrays));
-        }
-        Value::Optional(Some(value)) => spread(name, value, arrays),
-        Value::Optional(None) => {}
     }
 }
 

@@ -27,6 +27,7 @@
 //! that [`onnx_ops::meaning`] has for it, its function body. Inference on the actual inputs determines the types of the outputs,
 //! so every size is a number.
 
+pub mod arrays;
 mod budget;
 mod compile;
 mod control;

@@ -5,6 +5,7 @@ mod any_bytes;
 pub(crate) mod cast;
 pub(crate) mod files;
 pub(crate) mod fits;
+pub(crate) mod named;
 pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;
@@ -14,16 +15,18 @@ use crate::ready::Ready;
 use crate::session::{Session, count};
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
+use onnx_exec::arrays::{array_elem, from_arrays};
 use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
-use onnx_ir::{DimValue, Model, Port};
+use onnx_ir::{DimValue, ElemType, Model, Port};
 use onnxtxt::edit::SetShape;
 use std::path::Path;
 
 /// Options for the inputs of a model.
 #[derive(Clone, clap::Args)]
 pub(crate) struct FeedArgs {
-    /// Inputs: FILE.npz, NAME=FILE.npy, NAME=FILE.pb, or a folder with input_0.pb, input_1.pb …; may be repeated
+    /// Inputs: FILE.npz, NAME=FILE.npy, NAME=FILE.pb, or a folder with input_0.pb, input_1.pb …; may be repeated. Of several
+    /// `=`, the one after the longest name of an input counts; `x=./1=x.npy` is a file for `x` in any case
     #[arg(short, long = "input", value_name = "IN")]
     inputs: Vec<String>,
     /// Size of a symbolic dimension or an expression in input types, such as N=1; may be repeated
@@ -349,7 +352,7 @@ impl<'m> Feed<'m> {
     /// Adds the values of one argument.
     fn take(&mut self, given: &str, session: &Session) -> anyhow::Result<()> {
         let path = Path::new(given);
-        if let Some((name, file)) = given.split_once('=')
+        if let Some((name, file)) = named::split(given, |name| self.find(name).is_some())
             && (self.find(name).is_some() || !path.exists())
         {
             let Some(i) = self.find(name) else {
@@ -383,25 +386,40 @@ impl<'m> Feed<'m> {
         let cannot = || Unreadable::new(path);
         crate::reads::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
-        let wanted = |name: &str| files::elem(self.model, self.ports[self.find(name)?].ty);
-        let mut others = Vec::new();
-        let arrays = npy::read_all(&bytes, wanted).with_context(cannot)?;
+        let wanted = |name: &str| self.elem_of(name);
+        let mut arrays = npy::read_all(&bytes, wanted).with_context(cannot)?;
+        let mut is_any = self.ports.is_empty();
+        for (i, port) in self.ports.iter().enumerate() {
+            let mut take = |name: &str| {
+                let member = npy::member(name);
+                let at = arrays.iter().position(|(known, _)| *known == name || *known == member)?;
+                Some(arrays.remove(at).1)
+            };
+            if let Some(value) = from_arrays(self.model, port.ty, self.name(i), &mut take)? {
+                self.values[i] = Some(value);
+                is_any = true;
+            }
+        }
         ensure!(
-            arrays.iter().any(|(name, _)| self.find(name).is_some()) || self.ports.is_empty(),
+            is_any,
             "no array in {} is named like an input: {}",
             path.display(),
             self.names().collect::<Vec<_>>().join(", ")
         );
-        for (name, tensor) in arrays {
-            match self.find(&name) {
-                Some(i) => self.values[i] = Some(tensor.into()),
-                None => others.push(format!("`{name}`")),
-            }
-        }
-        if !others.is_empty() {
+        if !arrays.is_empty() {
+            let others: Vec<String> = arrays.iter().map(|(name, _)| format!("`{name}`")).collect();
             session.note(&format!("no input is named like {} in {}", others.join(", "), path.display()));
         }
         Ok(())
+    }
+
+    /// The declared element type of an array of an archive: of an input, or of a part of one.
+    fn elem_of(&self, array: &str) -> Option<ElemType> {
+        if let Some(i) = self.find(array) {
+            return files::elem(self.model, self.ports[i].ty);
+        }
+        let rest = |name: &str| array.strip_prefix(name).or_else(|| array.strip_prefix(&npy::member(name)));
+        (0..self.ports.len()).find_map(|i| array_elem(self.model, self.ports[i].ty?, rest(self.name(i))?))
     }
 
     /// Converts tensors to the declared element types, if possible.

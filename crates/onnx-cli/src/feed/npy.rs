@@ -1,7 +1,7 @@
 //! NumPy arrays: `.npy`, and `.npz`, a zip file of arrays.
 //!
 //! NumPy has no bfloat16, no 8-bit floats and no 4-bit types: their bytes are stored as `V1`, `V2` or integers, and the type that
-//! the model declares determines the element type.
+//! the model declares determines the element type. The package ml_dtypes stores 4-bit and 2-bit types as `V1`, an element a byte.
 //! Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
 // By its path, because the fuzz target includes this file from another folder.
@@ -108,10 +108,36 @@ fn array(
     if header.is_big {
         tensor.bytes_mut()?.chunks_exact_mut(word.max(1)).for_each(<[u8]>::reverse);
     }
+    narrow(&mut tensor, header.kind)?;
     if elem == ElemType::BOOL {
         tensor.bytes_mut()?.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     }
     Ok(tensor)
+}
+
+/// Checks that elements of less than a byte are numbers of their type, and extends their signs.
+fn narrow(tensor: &mut Tensor, kind: char) -> anyhow::Result<()> {
+    let elem = tensor.elem();
+    let Some(bits) = elem.bits().filter(|bits| *bits < 8 && elem != ElemType::BOOL) else { return Ok(()) };
+    let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
+    let (unused, mask) = (8 - bits, (1u8 << bits) - 1);
+    for (i, byte) in tensor.bytes_mut()?.iter_mut().enumerate() {
+        let extended = if is_signed {
+            ((*byte << unused).cast_signed() >> unused).cast_unsigned()
+        } else {
+            *byte & mask
+        };
+        // Bytes of ml_dtypes have zeros in place of signs.
+        let fits = *byte == extended || kind == 'V' && *byte == *byte & mask;
+        let name = elem.name().unwrap_or("?");
+        ensure!(
+            fits,
+            "element {i} is {}, which {name} cannot hold",
+            if kind == 'i' { i16::from(byte.cast_signed()) } else { i16::from(*byte) }
+        );
+        *byte = extended;
+    }
+    Ok(())
 }
 
 fn strings<'b>(header: &Header, elements: impl Iterator<Item = &'b [u8]>) -> anyhow::Result<Tensor> {
@@ -133,7 +159,9 @@ impl Header {
         use ElemType as E;
         if let Some(wanted) = wanted
             && descr(wanted).is_some_and(|(kind, size)| {
-                size == self.size && (kind == self.kind || (kind == 'V' && matches!(self.kind, 'u' | 'i')))
+                let is_bytes = kind == 'V' && matches!(self.kind, 'u' | 'i');
+                let is_small = self.kind == 'V' && wanted.bits().is_some_and(|bits| bits < 8);
+                size == self.size && (kind == self.kind || is_bytes || is_small && wanted != E::BOOL)
             })
         {
             return Ok(wanted);
@@ -154,6 +182,20 @@ impl Header {
             ('c', 8) => E::COMPLEX64,
             ('c', 16) => E::COMPLEX128,
             ('U' | 'S', _) => E::STRING,
+            ('V', size) => {
+                let to = match wanted.filter(|wanted| descr(*wanted).is_none_or(|(kind, _)| kind != 'V')) {
+                    Some(E::FLOAT) => "float32",
+                    Some(E::DOUBLE) => "float64",
+                    Some(wanted) if wanted.bits().is_some_and(|bits| bits >= 8) => {
+                        wanted.name().unwrap_or("int8")
+                    }
+                    Some(_) => "int8",
+                    None => "float32",
+                };
+                bail!(
+                    "elements of NumPy type V{size} are bytes of a type that NumPy does not have: write the array with `.astype(\"{to}\")`"
+                )
+            }
             (kind, size) => bail!("elements of NumPy type {kind}{size} are not supported"),
         })
     }
@@ -311,6 +353,36 @@ mod tests {
             write_all(&[("a/b".to_owned(), tensor.clone())], &mut bytes).unwrap();
             let arrays = read_all(&bytes, |_| Some(tensor.elem())).unwrap();
             assert_eq!(arrays, [("a/b".to_owned(), tensor)]);
+        }
+    }
+
+    #[test]
+    fn elements_of_less_than_a_byte_are_read() {
+        use ElemType as E;
+        let header = |descr: &str| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (4,), }}");
+        let bytes = |descr: &str, data: &[u8; 4], elem| {
+            read(&file(&header(descr), data), Some(elem)).map(|tensor| tensor.bytes().to_vec())
+        };
+        // As ml_dtypes writes them, and as NumPy writes numbers.
+        assert_eq!(bytes("<V1", &[14, 15, 0, 7], E::INT4).unwrap(), [0xfe, 0xff, 0, 7]);
+        assert_eq!(bytes("<V1", &[2, 3, 0, 1], E::INT2).unwrap(), [0xfe, 0xff, 0, 1]);
+        assert_eq!(bytes("|V1", &[0xfe, 15, 0, 7], E::INT4).unwrap(), [0xfe, 0xff, 0, 7]);
+        assert_eq!(bytes("<V1", &[15, 8, 0, 7], E::UINT4).unwrap(), [15, 8, 0, 7]);
+        assert_eq!(bytes("<V1", &[3, 2, 0, 1], E::UINT2).unwrap(), [3, 2, 0, 1]);
+        assert_eq!(bytes("<V1", &[12, 10, 0, 2], E::FLOAT4E2M1).unwrap(), [12, 10, 0, 2]);
+        assert_eq!(bytes("|i1", &[0xf8, 7, 0, 1], E::INT4).unwrap(), [0xf8, 7, 0, 1]);
+        for (descr, data, elem, why) in [
+            ("<V1", [16, 0, 0, 0], E::INT4, "element 0 is 16, which int4 cannot hold"),
+            ("|i1", [0, 8, 0, 0], E::INT4, "element 1 is 8, which int4 cannot hold"),
+            ("|i1", [0, 0, 0xf0, 0], E::INT4, "element 2 is -16, which int4 cannot hold"),
+            ("|u1", [0, 0, 0, 4], E::UINT2, "element 3 is 4, which uint2 cannot hold"),
+            ("<V1", [0, 0, 0, 16], E::FLOAT4E2M1, "element 3 is 16, which float4e2m1 cannot hold"),
+        ] {
+            assert_eq!(format!("{:#}", bytes(descr, &data, elem).unwrap_err()), why);
+        }
+        for (wanted, to) in [(Some(E::FLOAT), "float32"), (Some(E::INT16), "int16"), (None, "float32")] {
+            let error = read(&file(&header("<V1"), &[0; 4]), wanted).unwrap_err();
+            assert!(format!("{error:#}").contains(&format!(".astype(\"{to}\")")), "{error:#}");
         }
     }
 

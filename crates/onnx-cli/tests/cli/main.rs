@@ -1,6 +1,7 @@
 //! The program as scripts and people see it: exit codes, streams, forms of findings, files that are whole.
 
 mod agree;
+mod arrays;
 mod backend_test;
 mod bench;
 mod comments;

@@ -5,6 +5,7 @@ use super::directives::{Directive, Expected};
 use super::passes::{self, PassDirective};
 use super::values::{Tolerance, difference};
 use super::{Case, Named};
+use onnx_exec::arrays::from_arrays;
 use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
 use onnx_ir::{Dim, DimValue, ElemType, Model, Port, TypeKind};
 use onnx_ops::opset::registry_of;
@@ -42,7 +43,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<(), String> {
                 compare(*line, name, value, *tolerance)?;
             }
             Directive::Expect(Expected::File { file, tolerance }) => {
-                for (name, value) in context.case.host.values(file)? {
+                let values = context.case.host.values(file)?;
+                for (name, value) in assembled(executable.model(), executable.outputs(), values)? {
                     let only = outputs.first().filter(|_| name.is_empty() && outputs.len() == 1);
                     let name = only.map_or(name.as_str(), |(only, _)| only);
                     compare(*line, name, &value, *tolerance)?;
@@ -81,7 +83,7 @@ fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
                     },
                     (None, _) => {}
                 }
-                all.extend(values);
+                all.extend(assembled(model, ports_of(model), values)?);
             }
             _ => {}
         }
@@ -89,12 +91,37 @@ fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
     Ok(all)
 }
 
-/// Names of the inputs of a model.
+/// The inputs of a model.
+fn ports_of(model: &Model) -> &[Port] {
+    let graph = model.main_body().and_then(|body| Some(&body.graphs[body.root()?]));
+    graph.map_or(&[], |graph| &graph.inputs)
+}
+
+/// Their names.
 fn inputs_of(model: &Model) -> Vec<String> {
-    let Some(body) = model.main_body() else { return Vec::new() };
-    let graph = body.root().map(|root| &body.graphs[root]);
-    let inputs = graph.into_iter().flat_map(|graph| &graph.inputs);
-    inputs.map(|port| model.text(port.name).to_owned()).collect()
+    ports_of(model).iter().map(|port| model.text(port.name).to_owned()).collect()
+}
+
+/// Values of a file, with arrays that are parts of a sequence, a map or an optional value joined to it.
+fn assembled(model: &Model, ports: &[Port], mut values: Named) -> Result<Named, String> {
+    let mut all = Named::new();
+    for port in ports {
+        let name = model.text(port.name);
+        if values.iter().any(|(known, _)| known == name) {
+            continue;
+        }
+        let mut take = |wanted: &str| {
+            let at = values.iter().position(|(name, value)| name == wanted && value.tensor().is_ok())?;
+            match values.remove(at).1 {
+                Value::Tensor(tensor) => Some(tensor),
+                Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => None,
+            }
+        };
+        let value = from_arrays(model, port.ty, name, &mut take).map_err(|why| why.to_string())?;
+        all.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    all.extend(values);
+    Ok(all)
 }
 
 /// Checks that the passes of the file do not change the outputs.

@@ -3,7 +3,7 @@
 use super::csv;
 use crate::feed::cast::cast;
 use crate::feed::fits::Extents;
-use crate::feed::{files, npy};
+use crate::feed::{files, named, npy};
 use crate::reads::{self, Unreadable};
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
@@ -156,7 +156,7 @@ fn take(
     };
     let names = || inputs.iter().map(|(model, port)| model.text(port.name));
     let path = Path::new(given);
-    if let Some((name, file)) = given.split_once('=')
+    if let Some((name, file)) = named::split(given, |name| find(name).is_some())
         && (find(name).is_some() || !path.exists())
     {
         let Some((model, port)) = find(name) else {
