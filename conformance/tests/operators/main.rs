@@ -14,4 +14,5 @@ mod operator_examples;
 mod operator_facts;
 mod rules;
 mod runtime_shapes;
+mod special_values;
 mod targets;

@@ -95,13 +95,13 @@ impl Axis {
     }
 
     /// The pixels of an interpolation and their weights; repeated pixels are merged, so there are at most as many as the axis
-    /// has.
+    /// has. A pixel without weight does not contribute, even if it is infinite.
     fn taps(&self, at: f64, mode: Mode) -> Taps {
         let floor = at.floor();
         let part = at - floor;
         let mut taps = Taps::new();
         let mut add = |at: f64, weight: f64| {
-            let Some(pixel) = self.pixel(at) else { return };
+            let Some(pixel) = self.pixel(at).filter(|_| weight != 0.0) else { return };
             match taps.iter_mut().find(|(known, _)| *known == pixel) {
                 Some((_, sum)) => *sum += weight,
                 None => taps.push((pixel, weight)),

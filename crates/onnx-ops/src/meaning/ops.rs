@@ -122,7 +122,7 @@ impl Unary {
             Unary::Sinh => x.sinh(),
             Unary::Cosh => x.cosh(),
             Unary::Tanh => x.tanh(),
-            Unary::Asinh => x.asinh(),
+            Unary::Asinh => libm::asinh(x),
             Unary::Acosh if x < 1.0 => f64::NAN,
             Unary::Acosh => libm::acosh(x),
             Unary::Atanh => libm::atanh(x),

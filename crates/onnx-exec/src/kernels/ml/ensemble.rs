@@ -84,8 +84,8 @@ fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
                     "BRANCH_NEQ" => Test::Unequal(y),
                     other => fail!("there is no mode `{other}` of nodes"),
                 },
-                // NaN is unequal to everything.
-                nan_is_true: missing.get(i).is_some_and(|&tracks| tracks != 0) || mode == "BRANCH_NEQ",
+                // The attribute decides, whatever the mode, and its default is false.
+                nan_is_true: missing.get(i).is_some_and(|&tracks| tracks != 0),
                 if_true: branch(&if_true, "nodes_truenodeids")?,
                 if_false: branch(&if_false, "nodes_falsenodeids")?,
             }
@@ -391,8 +391,8 @@ fn new_forest(call: &Call<'_>) -> Result<Forest, Failure> {
         };
         forest.nodes.push(Node {
             feature: index(feature, "nodes_featureids")?,
-            // NaN is unequal to everything.
-            nan_is_true: tracks || mode == 5,
+            // The attribute decides, whatever the mode.
+            nan_is_true: tracks,
             test,
             if_true: next(&if_true, &true_is_leaf, "nodes_truenodeids")?,
             if_false: next(&if_false, &false_is_leaf, "nodes_falsenodeids")?,

@@ -68,8 +68,8 @@ impl Transform {
 }
 
 pub(super) fn logistic(x: f64) -> f64 {
-    let far = 1.0 / (1.0 + (-x.abs()).exp());
-    if x < 0.0 { 1.0 - far } else { far }
+    let power = (-x.abs()).exp();
+    if x < 0.0 { power / (1.0 + power) } else { 1.0 / (1.0 + power) }
 }
 
 fn greatest(scores: &[f64]) -> f64 {

@@ -28,7 +28,7 @@ pub(super) fn unary(op: Unary, out: &mut [f64], x: &[f64]) {
         Unary::Sinh => each(out, x, f64::sinh),
         Unary::Cosh => each(out, x, f64::cosh),
         Unary::Tanh => each(out, x, f64::tanh),
-        Unary::Asinh => each(out, x, f64::asinh),
+        Unary::Asinh => each(out, x, libm::asinh),
         Unary::Acosh => each(out, x, |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }),
         Unary::Atanh => each(out, x, libm::atanh),
         Unary::Erf => each(out, x, libm::erf),

@@ -1,6 +1,6 @@
 //! Activation functions.
 
-use crate::meaning::{Cx, Definition, Expr, Index, Unary};
+use crate::meaning::{Binary, Cx, Definition, Expr, Index, Unary};
 
 /// A function of one element and float attributes of the node.
 fn of<const N: usize>(
@@ -27,6 +27,11 @@ fn is_positive(x: &Expr) -> Expr {
     x.clone().greater(zero())
 }
 
+/// At 0, the result is the element itself, whatever the slope.
+fn is_not_negative(x: &Expr) -> Expr {
+    x.clone().binary(Binary::GreaterOrEqual, zero())
+}
+
 fn logistic(x: Expr) -> Expr {
     (one() + (-x).unary(Unary::Exp)).unary(Unary::Reciprocal)
 }
@@ -43,7 +48,7 @@ pub(super) fn relu(cx: &Cx<'_>) -> Option<Definition> {
 }
 
 pub(super) fn leaky_relu(cx: &Cx<'_>) -> Option<Definition> {
-    of(cx, ["alpha"], |x, [alpha]| x.clone().if_else(is_positive(&x), x * alpha))
+    of(cx, ["alpha"], |x, [alpha]| x.clone().if_else(is_not_negative(&x), x * alpha))
 }
 
 pub(super) fn thresholded_relu(cx: &Cx<'_>) -> Option<Definition> {
@@ -65,11 +70,11 @@ pub(super) fn prelu(cx: &Cx<'_>) -> Option<Definition> {
     };
     let zero = Expr::number(cx.out()?.elem, 0);
     let x = cx.broadcast(0)?;
-    cx.element(x.clone().if_else(x.clone().greater(zero), x * slope))
+    cx.element(x.clone().if_else(x.clone().binary(Binary::GreaterOrEqual, zero), x * slope))
 }
 
 pub(super) fn elu(cx: &Cx<'_>) -> Option<Definition> {
-    of(cx, ["alpha"], |x, [alpha]| x.clone().if_else(is_positive(&x), alpha * x.unary(Unary::Expm1)))
+    of(cx, ["alpha"], |x, [alpha]| x.clone().if_else(is_not_negative(&x), alpha * x.unary(Unary::Expm1)))
 }
 
 pub(super) fn selu(cx: &Cx<'_>) -> Option<Definition> {
