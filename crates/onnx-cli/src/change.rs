@@ -5,11 +5,9 @@ use crate::input::{Input, Loaded};
 use crate::locate;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use anyhow::ensure;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;
-use onnx_proto::FileKind;
 use std::path::Path;
 
 /// One change of a model.
@@ -30,7 +28,7 @@ pub(crate) struct Made {
 /// Reads a model that is to be changed, and reports problems of the file. `None`: a part of it is lost.
 pub(crate) fn open(file: &Path, session: &mut Session) -> anyhow::Result<Option<(Input, Loaded)>> {
     let input = Input::open(file)?;
-    ensure!(input.kind == FileKind::Model && input.value().is_none(), "{} is not a model", input.name);
+    input.ensure_model()?;
     let loaded = input.load();
     locate::report(session, &loaded, &loaded.diagnostics);
     Ok((!loaded.is_partial()).then_some((input, loaded)))

@@ -1,13 +1,15 @@
-//! Files that are not models: values and operator sets, and what commands do with both.
+//! Files that are not models: values, operator sets and parts of models, and what commands do with them.
 
-use crate::input::{Form, Input};
+use crate::input::{Form, Input, undecodable};
 use crate::opset::SetFile;
 use crate::session::Session;
 use crate::value::ValueDocument;
+use anyhow::bail;
 use onnx_ir::VerifyOptions;
 use onnx_ir::diag::Diagnostic;
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
+use onnxtxt::Part;
 
 /// A file that is not a model.
 pub(crate) enum Document {
@@ -15,24 +17,37 @@ pub(crate) enum Document {
     Value(ValueDocument),
     /// A list of operators.
     OperatorSet(SetFile),
+    /// A graph, a function, a node, …
+    Part(Part),
 }
 
 impl Input {
-    /// The content of the file, if it is a value or an operator set.
+    /// The content of the file, if it is not a model.
     pub(crate) fn document(&self) -> Option<Document> {
-        if self.is_document_of_model() {
+        if self.kind == FileKind::Model && matches!(self.form, Form::Json | Form::Textproto) {
             return None;
         }
         let value = self.value().map(Document::Value);
-        value.or_else(|| self.operator_set().map(Document::OperatorSet))
+        let set = || self.operator_set().map(Document::OperatorSet);
+        value.or_else(set).or_else(|| self.part().map(Document::Part))
     }
 
-    /// Whether the file is JSON or textproto of a model.
-    pub(crate) fn is_document_of_model(&self) -> bool {
-        match self.form {
-            Form::Json => onnx_proto::json::from_json(&self.bytes, FileKind::Model).is_ok(),
-            Form::Textproto => onnx_proto::textproto::from_text(&self.bytes, FileKind::Model).is_ok(),
-            Form::Text | Form::Binary => false,
+    /// What the file is, if it is not a model.
+    pub(crate) fn other_kind(&self) -> Option<&'static str> {
+        if self.kind != FileKind::Model {
+            return Some(self.kind.name());
+        }
+        if self.is_text_of_value() {
+            return Some("value");
+        }
+        self.is_text_of_set().then_some("list of operators")
+    }
+
+    /// Fails if the file is not a model.
+    pub(crate) fn ensure_model(&self) -> anyhow::Result<()> {
+        match self.other_kind() {
+            Some(kind) => bail!("{} is a {kind}, not a model", self.name),
+            None => Ok(()),
         }
     }
 }
@@ -43,6 +58,7 @@ impl Document {
         match self {
             Document::Value(value) => &value.diagnostics,
             Document::OperatorSet(set) => &set.diagnostics,
+            Document::Part(part) => &part.loaded().diagnostics,
         }
     }
 
@@ -51,6 +67,7 @@ impl Document {
         match self {
             Document::Value(value) => value.is_partial(),
             Document::OperatorSet(set) => set.is_partial(),
+            Document::Part(part) => part.loaded().is_partial(),
         }
     }
 
@@ -59,6 +76,7 @@ impl Document {
         match self {
             Document::Value(value) => value.check(input, options),
             Document::OperatorSet(set) => set.check(input, options),
+            Document::Part(part) => part.check(options.level),
         }
     }
 
@@ -67,6 +85,7 @@ impl Document {
         match self {
             Document::Value(value) => value.report(session, input, diagnostics),
             Document::OperatorSet(set) => set.report(session, input, diagnostics),
+            Document::Part(part) => crate::locate::report(session, part.loaded(), diagnostics),
         }
     }
 
@@ -75,6 +94,7 @@ impl Document {
         match self {
             Document::Value(value) => value.text(options),
             Document::OperatorSet(set) => set.text(options),
+            Document::Part(part) => part.text(options),
         }
     }
 
@@ -87,6 +107,30 @@ impl Document {
         match self {
             Document::Value(value) => value.write(to, options),
             Document::OperatorSet(set) => set.write(to, options),
+            Document::Part(part) => write_part(part, to, options),
         }
     }
+}
+
+/// A part converted to another format.
+fn write_part(part: &Part, to: Form, options: &RaiseOptions) -> anyhow::Result<Result<Vec<u8>, Diagnostic>> {
+    if to == Form::Text {
+        return Ok(Ok(part.text(options).into_bytes()));
+    }
+    let kind = part.loaded().file().kind;
+    let encoded = part.encode()?;
+    let document = match to {
+        Form::Text | Form::Binary => Ok(encoded),
+        Form::Json => onnx_proto::json::to_json(&encoded, kind).map(String::into_bytes),
+        Form::Textproto => onnx_proto::textproto::to_text(&encoded, kind).map(|text| {
+            let is_same = |other: &FileKind| {
+                onnx_proto::textproto::from_text(text.as_bytes(), *other).is_ok()
+            };
+            // Another message has these fields, too.
+            let is_clear = FileKind::ALL.iter().find(|other| is_same(other)) == Some(&kind);
+            let mark = if is_clear { String::new() } else { format!("# proto-message: onnx.{}\n", kind.name()) };
+            (mark + &text).into_bytes()
+        }),
+    };
+    Ok(document.map_err(|error| undecodable(to, &error)))
 }

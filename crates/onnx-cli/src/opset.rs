@@ -37,12 +37,10 @@ impl Input {
             && sniff_text(self.text()) == TextKind::OperatorSet
     }
 
-    /// JSON and textproto do not name their message type: the file is a set if it fits one and not a model.
+    /// The set in JSON or textproto.
     fn set_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<SetFile> {
-        if self.is_document_of_model() {
-            return None;
-        }
-        from(&self.bytes, FileKind::OperatorSet).ok().map(|bytes| SetFile::read(bytes.into()))
+        let bytes = (self.kind == FileKind::OperatorSet).then(|| from(&self.bytes, self.kind).ok())??;
+        Some(SetFile::read(bytes.into()))
     }
 }
 

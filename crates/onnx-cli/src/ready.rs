@@ -7,12 +7,11 @@ use crate::locate;
 use crate::operators::{Operators, OpsetArgs};
 use crate::reads;
 use crate::session::{Reported, Session, Status};
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
-use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnxtxt::Purpose;
 use std::cell::Cell;
@@ -35,8 +34,7 @@ impl Ready {
     pub(crate) fn open(path: &Path, opset: &OpsetArgs, session: &mut Session) -> anyhow::Result<Ready> {
         let operators = opset.load(session)?;
         let input = Input::open(path)?;
-        let is_model = input.kind == FileKind::Model && input.document().is_none();
-        ensure!(is_model, "{} is not a model", input.name);
+        input.ensure_model()?;
         let mut loaded = input.load();
         if loaded.is_partial() {
             locate::report(session, &loaded, &loaded.diagnostics);

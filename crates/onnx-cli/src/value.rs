@@ -47,15 +47,13 @@ impl Input {
         self.form == Form::Text && self.no_text().is_none() && sniff_text(self.text()) == TextKind::Value
     }
 
-    /// JSON and textproto do not name their message type: the file is a value if it fits one and not a model.
+    /// The value in JSON or textproto.
     fn value_document(
         &self,
         from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>,
     ) -> Option<ValueDocument> {
-        if self.is_document_of_model() {
-            return None;
-        }
-        KINDS.iter().find_map(|&kind| Some(ValueDocument::read(from(&self.bytes, kind).ok()?.into(), kind)))
+        let bytes = KINDS.contains(&self.kind).then(|| from(&self.bytes, self.kind).ok())??;
+        Some(ValueDocument::read(bytes.into(), self.kind))
     }
 }
 

@@ -19,31 +19,62 @@ pub enum FileKind {
     Map,
     /// `SparseTensorProto`
     SparseTensor,
-    /// `FunctionProto`
-    Function,
     /// `GraphProto`
     Graph,
+    /// `FunctionProto`
+    Function,
     /// `OperatorSetProto`
     OperatorSet,
+    /// `NodeProto`
+    Node,
+    /// `TypeProto`
+    Type,
+    /// `ValueInfoProto`
+    ValueInfo,
+    /// `AttributeProto`
+    Attribute,
 }
 
 impl FileKind {
     /// All kinds; if two fit a file equally well, [`sniff`] returns the first one here.
-    pub const ALL: [FileKind; 9] = [
+    pub const ALL: [FileKind; 13] = [
         FileKind::Model,
         FileKind::Tensor,
         FileKind::Sequence,
         FileKind::Optional,
         FileKind::Map,
         FileKind::SparseTensor,
-        FileKind::Function,
         FileKind::Graph,
+        FileKind::Function,
         FileKind::OperatorSet,
+        FileKind::Node,
+        FileKind::Type,
+        FileKind::ValueInfo,
+        FileKind::Attribute,
     ];
 
     /// The message's name, such as `ModelProto`.
     pub fn name(self) -> &'static str {
         self.message().name
+    }
+
+    /// Whether the message is a part of a model, which has no header of its own: [`read_part`](crate::read_part) reads it.
+    pub fn is_part(self) -> bool {
+        match self {
+            FileKind::Graph
+            | FileKind::Function
+            | FileKind::Node
+            | FileKind::Type
+            | FileKind::ValueInfo
+            | FileKind::Attribute => true,
+            FileKind::Model
+            | FileKind::Tensor
+            | FileKind::Sequence
+            | FileKind::Optional
+            | FileKind::Map
+            | FileKind::SparseTensor
+            | FileKind::OperatorSet => false,
+        }
     }
 
     pub(crate) fn message(self) -> &'static Message {
@@ -54,9 +85,32 @@ impl FileKind {
             FileKind::Optional => &wire::OPTIONAL_PROTO,
             FileKind::Map => &wire::MAP_PROTO,
             FileKind::SparseTensor => &wire::SPARSE_TENSOR_PROTO,
-            FileKind::Function => &wire::FUNCTION_PROTO,
             FileKind::Graph => &wire::GRAPH_PROTO,
+            FileKind::Function => &wire::FUNCTION_PROTO,
             FileKind::OperatorSet => &wire::OPERATOR_SET_PROTO,
+            FileKind::Node => &wire::NODE_PROTO,
+            FileKind::Type => &wire::TYPE_PROTO,
+            FileKind::ValueInfo => &wire::VALUE_INFO_PROTO,
+            FileKind::Attribute => &wire::ATTRIBUTE_PROTO,
+        }
+    }
+
+    /// Numbers of fields without one of which such a message makes no sense; empty if any message does.
+    fn essential(self) -> &'static [u32] {
+        match self {
+            FileKind::SparseTensor => &[3],                     // dims
+            FileKind::Function => &[7, 9],                      // node, opset_import
+            FileKind::Node => &[4],                             // op_type
+            FileKind::ValueInfo => &[2],                        // type
+            FileKind::Attribute => &[2, 3, 4, 5, 6, 14, 20, 21], // a value, type or ref_attr_name
+            FileKind::Model
+            | FileKind::Tensor
+            | FileKind::Sequence
+            | FileKind::Optional
+            | FileKind::Map
+            | FileKind::Graph
+            | FileKind::OperatorSet
+            | FileKind::Type => &[],
         }
     }
 }
@@ -91,7 +145,11 @@ pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
     let mut best = (0, None);
     for kind in FileKind::ALL {
         let mut budget = FIELDS_TRIED;
-        let points = points(Cursor::new(bytes, 0), kind.message(), 0, &mut budget);
+        let mut seen = 0;
+        let points = points(Cursor::new(bytes, 0), kind.message(), 0, &mut budget, &mut seen);
+        let essential = kind.essential();
+        let is_odd = !essential.is_empty() && !essential.iter().any(|number| seen & (1 << number) != 0);
+        let points = points - i32::from(is_odd);
         if points > best.0 {
             best = (points, Some(kind));
         }
@@ -172,12 +230,17 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// A score for how well the fields match the message: points for each known field, minus points for wrong ones.
-fn points(mut cursor: Cursor<'_>, message: &'static Message, depth: usize, budget: &mut u32) -> i32 {
+fn points(
+    mut cursor: Cursor<'_>,
+    message: &'static Message,
+    depth: usize,
+    budget: &mut u32,
+    seen: &mut u32,
+) -> i32 {
     let mut points = 0;
-    let mut seen = 0_u32;
     while !cursor.is_at_end() && *budget > 0 {
         *budget -= 1;
-        match field(&mut cursor, message, depth, budget, &mut seen) {
+        match field(&mut cursor, message, depth, budget, seen) {
             Ok(field) => points += field,
             // At the root the file may be truncated; inside, lengths are known and this is another message.
             Err(Reason::Truncated) if depth == 0 => return points,
@@ -208,7 +271,7 @@ fn field(
     let (length, _) = cursor.length()?;
     let value = cursor.split(length)?;
     let points = match field.kind {
-        Kind::Message(inner) if depth < MAX_DEPTH => 2 + points(value, inner, depth + 1, budget),
+        Kind::Message(inner) if depth < MAX_DEPTH => 2 + points(value, inner, depth + 1, budget, &mut 0),
         Kind::Message(_) => return Err(Reason::TooDeep),
         Kind::String if !is_text(value.rest()) => -2,
         Kind::String | Kind::Bytes => 2,
@@ -285,6 +348,25 @@ mod tests {
             ..Default::default()
         };
         let sparse = pb::SparseTensorProto { values: Some(tensor()), dims: vec![8], indices: Some(tensor()) };
+        let shape = pb::TensorShapeProto { dim: vec![pb::tensor_shape_proto::Dimension::default()] };
+        let float = pb::type_proto::Tensor { elem_type: Some(1), shape: Some(shape) };
+        let ty = pb::TypeProto { tensor_type: Some(float), ..Default::default() };
+        let scalar = pb::type_proto::Tensor { elem_type: Some(1), shape: None };
+        let scalar = pb::TypeProto { tensor_type: Some(scalar), ..Default::default() };
+        let elem = Some(Box::new(ty.clone()));
+        let list = pb::TypeProto {
+            sequence_type: Some(Box::new(pb::type_proto::Sequence { elem_type: elem })),
+            ..Default::default()
+        };
+        let info = pb::ValueInfoProto { name: bytes("x"), r#type: Some(ty.clone()), ..Default::default() };
+        let alone = pb::NodeProto { input: vec!["x".into()], op_type: bytes("Print"), ..Default::default() };
+        let attribute = |value: f32, r#type| pb::AttributeProto {
+            name: bytes("alpha"),
+            f: Some(value),
+            r#type,
+            ..Default::default()
+        };
+        let ints = pb::AttributeProto { name: bytes("axes"), ints: vec![1, 2], r#type: Some(7), ..Default::default() };
         let operators =
             pb::OperatorSetProto { magic: bytes("ONNXOPSET"), opset_version: Some(1), ..Default::default() };
         for (bytes, kind) in [
@@ -297,6 +379,15 @@ mod tests {
             (sparse.encode_to_vec(), FileKind::SparseTensor),
             (function.encode_to_vec(), FileKind::Function),
             (graph.encode_to_vec(), FileKind::Graph),
+            (graph.node[0].encode_to_vec(), FileKind::Node),
+            (alone.encode_to_vec(), FileKind::Node),
+            (ty.encode_to_vec(), FileKind::Type),
+            (scalar.encode_to_vec(), FileKind::Type),
+            (list.encode_to_vec(), FileKind::Type),
+            (info.encode_to_vec(), FileKind::ValueInfo),
+            (attribute(0.5, Some(1)).encode_to_vec(), FileKind::Attribute),
+            (attribute(0.5, None).encode_to_vec(), FileKind::Attribute),
+            (ints.encode_to_vec(), FileKind::Attribute),
             (operators.encode_to_vec(), FileKind::OperatorSet),
         ] {
             assert_eq!(sniff(&bytes), Some(kind), "{bytes:?}");

@@ -31,9 +31,9 @@ pub use form::FormatError;
 #[cfg(feature = "forms")]
 pub use form::{json, textproto};
 pub use kind::{FileKind, foreign, sniff};
-pub use read::{read, read_data, read_function, read_graph, read_operator_set};
+pub use read::{read, read_data, read_function, read_graph, read_operator_set, read_part};
 pub use wire::{Anomaly, AnomalyKind, MAX_DEPTH, Malformed, Path, Reason, ScanDepth, WireType};
-pub use write::{TooLarge, write, write_data, write_function, write_graph, write_operator_set};
+pub use write::{TooLarge, write, write_data, write_function, write_graph, write_operator_set, write_part};
 
 /// Walks over a message and reports what a decoder drops and what a standard encoder would have encoded differently, in the order
 /// of the bytes.

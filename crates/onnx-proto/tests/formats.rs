@@ -57,6 +57,11 @@ fn python_reads_and_writes_the_same() {
             assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
             assert!(write_operator_set(&set).unwrap() == bytes, "{name}: written otherwise than read");
         }
+        if kind.is_part() {
+            let (part, diagnostics) = read_part(bytes.clone().into(), kind).into_parts();
+            assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
+            assert!(write_part(&part, kind).unwrap() == bytes, "{name}: written otherwise than read");
+        }
         let theirs = std::fs::read(path.with_extension("python.json")).unwrap();
         let read = json::from_json(&theirs, kind).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         assert!(read == bytes, "{name}: JSON of Python reads as something else");

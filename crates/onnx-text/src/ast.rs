@@ -402,6 +402,22 @@ pub enum AttrValue {
 }
 
 impl Node {
+    /// A node without content.
+    pub(crate) fn at(span: Span) -> Node {
+        Node {
+            notes: Notes::default(),
+            name: None,
+            outputs: SmallVec::new(),
+            domain: None,
+            op: Span::at(span.start),
+            overload: None,
+            attrs: None,
+            inputs: SmallVec::new(),
+            inputs_span: Span::at(span.end),
+            span,
+        }
+    }
+
     /// The graphs in the attributes, in order.
     pub fn subgraphs(&self) -> Vec<&Graph> {
         let mut graphs = Vec::new();

@@ -29,6 +29,7 @@ pub use value::{CheckedValue, check_value};
 use crate::ast;
 use crate::map::SourceMap;
 use crate::parse::Syntax;
+use crate::sniff::TextKind;
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, Span, code};
 #[cfg(feature = "verify")]
@@ -65,6 +66,23 @@ pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diag
         add(&mut checked, source, found);
     }
     commas::confirm(source, &mut checked, judge);
+    allow(&mut checked, source, level);
+    checked
+}
+
+/// The same for a text that is a part of a model ([`read_part`](crate::read_part)).
+pub fn check_part_with(
+    source: &str,
+    kind: TextKind,
+    level: Level,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) -> Parsed<Checked> {
+    let Parsed { value: (syntax, model), diagnostics } = crate::lower::read_part(source, kind);
+    let mut checked = Parsed::new(Checked { syntax, model }, diagnostics);
+    if level > Level::Syntax {
+        let found = judge(&checked.value.model);
+        add(&mut checked, source, found);
+    }
     allow(&mut checked, source, level);
     checked
 }

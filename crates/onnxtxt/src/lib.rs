@@ -81,6 +81,7 @@ mod loaded;
 mod meaning;
 #[cfg(feature = "diff")]
 pub mod merge;
+mod part;
 mod places;
 #[cfg(feature = "edit")]
 pub mod reduce;
@@ -104,6 +105,7 @@ pub use onnx_ir::{self as ir, Model};
 #[cfg(feature = "ops")]
 pub use onnx_ops as ops;
 pub use onnx_text::Profile;
+pub use part::Part;
 pub use places::has_entity;
 #[cfg(feature = "save")]
 pub use save::{LARGE, SaveOptions, Saved, Weights};

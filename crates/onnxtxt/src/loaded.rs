@@ -4,12 +4,10 @@
 use crate::edit::Incoming;
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
-use onnx_ir::diag::{Diagnostic, Level, Parsed};
+use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, code};
 use onnx_ir::pass::compact;
 use onnx_ir::{Model, VerifyOptions};
-#[cfg(feature = "forms")]
-use onnx_proto::FileKind;
-use onnx_proto::FormatError;
+use onnx_proto::{FileKind, FormatError};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnx_text::{Checked, Comments, Syntax, ast};
 use std::path::Path;
@@ -49,10 +47,18 @@ impl From<Model> for Loaded {
     }
 }
 
+/// The finding for a file with another message.
+fn no_model(file: &File) -> Option<Diagnostic> {
+    let message = format!("this is a {}, not a model", file.kind.name());
+    let is_other = file.kind != FileKind::Model;
+    is_other.then(|| Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message))
+}
+
 impl Loaded {
     /// Reads the content of a file.
     pub(crate) fn of(file: File) -> Loaded {
         let refused = file.foreign().or_else(|| if file.form == Form::Text { file.no_text() } else { None });
+        let refused = refused.or_else(|| no_model(&file));
         if let Some(diagnostic) = refused {
             return Loaded::nothing(file, vec![diagnostic]);
         }
@@ -109,7 +115,7 @@ impl Loaded {
         }
     }
 
-    fn checked(file: File, checked: Parsed<Checked>) -> Loaded {
+    pub(crate) fn checked(file: File, checked: Parsed<Checked>) -> Loaded {
         let Parsed { value: Checked { syntax, model }, diagnostics } = checked;
         Loaded { syntax: Some(syntax), ..Loaded::new(file, model, diagnostics) }
     }

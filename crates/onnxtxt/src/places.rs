@@ -5,9 +5,9 @@
 //! and even a node without a name has a place.
 
 use crate::loaded::Loaded;
+use crate::part::text_kind;
 use crate::source::Form;
 use crate::text::Text;
-use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Place};
 #[cfg(feature = "render")]
 use onnx_text::render::{RenderOptions, human};
@@ -47,12 +47,26 @@ impl Loaded {
         if file.form != Form::Binary && self.is_partial() {
             return show(&SourceText::new(&file.name, file.text(), SourceKind::Text));
         }
-        let text = if has_entities { printed(&self.model) } else { String::new() };
-        let syntax = onnx_text::parse_model(&text).value;
-        let lowered = onnx_text::lower(&text, &syntax).value;
+        let text = if has_entities { self.printed() } else { String::new() };
+        let (syntax, lowered) = match text_kind(file.kind) {
+            Some(part) => onnx_text::read_part(&text, part).value,
+            None => {
+                let syntax = onnx_text::parse_model(&text).value;
+                let lowered = onnx_text::lower(&text, &syntax).value;
+                (syntax, lowered)
+            }
+        };
         let map = SourceMap::new(&text, &syntax.tree, &lowered);
         let locate = |entity| map.span(entity);
         show(&SourceText::new(&file.name, &text, SourceKind::Binary).locating(&locate))
+    }
+
+    fn printed(&self) -> String {
+        let options = RaiseOptions { elide: Some(ELEMENTS), metadata: false, ..RaiseOptions::default() };
+        match text_kind(self.file().kind) {
+            Some(part) => onnx_text::print_part(&self.model, part, &options),
+            None => Text::new(&self.model, &options).to_text(),
+        }
     }
 }
 
@@ -60,9 +74,4 @@ impl Loaded {
 pub fn has_entity(diagnostic: &Diagnostic) -> bool {
     let is_entity = |place: Place| matches!(place, Place::Entity(_));
     is_entity(diagnostic.primary.place) || diagnostic.related.iter().any(|label| is_entity(label.place))
-}
-
-fn printed(model: &Model) -> String {
-    let options = RaiseOptions { elide: Some(ELEMENTS), metadata: false, ..RaiseOptions::default() };
-    Text::new(model, &options).to_text()
 }

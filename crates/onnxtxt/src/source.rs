@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::loaded::Loaded;
+use crate::part::{from_document, message_kind};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_proto::{FileKind, FormatError};
@@ -163,7 +164,37 @@ fn look(bytes: &[u8], path: Option<&Path>) -> (Form, FileKind) {
         Some(_) if is_printable(body) => Form::Text,
         Some(_) => named.unwrap_or(if looks_like_text { Form::Text } else { Form::Binary }),
     };
-    (form, FileKind::Model)
+    (form, kind_of(bytes, form))
+}
+
+/// The message type of a file that is not wire format. Texts of values and operator sets are left to those who read them.
+fn kind_of(bytes: &[u8], form: Form) -> FileKind {
+    let kind = match form {
+        Form::Binary => None,
+        Form::Text => {
+            let text = match std::str::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+            };
+            message_kind(onnx_text::sniff_text(text))
+        }
+        // These forms do not name their message type: the first that fits. That of a model is known by its field names.
+        Form::Json | Form::Textproto => {
+            let marked = marked(bytes, form);
+            let fits = |kind: &FileKind| from_document(bytes, form, *kind).is_ok();
+            marked.or_else(|| FileKind::ALL.into_iter().find(fits))
+        }
+    };
+    kind.unwrap_or(FileKind::Model)
+}
+
+/// The message type that a comment at the start of a textproto states: `# proto-message: onnx.GraphProto`.
+fn marked(bytes: &[u8], form: Form) -> Option<FileKind> {
+    let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| line.trim_ascii_start().starts_with(b"#"));
+    let names = lines.filter_map(|line| line.trim_ascii().strip_prefix(b"# proto-message:"));
+    let mut names = names.map(|name| name.trim_ascii().strip_prefix(b"onnx.").unwrap_or(name.trim_ascii()));
+    let name = names.next().filter(|_| form == Form::Textproto)?;
+    FileKind::ALL.into_iter().find(|kind| kind.name().as_bytes() == name)
 }
 
 /// Whether a file starts with printable characters, which protobuf never does.
@@ -180,8 +211,13 @@ fn begins_textproto(text: &[u8]) -> bool {
         let end = comment.iter().position(|&byte| byte == b'\n').unwrap_or(comment.len());
         rest = comment[end..].trim_ascii_start();
     }
-    let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(0);
-    end > 0 && matches!(rest[end..].trim_ascii_start().first(), Some(b':' | b'{'))
+    let word = |text: &[u8]| text.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(0);
+    let end = word(rest);
+    let after = rest[end..].trim_ascii_start();
+    // `alpha: float = 0.5` is an attribute in ONNX text.
+    let value = after.strip_prefix(b":").unwrap_or_default().trim_ascii_start();
+    let is_attribute = value[word(value)..].trim_ascii_start().starts_with(b"=");
+    end > 0 && matches!(after.first(), Some(b':' | b'{')) && !is_attribute
 }
 
 #[cfg(test)]
@@ -201,6 +237,28 @@ mod tests {
         assert_eq!(form(b" {\"irVersion\": \"8\"}", "m"), Form::Json);
         assert_eq!(form(b"# proto-file: x\nir_version: 8\ngraph {}", "m"), Form::Textproto);
         assert_eq!(form(b"graph { node {} }", "m"), Form::Textproto);
+    }
+
+    #[test]
+    fn documents_are_told_apart_by_their_fields() {
+        let kind = |text: &str| look(text.as_bytes(), None);
+        for (text, form, expected) in [
+            (r#"{"irVersion": "8"}"#, Form::Json, FileKind::Model),
+            (r#"{"dims": ["2"], "dataType": 1}"#, Form::Json, FileKind::Tensor),
+            (r#"{"node": [{"opType": "Relu"}], "name": "g"}"#, Form::Json, FileKind::Graph),
+            (r#"{"name": "f", "input": ["x"], "node": [{"opType": "Relu"}]}"#, Form::Json, FileKind::Function),
+            (r#"{"input": ["x"], "output": ["y"], "opType": "Relu"}"#, Form::Json, FileKind::Node),
+            (r#"{"tensorType": {"elemType": 1}}"#, Form::Json, FileKind::Type),
+            (r#"{"name": "x", "type": {"tensorType": {"elemType": 1}}}"#, Form::Json, FileKind::ValueInfo),
+            (r#"{"name": "alpha", "f": 0.5, "type": "FLOAT"}"#, Form::Json, FileKind::Attribute),
+            ("input: \"x\" output: \"y\" op_type: \"Relu\"", Form::Textproto, FileKind::Node),
+            ("# proto-message: onnx.GraphProto\nname: \"g\"", Form::Textproto, FileKind::Graph),
+            ("# a comment\n# proto-message: NodeProto\nname: \"g\"", Form::Textproto, FileKind::Node),
+            ("alpha: float = 0.5", Form::Text, FileKind::Attribute),
+            ("y = Relu(x)", Form::Text, FileKind::Node),
+        ] {
+            assert_eq!(kind(text), (form, expected), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `onnxtxt check`: reports all findings in one run.
 
-use crate::input::{Form, Input, Loaded, STDIN, undecodable};
+use crate::document::Document;
+use crate::input::{Form, Input, Loaded, STDIN};
 use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
 use crate::reads::Unreadable;
@@ -11,7 +12,6 @@ use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::targets::{self, TargetRuntime};
-use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use onnx_text::{Fixes, apply_fixes};
 use std::collections::{BTreeMap, HashMap};
@@ -139,6 +139,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             let found = asked_for(args, document.check(&input, &options));
             status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
             document.report(session, &input, &found);
+            if let (Document::Part(part), true) = (&document, options.level > Level::Spec)
+                && part.lacks_imports()
+            {
+                let kind = input.kind.name();
+                session.note(&format!(
+                    "{}: operators and types are not checked, because a {kind} does not import operator sets",
+                    input.name
+                ));
+            }
             continue;
         }
         let (loaded, found) = findings(args, &operators, &input);
@@ -194,9 +203,6 @@ fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Di
 
 /// All findings of a file that the options ask for, in the order of the text.
 fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<Diagnostic>) {
-    if input.kind != FileKind::Model {
-        return other_message(input);
-    }
     let refused = |model: &Model| refused(args, operators, model);
     let loaded = judged(operators, input, args.level.level(), args.verify_checksums, &refused);
     let found = asked_for(args, loaded.diagnostics.clone());
@@ -289,16 +295,6 @@ fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
         shown.push(diagnostic.label("the first one"));
     }
     (shown, unshown)
-}
-
-/// A message that is neither model nor value: whether it can be read.
-pub(super) fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
-    let mut found = Vec::new();
-    let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::ScanDepth::Structure, &mut |_| {});
-    if let Err(malformed) = walked {
-        found.push(undecodable(Form::Binary, &malformed.into()));
-    }
-    (Loaded::nothing((**input).clone(), Vec::new()), found)
 }
 
 /// Whether a key of the command line selects a code: by id, name or rule, or by a prefix of its id.

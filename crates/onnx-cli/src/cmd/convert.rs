@@ -2,7 +2,7 @@
 
 use crate::deliver::{Delivery, deliver};
 use crate::document::Document;
-use crate::input::{Form, Input, Loaded};
+use crate::input::{Form, Input};
 use crate::locate;
 use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
@@ -10,7 +10,6 @@ use crate::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{Diagnostic, code};
-use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use onnxtxt::Weights;
 use std::path::{Path, PathBuf};
@@ -87,9 +86,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if let Some(document) = input.document() {
         return convert_document(args, &document, &input, to, &target, session);
     }
-    if input.kind != FileKind::Model {
-        return message(&input, to, &target, session);
-    }
     let mut loaded = input.load();
     let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
     refuse_unknown(args, &mut diagnostics);
@@ -143,31 +139,6 @@ fn convert_document(
         Ok(content) => output::put(target, input.path.as_deref(), &content).map(|()| Status::Clean),
         Err(diagnostic) => {
             document.report(session, input, &[diagnostic]);
-            Ok(Status::Findings)
-        }
-    }
-}
-
-/// Converts a message that is neither model nor value nor operator set.
-fn message(input: &Input, to: Form, target: &OutputTarget, session: &mut Session) -> anyhow::Result<Status> {
-    let document = match to {
-        Form::Json => onnx_proto::json::to_json(&input.bytes, input.kind),
-        Form::Textproto => onnx_proto::textproto::to_text(&input.bytes, input.kind),
-        Form::Text | Form::Binary => {
-            bail!(
-                "{} is a {}, which can be converted only to JSON and textproto",
-                input.name,
-                input.kind.name()
-            )
-        }
-    };
-    match document {
-        Ok(document) => {
-            output::put(target, input.path.as_deref(), document.as_bytes()).map(|()| Status::Clean)
-        }
-        Err(error) => {
-            let diagnostic = crate::input::undecodable(input.form, &error);
-            locate::report(session, &Loaded::nothing((**input).clone(), Vec::new()), &[diagnostic]);
             Ok(Status::Findings)
         }
     }

@@ -10,7 +10,6 @@ use crate::session::{Session, Status};
 use anyhow::ensure;
 use onnx_ir::Model;
 use onnx_ops::opset::registry_of;
-use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnxtxt::diff::{ModelDiff, Options, diff, render};
 use onnxtxt::draw;
@@ -111,12 +110,7 @@ fn drawing(out: &Path, models: [&Model; 2], [a, b]: [&String; 2], found: &ModelD
 /// Reads a model without its external data.
 pub(super) fn open_as_it_is(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let input = Input::open(path)?;
-    ensure!(
-        input.kind == FileKind::Model && input.document().is_none(),
-        "{} is a {}, not a model",
-        input.name,
-        input.kind.name()
-    );
+    input.ensure_model()?;
     let loaded = input.load();
     locate::report(session, &loaded, &loaded.diagnostics);
     Ok((input, loaded))

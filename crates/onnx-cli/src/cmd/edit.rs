@@ -15,7 +15,6 @@ use anyhow::{Context as _, bail, ensure};
 use kept::Kept;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
-use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use onnxtxt::{File, Text, Weights};
 use std::io::{self, IsTerminal as _};
@@ -56,7 +55,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     ensure!(args.file != Path::new("-"), "stdin cannot be edited: name a file");
     let input = Input::open(&args.file)?;
-    ensure!(input.kind == FileKind::Model && input.value().is_none(), "{} is not a model", input.name);
+    input.ensure_model()?;
     let target = OutputTarget::new(args.output.as_ref().unwrap_or(&args.file));
     let named = if let OutputTarget::File(path) = &target { Form::of_name(path) } else { Some(Form::Text) };
     let to = if args.output.is_some() { named.unwrap_or(input.form) } else { input.form };

@@ -97,6 +97,9 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
         let syntax = right(onnx_text::parse_operator_set(text), input, session)?;
         return Some(format_operator_set(text, &syntax, &options));
     }
+    if let Some(part) = input.part() {
+        return right(part.formatted(&options), input, session)?;
+    }
     let syntax = right(onnx_text::parse_model(text), input, session)?;
     Some(onnx_text::format(text, &syntax, &options))
 }

@@ -10,11 +10,9 @@ use crate::operators::OpsetArgs;
 use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use anyhow::ensure;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_ops::infer::{InferOptions, Refined, apply, infer};
-use onnx_proto::FileKind;
 use std::path::PathBuf;
 use why::Asked;
 
@@ -52,7 +50,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let delivery = args.out.delivery(&args.file)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
-    ensure!(input.kind == FileKind::Model && input.document().is_none(), "{} is not a model", input.name);
+    input.ensure_model()?;
     let operators = args.opset.load(session)?;
     let mut loaded = input.load();
     locate::report(session, &loaded, &loaded.diagnostics);

@@ -12,7 +12,6 @@ use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
-use onnx_proto::FileKind;
 use onnx_proto::external::external_tensors;
 use onnx_text::RaiseOptions;
 use std::collections::{BTreeMap, HashMap};
@@ -54,11 +53,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Document::OperatorSet(_) => {
                 format!("{}: operator set as {}, {}\n", input.name, input.form.name(), bytes(size))
             }
+            Document::Part(_) => {
+                let kind = input.kind.name();
+                format!("{}: {kind} as {}, {}\n", input.name, input.form.name(), bytes(size))
+            }
         };
         match &document {
             Document::Value(value) => {
                 let options = RaiseOptions { elide: Some(MOST), visible: true, ..RaiseOptions::default() };
                 text += &value.text(&options);
+            }
+            Document::Part(part) => {
+                let options = RaiseOptions { elide: Some(MOST), visible: true, ..RaiseOptions::default() };
+                let whole = part.text(&options);
+                let lines: Vec<&str> = whole.lines().collect();
+                lines.iter().take(MOST).for_each(|line| text += &format!("{line}\n"));
+                if let more @ 1.. = lines.len().saturating_sub(MOST) {
+                    text += &format!("… {}\n", count(more, "more line"));
+                }
             }
             Document::OperatorSet(set) => {
                 for (title, content) in set.rows() {
@@ -71,20 +83,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::to_people(&text)?;
         document.report(session, &input, document.diagnostics());
         return Ok(Status::of(!document.is_partial()));
-    }
-    if input.kind != FileKind::Model {
-        let (loaded, found) = super::check::other_message(&input);
-        let text = match session.wants_json() {
-            true => json::message(&input, Problems::of(&found)),
-            false => {
-                let mut text = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
-                row(&mut text, "problems", &problems(&input, &found));
-                text
-            }
-        };
-        output::to_people(&text)?;
-        locate::report(session, &loaded, &found);
-        return Ok(Status::of(found.is_empty()));
     }
     let operators = args.opset.load(session)?;
     let loaded = super::check::judged(&operators, &input, Level::default(), false, &|_| Vec::new());

@@ -8,13 +8,11 @@ use crate::output;
 use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use anyhow::ensure;
-use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use onnxtxt::Text;
 use std::path::PathBuf;
 
-/// Print a model, a value such as input_0.pb, or an operator set as text
+/// Print a model, a part of one, a value such as input_0.pb, or an operator set as text
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,12 +68,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         document.report(session, &input, document.diagnostics());
         return Ok(Status::of(!document.is_partial()));
     }
-    ensure!(
-        input.kind == FileKind::Model,
-        "{} is a {}, which has no text form (`onnxtxt convert` converts it to JSON or textproto)",
-        input.name,
-        input.kind.name()
-    );
     let loaded = input.load();
     let text = Text::new(&loaded.model, &options);
     drop(work);

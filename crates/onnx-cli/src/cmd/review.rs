@@ -10,7 +10,6 @@
 use crate::input::{Input, Loaded};
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{AttrValue, Body, BodyId, Graph, GraphId, Model, NodeId, Tensor, TypeId, ValueId};
-use onnx_proto::FileKind;
 use onnx_text::{Profile, RaiseOptions, SourceMap, visible};
 use onnxtxt::Text;
 use onnxtxt::diff::{enum_name, weights};
@@ -33,9 +32,6 @@ pub(super) fn text(input: &Input, elide: Option<usize>) -> String {
     };
     if let Some(document) = input.document() {
         return document.text(&options);
-    }
-    if input.kind != FileKind::Model {
-        return format!("# a {}, {} bytes\n", input.kind.name(), input.bytes.len());
     }
     let loaded = input.load();
     let mut out = problems(&loaded);

@@ -3,9 +3,8 @@
 use crate::input::{Input, Loaded};
 use crate::session::{Session, Status};
 use crate::{locate, output};
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use onnx_ir::semver::{Difference, Impact, Side, Version, differences};
-use onnx_proto::FileKind;
 use onnx_text::render::Position;
 use serde_json::json;
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -68,11 +67,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
 fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let input = Input::open(path)?;
-    ensure!(
-        input.kind == FileKind::Model && input.document().is_none(),
-        "{} is not a model and has no version",
-        input.name
-    );
+    input.ensure_model()?;
     let loaded = input.load();
     locate::report(session, &loaded, &loaded.diagnostics);
     Ok((input, loaded))

@@ -18,7 +18,14 @@ pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> Parsed<Opti
         FileKind::Sequence => |reader, bytes| Data::Sequence(reader.sequence(bytes)),
         FileKind::Map => |reader, bytes| Data::Map(reader.map(bytes)),
         FileKind::Optional => |reader, bytes| Data::Optional(reader.optional(bytes)),
-        FileKind::Model | FileKind::Function | FileKind::Graph | FileKind::OperatorSet => {
+        FileKind::Model
+        | FileKind::Graph
+        | FileKind::Function
+        | FileKind::OperatorSet
+        | FileKind::Node
+        | FileKind::Type
+        | FileKind::ValueInfo
+        | FileKind::Attribute => {
             return Parsed::new(None, Vec::new());
         }
     };

@@ -18,7 +18,7 @@ mod types;
 
 pub use data::read_data;
 pub use opset::read_operator_set;
-pub use part::{read_function, read_graph};
+pub use part::{read_function, read_graph, read_part};
 
 use crate::wire::{
     self, Anomaly, AnomalyKind, FUNCTION_PROTO, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO,

@@ -1,8 +1,9 @@
-//! Graphs and functions in files of their own.
+//! Parts of models in files of their own: graphs, functions, nodes, types, declarations, attributes.
 
 use super::read_pass::ReadPass;
 use super::readable;
 use crate::FileKind;
+use crate::write::wrapped;
 use bytes::Bytes;
 use onnx_ir::diag::Parsed;
 use onnx_ir::{BodyId, FunctionId, Model};
@@ -48,4 +49,31 @@ pub fn read_function(bytes: Bytes, model: &mut Model) -> Parsed<Option<FunctionI
         model.functions.push(function)
     });
     Parsed::new(function, pass.diagnostics)
+}
+
+/// Reads a message that is a part of a model ([`FileKind::is_part`]) into a model with nothing else: a graph becomes the main
+/// graph, a function the only function, a node the only node of an unnamed main graph, an attribute the only one of such a node,
+/// a declaration or a type that of the only input. Also returns findings about the bytes. [`write_part`](crate::write_part) writes it again.
+///
+/// ```
+/// use onnx_proto::FileKind;
+///
+/// let bytes = bytes::Bytes::from_static(b"\x0a\x01x\x12\x01y\x22\x04Relu"); // y = Relu(x)
+/// let model = onnx_proto::read_part(bytes.clone(), FileKind::Node).into_result().unwrap();
+/// assert_eq!(model.walk_main().count(), 1);
+/// assert_eq!(onnx_proto::write_part(&model, FileKind::Node)?, bytes);
+/// # Ok::<(), onnx_proto::TooLarge>(())
+/// ```
+pub fn read_part(bytes: Bytes, kind: FileKind) -> Parsed<Model> {
+    let mut model = Model::new();
+    if kind == FileKind::Function {
+        return read_function(bytes, &mut model).map(|_| model);
+    }
+    let mut diagnostics = Vec::new();
+    let bytes = readable(bytes, kind, &mut diagnostics);
+    let mut pass = ReadPass::validated(diagnostics);
+    if let Some(bytes) = bytes {
+        model.main = Some(super::graph_body(&wrapped(bytes, kind), &mut model, &mut pass));
+    }
+    Parsed::new(model, pass.diagnostics)
 }

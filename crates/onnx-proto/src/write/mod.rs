@@ -11,7 +11,8 @@ mod types;
 
 pub use data::write_data;
 pub use opset::write_operator_set;
-pub use part::{write_function, write_graph};
+pub(crate) use part::wrapped;
+pub use part::{write_function, write_graph, write_part};
 
 use crate::pb;
 use bytes::Bytes;

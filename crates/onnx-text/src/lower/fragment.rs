@@ -3,9 +3,11 @@
 //! Each function parses and lowers, and returns all findings in the order of the source. The result is `None` only if nothing
 //! could be read. As in a whole file, annotations count if the first line is `#@ onnxtxt 1`.
 
-use super::{Cx, too_large};
+use super::{Cx, lower, too_large};
+use crate::ast;
 use crate::parse::{self, Syntax};
-use onnx_ir::diag::Parsed;
+use crate::sniff::TextKind;
+use onnx_ir::diag::{Parsed, Span};
 use onnx_ir::{Attr, BodyBuilder, BodyId, FunctionId, Model, NodeId, Port, TypeId};
 
 /// Reads a graph into a new body of `model`, whose main graph it does not become.
@@ -111,6 +113,78 @@ pub fn read_value_info(source: &str, model: &mut Model) -> Parsed<Option<Port>> 
         cx.no_data(tree, "declaration");
         cx.port(&mut BodyBuilder::new(model), tree)
     })
+}
+
+/// Reads a text that is a part of a model into a model with nothing else: a graph becomes the main graph, a function the only
+/// function, a node the only node of an unnamed main graph, an attribute the only one of such a node, a declaration or a type that
+/// of the only input. The syntax is that of such a model, so that findings have places.
+///
+/// ```
+/// use onnx_text::TextKind;
+///
+/// let (_, model) = onnx_text::read_part("y = Relu(x)", TextKind::Node).into_result().unwrap();
+/// assert_eq!(model.walk_main().count(), 1);
+/// ```
+pub fn read_part(source: &str, kind: TextKind) -> Parsed<(Syntax<ast::File>, Model)> {
+    if let Some(diagnostic) = too_large(source) {
+        return Parsed::new((Syntax::default(), Model::new()), vec![diagnostic]);
+    }
+    let Parsed { value: syntax, mut diagnostics } = match kind {
+        TextKind::Graph => around(parse::parse_graph(source), |tree| tree),
+        TextKind::Function => parse::parse_function(source).map(|syntax| {
+            syntax.map(|tree| ast::File { functions: tree.into_iter().collect(), ..ast::File::default() })
+        }),
+        TextKind::Node => around(parse::parse_node(source), graph_of_node),
+        TextKind::Attribute => around(parse::parse_attribute(source), |attr| {
+            let span = attr.span;
+            let attrs = ast::List { items: vec![attr], span };
+            graph_of_node(ast::Node { attrs: Some(attrs), ..ast::Node::at(span) })
+        }),
+        TextKind::ValueInfo => around(parse::parse_value_info(source), graph_of_input),
+        TextKind::Type => around(parse::parse_type(source), |ty| {
+            let span = ty.span();
+            let name = Span::at(span.end);
+            graph_of_input(ast::ValueInfo { notes: ast::Notes::default(), ty: Some(ty), name, data: None, span })
+        }),
+        TextKind::Model | TextKind::Value | TextKind::OperatorSet => parse::parse_model(source),
+    };
+    let mut lowered = lower(source, &syntax);
+    diagnostics.append(&mut lowered.diagnostics);
+    parse::sort(&mut diagnostics);
+    Parsed::new((syntax, lowered.value), diagnostics)
+}
+
+/// A file whose only content is a graph around a construct.
+fn around<T>(
+    parsed: Parsed<Syntax<Option<T>>>,
+    graph: impl FnOnce(T) -> ast::Graph,
+) -> Parsed<Syntax<ast::File>> {
+    parsed.map(|syntax| syntax.map(|tree| ast::File { graph: tree.map(graph), ..ast::File::default() }))
+}
+
+fn graph_of_node(node: ast::Node) -> ast::Graph {
+    let span = node.span;
+    ast::Graph {
+        name: Span::at(span.start),
+        outputs: ast::List { items: Vec::new(), span: Span::at(span.start) },
+        body: vec![node],
+        body_span: span,
+        span,
+        ..ast::Graph::default()
+    }
+}
+
+fn graph_of_input(input: ast::ValueInfo) -> ast::Graph {
+    let span = input.span;
+    let end = Span::at(span.end);
+    ast::Graph {
+        name: Span::at(span.start),
+        inputs: Some(ast::List { items: vec![input], span }),
+        outputs: ast::List { items: Vec::new(), span: end },
+        body_span: end,
+        span,
+        ..ast::Graph::default()
+    }
 }
 
 /// Parses a construct and lowers its tree.

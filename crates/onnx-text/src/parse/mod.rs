@@ -32,6 +32,15 @@ pub struct Syntax<T> {
     pub annotated: Option<Span>,
 }
 
+impl<T> Syntax<T> {
+    /// The syntax with another tree.
+    #[must_use]
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Syntax<U> {
+        let Syntax { tree, comments, annotated } = self;
+        Syntax { tree: change(tree), comments, annotated }
+    }
+}
+
 impl<T> Syntax<Option<T>> {
     /// The syntax of a source of which something could be parsed.
     #[must_use]

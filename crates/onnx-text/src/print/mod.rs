@@ -58,10 +58,12 @@ mod value;
 mod wrap;
 
 use crate::ast;
-use crate::parse::Syntax;
+use crate::lex::ANNOTATED;
+use crate::parse::{self, Syntax};
+use crate::sniff::TextKind;
 pub(crate) use ends::ENDS;
 use line::Printer;
-use onnx_ir::diag::Span;
+use onnx_ir::diag::{Parsed, Span};
 use std::fmt;
 
 /// Spaces of one level.
@@ -174,4 +176,26 @@ pub fn format_value_file(source: &str, syntax: &Syntax<ast::Value>, options: &Fo
     p.value(&syntax.tree);
     p.finish();
     p.into_text()
+}
+
+/// Formats a text that is a part of a model ([`read_part`](crate::read_part)). `None`: nothing could be parsed.
+pub fn format_part(source: &str, kind: TextKind, options: &FormatOptions) -> Parsed<Option<String>> {
+    let first = |syntax: Option<Span>| syntax.map(|_| format!("{ANNOTATED}\n")).unwrap_or_default();
+    macro_rules! formatted {
+        ($parse:path, $format:path) => {
+            $parse(source).map(|syntax| {
+                let tree = syntax.tree.as_ref()?;
+                Some(first(syntax.annotated) + &$format(source, tree, &syntax.comments, options) + "\n")
+            })
+        };
+    }
+    match kind {
+        TextKind::Graph => formatted!(parse::parse_graph, format_graph),
+        TextKind::Function => formatted!(parse::parse_function, format_function),
+        TextKind::Node => formatted!(parse::parse_node, format_node),
+        TextKind::Attribute => formatted!(parse::parse_attribute, format_attribute),
+        TextKind::Type => formatted!(parse::parse_type, format_type),
+        TextKind::ValueInfo => formatted!(parse::parse_value_info, format_value_info),
+        TextKind::Model | TextKind::Value | TextKind::OperatorSet => Parsed::new(None, Vec::new()),
+    }
 }

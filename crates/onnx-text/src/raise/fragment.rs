@@ -9,6 +9,7 @@ use crate::ast;
 use crate::lex::ANNOTATED;
 use crate::print::{self, FormatOptions};
 use crate::raise::RaiseOptions;
+use crate::sniff::{MARK, TextKind, sniff_text};
 use onnx_ir::diag::Span;
 use onnx_ir::{Attr, BodyId, Data, DataRef, FunctionId, Model, Names, NodeId, Port, Tensor, TypeId};
 
@@ -113,6 +114,45 @@ pub fn print_type(model: &Model, ty: TypeId, options: &RaiseOptions) -> String {
 #[must_use]
 pub fn print_value_info(model: &Model, port: &Port, options: &RaiseOptions) -> String {
     print(model, options, Defaults::plain(), |raiser| raiser.port(port), print::format_value_info)
+}
+
+/// The part of a model that [`read_part`](crate::read_part) or the reader of a message has put into a model, as a whole file; empty
+/// if the model has no such part. A comment states the kind where the text alone does not show it.
+///
+/// ```
+/// use onnx_text::{TextKind, print_part, read_part};
+///
+/// let (_, model) = read_part("g (float[N] x) => (float[N] y) { y = Relu(x) }", TextKind::Graph).value;
+/// let text = "# proto-message: onnx.GraphProto\ng (float[N] x) => (float[N] y)\n{\n    y = Relu(x)\n}\n";
+/// assert_eq!(print_part(&model, TextKind::Graph, &Default::default()), text);
+/// ```
+#[must_use]
+pub fn print_part(model: &Model, kind: TextKind, options: &RaiseOptions) -> String {
+    let main = model.main.and_then(|main| Some((main, model.bodies[main].root()?)));
+    let graph = main.map(|(body, root)| &model.bodies[body].graphs[root]);
+    let node = main.zip(graph.and_then(|graph| graph.nodes.first().copied()));
+    let input = graph.and_then(|graph| graph.inputs.first());
+    let text = match kind {
+        TextKind::Graph => main.map(|(body, _)| print_graph(model, body, options)),
+        TextKind::Function => model.functions.ids().next().map(|first| print_function(model, first, options)),
+        TextKind::Node => node.map(|((body, _), node)| print_node(model, body, node, options)),
+        TextKind::Attribute => node.and_then(|((body, _), node)| {
+            let attr = model.bodies[body].nodes[node].attrs.first()?;
+            Some(print_attribute(model, body, attr, options))
+        }),
+        TextKind::ValueInfo => input.map(|port| print_value_info(model, port, options)),
+        TextKind::Type => input.and_then(|port| Some(print_type(model, port.ty?, options))),
+        TextKind::Model => Some(print_model(model, options)),
+        TextKind::Value | TextKind::OperatorSet => None,
+    };
+    let Some(mut text) = text else { return String::new() };
+    if sniff_text(&text) != kind {
+        // Nothing may precede the line that declares annotations.
+        let at = if text.starts_with(ANNOTATED) { ANNOTATED.len() + 1 } else { 0 };
+        text.insert_str(at.min(text.len()), &format!("{MARK}{}\n", kind.message()));
+    }
+    text.push('\n');
+    text
 }
 
 /// A tensor as text, with the strings of `names`.

@@ -32,7 +32,7 @@
 //! | `#! tags NAME...` | names by which tests are chosen |
 //!
 //! A file that holds a value instead of a model (`seq(tensor) s = […]`) can be checked, rendered and formatted, one that
-//! holds an operator set also printed and converted.
+//! holds an operator set, or a part of a model (`y = Relu(x)`), also printed and converted.
 //!
 //! A claim is a comment line under the line that it is about. Its `^` stands under the first character of the finding;
 //! `#<` stands for the column of its own `#`. The message is claimed from its beginning, as far as it is written:
@@ -56,6 +56,7 @@ mod execute;
 pub mod folder;
 mod interface;
 pub mod opsets;
+mod parts;
 mod passes;
 mod run;
 mod schedules;

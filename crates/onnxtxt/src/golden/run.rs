@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::directives::{self, Directive, Expected};
-use super::{Case, checks, claims, execute, interface, opsets, passes, schedules};
+use super::{Case, checks, claims, execute, interface, opsets, parts, passes, schedules};
 use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
@@ -33,6 +33,11 @@ pub fn run(case: &Case) -> Result<(), String> {
         return directives
             .iter()
             .try_for_each(|(line, directive)| opsets::run(&at(*line), directive, &finds));
+    }
+    if parts::part(&case.text).is_some() {
+        return directives
+            .iter()
+            .try_for_each(|(line, directive)| parts::run(&at(*line), directive, &finds));
     }
     for (line, directive) in &directives {
         let context = at(*line);

@@ -112,19 +112,13 @@ pub(super) fn document(input: &Input, document: &Document, problems: Problems) -
     let mut object = about(input, problems);
     match document {
         Document::Value(_) => object["kind"] = "value".into(),
+        Document::Part(_) => object["kind"] = input.kind.name().into(),
         Document::OperatorSet(set) => {
             object["kind"] = "operator set".into();
             let rows = set.rows().into_iter().map(|(title, text)| (title.to_owned(), Value::from(text)));
             object["about"] = Value::Object(rows.collect());
         }
     }
-    format!("{object:#}\n")
-}
-
-/// Another message.
-pub(super) fn message(input: &Input, problems: Problems) -> String {
-    let mut object = about(input, problems);
-    object["kind"] = input.kind.name().into();
     format!("{object:#}\n")
 }
 
