@@ -94,7 +94,7 @@ fn memory(model: &Model, options: &CompileOptions) -> Result<usize, String> {
 /// The losses and weights of some steps.
 fn trained(model: &Model, blocks: usize, compile: &CompileOptions) -> Result<Vec<Vec<u8>>, String> {
     let run = RunOptions { threads: 1, ..RunOptions::default() };
-    let options = TrainOptions { compile: compile.clone(), run };
+    let options = TrainOptions { compile: compile.clone(), run, ..TrainOptions::default() };
     let mut trainer = Trainer::new(model, Registry::builtin(), &options).map_err(first)?;
     let inputs: [(&str, Value); 2] = [("h0", tensor(0).into()), ("target", tensor(5).into())];
     let mut bits = Vec::new();

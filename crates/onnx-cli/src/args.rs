@@ -21,7 +21,7 @@ Examples:
   onnxtxt info model.onnx                        what is in it, on one screen
   onnxtxt check model.onnx                       everything that is wrong with it
   onnxtxt convert model.onnx -o model.onnxtxt    to text; large weights go into a file beside it
-  onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte
+  onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte if a standard encoder wrote it
   onnxtxt run model.onnx -i x=x.npy              what it computes
   onnxtxt explain E0203                          what an error means
   onnxtxt ops Conv                               what an operator takes and gives

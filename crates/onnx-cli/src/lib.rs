@@ -30,6 +30,7 @@ mod ready;
 mod results;
 mod select;
 mod session;
+mod sets;
 mod spread;
 mod trial;
 mod unified;

@@ -96,9 +96,13 @@ impl Attr {
         Attr { name: Some(name), ty: Some(ty), reference: Some(parameter), ..Attr::default() }
     }
 
-    /// The value of a valid attribute: the field that the stated type selects.
+    /// The value of a valid attribute: the field that the stated type selects. IR version 1 has no types: there it is the only
+    /// one.
     pub fn value(&self) -> Option<&AttrValue> {
-        self.values.iter().find(|v| Some(v.ty()) == self.ty)
+        match (self.ty, &self.values[..]) {
+            (None, [only]) => Some(only),
+            (ty, values) => values.iter().find(|value| Some(value.ty()) == ty),
+        }
     }
 }
 

@@ -52,3 +52,39 @@ pub fn walk(
 ) -> Result<(), Malformed> {
     wire::walk(bytes, kind.message(), scan, found)
 }
+
+/// How a message differs from what standard encoders write, so that it does not come back byte for byte from the IR or another form:
+/// the first place. `None`: it comes back byte for byte, as far as it can be decoded.
+///
+/// ```
+/// use onnx_proto::FileKind;
+///
+/// let in_order = b"\x0a\x01x\x22\x04Relu"; // input: "x" op_type: "Relu"
+/// assert_eq!(onnx_proto::unusual(in_order, FileKind::Node), None);
+/// let out_of_order = b"\x22\x04Relu\x0a\x01x";
+/// assert_eq!(onnx_proto::unusual(out_of_order, FileKind::Node).as_deref(), Some("field `input` of `NodeProto` is out of order"));
+/// ```
+pub fn unusual(bytes: &[u8], kind: FileKind) -> Option<String> {
+    let mut first = None;
+    let mut look = |anomaly: Anomaly<'_>| {
+        let how = match anomaly.kind {
+            // Readers report these.
+            AnomalyKind::Unknown | AnomalyKind::WrongType => return,
+            AnomalyKind::OutOfOrder => "is out of order",
+            AnomalyKind::Again => "occurs twice",
+            AnomalyKind::OtherAlternative => "replaces another alternative",
+            AnomalyKind::Unpacked => "is a list that is not packed",
+            AnomalyKind::Packed => "is a packed list",
+            AnomalyKind::Pieces => "is a packed list in several pieces",
+            AnomalyKind::EmptyPacked => "is an empty packed list",
+            AnomalyKind::LongNumber => "has a number in more bytes than necessary",
+        };
+        if first.is_none() {
+            let message = if anomaly.path.is_root() { kind.name().to_owned() } else { anomaly.path.to_string() };
+            first = Some(format!("field `{}` of `{message}` {how}", anomaly.field.unwrap_or("?")));
+        }
+    };
+    // What cannot be decoded is reported by readers.
+    _ = walk(bytes, kind, ScanDepth::Numbers, &mut look);
+    first
+}

@@ -16,7 +16,11 @@ use std::path::{Path, PathBuf};
 
 /// Convert between text, binary, JSON and textproto
 ///
-/// The input format is detected from the content of IN, the output format from the name of OUT.
+/// The input format is detected from the content of IN, the output format from the name of OUT. IN may also be a part of a model
+/// (a graph, function, node, type, declaration or attribute), a value, or an operator set.
+///
+/// A model comes back byte for byte if it was written as standard encoders of protobuf write. Others (packed lists, fields out of
+/// order) come back as an equal message, and a note says so.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -97,6 +101,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::Findings);
     }
 
+    note_encoding(&input, to, session);
     let delivery = Delivery {
         target,
         to,
@@ -107,6 +112,18 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
     drop(work);
     Ok(written)
+}
+
+/// Notes that a binary file that is not written as standard encoders write will not come back byte for byte.
+fn note_encoding(input: &Input, to: Form, session: &Session) {
+    if input.form == Form::Binary && to != Form::Binary
+        && let Some(how) = onnx_proto::unusual(&input.bytes, input.kind)
+    {
+        session.note(&format!(
+            "{} is not written as standard encoders write ({how}): it comes back as an equal message, not byte for byte",
+            input.name
+        ));
+    }
 }
 
 /// Turns unknown fields into errors: they would be lost.
@@ -135,6 +152,7 @@ fn convert_document(
     }
     let visible = *target == OutputTarget::Stdout && args.profile == ProfileArg::Onnx;
     let options = RaiseOptions { profile: args.profile.into(), visible, ..RaiseOptions::default() };
+    note_encoding(input, to, session);
     match document.write(to, &options)? {
         Ok(content) => output::put(target, input.path.as_deref(), &content).map(|()| Status::Clean),
         Err(diagnostic) => {

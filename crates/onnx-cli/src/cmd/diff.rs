@@ -7,6 +7,7 @@ use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::reads;
 use crate::session::{Session, Status};
+use crate::sets::{self, Asked};
 use anyhow::ensure;
 use onnx_ir::Model;
 use onnx_ops::opset::registry_of;
@@ -58,6 +59,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         !(is_stdin(&args.old) && is_stdin(&args.new)),
         "only one of the two models can be read from stdin"
     );
+    let is_json = args.json || session.wants_json();
+    if let Some(status) = sets::of_files([&args.old, &args.new], Asked::Differ, is_json, session)? {
+        return Ok(status);
+    }
     let work = Work::begin(session, format!("comparing {} and {}", args.old.display(), args.new.display()));
     let mut models = Vec::new();
     for path in [&args.old, &args.new] {

@@ -11,6 +11,7 @@ use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
 use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::semver::Version;
 use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
 use onnx_proto::external::external_tensors;
 use onnx_text::RaiseOptions;
@@ -34,6 +35,8 @@ pub(crate) struct Args {
 
 /// Maximum number of lines of a list.
 const MOST: usize = 12;
+/// Maximum number of characters of a line of documentation or metadata.
+const LINE: usize = 100;
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let input = Input::open(&args.file)?;
@@ -117,6 +120,17 @@ fn describe(model: &Model, out: &mut String) {
     if !producer.is_empty() {
         row(out, "producer", &producer.join(" "));
     }
+    for (title, text) in [("domain", model.text(header.domain)), ("doc", model.text(header.doc))] {
+        if !text.trim().is_empty() {
+            row(out, title, &paragraph(text));
+        }
+    }
+    if header.model_version.is_some() {
+        row(out, "version", &Version::of(header.model_version).to_string());
+    }
+    if !header.metadata.is_empty() {
+        row(out, "metadata", &metadata(model));
+    }
     let ir = header.ir_version.map_or("none".to_owned(), |version| version.to_string());
     row(out, "IR version", &ir);
     row(out, "opsets", &opsets(model, &header.opset_imports));
@@ -134,6 +148,52 @@ fn describe(model: &Model, out: &mut String) {
     row(out, "external", if external.is_empty() { "none" } else { &external });
     let functions = functions(model);
     row(out, "functions", if functions.is_empty() { "none" } else { &functions });
+    if !model.training.is_empty() {
+        row(out, "training", &training(model));
+    }
+}
+
+/// The first lines of a text for people.
+fn paragraph(text: &str) -> String {
+    let lines: Vec<String> = text.trim().lines().map(visible_line).collect();
+    list(lines, "line")
+}
+
+/// A line without control characters, of bounded length.
+fn visible_line(line: &str) -> String {
+    let text = onnx_text::visible(line);
+    let mut shown: String = text.chars().take(LINE).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn metadata(model: &Model) -> String {
+    let entry = |entry: &onnx_ir::Entry| {
+        visible_line(&format!("{}: {}", model.text(entry.key), model.text(entry.value).replace('\n', " ")))
+    };
+    list(model.header.metadata.iter().map(entry).collect(), "entry")
+}
+
+/// A line for each algorithm.
+fn training(model: &Model) -> String {
+    let name = |body: Option<onnx_ir::BodyId>| {
+        let body = &model.bodies[body?];
+        Some(model.text(body.graphs[body.root()?].name))
+    };
+    let line = |training: &onnx_ir::TrainingInfo| {
+        let algorithm = match name(training.algorithm) {
+            Some(graph) => format!("algorithm `{graph}`"),
+            None => "no algorithm".to_owned(),
+        };
+        let start = match name(training.initialization) {
+            Some(graph) => format!(", initialization `{graph}`"),
+            None => String::new(),
+        };
+        visible_line(&format!("{algorithm}{start}, updates {}", count(training.update_bindings.len(), "value")))
+    };
+    list(model.training.iter().map(line).collect(), "algorithm")
 }
 
 fn opsets(model: &Model, imports: &[OpsetImport]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};
+use onnx_ir::semver::Version;
 use onnxtxt::edit::{Metadata, set_metadata};
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 Examples:
   onnxtxt set-metadata model.onnx author=ada license=MIT -o tagged.onnx
   onnxtxt set-metadata model.onnx --remove author --model-version 3 --in-place
+  onnxtxt set-metadata model.onnx --model-version 1.2.345 -o released.onnx
   onnxtxt set-metadata model.onnx --doc 'Detects faces' --producer acme -o named.onnx")]
 pub(crate) struct Args {
     /// The model; - is stdin
@@ -31,9 +33,9 @@ pub(crate) struct Args {
     /// The domain of the model
     #[arg(long, value_name = "DOMAIN")]
     domain: Option<String>,
-    /// The version of the model
-    #[arg(long, value_name = "N")]
-    model_version: Option<i64>,
+    /// The version of the model, a number or MAJOR.MINOR.PATCH
+    #[arg(long, value_name = "VERSION", value_parser = Version::parse)]
+    model_version: Option<Version>,
     /// The documentation; empty: none
     #[arg(long, value_name = "TEXT")]
     doc: Option<String>,
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         producer: args.producer.clone(),
         producer_version: args.producer_version.clone(),
         domain: args.domain.clone(),
-        version: args.model_version,
+        version: args.model_version.map(Version::number),
         doc: args.doc.clone(),
     };
     edit(&args.file, &args.out, session, "set-metadata", |model| Ok(set_metadata(model, &options)))

@@ -89,6 +89,9 @@ pub(crate) struct Args {
     /// Continue from a saved state; the result is that of a training without an interruption
     #[arg(long, value_name = "STATE.npz")]
     resume: Option<PathBuf>,
+    /// Run only one of several algorithms in each step: the name of its graph, or #N for the N-th; default: all, in order
+    #[arg(long, value_name = "NAME")]
+    algorithm: Option<String>,
     /// Compute intermediate results again for the gradients instead of keeping them: less memory, more time, the same results
     #[arg(long)]
     recompute: bool,
@@ -161,7 +164,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         if args.recompute {
             compile.gradient_results = Results::Recomputed;
         }
-        let options = TrainOptions { compile, run: limits.clone() };
+        let algorithm = args.algorithm.as_deref().map(|name| algorithm(&ready, name)).transpose()?;
+        let options = TrainOptions { compile, run: limits.clone(), algorithm };
         let trained = match Trainer::new(&ready.loaded.model, ready.registry(), &options) {
             Ok(trainer) => train(args, mode, trainer, session, &work)?,
             Err(found) => Err(found),
@@ -195,6 +199,28 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     drop(work);
     report.finish(&args.out, session)?;
     Ok(status)
+}
+
+/// The position of an algorithm, by the name of its graph or by its number from 1.
+fn algorithm(ready: &Ready, name: &str) -> anyhow::Result<usize> {
+    let model = &ready.loaded.model;
+    let names: Vec<&str> = (model.training.iter())
+        .map(|training| {
+            let body = training.algorithm.map(|body| &model.bodies[body]);
+            let root = body.and_then(|body| Some(&body.graphs[body.root()?]));
+            root.map_or("", |graph| model.text(graph.name))
+        })
+        .collect();
+    if let Some(number) = name.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
+        let at = number.checked_sub(1).filter(|at| *at < names.len());
+        return at.with_context(|| format!("the model has {} algorithms, and no #{number}", names.len()));
+    }
+    let found: Vec<usize> = (0..names.len()).filter(|at| names[*at] == name).collect();
+    match found[..] {
+        [at] => Ok(at),
+        [] => bail!("the model has no algorithm `{name}`: they are {}", names.join(", ")),
+        _ => bail!("{} algorithms are called `{name}`: choose one by its number, as in `#2`", found.len()),
+    }
 }
 
 /// The files to write.

@@ -117,14 +117,6 @@ fn values_in_files_of_their_own_have_every_form() {
         assert_eq!(found.text().trim_end(), format!("{name}:{place}: {message}"));
         folder.run(&["check", "--level", "syntax", name]).expect(0);
     }
-    // A file that is neither model nor value has no text.
-    let function = b"\x0a\x01f\x22\x01x\x2a\x01y\x52\x01l";
-    folder.write("f.pb", function);
-    let info = folder.run(&["info", "f.pb"]).expect(0);
-    assert!(info.text().contains("FunctionProto"), "{}", info.text());
-    folder.run(&["print", "f.pb"]).expect(2);
-    folder.run(&["check", "f.pb"]).expect(0);
-    folder.run(&["convert", "f.pb", "-o", "f.json"]).expect(0);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod lower;
 mod operator_sets;
 mod operators;
 mod opset;
+mod parts;
 mod passes;
 mod readme;
 mod report;

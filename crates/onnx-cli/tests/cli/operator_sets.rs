@@ -81,3 +81,20 @@ fn what_cannot_be_read_is_reported() {
     folder.run(&["convert", "s.onnx", "-o", "s.json"]).expect(1);
     folder.run(&["convert", "s.onnx", "-o", "s.json", "--drop-unknown"]).expect(0);
 }
+
+#[test]
+fn a_document_bounds_the_versions_of_its_domain() {
+    let set = "operator_set <ir_version: 10, domain: \"com.acme\", opset_version: 2>\n\
+               <since_version: 1> operator Scale (T x) => (T y) where T: {float}\n";
+    let folder = Folder::new(&[("s.onnxtxt", set.as_bytes())]);
+    for (version, code) in [(1, 0), (2, 0), (3, 1)] {
+        let model = format!(
+            "<ir_version: 10, opset_import: [\"\": 21, \"com.acme\": {version}]>\n\
+             g (float[N] x) => (float[N] y) {{ y = com.acme.Scale(x) }}"
+        );
+        folder.write("m.onnxtxt", model.as_bytes());
+        let found = folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"]).expect(code);
+        let message = "unknown version 3 of `com.acme`: its operator-set document has version 2";
+        assert_eq!(found.text().contains(message), code == 1, "{}", found.text());
+    }
+}

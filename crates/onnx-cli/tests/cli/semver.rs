@@ -121,3 +121,47 @@ fn json_and_binary_models() {
     assert_eq!((&inside["place"], &inside["file"]), (&"c.onnxtxt".into(), &"c.onnxtxt".into()));
     assert_eq!(inside.get("line"), None);
 }
+
+#[test]
+fn operator_sets_are_compared_by_their_rules() {
+    let set = "operator_set <ir_version: 10, domain: \"com.acme\", opset_version: 2>\n\
+               <since_version: 2> operator Scale (T x, T scale) => (T y) where T: {float}\n";
+    let wider = set.replace("T scale)", "T scale, T? bias)");
+    let other = set.replace("T scale)", "T scale, T bias)");
+    let grown = set.replace("opset_version: 2", "opset_version: 3") + "<since_version: 3> operator New (float x) => (float y)";
+    let folder = Folder::new(&[("a", set.as_bytes()), ("m", OLD.as_bytes())]);
+    folder.run(&["convert", "a", "-o", "a.onnx"]).expect(0);
+    for (new, semver, diff, line) in [
+        (set, 0, 0, "opset_version 2 to 2: nothing has changed"),
+        (&wider, 0, 1, "new input `bias`, optional"),
+        (&other, 1, 1, "b: operator `Scale` of version 2: new input `bias` (give it a `since_version` above 2)"),
+        (&grown, 0, 1, "operator `New` of version 3 is new"),
+    ] {
+        folder.write("b", new.as_bytes());
+        for old in ["a", "a.onnx"] {
+            let done = folder.run(&["semver", old, "b"]).expect(semver);
+            assert!(done.text().contains(line), "{}", done.text());
+            folder.run(&["diff", old, "b"]).expect(diff);
+        }
+        let json: Value = serde_json::from_str(folder.run(&["semver", "--json", "a", "b"]).expect(semver).text()).unwrap();
+        assert_eq!(json["enough"], semver == 0);
+    }
+    folder.run(&["semver", "a", "m"]).expect(2);
+    folder.run(&["diff", "m", "a"]).expect(2);
+}
+
+#[test]
+fn versions_are_written_as_people_write_them() {
+    let folder = Folder::new(&[("a", OLD.as_bytes())]);
+    for (version, number) in [("3", 3), ("1.2.345", 0x0001_0002_0000_0159), ("32768.0.1", i64::MIN + 1)] {
+        folder.run(&["set-metadata", "a", "--model-version", version, "-o", "b", "--to", "text"]).expect(0);
+        assert_eq!(onnxtxt::open(folder.path("b")).unwrap().model.header.model_version, Some(number));
+        let info = folder.run(&["info", "b"]).expect(0);
+        assert!(info.text().contains(version), "{}", info.text());
+        let done = folder.run(&["semver", "b", "b"]).expect(0);
+        assert!(done.text().contains(&format!("{version} to {version}")), "{}", done.text());
+    }
+    for wrong in ["1.2", "0.0.3", "65536.0.0", "x", "1.2.3.4"] {
+        folder.run(&["set-metadata", "a", "--model-version", wrong, "-o", "b", "--to", "text"]).expect(2);
+    }
+}

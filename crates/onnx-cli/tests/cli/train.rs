@@ -455,3 +455,68 @@ fn expanded_gradients_can_compute_again() {
     }
     assert!(folder.read("a.npz") == folder.read("b.npz"));
 }
+
+/// Two algorithms that count, and two initializations of which the second doubles what the first has set.
+const TWO: &str = "<
+   ir_version: 10,
+   opset_import: [\"\": 21],
+   training_info: {
+      initialization: first () => (float[1] a0) { a0 = Constant <value = float[1] {3}> () },
+      initialization_binding: [\"a\": \"a0\"],
+      algorithm: slow () => (float[1] a1) { a1 = Add(a, one) },
+      update_binding: [\"a\": \"a1\"]
+   },
+   training_info: {
+      initialization: second () => (float[1] a0, float[1] b0) { s = Add(a, a) a0 = Add(s, one) b0 = Identity(b) },
+      initialization_binding: [\"a\": \"a0\", \"b\": \"b0\"],
+      algorithm: fast () => (float[1] b1) <float[1] b = {5}> { b1 = Add(b, one) },
+      update_binding: [\"b\": \"b1\"]
+   }
+>
+g (float[1] x) => (float[1] y)
+<float[1] a = {0}, float[1] one = {1}>
+{
+   y = Add(x, a)
+}
+";
+
+#[test]
+fn initializations_read_what_those_before_them_have_set() {
+    let folder = Folder::new(&[("m.onnxtxt", TWO.as_bytes())]);
+    folder.run(&["check", "m.onnxtxt"]).expect(0);
+    folder.run(&["train", "--init", "m.onnxtxt", "-o", "i.onnxtxt"]).expect(0);
+    let text = String::from_utf8(folder.read("i.onnxtxt")).unwrap();
+    assert!(text.contains("a = {7}") && text.contains("b = {5}"), "{text}");
+}
+
+#[test]
+fn one_of_several_algorithms_is_chosen() {
+    let folder = Folder::new(&[("m.onnxtxt", TWO.as_bytes())]);
+    for (chosen, a, b) in [(None, 2, 7), (Some("slow"), 2, 5), (Some("fast"), 0, 7), (Some("#2"), 0, 7)] {
+        let mut command = vec!["train", "m.onnxtxt", "--steps", "2", "-o", "t.onnxtxt"];
+        command.extend(chosen.iter().flat_map(|name| ["--algorithm", name]));
+        folder.run(&command).expect(0);
+        let text = String::from_utf8(folder.read("t.onnxtxt")).unwrap();
+        let (a, b) = (format!("a = {{{a}}}"), format!("b = {{{b}}}"));
+        assert!(text.contains(&a) && text.contains(&b), "{chosen:?}: {text}");
+    }
+    for (unknown, message) in [("other", "they are slow, fast"), ("#3", "and no #3"), ("#0", "and no #0")] {
+        let refused = folder.run(&["train", "m.onnxtxt", "--algorithm", unknown, "--steps", "1", "-o", "t.onnxtxt"]);
+        let refused = refused.expect(2);
+        assert!(refused.stderr.contains(message), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn info_shows_trainings_and_the_header() {
+    let folder = Folder::new(&[("m.onnxtxt", TWO.as_bytes())]);
+    let described = ["set-metadata", "m.onnxtxt", "--domain", "com.acme", "--doc", "Counts.", "author=me"];
+    folder.run(&[&described[..], &["-o", "d.onnxtxt"]].concat()).expect(0);
+    let info = folder.run(&["info", "d.onnxtxt"]).expect(0);
+    for shown in ["com.acme", "Counts.", "author: me", "algorithm `slow`, initialization `first`, updates 1 value"] {
+        assert!(info.text().contains(shown), "{shown}: {}", info.text());
+    }
+    let json = result(&folder.run(&["info", "--format", "json", "d.onnxtxt"]).expect(0));
+    assert_eq!(json["metadata"]["author"], "me");
+    assert_eq!(json["training"][1]["algorithm"], "fast");
+}

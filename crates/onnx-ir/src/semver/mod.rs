@@ -12,7 +12,9 @@
 //! | another type; a wider one | MAJOR; MINOR | MAJOR; MINOR |
 //! | fewer shapes; more shapes | MAJOR; MINOR | MINOR; MAJOR |
 //!
-//! Newer imports are MINOR: the runtime must support them. Internal changes (nodes, weights, functions) are PATCH.
+//! Newer imports are MINOR: the runtime must support them. Internal changes (nodes, weights, functions) are PATCH. Both are a
+//! choice of this crate: Versioning.md leaves the policy for dependencies open, and lets the contents of a graph change freely as
+//! long as its semantics stay the same, which only the author of a model can know.
 
 mod shape;
 
@@ -58,16 +60,12 @@ pub enum Version {
 }
 
 impl Version {
-    /// Decodes a number; `None` for a negative one. A missing one is 0.
-    pub fn of(number: Option<i64>) -> Option<Version> {
-        let number = u64::try_from(number.unwrap_or(0)).ok()?;
+    /// Decodes a number by its bits: a negative one has a MAJOR of 32768 or more. A missing one is 0.
+    pub fn of(number: Option<i64>) -> Version {
+        let number = number.unwrap_or(0).cast_unsigned();
         let part = |shift: u32| u16::try_from((number >> shift) & 0xffff).unwrap_or_default();
         let patch = u32::try_from(number & 0xffff_ffff).unwrap_or_default();
-        Some(if number >> 32 == 0 {
-            Version::Simple(patch)
-        } else {
-            Version::Semantic(part(48), part(32), patch)
-        })
+        if number >> 32 == 0 { Version::Simple(patch) } else { Version::Semantic(part(48), part(32), patch) }
     }
 
     /// Encodes the version.
@@ -76,8 +74,40 @@ impl Version {
             Version::Simple(number) => number.into(),
             Version::Semantic(major, minor, patch) => {
                 let packed = (u64::from(major) << 48) | (u64::from(minor) << 32) | u64::from(patch);
-                i64::try_from(packed).unwrap_or(i64::MAX)
+                packed.cast_signed()
             }
+        }
+    }
+
+    /// Reads a version as people write it, `3` or `1.2.345`.
+    ///
+    /// ```
+    /// use onnx_ir::semver::Version;
+    ///
+    /// assert_eq!(Version::parse("1.2.345"), Ok(Version::Semantic(1, 2, 345)));
+    /// assert_eq!(Version::parse("1.2.345").map(Version::number), Ok(0x0001_0002_0000_0159));
+    /// assert_eq!(Version::parse("40000.0.0").map(|version| Version::of(Some(version.number()))), Version::parse("40000.0.0"));
+    /// assert!(Version::parse("0.0.1").is_err()); // it would read as the number 1
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What is expected instead.
+    pub fn parse(text: &str) -> Result<Version, String> {
+        let parts: Vec<&str> = text.split('.').collect();
+        let wrong = || {
+            format!("`{text}` is not a version: expected a number up to {}, or MAJOR.MINOR.PATCH with parts up to 65535, 65535 and {}", u32::MAX, u32::MAX)
+        };
+        match &parts[..] {
+            [number] => number.parse().map(Version::Simple).map_err(|_| wrong()),
+            [major, minor, patch] => match (major.parse(), minor.parse(), patch.parse()) {
+                (Ok(0), Ok(0), Ok::<u32, _>(_)) => {
+                    Err(format!("`{text}` has neither a MAJOR nor a MINOR part: it would be read as a simple number"))
+                }
+                (Ok(major), Ok(minor), Ok(patch)) => Ok(Version::Semantic(major, minor, patch)),
+                _ => Err(wrong()),
+            },
+            _ => Err(wrong()),
         }
     }
 
@@ -85,7 +115,9 @@ impl Version {
     ///
     /// A simple number only has to increase. While MAJOR is 0, breaking changes raise MINOR (semver.org, 4).
     pub fn announces(self, next: Version, impact: Option<Impact>) -> bool {
-        let Some(impact) = impact else { return next.number() >= self.number() };
+        let Some(impact) = impact else {
+            return next.number().cast_unsigned() >= self.number().cast_unsigned();
+        };
         match (self, next) {
             (Version::Simple(old), Version::Simple(new)) => new > old,
             (Version::Simple(_), Version::Semantic(..)) => true,

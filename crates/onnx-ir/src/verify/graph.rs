@@ -105,6 +105,15 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     }
 }
 
+/// Whether the outermost graph of a body has an initializer of this name.
+fn has_initializer(view: &View<'_>, name: Name) -> bool {
+    let body = view.body;
+    let Some(graph) = body.root().map(|root| &body.graphs[root]) else { return false };
+    let dense = graph.initializers.iter().map(|init| init.value);
+    let sparse = graph.sparse_initializers.iter().map(|init| init.value);
+    dense.chain(sparse).any(|value| body.values[value].name == name)
+}
+
 /// The definition of each name in the outermost graph of a body.
 fn root_names(view: Option<&View<'_>>) -> SecondaryMap<Name, Option<Entity>> {
     let mut names = SecondaryMap::default();
@@ -244,6 +253,14 @@ impl<'m> Walker<'_, 'm> {
     fn unbound(&mut self, value: ValueId, place: Entity) -> Option<Diagnostic> {
         let name = self.value(value).name;
         let text = self.cx.text(name);
+        if let Role::Initialization(i) = self.view.role
+            && self.cx.bodies.iter().any(|view| {
+                [Role::Main, Role::Algorithm(i)].contains(&view.role) && has_initializer(view, name)
+            })
+        {
+            // The state: what the initializations before this one have assigned.
+            return None;
+        }
         if let Some(outer) = self.main_names[name] {
             match self.view.role {
                 Role::Algorithm(_) => return None,

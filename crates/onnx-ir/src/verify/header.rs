@@ -5,6 +5,7 @@ use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::model::{FunctionId, OpsetImport};
 use crate::names::Name;
 use crate::releases::{NEWEST_IR, min_ir_version, newest_version};
+use crate::semver::Version;
 
 pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     let header = &cx.model.header;
@@ -53,7 +54,8 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
         found.push(Diagnostic::new(&code::GRAPH_MISSING, Entity::Header, "model has no graph"));
     }
     if let Some(version) = header.model_version.filter(|&v| v < 0) {
-        let message = format!("negative `model_version` {version}");
+        let version_text = Version::of(Some(version));
+        let message = format!("negative `model_version` {version}, which reads as {version_text}");
         found.push(Diagnostic::new(&code::MODEL_VERSION, Entity::ModelVersion, message));
     }
     recommended(cx, found);
@@ -82,6 +84,25 @@ fn recommended(cx: &VerifyContext<'_>, found: &mut Findings) {
         let message = format!("header has no {}", missing.join(", "));
         found.push(Diagnostic::new(&code::HEADER_RECOMMENDED, Entity::Header, message));
     }
+    let mut look = |domain: Option<Name>, place: Entity| {
+        let text = cx.model.text(domain);
+        if !text.is_empty() && !is_reverse_dns(text) {
+            let message = format!("domain `{text}` is not a reversed DNS name such as `com.example`");
+            found.push(Diagnostic::new(&code::HEADER_RECOMMENDED, place, message));
+        }
+    };
+    look(header.domain, Entity::Header);
+    for (i, import) in header.opset_imports.iter().enumerate() {
+        look(import.domain, Entity::OpsetImport(index(i)));
+    }
+}
+
+/// Whether a name is at least two labels with dots between them.
+fn is_reverse_dns(domain: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    domain.contains('.') && domain.split('.').all(is_label)
 }
 
 /// Checks a list of imports, of the model or of function `f`, and remembers their domains.

@@ -169,9 +169,23 @@ fn names(cx: &VerifyContext<'_>, found: &mut Findings) {
             hygiene(cx, found, view, graph);
         }
     }
+    for (f, function) in cx.model.functions.iter() {
+        let parameters = function.attributes.iter().enumerate();
+        let parameters = parameters.map(|(i, &name)| (Some(name), Entity::FunctionAttribute(f, index(i))));
+        let defaults = function.attribute_defaults.iter().enumerate();
+        let defaults = defaults.map(|(i, attr)| (attr.name, Entity::FunctionAttributeDefault(f, index(i))));
+        let all = [(function.name, Entity::Function(f))].into_iter().chain(parameters).chain(defaults);
+        for (name, place) in all {
+            if let Some(name) = name.filter(|&name| !name.is_empty() && !is_identifier(cx.text(name))) {
+                let message = format!("name `{}` is not an identifier", cx.text(name));
+                found.push(Diagnostic::new(&code::NAME_HYGIENE, place, message));
+            }
+        }
+    }
 }
 
-/// Names in one graph: the first that is not an identifier, and duplicate names of nodes.
+/// Names in one graph, of values, nodes, operators, attributes and their tensors: the first that is not an identifier, and
+/// duplicate names of nodes.
 fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph: GraphId) {
     let (id, body) = (view.id, view.body);
     let g = &body.graphs[graph];
@@ -194,6 +208,15 @@ fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph:
     for &node in &g.nodes {
         let n = &body.nodes[node];
         look(n.name, Entity::Node(id, node));
+        look(n.op, Entity::NodeOp(id, node));
+        for (i, attr) in n.attrs.iter().enumerate() {
+            let place = Entity::Attr(id, node, index(i));
+            look(attr.name, place);
+            look(attr.reference, place);
+            for tensor in super::tensors::stored(attr).flat_map(super::tensors::Stored::tensors) {
+                look(body.tensors[tensor].name, place);
+            }
+        }
         for (i, value) in n.outputs.iter().enumerate() {
             look(value.map(|v| body.values[v].name), Entity::NodeOutput(id, node, index(i)));
         }

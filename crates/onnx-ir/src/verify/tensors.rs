@@ -9,7 +9,7 @@ use crate::body::Body;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::names::Name;
 use crate::show::tensor_text;
-use crate::tensor::{Field, Payload, SparseTensor, Tensor, TensorId};
+use crate::tensor::{DataLocation, Field, Payload, SparseTensor, Tensor, TensorId};
 use crate::types::ElemType;
 use crate::walk::WalkEvent;
 
@@ -169,6 +169,14 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
     if elem.bits().is_some() && elem.raw_size(elements).is_none() {
         let (subject, text) = (subject(), text());
         return fail(&code::DIMS, format!("{subject} of type `{text}` has more bits than 64 bits can count"));
+    }
+    if let Some(location) = tensor.extra().location
+        && ![DataLocation::DEFAULT, DataLocation::EXTERNAL].contains(&location)
+    {
+        let message = format!("{} has the unknown `data_location` {}", subject(), location.0);
+        let diagnostic = Diagnostic::new(&code::DATA_LOCATION, at.place, message);
+        found.push(diagnostic.help("0 is the model itself (DEFAULT), 1 is another file (EXTERNAL)"));
+        return false;
     }
     if tensor.is_external() {
         external::check(cx, found, at, tensor, elem);

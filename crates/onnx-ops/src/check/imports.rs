@@ -8,6 +8,7 @@ use onnx_ir::{Function, FunctionId, Model, NodeId, OpsetImport, normalize_domain
 
 pub(super) fn check(model: &Model, registry: &Registry, found: &mut Vec<Diagnostic>) {
     unchecked_domains(model, registry, found);
+    later_versions(model, registry, found);
     let mut versions: HashMap<&str, (i64, Entity)> = HashMap::default();
     for (i, import) in model.header.opset_imports.iter().enumerate() {
         if let Some(version) = import.version {
@@ -36,6 +37,25 @@ pub(super) fn check(model: &Model, registry: &Registry, found: &mut Vec<Diagnost
                 }
                 Some(_) => {}
             }
+        }
+    }
+}
+
+/// O04: imports of later versions than the document of the domain has.
+fn later_versions(model: &Model, registry: &Registry, found: &mut Vec<Diagnostic>) {
+    let of_model = model.header.opset_imports.iter().enumerate();
+    let of_model = of_model.map(|(i, import)| (Entity::OpsetImport(index(i)), import));
+    let of_functions = model.functions.iter().flat_map(|(f, function)| {
+        let imports = function.opset_imports.iter().enumerate();
+        imports.map(move |(i, import)| (Entity::FunctionOpsetImport(f, index(i)), import))
+    });
+    for (place, import) in of_model.chain(of_functions) {
+        let domain = domain_of(model, import);
+        let (Some(version), Some(last)) = (import.version, registry.last_version(domain)) else { continue };
+        if version > last {
+            let message =
+                format!("unknown version {version} of `{domain}`: its operator-set document has version {last}");
+            found.push(Diagnostic::new(&code::OPSET_VERSION, place, message));
         }
     }
 }

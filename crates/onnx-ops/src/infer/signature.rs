@@ -514,8 +514,9 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let registry = engine.registry;
     let elsewhere = registry.domains().find(|d| *d != domain && !registry.versions(d, op).is_empty());
     let near = engine.near((&code::OP_UNKNOWN, place), op, registry.operators(domain));
-    let help = near
-        .map(|near| format!("did you mean `{near}`?"))
+    let proposed = PROPOSED.iter().find(|(name, _)| *name == op).map(|(_, what)| (*what).to_owned());
+    let help = proposed
+        .or_else(|| near.map(|near| format!("did you mean `{near}`?")))
         .or_else(|| elsewhere.map(|d| format!("{} has an operator with this name", domain_text(d))));
     let message = format!("version {version} of {name} has no operator `{op}`");
     let diagnostic = Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help);
@@ -525,6 +526,13 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
         None => diagnostic,
     });
 }
+
+/// Operators that documents of the specification mention, but that no version has, and what to do instead.
+const PROPOSED: &[(&str, &str)] = &[(
+    "GraphCall",
+    "`GraphCall` was proposed for calling the main graph in an algorithm of a training, but is not an operator: an algorithm is \
+     joined with the main graph, whose values it reads by their names",
+)];
 
 /// The removed experimental operators.
 const REMOVED: &[&str] = &[

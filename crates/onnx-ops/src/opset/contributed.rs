@@ -13,7 +13,11 @@ pub(crate) const CONTRIBUTED: &str = "com.microsoft";
 static DOCUMENTS: [OnceLock<LoadedSet>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
 fn document(at: usize) -> &'static LoadedSet {
-    DOCUMENTS[at].get_or_init(|| load(onnx_text::read_operator_set(FILES[at].1).value))
+    // Later versions of the domains may exist: the documents say what is known of them.
+    DOCUMENTS[at].get_or_init(|| LoadedSet {
+        version: None,
+        ..load(onnx_text::read_operator_set(FILES[at].1).value)
+    })
 }
 
 /// The operators that ONNX Runtime adds to a domain, if this crate describes any: those of `com.microsoft`, and one of the

@@ -20,6 +20,8 @@ pub struct LoadedSet {
     pub bodies: Vec<Option<FunctionId>>,
     /// For each of them its documentation.
     pub docs: Vec<Option<String>>,
+    /// The domain and its version, which models may not exceed. `None`: the document does not list all versions.
+    pub version: Option<(String, i64)>,
     /// Domain and name of operators without a signature, of which nothing else is known.
     pub unsigned: Vec<(String, String)>,
     /// The model that has the functions.
@@ -71,7 +73,8 @@ pub fn load(set: OperatorSet) -> LoadedSet {
         bodies.push(definition.function);
         docs.push(onnx_text::description(&set, i).map(str::to_owned));
     }
-    LoadedSet { schemas, bodies, docs, unsigned, model: Arc::new(set.model), diagnostics }
+    let version = set.opset_version.map(|version| (set.domain().to_owned(), version));
+    LoadedSet { version, schemas, bodies, docs, unsigned, model: Arc::new(set.model), diagnostics }
 }
 
 /// The schemas of a set, and its findings; see [`load`].

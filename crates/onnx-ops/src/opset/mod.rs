@@ -4,6 +4,7 @@
 //! inferred. [`document`] is the reverse: the built-in operators of a domain as a set. [`contributed()`] has the operators of
 //! ONNX Runtime, from documents of this crate.
 
+mod compare;
 mod contributed;
 #[rustfmt::skip]
 mod documents;
@@ -12,6 +13,7 @@ mod load;
 mod types;
 
 pub(crate) use contributed::CONTRIBUTED;
+pub use compare::{SetDifference, compare};
 pub use contributed::{contributed, contributed_set, contributed_sets, registry_of, whole_registry};
 pub use export::document;
 pub use load::{LoadedSet, load, schemas};

@@ -6,6 +6,7 @@ use crate::opset::LoadedSet;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use onnx_ir::normalize_domain;
+use onnx_ir::releases::newest_version;
 use std::hash::BuildHasher as _;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -53,6 +54,8 @@ pub struct Registry {
     extra: Vec<Extra>,
     /// Domain and name of operators that are known by name only.
     unsigned: Vec<(String, String)>,
+    /// Domains with the version of the document that describes them as a whole.
+    bounds: Vec<(String, i64)>,
     /// All schemas, by domain, name and `since`.
     ids: Vec<SchemaId>,
     /// Every operator, by domain and name.
@@ -102,8 +105,10 @@ impl Registry {
     /// The built-in schemas and those of operator sets, with the functions that define them. For operators with equal domain,
     /// name and `since`, the last one wins.
     pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s LoadedSet>) -> Registry {
-        let (mut extra, mut unsigned) = (Vec::new(), Vec::new());
+        let (mut extra, mut unsigned, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
         for set in sets {
+            // Documents add to the built-in domains.
+            bounds.extend(set.version.clone().filter(|(domain, _)| newest_version(domain).is_none()));
             unsigned.extend_from_slice(&set.unsigned);
             let parts = set.schemas.iter().zip(&set.bodies).zip(&set.docs);
             extra.extend(parts.map(|((schema, body), doc)| Extra {
@@ -112,7 +117,7 @@ impl Registry {
                 doc: doc.clone(),
             }));
         }
-        Registry { unsigned, ..Registry::of(extra) }
+        Registry { unsigned, bounds, ..Registry::of(extra) }
     }
 
     fn of(extra: Vec<Extra>) -> Registry {
@@ -120,6 +125,7 @@ impl Registry {
         let mut registry = Registry {
             extra,
             unsigned: Vec::new(),
+            bounds: Vec::new(),
             ids: (0..count).map(SchemaId).collect(),
             operators: Vec::new(),
             domains: Vec::new(),
@@ -236,6 +242,12 @@ impl Registry {
     /// The newest version of a domain: the last one that added an operator.
     pub fn newest_version(&self, domain: &str) -> Option<u32> {
         self.domain(domain).map(|at| self.domains[at as usize].newest)
+    }
+
+    /// The version of a domain that documents describe, if they describe all that there are.
+    pub fn last_version(&self, domain: &str) -> Option<i64> {
+        let of_domain = self.bounds.iter().filter(|(of, _)| is_same_domain(of, domain));
+        of_domain.map(|(_, version)| *version).max()
     }
 
     /// The position of a domain.

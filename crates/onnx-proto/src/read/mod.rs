@@ -125,6 +125,26 @@ fn unknown_field(finding: &Anomaly<'_>, kind: FileKind) -> Diagnostic {
     };
     Diagnostic::new(&code::UNKNOWN_FIELD, place(finding.range.start, finding.range.end), message)
         .label("this field is dropped")
+        .maybe_help(reserved(&path, finding.number).map(|text| {
+            format!("earlier versions of the format had {text} under this number; no reader uses it today")
+        }))
+}
+
+/// What a number meant that the format reserves today, in the message at the end of a path.
+fn reserved(path: &str, number: u32) -> Option<&'static str> {
+    let last = path.rsplit('.').next()?;
+    let field = last.split('[').next()?;
+    Some(match (field, number) {
+        // IR version 8 made functions a part of models.
+        ("functions" | "FunctionProto", 2) => "`since_version` (until IR version 8)",
+        ("functions" | "FunctionProto", 3) => "`status` (until IR version 8)",
+        ("graph" | "g" | "graphs" | "initialization" | "algorithm" | "GraphProto", 3 | 4 | 6..=9) => {
+            "a field such as `ir_version`, `producer_version`, `producer_tag` or `domain`"
+        }
+        ("attribute" | "attribute_proto" | "AttributeProto", 12 | 16..=19) => "a field such as `v`",
+        ("opaque_type", 3) => "`parameters`",
+        _ => return None,
+    })
 }
 
 /// A range of the file; positions beyond 4 GiB have no place.

@@ -309,9 +309,18 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             let opened = failure.open.and_then(|i| tokens.get(i as usize));
             let is_operand = failure.expected.has(W::Name) && is(opened, &[Kind::LParen]);
             let is_constant = is(tokens.get(at), &[Kind::Int, Kind::Float, Kind::Numbers, Kind::Ints]);
+            let before = at.checked_sub(1).and_then(|i| tokens.get(i));
+            // `Softmax:13(x)`, as documents write operators.
+            let is_version = is(before, &[Kind::Colon])
+                && is(tokens.get(at), &[Kind::Int])
+                && is(tokens.get(at + 1), &[Kind::LParen, Kind::LAngle]);
             match is_operand && is_constant && !failure.expected.has(W::Type) {
                 true => unexpected()
                     .help("operands are names: declare constants as initializers, as in `<float c = {1}>`"),
+                false if is_version => unexpected().help(
+                    "the import of a domain states the version of its operators: `opset_import: [\"\": 13]` in the header; \
+                     after `:` is the overload of a function",
+                ),
                 false => unexpected(),
             }
         }

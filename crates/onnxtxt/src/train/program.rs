@@ -1,10 +1,13 @@
 //! The graphs of a training as executables: state and inputs go in, outputs and new state come out.
 
-use super::state::Variable;
+use super::state::{Variable, stored};
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Diagnostic, Place};
 use onnx_ir::pass::{JoinedStep, dead_code, join_training};
-use onnx_ir::{BodyId, DimValue, Entry, Model, Port, ValueDef};
+use onnx_ir::{
+    Body, BodyId, DimValue, Entry, GraphId, Initializer, Model, Name, Port, TypeId, Value as ValueData, ValueDef,
+    ValueId,
+};
 use onnx_ops::schema::Registry;
 
 /// An executable whose inputs are variables of the training and inputs of the caller.
@@ -36,7 +39,8 @@ pub(super) enum Purpose {
 }
 
 impl<'r> Program<'r> {
-    /// The initialization of a training; `None` if it has no graph.
+    /// The initialization of a training; `None` if it has no graph. Names that it does not define are those of initializers: of
+    /// variables, whose values are those that earlier initializations have assigned, and of constants.
     pub(super) fn initialization(
         model: &Model,
         registry: &'r Registry,
@@ -50,6 +54,16 @@ impl<'r> Program<'r> {
         let mut alone = model.clone();
         alone.training.clear();
         alone.main = Some(body);
+        let visible = |variable: &&Variable| {
+            Some(variable.body) == model.main || Some(variable.body) == info.algorithm
+        };
+        for name in unbound(&alone, body) {
+            let text = &model.names[name];
+            match variables.iter().filter(visible).find(|variable| variable.name == *text) {
+                Some(variable) => bind_input(&mut alone, body, name, variable),
+                None => bind_constant(&mut alone, body, name, [model.main, info.algorithm])?,
+            }
+        }
         let executable = compile(&alone, registry, options)?;
         let algorithm = info.algorithm;
         Ok(Some(Program::new(executable, None, variables, algorithm, &info.initialization_bindings, model)))
@@ -172,22 +186,70 @@ impl<'r> Program<'r> {
     }
 }
 
+/// The names that a body reads and does not define.
+fn unbound(model: &Model, body: BodyId) -> Vec<Name> {
+    let values = model.bodies[body].values.values();
+    values.filter(|value| matches!(value.def, ValueDef::Unbound(_))).map(|value| value.name).collect()
+}
+
+/// The values of a name that nothing defines become those of the root graph.
+fn define(b: &mut Body, name: Name, def: impl Fn(GraphId) -> ValueDef) -> Option<(GraphId, ValueId)> {
+    let root = b.root()?;
+    let is_it = |(_, value): &(ValueId, &ValueData)| {
+        value.name == name && matches!(value.def, ValueDef::Unbound(_))
+    };
+    let (value, _) = b.values.iter().find(is_it)?;
+    b.values[value].def = def(root);
+    Some((root, value))
+}
+
+/// Makes an input of a name that the root graph of a body does not define.
+fn bind_input(model: &mut Model, body: BodyId, name: Name, variable: &Variable) {
+    let ty = type_of(model, variable);
+    let b = &mut model.bodies[body];
+    if let Some((root, value)) = define(b, name, ValueDef::Input) {
+        let port = Port { name: Some(name), value: Some(value), ty: Some(ty), ..Port::default() };
+        b.graphs[root].inputs.push(port);
+    }
+}
+
+/// Makes an initializer of such a name, with the value that one of these bodies stores.
+fn bind_constant(
+    model: &mut Model,
+    body: BodyId,
+    name: Name,
+    holders: [Option<BodyId>; 2],
+) -> Result<(), Vec<Diagnostic>> {
+    let stored = holders.into_iter().flatten().find_map(|holder| stored(model, holder, name));
+    let Some(stored) = stored else { return Ok(()) };
+    let tensor = stored.and_then(|tensor| tensor.to_stored()).map_err(|why| {
+        let message = format!("`{}`: {why}", &model.names[name]);
+        vec![Diagnostic::new(why.code(), Place::Nowhere, message)]
+    })?;
+    let b = &mut model.bodies[body];
+    if let Some((root, value)) = define(b, name, ValueDef::Initializer) {
+        let tensor = b.tensors.push(onnx_ir::Tensor { name: Some(name), ..tensor });
+        b.graphs[root].initializers.push(Initializer { value, tensor });
+    }
+    Ok(())
+}
+
+fn type_of(model: &mut Model, variable: &Variable) -> TypeId {
+    let dims = variable.value.dims().iter().map(|&d| DimValue::Value(i64::try_from(d).unwrap_or(i64::MAX)));
+    model.types.tensor(variable.value.elem(), dims)
+}
+
 /// Makes an input of an initializer of the root graph of a body.
 fn make_input(model: &mut Model, body: BodyId, variable: &Variable) {
     let Some(name) = model.names.find(&variable.name) else { return };
-    let dims = variable.value.dims().iter().map(|&d| DimValue::Value(i64::try_from(d).unwrap_or(i64::MAX)));
-    let ty = model.types.tensor(variable.value.elem(), dims);
+    let ty = type_of(model, variable);
     let b = &mut model.bodies[body];
     let Some(root) = b.root() else { return };
     let values = &b.values;
     let graph = &mut b.graphs[root];
     let dense = graph.initializers.iter().position(|init| values[init.value].name == name);
-    let sparse = graph.sparse_initializers.iter().position(|init| values[init.value].name == name);
-    let value = match (dense, sparse) {
-        (Some(at), _) => graph.initializers.remove(at).value,
-        (None, Some(at)) => graph.sparse_initializers.remove(at).value,
-        (None, None) => return,
-    };
+    let Some(at) = dense else { return };
+    let value = graph.initializers.remove(at).value;
     graph.value_info.retain(|port| port.value != Some(value));
     if !graph.inputs.iter().any(|port| port.value == Some(value)) {
         graph.inputs.push(Port { name: Some(name), value: Some(value), ty: Some(ty), ..Port::default() });

@@ -17,6 +17,14 @@ pub struct TrainOptions<'o> {
     /// How the graphs are run. Random operators without a seed of their own draw from `run.seed` and the number of the step, so that
     /// two trainings with one seed are the same.
     pub run: RunOptions<'o>,
+    /// The position of the only algorithm that a step runs; all of them in order, if `None`. Initializations are run in any case.
+    pub algorithm: Option<usize>,
+}
+
+impl TrainOptions<'_> {
+    fn runs(&self, algorithm: usize) -> bool {
+        self.algorithm.is_none_or(|only| only == algorithm)
+    }
 }
 
 /// A model in training.
@@ -59,7 +67,9 @@ impl<'r> Trainer<'r> {
         let (mut initializations, mut algorithms) = (Vec::new(), Vec::new());
         for i in 0..model.training.len() {
             initializations.extend(Program::initialization(model, registry, i, &variables, compile)?);
-            algorithms.extend(Program::step(model, registry, i, &variables, Purpose::Update, compile)?);
+            if options.runs(i) {
+                algorithms.extend(Program::step(model, registry, i, &variables, Purpose::Update, compile)?);
+            }
         }
         Ok(Trainer {
             model: model.clone(),
@@ -237,7 +247,7 @@ impl<'r> Trainer<'r> {
         }
         let (model, compile) = (&self.model, &self.options.compile);
         let mut made = Vec::new();
-        for i in 0..model.training.len() {
+        for i in (0..model.training.len()).filter(|i| self.options.runs(*i)) {
             let program = Program::step(model, self.registry, i, &self.variables, Purpose::Evaluate, compile);
             made.extend(program.map_err(first)?);
         }
@@ -360,8 +370,7 @@ fn variables(model: &Model) -> Result<Vec<Variable>, Vec<Diagnostic>> {
         let Some(root) = b.root() else { return };
         let graph = &b.graphs[root];
         let dense = graph.initializers.iter().map(|init| init.value);
-        let sparse = graph.sparse_initializers.iter().map(|init| init.value);
-        for name in dense.chain(sparse).map(|value| b.values[value].name).filter(|name| is_state(*name)) {
+        for name in dense.map(|value| b.values[value].name).filter(|name| is_state(*name)) {
             let text = &model.names[name];
             if all.iter().any(|known| known.name == text) {
                 let message = format!("two graphs of the training have a state `{text}`");

@@ -3,6 +3,7 @@
 use super::{Problems, stored};
 use crate::document::Document;
 use crate::input::Input;
+use onnx_ir::semver::Version;
 use onnx_ir::{DimValue, Model, Port, TypeKind, normalize_domain};
 use onnx_proto::external::external_tensors;
 use serde_json::{Value, json};
@@ -36,12 +37,29 @@ pub(super) fn model(input: &Input, model: &Model, problems: Problems) -> String 
         let location = tensor.external(&model.names, "location").map_or("?", |name| &model.names[name]);
         *files.entry(location).or_default() += 1;
     }
+    let metadata = header.metadata.iter();
+    let metadata = metadata.map(|entry| (model.text(entry.key).to_owned(), model.text(entry.value).into()));
+    let graph_name = |body: Option<onnx_ir::BodyId>| {
+        let body = &model.bodies[body?];
+        Some(model.text(body.graphs[body.root()?].name))
+    };
+    let training = model.training.iter().map(|training| {
+        json!({
+            "algorithm": graph_name(training.algorithm),
+            "initialization": graph_name(training.initialization),
+            "updates": training.update_bindings.len(),
+        })
+    });
     let object = json!({
         "file": input.name,
         "kind": "model",
         "form": input.form.name(),
         "bytes": input.bytes.len(),
         "producer": { "name": model.text(header.producer_name), "version": model.text(header.producer_version) },
+        "domain": model.text(header.domain),
+        "model_version": header.model_version.map(|number| Version::of(Some(number)).to_string()),
+        "documentation": model.text(header.doc),
+        "metadata": metadata.collect::<serde_json::Map<_, _>>(),
         "ir_version": header.ir_version,
         "opsets": opsets.collect::<Vec<_>>(),
         "graph": root.map(|graph| model.text(graph.name)),
@@ -52,6 +70,7 @@ pub(super) fn model(input: &Input, model: &Model, problems: Problems) -> String 
         "weights": weights(model),
         "external": files,
         "functions": functions.collect::<Vec<_>>(),
+        "training": training.collect::<Vec<_>>(),
         "problems": problems.json(),
     });
     format!("{object:#}\n")

@@ -39,9 +39,9 @@ super::codes! { HEADER, Spec:
 
     /// The header does not identify the producer of the model.
     ///
-    /// A model that is to be shared should have its producer, the producer's version, and a reverse-DNS domain, so
-    /// that a problem can be traced. Add `producer_name`, `producer_version` and `domain`. Source: IR.md,
-    /// Models.
+    /// A model that is to be shared should have its producer, the producer's version, and a domain, so that a problem
+    /// can be traced. Add `producer_name`, `producer_version` and `domain`. Domains, those of operator sets too, are
+    /// reversed DNS names, so that names of two authors differ. Source: IR.md, Models; onnx.proto, ModelProto.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }
@@ -204,8 +204,8 @@ super::codes! { HEADER, Spec:
 
     /// `model_version` is negative.
     ///
-    /// It counts up from 0; a value above 4294967295 is read as MAJOR.MINOR.PATCH in 16, 16 and 32 bits. Source:
-    /// Versioning.md, Serializing SemVer.
+    /// It counts up from 0; a value above 4294967295 is read as MAJOR.MINOR.PATCH in 16, 16 and 32 bits, and a negative
+    /// one has a MAJOR of 32768 or more, which is rarely meant. Source: Versioning.md, Serializing SemVer.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21], model_version: -5> g (float[N] x) => (float[N] y) { y = Relu(x) }
@@ -232,8 +232,8 @@ super::codes! { HEADER, Spec:
 
     /// An input of a nested graph follows one that is an initializer, in IR version 3 or below.
     ///
-    /// The node passes values by position, so inputs with an initializer must come last. Reorder the inputs.
-    /// Source: IR.md, Nodes.
+    /// The node passes values by position, so inputs with an initializer must come last, and an input that the node
+    /// passes has no use for one. Reorder the inputs, or remove the initializer. Source: IR.md, Nodes.
     ///
     /// ```text
     /// <ir_version: 3, opset_import: ["": 8]> g (int64 n, bool c, float[1] x) => (float[1] y) { y = Loop(n, c, x)

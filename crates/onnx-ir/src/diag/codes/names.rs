@@ -254,7 +254,8 @@ super::codes! { NAMES, Spec:
     ///
     /// Names should consist of letters, digits and underscores and not begin with a digit; names of nodes are
     /// distinct in a graph and names of graphs in a model, for tools that refer to them. Most producers violate
-    /// this, and readers accept it. Of names that are not identifiers, the first of each graph is reported.
+    /// this, and readers accept it. Of names that are not identifiers, those of operators and attributes too, the first
+    /// of each graph is reported, and those of functions and their parameters.
     /// Source: IR.md, Names Within a Graph.
     ///
     /// ```text

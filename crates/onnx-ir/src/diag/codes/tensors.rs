@@ -213,4 +213,17 @@ super::codes! { TENSORS, Spec:
     /// g (float[N] x) => (float[N] y) <int4[1] w = {raw_data: b"\x01"}> { y = Relu(x) }
     /// ```
     Warning PADDING_BITS = "W0525", "padding-bits";
+
+    /// The data of a tensor is in a place that the format does not have.
+    ///
+    /// `data_location` is 0 (DEFAULT: in the fields of the tensor) or 1 (EXTERNAL: in another file). Of any other number no
+    /// reader knows where the values are. Source: onnx.proto, TensorProto.DataLocation.
+    ///
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[1] w = {raw_data: b"\x00\x00\x80\x3f", data_location: 7}> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[1] w = {raw_data: b"\x00\x00\x80\x3f", data_location: 0}> { y = Add(x, w) }
+    /// ```
+    Error DATA_LOCATION = "E0526", "data-location", "T12";
 }

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// inputs may have initializers).
 pub(crate) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) -> Infer {
     let (has, _) = cx.graph_signature(graph);
+    if cx.allows_default_inputs() {
+        passed_with_initializer(cx, graph, attr, count.min(has))?;
+    }
     if has == count {
         return Some(());
     }
@@ -25,6 +28,20 @@ pub(crate) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     let label = format!("{has} inputs");
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     cx.fail(if has > count { diagnostic } else { diagnostic.label(label) })
+}
+
+/// V02: up to IR version 3 an initializer is the value of an input that the node does not pass.
+fn passed_with_initializer(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) -> Infer {
+    let without = cx.graph_inputs_without_default(graph);
+    let Some(first) = (0..count).find(|i| !without.contains(i)) else { return Some(()) };
+    // An input without a default after one with a default is reported elsewhere.
+    if without.last().is_some_and(|&last| last > first) {
+        return None;
+    }
+    let message = format!("`{}` passes this input to `{attr}`, but it also has an initializer", cx.op());
+    let place = cx.at_graph_input(graph, first);
+    let passed = format!("`{}` passes {}", cx.op(), counted(count, "input"));
+    cx.fail(Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, place, message).related(cx.at_op(), passed))
 }
 
 /// V02: inputs that the node does not pass must have defaults.
