@@ -123,12 +123,12 @@ fn write_part(part: &Part, to: Form, options: &RaiseOptions) -> anyhow::Result<R
         Form::Text | Form::Binary => Ok(encoded),
         Form::Json => onnx_proto::json::to_json(&encoded, kind).map(String::into_bytes),
         Form::Textproto => onnx_proto::textproto::to_text(&encoded, kind).map(|text| {
-            let is_same = |other: &FileKind| {
-                onnx_proto::textproto::from_text(text.as_bytes(), *other).is_ok()
-            };
+            let is_same =
+                |other: &FileKind| onnx_proto::textproto::from_text(text.as_bytes(), *other).is_ok();
             // Another message has these fields, too.
             let is_clear = FileKind::ALL.iter().find(|other| is_same(other)) == Some(&kind);
-            let mark = if is_clear { String::new() } else { format!("# proto-message: onnx.{}\n", kind.name()) };
+            let mark =
+                if is_clear { String::new() } else { format!("# proto-message: onnx.{}\n", kind.name()) };
             (mark + &text).into_bytes()
         }),
     };

@@ -95,6 +95,7 @@ fn as_json(files: [&String; 2], found: &[SetDifference]) -> String {
         })
         .collect();
     let is_enough = found.iter().all(|difference| difference.broken.is_none());
-    let document = json!({ "kind": "operator set", "files": files, "enough": is_enough, "differences": differences });
+    let document =
+        json!({ "kind": "operator set", "files": files, "enough": is_enough, "differences": differences });
     format!("{document:#}\n")
 }

@@ -98,10 +98,10 @@ impl FileKind {
     /// Numbers of fields without one of which such a message makes no sense; empty if any message does.
     fn essential(self) -> &'static [u32] {
         match self {
-            FileKind::SparseTensor => &[3],                     // dims
-            FileKind::Function => &[7, 9],                      // node, opset_import
-            FileKind::Node => &[4],                             // op_type
-            FileKind::ValueInfo => &[2],                        // type
+            FileKind::SparseTensor => &[3],                      // dims
+            FileKind::Function => &[7, 9],                       // node, opset_import
+            FileKind::Node => &[4],                              // op_type
+            FileKind::ValueInfo => &[2],                         // type
             FileKind::Attribute => &[2, 3, 4, 5, 6, 14, 20, 21], // a value, type or ref_attr_name
             FileKind::Model
             | FileKind::Tensor
@@ -366,7 +366,12 @@ mod tests {
             r#type,
             ..Default::default()
         };
-        let ints = pb::AttributeProto { name: bytes("axes"), ints: vec![1, 2], r#type: Some(7), ..Default::default() };
+        let ints = pb::AttributeProto {
+            name: bytes("axes"),
+            ints: vec![1, 2],
+            r#type: Some(7),
+            ..Default::default()
+        };
         let operators =
             pb::OperatorSetProto { magic: bytes("ONNXOPSET"), opset_version: Some(1), ..Default::default() };
         for (bytes, kind) in [

@@ -80,7 +80,8 @@ pub fn unusual(bytes: &[u8], kind: FileKind) -> Option<String> {
             AnomalyKind::LongNumber => "has a number in more bytes than necessary",
         };
         if first.is_none() {
-            let message = if anomaly.path.is_root() { kind.name().to_owned() } else { anomaly.path.to_string() };
+            let message =
+                if anomaly.path.is_root() { kind.name().to_owned() } else { anomaly.path.to_string() };
             first = Some(format!("field `{}` of `{message}` {how}", anomaly.field.unwrap_or("?")));
         }
     };

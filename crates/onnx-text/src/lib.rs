@@ -58,8 +58,8 @@ pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 #[cfg(feature = "print")]
 pub use lower::read_operator_set;
 pub use lower::{
-    lower, read_attribute, read_function, read_graph, read_model, read_node, read_part, read_tensor, read_type,
-    read_value, read_value_info,
+    lower, read_attribute, read_function, read_graph, read_model, read_node, read_part, read_tensor,
+    read_type, read_value, read_value_info,
 };
 pub use map::{OpsetMap, SourceMap};
 pub use narrow::number_text;
@@ -70,12 +70,14 @@ pub use parse::{
 #[cfg(feature = "print")]
 pub use print::{
     FormatOptions, format, format_attribute, format_function, format_graph, format_node, format_operator,
-    format_operator_set, format_part, format_to, format_type, format_value, format_value_file, format_value_info,
+    format_operator_set, format_part, format_to, format_type, format_value, format_value_file,
+    format_value_info,
 };
 #[cfg(feature = "print")]
 pub use raise::{
     Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
-    print_operator_set, print_part, print_tensor, print_type, print_value, print_value_info, raise, raise_with,
+    print_operator_set, print_part, print_tensor, print_type, print_value, print_value_info, raise,
+    raise_with,
 };
 #[cfg(feature = "print")]
 pub use signature::{description, sign, signatures};

@@ -168,7 +168,8 @@ fn statement<'s>(tokens: &[Token], word: impl Fn(&Token) -> &'s str) -> Option<T
                 || matches!(head, "seq" | "map" | "optional" | "sparse_tensor" | "opaque");
             let end = closing(tokens.get(3..).unwrap_or_default(), Kind::LParen, Kind::RParen);
             // `body = g (x) => (y) {…}`
-            let is_graph = kind(3) == Some(Kind::LParen) && end.is_some_and(|end| kind(end + 4) == Some(Kind::Arrow));
+            let is_graph =
+                kind(3) == Some(Kind::LParen) && end.is_some_and(|end| kind(end + 4) == Some(Kind::Arrow));
             let is_call = matches!(kind(3), Some(Kind::LParen | Kind::LAngle | Kind::Dot | Kind::Colon));
             Some(if is_call && !is_type && !is_graph { TextKind::Node } else { TextKind::Attribute })
         }
@@ -218,7 +219,8 @@ fn begins_value<'s>(tokens: &[Token], word: impl Fn(&Token) -> &'s str) -> bool 
     match kind(1) {
         // `seq(tensor) s`, but not `seq(x) => (y)`.
         Some(Kind::LParen) => {
-            let is_type = matches!(head, "seq" | "map" | "optional" | "elem_type" | "sparse_tensor" | "opaque");
+            let is_type =
+                matches!(head, "seq" | "map" | "optional" | "elem_type" | "sparse_tensor" | "opaque");
             let end = closing(&tokens[1..], Kind::LParen, Kind::RParen);
             is_type && end.is_some_and(|end| kind(end + 2) != Some(Kind::Arrow))
         }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, code};
 use onnx_ir::pass::compact;
 use onnx_ir::{Model, VerifyOptions};
-use onnx_proto::{FileKind, FormatError};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Checked, Comments, Syntax, ast};
 use std::path::Path;
 

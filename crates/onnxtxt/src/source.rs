@@ -190,7 +190,8 @@ fn kind_of(bytes: &[u8], form: Form) -> FileKind {
 
 /// The message type that a comment at the start of a textproto states: `# proto-message: onnx.GraphProto`.
 fn marked(bytes: &[u8], form: Form) -> Option<FileKind> {
-    let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| line.trim_ascii_start().starts_with(b"#"));
+    let lines =
+        bytes.split(|&byte| byte == b'\n').take_while(|line| line.trim_ascii_start().starts_with(b"#"));
     let names = lines.filter_map(|line| line.trim_ascii().strip_prefix(b"# proto-message:"));
     let mut names = names.map(|name| name.trim_ascii().strip_prefix(b"onnx.").unwrap_or(name.trim_ascii()));
     let name = names.next().filter(|_| form == Form::Textproto)?;
@@ -211,7 +212,9 @@ fn begins_textproto(text: &[u8]) -> bool {
         let end = comment.iter().position(|&byte| byte == b'\n').unwrap_or(comment.len());
         rest = comment[end..].trim_ascii_start();
     }
-    let word = |text: &[u8]| text.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(0);
+    let word = |text: &[u8]| {
+        text.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(0)
+    };
     let end = word(rest);
     let after = rest[end..].trim_ascii_start();
     // `alpha: float = 0.5` is an attribute in ONNX text.
@@ -246,7 +249,11 @@ mod tests {
             (r#"{"irVersion": "8"}"#, Form::Json, FileKind::Model),
             (r#"{"dims": ["2"], "dataType": 1}"#, Form::Json, FileKind::Tensor),
             (r#"{"node": [{"opType": "Relu"}], "name": "g"}"#, Form::Json, FileKind::Graph),
-            (r#"{"name": "f", "input": ["x"], "node": [{"opType": "Relu"}]}"#, Form::Json, FileKind::Function),
+            (
+                r#"{"name": "f", "input": ["x"], "node": [{"opType": "Relu"}]}"#,
+                Form::Json,
+                FileKind::Function,
+            ),
             (r#"{"input": ["x"], "output": ["y"], "opType": "Relu"}"#, Form::Json, FileKind::Node),
             (r#"{"tensorType": {"elemType": 1}}"#, Form::Json, FileKind::Type),
             (r#"{"name": "x", "type": {"tensorType": {"elemType": 1}}}"#, Form::Json, FileKind::ValueInfo),

@@ -116,7 +116,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
 /// Notes that a binary file that is not written as standard encoders write will not come back byte for byte.
 fn note_encoding(input: &Input, to: Form, session: &Session) {
-    if input.form == Form::Binary && to != Form::Binary
+    if input.form == Form::Binary
+        && to != Form::Binary
         && let Some(how) = onnx_proto::unusual(&input.bytes, input.kind)
     {
         session.note(&format!(

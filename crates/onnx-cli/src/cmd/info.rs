@@ -191,7 +191,10 @@ fn training(model: &Model) -> String {
             Some(graph) => format!(", initialization `{graph}`"),
             None => String::new(),
         };
-        visible_line(&format!("{algorithm}{start}, updates {}", count(training.update_bindings.len(), "value")))
+        visible_line(&format!(
+            "{algorithm}{start}, updates {}",
+            count(training.update_bindings.len(), "value")
+        ))
     };
     list(model.training.iter().map(line).collect(), "algorithm")
 }

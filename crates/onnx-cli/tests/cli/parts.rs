@@ -5,11 +5,23 @@ use crate::{Folder, SOUND};
 /// Texts of parts, the message of each, and whether the text alone shows it.
 const PARTS: &[(&str, &str, bool)] = &[
     ("g (float[N] x) => (float[N] y) { y = Relu(x) }", "GraphProto", false),
-    ("<domain: \"l\", opset_import: [\"\": 21]> f <a, b: int = 1> (x) => (y) { y = Relu(x) }", "FunctionProto", true),
-    ("<domain: \"l\", overload: \"o\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x) }", "FunctionProto", true),
+    (
+        "<domain: \"l\", opset_import: [\"\": 21]> f <a, b: int = 1> (x) => (y) { y = Relu(x) }",
+        "FunctionProto",
+        true,
+    ),
+    (
+        "<domain: \"l\", overload: \"o\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x) }",
+        "FunctionProto",
+        true,
+    ),
     ("y = LeakyRelu <alpha = 0.1> (x)", "NodeProto", true),
     ("a, b = com.acme.F:o (x, , z)", "NodeProto", true),
-    ("[n] y = If (c) <then_branch = a () => (t) { t = Relu(x) }, else_branch = b () => (t) { t = Abs(x) }>", "NodeProto", true),
+    (
+        "[n] y = If (c) <then_branch = a () => (t) { t = Relu(x) }, else_branch = b () => (t) { t = Abs(x) }>",
+        "NodeProto",
+        true,
+    ),
     ("float[N,3]", "TypeProto", true),
     ("float", "TypeProto", true),
     ("map(int64, seq(optional(float[2])))", "TypeProto", true),
@@ -60,7 +72,10 @@ fn every_part_comes_back_from_every_form() {
 fn parts_are_checked_in_every_form() {
     for (text, code) in [
         ("# proto-message: onnx.GraphProto\ng (float[N] x) => (float[N] y) { y = Add(x, z) }", "E0203"),
-        ("# proto-message: onnx.GraphProto\ng (float[N] x) => (float[N] y) { y = Add(x, t) t = Neg(y) }", "E0202"),
+        (
+            "# proto-message: onnx.GraphProto\ng (float[N] x) => (float[N] y) { y = Add(x, t) t = Neg(y) }",
+            "E0202",
+        ),
         ("<domain: \"l\", opset_import: [\"\": 21]> f (x, x) => (y) { y = Relu(x) }", "E0805"),
         ("<domain: \"l\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x, x) }", "E1004"),
         ("y = Relu <a = 1, a = 2> (x)", "E0408"),
@@ -90,7 +105,9 @@ fn an_encoding_that_does_not_come_back_is_noted() {
     // `op_type` before `input`; `ints` of an attribute, packed.
     let node = b"\x22\x04Relu\x0a\x01x\x12\x01y";
     let attribute = b"\x0a\x04axes\x42\x02\x01\x02\xa0\x01\x07";
-    for (bytes, how) in [(&node[..], "field `input` of `NodeProto` is out of order"), (attribute, "is a packed list")] {
+    for (bytes, how) in
+        [(&node[..], "field `input` of `NodeProto` is out of order"), (attribute, "is a packed list")]
+    {
         folder.write("p.pb", bytes);
         let noted = folder.run(&["convert", "p.pb", "-o", "p.onnxtxt"]).expect(0);
         assert!(noted.stderr.contains(how), "{}", noted.stderr);

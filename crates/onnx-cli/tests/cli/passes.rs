@@ -130,3 +130,17 @@ fn help_ends_with_examples() {
         assert!(examples.contains(&format!("onnxtxt {command}")), "{command}: {examples}");
     }
 }
+
+#[test]
+fn simplify_relies_on_symbols_and_verifies_with_inputs_that_keep_them() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+                g (float[N] x, float[N] y) => (bool[1] same) { a = Shape(x) b = Shape(y) same = Equal(a, b) }";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    folder.run(&["simplify", "m.onnxtxt", "--verify", "-D", "N=3", "-o", "s.onnxtxt"]).expect(0);
+    let simple = String::from_utf8(folder.read("s.onnxtxt")).unwrap();
+    assert!(!simple.contains("Equal"), "{simple}");
+    // Without the rule, nothing is known.
+    folder.run(&["set-shape", "m.onnxtxt", "--shape", "y=M", "-o", "o.onnxtxt"]).expect(0);
+    folder.run(&["simplify", "o.onnxtxt", "--verify", "-D", "N=3", "-D", "M=2", "-o", "s.onnxtxt"]).expect(0);
+    assert!(String::from_utf8(folder.read("s.onnxtxt")).unwrap().contains("Equal"));
+}

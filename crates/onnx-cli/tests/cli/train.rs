@@ -491,9 +491,9 @@ fn initializations_read_what_those_before_them_have_set() {
 
 #[test]
 fn one_of_several_algorithms_is_chosen() {
-    let folder = Folder::new(&[("m.onnxtxt", TWO.as_bytes())]);
+    let folder = Folder::new(&[("m.onnxtxt", TWO.as_bytes()), ("x.csv", b"x\n1\n")]);
     for (chosen, a, b) in [(None, 2, 7), (Some("slow"), 2, 5), (Some("fast"), 0, 7), (Some("#2"), 0, 7)] {
-        let mut command = vec!["train", "m.onnxtxt", "--steps", "2", "-o", "t.onnxtxt"];
+        let mut command = vec!["train", "m.onnxtxt", "-i", "x.csv", "--steps", "2", "-o", "t.onnxtxt"];
         command.extend(chosen.iter().flat_map(|name| ["--algorithm", name]));
         folder.run(&command).expect(0);
         let text = String::from_utf8(folder.read("t.onnxtxt")).unwrap();
@@ -501,7 +501,8 @@ fn one_of_several_algorithms_is_chosen() {
         assert!(text.contains(&a) && text.contains(&b), "{chosen:?}: {text}");
     }
     for (unknown, message) in [("other", "they are slow, fast"), ("#3", "and no #3"), ("#0", "and no #0")] {
-        let refused = folder.run(&["train", "m.onnxtxt", "--algorithm", unknown, "--steps", "1", "-o", "t.onnxtxt"]);
+        let refused =
+            folder.run(&["train", "m.onnxtxt", "--algorithm", unknown, "--steps", "1", "-o", "t.onnxtxt"]);
         let refused = refused.expect(2);
         assert!(refused.stderr.contains(message), "{}", refused.stderr);
     }
@@ -513,7 +514,9 @@ fn info_shows_trainings_and_the_header() {
     let described = ["set-metadata", "m.onnxtxt", "--domain", "com.acme", "--doc", "Counts.", "author=me"];
     folder.run(&[&described[..], &["-o", "d.onnxtxt"]].concat()).expect(0);
     let info = folder.run(&["info", "d.onnxtxt"]).expect(0);
-    for shown in ["com.acme", "Counts.", "author: me", "algorithm `slow`, initialization `first`, updates 1 value"] {
+    for shown in
+        ["com.acme", "Counts.", "author: me", "algorithm `slow`, initialization `first`, updates 1 value"]
+    {
         assert!(info.text().contains(shown), "{shown}: {}", info.text());
     }
     let json = result(&folder.run(&["info", "--format", "json", "d.onnxtxt"]).expect(0));

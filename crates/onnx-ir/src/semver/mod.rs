@@ -96,14 +96,18 @@ impl Version {
     pub fn parse(text: &str) -> Result<Version, String> {
         let parts: Vec<&str> = text.split('.').collect();
         let wrong = || {
-            format!("`{text}` is not a version: expected a number up to {}, or MAJOR.MINOR.PATCH with parts up to 65535, 65535 and {}", u32::MAX, u32::MAX)
+            format!(
+                "`{text}` is not a version: expected a number up to {}, or MAJOR.MINOR.PATCH with parts up to 65535, 65535 and {}",
+                u32::MAX,
+                u32::MAX
+            )
         };
         match &parts[..] {
             [number] => number.parse().map(Version::Simple).map_err(|_| wrong()),
             [major, minor, patch] => match (major.parse(), minor.parse(), patch.parse()) {
-                (Ok(0), Ok(0), Ok::<u32, _>(_)) => {
-                    Err(format!("`{text}` has neither a MAJOR nor a MINOR part: it would be read as a simple number"))
-                }
+                (Ok(0), Ok(0), Ok::<u32, _>(_)) => Err(format!(
+                    "`{text}` has neither a MAJOR nor a MINOR part: it would be read as a simple number"
+                )),
                 (Ok(major), Ok(minor), Ok(patch)) => Ok(Version::Semantic(major, minor, patch)),
                 _ => Err(wrong()),
             },

@@ -89,12 +89,14 @@ fn initializers<'m>(view: &View<'m>, table: &mut States<'m>) {
     let graph = &body.graphs[root];
     for init in &graph.initializers {
         let tensor = &body.tensors[init.tensor];
-        table[body.values[init.value].name] = Some(Stored { elem: tensor.elem, dims: &tensor.dims, is_sparse: false });
+        table[body.values[init.value].name] =
+            Some(Stored { elem: tensor.elem, dims: &tensor.dims, is_sparse: false });
     }
     for init in &graph.sparse_initializers {
         if let Some(values) = init.tensor.values {
             let elem = body.tensors[values].elem;
-            table[body.values[init.value].name] = Some(Stored { elem, dims: &init.tensor.dims, is_sparse: true });
+            table[body.values[init.value].name] =
+                Some(Stored { elem, dims: &init.tensor.dims, is_sparse: true });
         }
     }
 }
@@ -137,7 +139,9 @@ impl<'m> Bindings<'_, 'm> {
             }
             let tensor = self.states[key];
             match tensor {
-                None => self.push(code, format!("training assigns to `{state}`, which is not an initializer")),
+                None => {
+                    self.push(code, format!("training assigns to `{state}`, which is not an initializer"))
+                }
                 Some(Stored { is_sparse: true, .. }) => {
                     self.push(code, format!("training assigns to `{state}`, which is a sparse initializer"));
                     continue;

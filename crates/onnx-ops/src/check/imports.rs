@@ -53,8 +53,9 @@ fn later_versions(model: &Model, registry: &Registry, found: &mut Vec<Diagnostic
         let domain = domain_of(model, import);
         let (Some(version), Some(last)) = (import.version, registry.last_version(domain)) else { continue };
         if version > last {
-            let message =
-                format!("unknown version {version} of `{domain}`: its operator-set document has version {last}");
+            let message = format!(
+                "unknown version {version} of `{domain}`: its operator-set document has version {last}"
+            );
             found.push(Diagnostic::new(&code::OPSET_VERSION, place, message));
         }
     }

@@ -46,11 +46,14 @@ pub fn compare(old: &OperatorSet, new: &OperatorSet) -> Vec<SetDifference> {
     }
     let [before, after] = [old, new].map(|set| set.opset_version.unwrap_or(0));
     if after != before {
-        let broken = (after < before).then(|| format!("the version of a set only grows: raise it to {before}"));
+        let broken =
+            (after < before).then(|| format!("the version of a set only grows: raise it to {before}"));
         add(format!("version {after}, and it was {before}"), broken, (Side::New, Entity::OpsetVersion));
     }
     let [loaded_old, loaded_new] = [old, new].map(|set| Operators::of(set));
-    let raised = |broken: &str| (after <= before).then(|| format!("{broken}: raise `opset_version` to {}", before + 1));
+    let raised = |broken: &str| {
+        (after <= before).then(|| format!("{broken}: raise `opset_version` to {}", before + 1))
+    };
     for operator in &loaded_old.list {
         if loaded_new.find(operator).is_none() {
             let broken = raised("a set that loses an operator has a later version");
@@ -65,7 +68,8 @@ pub fn compare(old: &OperatorSet, new: &OperatorSet) -> Vec<SetDifference> {
             let broken = raised("a set that gains an operator has a later version");
             let broken = broken.or_else(|| {
                 let is_late = exists && since <= before;
-                is_late.then(|| format!("a changed operator has a version above all others: expected {after}"))
+                is_late
+                    .then(|| format!("a changed operator has a version above all others: expected {after}"))
             });
             add(format!("{} is new", operator.title()), broken, place);
             continue;
@@ -142,15 +146,21 @@ fn keeps_meaning(old: &Schema, new: &Schema) -> bool {
     let covers = |wide: &TypeSet, narrow: &TypeSet| narrow.without(wide) == TypeSet::default();
     let inputs = old.inputs.len() <= new.inputs.len()
         && old.inputs.iter().zip(new.inputs.iter()).all(|(was, is)| {
-            let is_kind_kept = was.kind == is.kind || was.kind == ParamKind::Single && is.kind == ParamKind::Optional;
+            let is_kind_kept =
+                was.kind == is.kind || was.kind == ParamKind::Single && is.kind == ParamKind::Optional;
             is_kind_kept && covers(&is.types, &was.types)
         })
         && new.inputs.iter().skip(old.inputs.len()).all(|added| added.kind == ParamKind::Optional);
     let outputs = old.outputs.len() <= new.outputs.len()
-        && old.outputs.iter().zip(new.outputs.iter()).all(|(was, is)| was.kind == is.kind && covers(&is.types, &was.types))
+        && old
+            .outputs
+            .iter()
+            .zip(new.outputs.iter())
+            .all(|(was, is)| was.kind == is.kind && covers(&is.types, &was.types))
         && new.outputs.iter().skip(old.outputs.len()).all(|added| added.kind == ParamKind::Optional);
     let kept = old.attrs.iter().all(|was| {
-        new.attr(&was.name).is_some_and(|is| is.ty == was.ty && is.default == was.default && (!is.required || was.required))
+        new.attr(&was.name)
+            .is_some_and(|is| is.ty == was.ty && is.default == was.default && (!is.required || was.required))
     });
     let added = new.attrs.iter().all(|is| old.attr(&is.name).is_some() || !is.required);
     inputs && outputs && kept && added && old.deprecated == new.deprecated
@@ -214,7 +224,11 @@ mod tests {
             ((2, a), (3, &early), Some(true)),
         ] {
             let found = broken(old, new);
-            assert_eq!(found.iter().map(|(_, is_broken)| *is_broken).max(), is_broken, "{old:?} {new:?}: {found:?}");
+            assert_eq!(
+                found.iter().map(|(_, is_broken)| *is_broken).max(),
+                is_broken,
+                "{old:?} {new:?}: {found:?}"
+            );
         }
     }
 }

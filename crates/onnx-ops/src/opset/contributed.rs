@@ -14,10 +14,8 @@ static DOCUMENTS: [OnceLock<LoadedSet>; FILES.len()] = [const { OnceLock::new() 
 
 fn document(at: usize) -> &'static LoadedSet {
     // Later versions of the domains may exist: the documents say what is known of them.
-    DOCUMENTS[at].get_or_init(|| LoadedSet {
-        version: None,
-        ..load(onnx_text::read_operator_set(FILES[at].1).value)
-    })
+    DOCUMENTS[at]
+        .get_or_init(|| LoadedSet { version: None, ..load(onnx_text::read_operator_set(FILES[at].1).value) })
 }
 
 /// The operators that ONNX Runtime adds to a domain, if this crate describes any: those of `com.microsoft`, and one of the

@@ -12,8 +12,8 @@ mod export;
 mod load;
 mod types;
 
-pub(crate) use contributed::CONTRIBUTED;
 pub use compare::{SetDifference, compare};
+pub(crate) use contributed::CONTRIBUTED;
 pub use contributed::{contributed, contributed_set, contributed_sets, registry_of, whole_registry};
 pub use export::document;
 pub use load::{LoadedSet, load, schemas};

@@ -1,7 +1,7 @@
 //! Parts of models in files of their own.
 
-use super::graph::GraphWriter;
 use super::fields::bytes;
+use super::graph::GraphWriter;
 use super::{Strings, TooLarge, check_size, function_fields};
 use crate::FileKind;
 use bytes::Bytes;

@@ -144,7 +144,13 @@ pub fn read_part(source: &str, kind: TextKind) -> Parsed<(Syntax<ast::File>, Mod
         TextKind::Type => around(parse::parse_type(source), |ty| {
             let span = ty.span();
             let name = Span::at(span.end);
-            graph_of_input(ast::ValueInfo { notes: ast::Notes::default(), ty: Some(ty), name, data: None, span })
+            graph_of_input(ast::ValueInfo {
+                notes: ast::Notes::default(),
+                ty: Some(ty),
+                name,
+                data: None,
+                span,
+            })
         }),
         TextKind::Model | TextKind::Value | TextKind::OperatorSet => parse::parse_model(source),
     };

@@ -30,7 +30,9 @@ use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
 
-pub use fragment::{read_attribute, read_function, read_graph, read_node, read_part, read_type, read_value_info};
+pub use fragment::{
+    read_attribute, read_function, read_graph, read_node, read_part, read_type, read_value_info,
+};
 #[cfg(feature = "print")]
 pub use opset::read_operator_set;
 pub use value::{read_tensor, read_value};

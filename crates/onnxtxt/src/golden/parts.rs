@@ -36,7 +36,8 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
                 };
                 match directive {
                     Directive::Render(_) => {
-                        snapshot(context, "render", shown(&|d| human(d, source, style)).trim_end()).map(|_| ())
+                        snapshot(context, "render", shown(&|d| human(d, source, style)).trim_end())
+                            .map(|_| ())
                     }
                     Directive::Json(_) => {
                         snapshot(context, "json", shown(&|d| json(d, source)).trim_end()).map(|_| ())
@@ -47,8 +48,12 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
         }
         Directive::Fmt => fmt(context, &part),
         Directive::Print { profile, elide, metadata } => {
-            let options =
-                RaiseOptions { profile: *profile, elide: *elide, metadata: *metadata, ..RaiseOptions::default() };
+            let options = RaiseOptions {
+                profile: *profile,
+                elide: *elide,
+                metadata: *metadata,
+                ..RaiseOptions::default()
+            };
             snapshot(context, "print", part.text(&options).trim_end())?;
             Ok(())
         }

@@ -35,9 +35,7 @@ pub fn run(case: &Case) -> Result<(), String> {
             .try_for_each(|(line, directive)| opsets::run(&at(*line), directive, &finds));
     }
     if parts::part(&case.text).is_some() {
-        return directives
-            .iter()
-            .try_for_each(|(line, directive)| parts::run(&at(*line), directive, &finds));
+        return directives.iter().try_for_each(|(line, directive)| parts::run(&at(*line), directive, &finds));
     }
     for (line, directive) in &directives {
         let context = at(*line);

@@ -5,8 +5,8 @@ use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
 use onnx_ir::diag::{Diagnostic, Place};
 use onnx_ir::pass::{JoinedStep, dead_code, join_training};
 use onnx_ir::{
-    Body, BodyId, DimValue, Entry, GraphId, Initializer, Model, Name, Port, TypeId, Value as ValueData, ValueDef,
-    ValueId,
+    Body, BodyId, DimValue, Entry, GraphId, Initializer, Model, Name, Port, TypeId, Value as ValueData,
+    ValueDef, ValueId,
 };
 use onnx_ops::schema::Registry;
 
@@ -54,9 +54,8 @@ impl<'r> Program<'r> {
         let mut alone = model.clone();
         alone.training.clear();
         alone.main = Some(body);
-        let visible = |variable: &&Variable| {
-            Some(variable.body) == model.main || Some(variable.body) == info.algorithm
-        };
+        let visible =
+            |variable: &&Variable| Some(variable.body) == model.main || Some(variable.body) == info.algorithm;
         for name in unbound(&alone, body) {
             let text = &model.names[name];
             match variables.iter().filter(visible).find(|variable| variable.name == *text) {
@@ -195,9 +194,8 @@ fn unbound(model: &Model, body: BodyId) -> Vec<Name> {
 /// The values of a name that nothing defines become those of the root graph.
 fn define(b: &mut Body, name: Name, def: impl Fn(GraphId) -> ValueDef) -> Option<(GraphId, ValueId)> {
     let root = b.root()?;
-    let is_it = |(_, value): &(ValueId, &ValueData)| {
-        value.name == name && matches!(value.def, ValueDef::Unbound(_))
-    };
+    let is_it =
+        |(_, value): &(ValueId, &ValueData)| value.name == name && matches!(value.def, ValueDef::Unbound(_));
     let (value, _) = b.values.iter().find(is_it)?;
     b.values[value].def = def(root);
     Some((root, value))
