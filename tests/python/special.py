@@ -620,6 +620,46 @@ def ensembles(format):
             )
             expected = [["1.0" if way else "2.0"] for way in goes]
             yield case("TreeEnsembleRegressor", node, 21, [x], "float", expected, 0.0)
+    elem = format.name
+    for (mode, (name, is_true)), tracks in itertools.product(enumerate(MODES.items()), (None, 0, 1)):
+        missing = "" if tracks is None else f"nodes_missing_value_tracks_true = [{tracks}], "
+        node = (
+            f"y = ai.onnx.ml.TreeEnsemble <{missing}n_targets = 1, tree_roots = [0], nodes_featureids = [0], "
+            f"nodes_splits = {elem}[1] {{1.0}}, nodes_modes = uint8[1] {{{mode}}}, nodes_truenodeids = [0], nodes_trueleafs = [1], "
+            "nodes_falsenodeids = [1], nodes_falseleafs = [1], leaf_targetids = [0, 0], "
+            f"leaf_weights = {elem}[2] {{1.0, 2.0}}> (x)"
+        )
+        goes = [bool(tracks) if math.isnan(v) else is_true(v, 1.0) for v in values]
+        expected = [["1.0" if way else "2.0"] for way in goes]
+        yield case("TreeEnsemble", node, 21, [x], elem, expected, 0.0, ml=5)
+    aggregates = {"SUM": sum, "AVERAGE": lambda all: sum(all) / len(all), "MIN": min, "MAX": max}
+    transforms = {
+        "NONE": lambda s: s,
+        "LOGISTIC": lambda s: [sigmoid(y) for y in s],
+        "SOFTMAX": softmax,
+        "SOFTMAX_ZERO": lambda s: [mpf(0) if y == 0 else p for y, p in zip(s, softmax(s))],
+        "PROBIT": lambda s: [mpmath.sqrt(2) * mpmath.erfinv(2 * y - 1) for y in s],
+    }
+    # Two trees, each with a weight for each target; numbers are such that all are probabilities.
+    for (aggregate, joined), (transform, function) in itertools.product(aggregates.items(), transforms.items()):
+        base = [0.0625, 0.125]
+        node = (
+            f'y = ai.onnx.ml.TreeEnsembleRegressor <aggregate_function = "{aggregate}", post_transform = "{transform}", '
+            f"base_values = [{base[0]}, {base[1]}], n_targets = 2, nodes_treeids = [0, 0, 0, 1], nodes_nodeids = [0, 1, 2, 0], "
+            "nodes_featureids = [0, 0, 0, 0], nodes_values = [1.0, 0.0, 0.0, 0.0], "
+            'nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0, 0], '
+            "nodes_falsenodeids = [2, 0, 0, 0], nodes_hitrates = [1.0, 1.0, 1.0, 1.0], "
+            "target_treeids = [0, 0, 0, 0, 1, 1], target_nodeids = [1, 1, 2, 2, 0, 0], target_ids = [0, 1, 0, 1, 0, 1], "
+            "target_weights = [0.25, 0.375, 0.5, 0.3125, 0.125, 0.0625]> (x)"
+        )
+        expected = []
+        for v in values:
+            first = [0.25, 0.375] if v <= 1 else [0.5, 0.3125]
+            scores = [mpf(joined(pair)) + mpf(b) for pair, b in zip(zip(first, [0.125, 0.0625]), base)]
+            expected += [[number(y)] for y in function(scores)]
+        # ONNX Runtime approximates the quantiles of the normal distribution.
+        tolerance = 2e-2 if transform == "PROBIT" else STEPS["float"]
+        yield case("TreeEnsembleRegressor", node, 21, [x], "float", expected, tolerance)
     kernels = {
         "LINEAR": lambda v: v * 2,
         "POLY": lambda v: (v + 1) ** 3,

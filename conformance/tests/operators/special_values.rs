@@ -92,8 +92,9 @@ impl<'c> Case<'c> {
     /// The model: with operands that are inputs, and between two pairs of `Neg`, which change nothing, if it is to be fused.
     fn model(&self, is_fused: bool) -> Model {
         let mut text = format!(
-            "<ir_version: 11, opset_import: [\"\": {}, \"ai.onnx.ml\": 4]>\ng (",
-            self.json["version"]
+            "<ir_version: 11, opset_import: [\"\": {}, \"ai.onnx.ml\": {}]>\ng (",
+            self.json["version"],
+            self.json["ml"].as_i64().unwrap_or(4)
         );
         let mut node = self.node().to_owned();
         let mut before = String::new();
@@ -202,7 +203,7 @@ fn run(executable: &Executable<'_>, case: &Case<'_>) -> Vec<f64> {
     }
 }
 
-/// What is not as expected, and the number of results.
+/// The results that are not as expected, and the number of results.
 fn judged(json: &Json) -> (Vec<String>, usize) {
     let case = Case::of(json);
     let found = infer(&case.model(false), Registry::builtin(), &InferOptions::default()).diagnostics;

@@ -1,10 +1,11 @@
-//! What people know nodes by: their names stay distinct in each graph, whatever pass moves or copies nodes, and a fused node keeps
-//! the documentation and metadata of all that it computes.
+//! Names and notes of nodes: names stay distinct in each graph, whatever pass moves or copies nodes, and a fused node keeps the
+//! documentation and metadata of all that it computes.
 
 use conformance::texts::small_texts;
 use onnx_ir::pass::join_training;
 use onnx_ir::{Entry, Model, Name};
 use onnx_ops::opset::registry_of;
+use onnx_ops::pass::fuse::fuse_all;
 use onnx_ops::pass::{Pass, simplify};
 use onnx_text::read_model;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -110,6 +111,10 @@ fn fusions_lose_no_metadata() {
     let mut changed = BTreeMap::<&str, usize>::new();
     for (path, mut model) in models() {
         mark(&mut model);
+        // Of the texts, few have something to fuse.
+        if !fuse_all(&mut model.clone(), registry_of(&model)).is_changed() {
+            continue;
+        }
         for pass in fusions() {
             let mut after = model.clone();
             if !pass.run(&mut after, registry_of(&model)).report.is_changed() {

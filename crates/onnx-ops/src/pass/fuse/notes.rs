@@ -1,5 +1,4 @@
-//! What people know a fused node by: it has the documentation and metadata of the nodes that it replaces, in the order in which
-//! they ran. Exporters keep the source line of a node there.
+//! Documentation, metadata and name of a fused node: it has those of the nodes that it replaces, in the order in which they ran. Exporters keep the source line of a node there.
 //!
 //! ```text
 //! before:  ## the convolution                               after:  ## the convolution
