@@ -98,6 +98,7 @@ impl FileKind {
     /// Numbers of fields without one of which such a message makes no sense; empty if any message does.
     fn essential(self) -> &'static [u32] {
         match self {
+            FileKind::Map => &[2, 5],                            // key_type, values
             FileKind::SparseTensor => &[3],                      // dims
             FileKind::Function => &[7, 9],                       // node, opset_import
             FileKind::Node => &[4],                              // op_type
@@ -107,7 +108,6 @@ impl FileKind {
             | FileKind::Tensor
             | FileKind::Sequence
             | FileKind::Optional
-            | FileKind::Map
             | FileKind::Graph
             | FileKind::OperatorSet
             | FileKind::Type => &[],

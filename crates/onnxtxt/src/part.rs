@@ -124,9 +124,9 @@ impl Part {
     }
 }
 
-/// What a function does not say about the model around it: its graph, and functions that it calls.
+/// Findings about the model around a function: its graph, and functions that it calls.
 const OUTSIDE_OF_FUNCTION: &[&Code] = &[&code::GRAPH_MISSING, &code::CALL_UNRESOLVED];
-/// What a node, a declaration or a type does not say about the graph around it.
+/// Findings about the graph around a node or a declaration.
 const OUTSIDE_OF_NODE: &[&Code] = &[&code::VALUE_UNDEFINED, &code::GRAPH_NAME, &code::CALL_UNRESOLVED];
 /// The same for what is in a node or a declaration, with the outputs of the node, and the name and rank of the declaration.
 const OUTSIDE_OF_ATTRIBUTE: &[&Code] = &[

@@ -92,7 +92,7 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// What is expected instead.
+    /// The text is not a version; the message says what is expected.
     pub fn parse(text: &str) -> Result<Version, String> {
         let parts: Vec<&str> = text.split('.').collect();
         let wrong = || {
@@ -460,13 +460,24 @@ mod tests {
 
     #[test]
     fn versions_are_simple_or_packed() {
-        assert_eq!(Version::of(None), Some(Version::Simple(0)));
-        assert_eq!(Version::of(Some(-1)), None);
-        // The example of Versioning.md.
-        let packed = Version::of(Some(0x0001_0002_0000_0159));
-        assert_eq!(packed, Some(Version::Semantic(1, 2, 345)));
-        assert_eq!(packed.map(Version::number), Some(0x0001_0002_0000_0159));
-        assert_eq!(packed.map(|v| v.to_string()).as_deref(), Some("1.2.345"));
+        assert_eq!(Version::of(None), Version::Simple(0));
+        // The example of Versioning.md, and versions whose number is negative.
+        for (number, version, text) in [
+            (0x0001_0002_0000_0159, Version::Semantic(1, 2, 345), "1.2.345"),
+            (i64::MIN, Version::Semantic(32768, 0, 0), "32768.0.0"),
+            (-1, Version::Semantic(u16::MAX, u16::MAX, u32::MAX), "65535.65535.4294967295"),
+            (7, Version::Simple(7), "7"),
+        ] {
+            assert_eq!(Version::of(Some(number)), version);
+            assert_eq!((version.number(), version.to_string()), (number, text.to_owned()));
+            assert_eq!(Version::parse(text), Ok(version));
+        }
+        for wrong in ["", "1.2", "1.2.3.4", "0.0.5", "65536.0.0", "-1", "1.x.3"] {
+            assert!(Version::parse(wrong).is_err(), "{wrong}");
+        }
+        let (last, first) = (Version::Semantic(32767, 9, 9), Version::Semantic(32768, 0, 0));
+        assert!(last.announces(first, Some(Impact::Major)) && last.announces(first, None));
+        assert!(!first.announces(last, None));
     }
 
     #[test]

@@ -328,7 +328,13 @@ mod tests {
         let mut model = relu();
         model.main = None;
         model.header.model_version = Some(-5);
-        assert_eq!(findings(&model), ["E0303 model has no graph", "W0324 negative `model_version` -5"]);
+        assert_eq!(
+            findings(&model),
+            [
+                "E0303 model has no graph",
+                "W0324 negative `model_version` -5, which reads as 65535.65535.4294967291"
+            ]
+        );
         assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header has no"));
     }
 }

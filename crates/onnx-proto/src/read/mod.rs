@@ -130,7 +130,7 @@ fn unknown_field(finding: &Anomaly<'_>, kind: FileKind) -> Diagnostic {
         }))
 }
 
-/// What a number meant that the format reserves today, in the message at the end of a path.
+/// The former meaning of a number that the format reserves today, in the message at the end of a path.
 fn reserved(path: &str, number: u32) -> Option<&'static str> {
     let last = path.rsplit('.').next()?;
     let field = last.split('[').next()?;
