@@ -85,8 +85,10 @@ impl PyModel {
         format!("<onnxtxt.Model {} with {nodes} nodes>", self.0.file().name)
     }
 
-    /// The model in protobuf's encoding, for `onnx.load_from_string` and for runtimes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The model in protobuf's encoding, for `onnx.load_from_string` and for runtimes. A model of which parts could not be read is
+    /// refused, unless `partial` is true: those parts are lost.
+    #[pyo3(signature = (*, partial = false))]
+    fn to_bytes<'py>(&self, py: Python<'py>, partial: bool) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             // Weights are shared, not copied.
             let mut loaded = self.0.clone();
@@ -94,7 +96,7 @@ impl PyModel {
             if !found.is_empty() {
                 return Err(refused(&self.0, &found));
             }
-            let options = SaveOptions { form: Some(Form::Binary), ..SaveOptions::default() };
+            let options = SaveOptions { form: Some(Form::Binary), partial, ..SaveOptions::default() };
             let mut bytes = Vec::new();
             let saved = loaded.write_to(&mut bytes, &options).map_err(unwritten)?;
             if saved.is_written { Ok(bytes) } else { Err(refused(&self.0, &saved.losses)) }
@@ -102,9 +104,13 @@ impl PyModel {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes the model, in the form that the name of the file says, as a whole or not at all.
-    fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.save(path)).map_err(unwritten)
+    /// Writes the model, in the form that the name of the file says, as a whole or not at all. A model of which parts could not be
+    /// read is refused, unless `partial` is true: those parts are lost.
+    #[pyo3(signature = (path, *, partial = false))]
+    fn save(&mut self, py: Python<'_>, path: PathBuf, partial: bool) -> PyResult<()> {
+        let options = SaveOptions { partial, ..SaveOptions::default() };
+        let saved = py.detach(|| self.0.save_with(&path, &options)).map_err(unwritten)?;
+        if saved.is_written { Ok(()) } else { Err(refused(&self.0, &saved.losses)) }
     }
 
     /// Prepares the model to be run. A model whose errors make its meaning unclear is refused, unless `unchecked` is true; other

@@ -53,7 +53,10 @@ impl PyTrainer {
     #[pyo3(signature = (model, *, seed = 0, threads = None))]
     fn new(py: Python<'_>, model: &mut PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
         let loaded = &mut model.0;
-        let found = py.detach(|| loaded.load_weights());
+        let mut found = loaded.lost_parts();
+        if found.is_empty() {
+            found = py.detach(|| loaded.load_weights());
+        }
         if !found.is_empty() {
             return Err(refused(loaded, &found));
         }

@@ -75,6 +75,23 @@ def models_run_if_their_meaning_is_clear():
     raises("convert its elements to float", lambda: executable.run(inputs | {"c": np.arange(2)}))
 
 
+def what_was_read_in_part_is_not_written():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "m.onnx"
+        whole = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] y) { y = Relu(x) }").to_bytes()
+        for content in [whole[:-3], whole[: len(whole) // 2], b"garbage", b"g (float[N] x => () {}"]:
+            path.write_bytes(content)
+            model = onnxtxt.open(path)
+            raises("would be lost", lambda: model.save(path))
+            raises("would be lost", model.to_bytes)
+            raises("error", lambda: model.compile(unchecked=True))
+            raises("error", lambda: onnxtxt.Trainer(model))
+            assert path.read_bytes() == content
+            assert isinstance(model.to_bytes(partial=True), bytes)
+            model.save(path, partial=True)
+            assert not onnxtxt.open(path).check("syntax")
+
+
 def types_survive():
     types = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16]
     types += [np.uint32, np.uint64, np.bool_, np.complex64, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, object]

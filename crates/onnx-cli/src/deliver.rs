@@ -119,6 +119,7 @@ pub(crate) fn deliver(
         profile: (*profile).into(),
         verify_checksums: *verify_checksums,
         reads: reads::all(),
+        partial: false,
     };
     let saved = match target {
         OutputTarget::File(path) => loaded.save_with(path, &options),

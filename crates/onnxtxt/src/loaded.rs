@@ -32,6 +32,8 @@ pub struct Loaded {
     syntax: Option<Syntax<ast::File>>,
     /// The comments, unless they are those of `syntax`: for a model that passes have produced, or that adopted others.
     kept: Option<Comments>,
+    /// Whether it was made of a model that is partial.
+    is_of_partial: bool,
 }
 
 /// Wraps a model that a program has built or changed, to check, print, save and run it like one that was read.
@@ -93,7 +95,7 @@ impl Loaded {
     /// A model that the caller has read from a file itself.
     #[must_use]
     pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
-        Loaded { model, diagnostics, file, syntax: None, kept: None }
+        Loaded { model, diagnostics, file, syntax: None, kept: None, is_of_partial: false }
     }
 
     /// An empty model, with the findings that explain why.
@@ -161,6 +163,7 @@ impl Loaded {
         let mut comments = self.comments();
         let distance = comments.append(other.comments(), |name| names.find(name).is_none());
         self.kept = Some(comments);
+        self.is_of_partial |= other.is_partial();
         Incoming::moved(other.model, distance)
     }
 
@@ -168,12 +171,24 @@ impl Loaded {
     #[must_use]
     pub fn became(&self, model: Model) -> Loaded {
         let file = self.file.clone();
-        Loaded { kept: Some(self.comments()), ..Loaded::new(file, model, Vec::new()) }
+        let is_of_partial = self.is_partial();
+        Loaded { kept: Some(self.comments()), is_of_partial, ..Loaded::new(file, model, Vec::new()) }
     }
 
-    /// Whether a part of the file could not be read, so that the model is incomplete.
+    /// Whether a part of the file could not be read, so that the model is incomplete; so is what a pass makes of it.
     pub fn is_partial(&self) -> bool {
-        self.diagnostics.iter().any(Diagnostic::is_error)
+        self.is_of_partial || self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Why a part of the file could not be read ([`is_partial`](Self::is_partial)): the findings about it.
+    pub fn lost_parts(&self) -> Vec<Diagnostic> {
+        let mut errors: Vec<_> =
+            self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).cloned().collect();
+        if self.is_of_partial && errors.is_empty() {
+            let message = format!("parts of {} could not be read", self.file.name);
+            errors.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+        }
+        errors
     }
 
     /// Loads external weights into the model. Returns findings about unreadable and inconsistent ones.

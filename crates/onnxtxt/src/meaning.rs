@@ -34,7 +34,7 @@ impl Loaded {
             return onnx_text::check_with(self.file().text(), level, judge).diagnostics;
         }
         let mut found = self.diagnostics.clone();
-        if level > Level::Syntax && !self.is_partial() {
+        if level > Level::Syntax && !found.iter().any(Diagnostic::is_error) {
             found.extend(judge(&self.model));
         }
         found
@@ -115,12 +115,15 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// All reasons why it cannot be run, such as unreadable weights and unknown operators.
+    /// All reasons why it cannot be run, such as parts that could not be read, unreadable weights and unknown operators.
     pub fn compile_unchecked(
         &mut self,
         options: &CompileOptions,
     ) -> Result<Executable<'static>, Vec<Diagnostic>> {
-        let found = self.load_weights();
+        let mut found = self.lost_parts();
+        if found.is_empty() {
+            found = self.load_weights();
+        }
         if !found.is_empty() {
             return Err(found);
         }

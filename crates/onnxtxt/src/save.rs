@@ -50,6 +50,8 @@ pub struct SaveOptions {
     pub verify_checksums: bool,
     /// Files that must not be replaced, besides those of the model.
     pub reads: Reads,
+    /// Whether a model is written of which parts could not be read ([`Loaded::is_partial`]): those are lost.
+    pub partial: bool,
 }
 
 /// The outcome of writing a model.
@@ -72,7 +74,8 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the name does not determine a form, or a file would be replaced that does not belong to the model;
+    /// [`Error::Refused`] if parts of the model could not be read ([`SaveOptions::partial`] writes the others), the name does not
+    /// determine a form, or a file would be replaced that does not belong to the model;
     /// [`Error::Model`] if weights cannot be read, or the form cannot express the model.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let saved = self.save_with(path.as_ref(), &SaveOptions::default())?;
@@ -109,6 +112,9 @@ impl Loaded {
         out: &mut dyn Write,
         options: &SaveOptions,
     ) -> Result<Saved, Error> {
+        if self.is_partial() && !options.partial {
+            return Err(self.parts_would_be_lost());
+        }
         let form = options.form.or_else(|| path.and_then(Form::of_name));
         let form = match (form, path) {
             (Some(form), _) => form,
@@ -130,6 +136,13 @@ impl Loaded {
         // Replacing the input was requested, including its own weights.
         let guard = if path.is_some_and(is_own) { guard.even_read() } else { guard };
         self.write(path.map(|path| (path, guard)), out, form, &files, options.profile)
+    }
+
+    /// The error for a model that is known in part.
+    fn parts_would_be_lost(&self) -> Error {
+        let name = &self.file().name;
+        let why = self.lost_parts().first().map(|first| format!(": {first}")).unwrap_or_default();
+        Error::Refused(format!("parts of {name} could not be read and would be lost{why}"))
     }
 
     /// Moves weights to the requested locations.
