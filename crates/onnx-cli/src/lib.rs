@@ -28,6 +28,7 @@ mod progress;
 mod reads;
 mod ready;
 mod results;
+mod scratch;
 mod select;
 mod session;
 mod sets;

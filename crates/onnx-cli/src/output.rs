@@ -3,7 +3,7 @@
 use crate::reads;
 use anyhow::Context as _;
 use onnx_text::visible;
-use onnxtxt::files::{self, Guard};
+use onnxtxt::files::{self, Derived, Guard};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -70,12 +70,34 @@ pub(crate) fn to_file(
     Ok(files::write(path, Guard::new(&reads::all()), write)?)
 }
 
+/// Writes a file whose name the user did not give, atomically.
+pub(crate) fn derived(
+    file: Derived<'_>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    Ok(file.write(Guard::new(&reads::all()), write)?)
+}
+
+/// Whether [`to_file`] may write a file, for commands that work for a long time before they do.
+pub(crate) fn may_write(path: &Path) -> anyhow::Result<()> {
+    Ok(files::may_write(path, Guard::new(&reads::all()))?)
+}
+
 /// Writes a file that was read, atomically.
 pub(crate) fn rewrite(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     Ok(files::write(path, Guard::new(&reads::all()).even_read(), write)?)
+}
+
+/// Writes a file that was read, atomically. One that was found in a folder must not be a link.
+pub(crate) fn rewrite_named(path: &Path, named: &[PathBuf], content: &[u8]) -> anyhow::Result<()> {
+    if named.iter().any(|named| named == path) {
+        return rewrite(path, |out| out.write_all(content));
+    }
+    let found = Derived::beside(path, |_| Ok(true));
+    Ok(found.write(Guard::new(&reads::all()).even_read(), |out| out.write_all(content))?)
 }
 
 /// Writes a small result made from `input`.

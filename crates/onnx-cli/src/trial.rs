@@ -1,10 +1,13 @@
 //! Runs a command of the user with a model in place of `{}`.
 
+use crate::scratch::{self, Scratch};
 use anyhow::{Context as _, ensure};
+use onnx_ir::Model;
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -51,20 +54,34 @@ impl<'w> Trial<'w> {
         self.words.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// Runs the command, at most for some time.
+    /// Runs the command with a copy of a model, at most for some time.
+    pub(crate) fn run_copy(
+        &self,
+        file: &onnxtxt::File,
+        model: &Model,
+        timeout: Option<Duration>,
+    ) -> anyhow::Result<Ran> {
+        let scratch = Scratch::new()?;
+        self.run(&scratch.copy(file, model)?, timeout)
+    }
+
+    /// Runs the command with a file that it may change, at most for some time.
     pub(crate) fn run(&self, model: &Path, timeout: Option<Duration>) -> anyhow::Result<Ran> {
         let path = model.to_str().with_context(|| format!("{} is not UTF-8", model.display()))?;
         let Some((program, arguments)) = self.words.split_first() else { anyhow::bail!("no command given") };
         // Files instead of pipes: a program that the command leaves behind must not keep them open.
-        let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+        let (mut stdout, mut stderr) = (scratch::unnamed()?, scratch::unnamed()?);
         let start = Instant::now();
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments.iter().map(|word| word.replace(MODEL, path)))
             .stdin(Stdio::null())
             .stdout(stdout.try_clone()?)
-            .stderr(stderr.try_clone()?)
-            .spawn()
-            .with_context(|| format!("cannot run `{program}`"))?;
+            .stderr(stderr.try_clone()?);
+        // With all that it starts, so that it can be ended as a whole.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = Group::start(&mut command).with_context(|| format!("cannot run `{program}`"))?;
         let end = wait(&mut child, timeout)?.map_or(End::Timeout, End::of);
         let took = start.elapsed();
         Ok(Ran { end, stdout: content(&mut stdout)?, stderr: content(&mut stderr)?, took })
@@ -92,18 +109,64 @@ impl std::fmt::Display for End {
     }
 }
 
+/// A process and those that it starts, which end with this program.
+struct Group(Child);
+
+/// The groups that run.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+static WATCH: Once = Once::new();
+
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Group {
+    fn start(command: &mut Command) -> std::io::Result<Group> {
+        WATCH.call_once(|| onnxtxt::files::when_ended(|| running().iter().for_each(|&id| end_group(id))));
+        // A signal waits until the group is in the list.
+        let mut running = running();
+        let child = command.spawn()?;
+        running.push(child.id());
+        Ok(Group(child))
+    }
+
+    /// Ends all processes of the group, none of which has been waited for.
+    fn end(&mut self) -> std::io::Result<()> {
+        end_group(self.0.id());
+        self.0.kill()?;
+        self.0.wait().map(drop)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        running().retain(|&id| id != self.0.id());
+    }
+}
+
+#[cfg(unix)]
+fn end_group(id: u32) {
+    let group = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // A group that has ended already is what was asked for.
+        _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn end_group(_: u32) {}
+
 /// Waits for a process, and ends it when the time is over.
-fn wait(child: &mut Child, timeout: Option<Duration>) -> anyhow::Result<Option<ExitStatus>> {
-    let Some(timeout) = timeout else { return Ok(Some(child.wait()?)) };
+fn wait(group: &mut Group, timeout: Option<Duration>) -> anyhow::Result<Option<ExitStatus>> {
+    let Some(timeout) = timeout else { return Ok(Some(group.0.wait()?)) };
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = group.0.try_wait()? {
             return Ok(Some(status));
         }
         if start.elapsed() >= timeout {
-            child.kill()?;
-            child.wait()?;
+            group.end()?;
             return Ok(None);
         }
         sleep(pause);

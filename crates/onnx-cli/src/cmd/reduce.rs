@@ -8,6 +8,7 @@ use crate::locate;
 use crate::output::OutputTarget;
 use crate::progress::Work;
 use crate::reads;
+use crate::scratch::Scratch;
 use crate::session::{Session, Status, count};
 use crate::trial::{End, Ran, Trial};
 use anyhow::{Context as _, bail};
@@ -25,7 +26,7 @@ use std::time::Duration;
 ///
 /// Removes nodes, outputs, operands, attributes, weights and everything else as long as the command fails, and writes each smaller
 /// model to OUT at once, so that Ctrl-C leaves the best one. The command is run with the path of a candidate in place of `{}`; the
-/// candidate has the file name and the format of FILE.
+/// candidate has the file name and the format of FILE. The first run gets a copy of FILE, so that the command may change `{}`.
 ///
 /// A run fails if it ends as with FILE itself: with the same exit code, which must not be 0, by the same signal, or not in time.
 /// --exit, --stderr and --stdout ask for something else. Candidates have no errors that `check` finds, if FILE has none.
@@ -88,18 +89,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let delivery = args.out.delivery(&args.file)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let Some((input, mut loaded)) = open(&args.file, session)? else { return Ok(Status::Findings) };
-    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let scratch = Scratch::new()?;
     let name = input.path.as_deref().and_then(Path::file_name);
     let name = name.map_or_else(|| PathBuf::from(format!("model.{}", input.form.ending())), PathBuf::from);
     work.now("running the command");
-    let first = match &input.path {
-        Some(path) => trial.run(path, args.timeout)?,
-        None => {
-            let copy = folder.path().join(&name);
-            std::fs::write(&copy, &input.bytes)?;
-            trial.run(&copy, args.timeout)?
-        }
-    };
+    let first = trial.run_copy(&input, &loaded.model, args.timeout)?;
     let failure = Failure { args, first: first.end };
     if !failure.is(&first) {
         bail!("the command does not fail with {}: it {}{}", input.name, first.end, failure.wanted());
@@ -115,7 +109,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
     }
     let timeout = args.timeout.unwrap_or_else(|| (first.took * PATIENCE).max(LEAST));
-    let candidate = folder.path().join("candidate");
     let mut search = Search {
         failure,
         trial,
@@ -124,7 +117,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         loaded: &loaded,
         delivery: &delivery,
         is_written: !args.out.is_dry_run(),
-        folder: candidate,
+        scratch,
         name,
         known: HashMap::new(),
         runs: 0,
@@ -202,7 +195,7 @@ struct Search<'s> {
     delivery: &'s Delivery,
     is_written: bool,
     /// Where candidates are written.
-    folder: PathBuf,
+    scratch: Scratch,
     name: PathBuf,
     /// Whether the command fails, by the digest of the candidate.
     known: HashMap<[u8; 32], bool>,
@@ -214,19 +207,15 @@ struct Search<'s> {
 impl Search<'_> {
     /// Writes a candidate as a file of the format of the input.
     fn write(&self, candidate: &Model) -> anyhow::Result<PathBuf> {
-        if self.folder.exists() {
-            std::fs::remove_dir_all(&self.folder)?;
-        }
-        std::fs::create_dir(&self.folder)?;
-        let path = self.folder.join(&self.name);
+        let path = self.scratch.empty("candidate")?.join(&self.name);
         let options = SaveOptions { form: Some(self.input.form), ..SaveOptions::default() };
         let _: Saved = self.loaded.became(candidate.clone()).save_with(&path, &options)?;
         Ok(path)
     }
 
     /// The digest of all files of the candidate.
-    fn digest(&self) -> anyhow::Result<[u8; 32]> {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&self.folder)?
+    fn digest(&self, candidate: &Path) -> anyhow::Result<[u8; 32]> {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(candidate.parent().unwrap_or(candidate))?
             .map(|entry| Ok(entry?.path()))
             .collect::<std::io::Result<_>>()?;
         files.sort();
@@ -245,7 +234,7 @@ impl Oracle for Search<'_> {
 
     fn fails(&mut self, candidate: &Model) -> Result<bool, Stop> {
         let path = self.write(candidate)?;
-        let digest = self.digest()?;
+        let digest = self.digest(&path)?;
         if let Some(&known) = self.known.get(&digest) {
             return Ok(known);
         }

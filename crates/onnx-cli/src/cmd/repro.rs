@@ -12,9 +12,10 @@ use crate::progress::Work;
 use crate::reads;
 use crate::ready::Ready;
 use crate::results::{self, Results};
+use crate::scratch::Scratch;
 use crate::session::{Session, Status, count};
 use crate::trial::{End, Trial};
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use onnx_exec::{Random, Value};
 use onnx_ir::Model;
 use onnxtxt::edit::{Anonymize, anonymize, main_graph, randomized};
@@ -100,11 +101,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let parent =
         args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = match is_archive {
-        true => tempfile::tempdir(),
-        false => tempfile::Builder::new().prefix(".onnxtxt-").tempdir_in(parent),
-    };
-    let folder = folder.with_context(|| format!("cannot make a folder in {}", parent.display()))?;
+    let folder = if is_archive { Scratch::new()? } else { Scratch::in_folder(parent)? };
     work.now("writing the model");
     let name = format!("model.{}", form.ending());
     let path = folder.path().join(&name);
@@ -141,13 +138,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         None => format!("onnxtxt run {name} -i inputs.npz"),
     };
     let readme = Readme { name: &name, model: &loaded.model, inputs: &inputs, command: &command, ends, args };
-    std::fs::write(folder.path().join("README.md"), readme.text())?;
+    output::to_file(&folder.path().join("README.md"), |out| out.write_all(readme.text().as_bytes()))?;
     if is_archive {
         let content = archive(folder.path())?;
         output::put(&OutputTarget::new(&args.output), None, &content)?;
     } else {
-        std::fs::rename(folder.keep(), &args.output)
-            .with_context(|| format!("cannot write {}", args.output.display()))?;
+        folder.persist(&args.output)?;
     }
     drop(work);
     session.note(&format!(
@@ -208,18 +204,13 @@ fn rename_inputs(inputs: &mut Results, models: [&Model; 2], args: &Args) -> anyh
     Ok(())
 }
 
-/// How the command ends for the original and for the model of the report.
+/// How the command ends for copies of the original and of the model of the report.
 fn ends(trial: &Trial<'_>, ready: &Ready, path: &Path) -> anyhow::Result<[End; 2]> {
-    let original = match &ready.input.path {
-        Some(original) => trial.run(original, None)?,
-        None => {
-            let folder = tempfile::tempdir()?;
-            let copy = folder.path().join(path.file_name().unwrap_or_default());
-            std::fs::write(&copy, &ready.input.bytes)?;
-            trial.run(&copy, None)?
-        }
-    };
-    Ok([original.end, trial.run(path, None)?.end])
+    let original = ready.input.load();
+    let report = onnxtxt::open(path)?;
+    let end =
+        |loaded: &Loaded| Ok::<_, anyhow::Error>(trial.run_copy(loaded.file(), &loaded.model, None)?.end);
+    Ok([end(&original)?, end(&report)?])
 }
 
 /// The files of a folder as an archive.

@@ -127,3 +127,57 @@ fn models_with_errors_and_with_weights_elsewhere_are_reduced() {
     folder.run(&["reduce", "w.onnx", "-o", "s.onnx", "--", "sh", "-c", &has_erf()]).expect(0);
     assert!(folder.read("s.onnx").len() < 400, "{}", folder.read("s.onnx").len());
 }
+
+/// The command gets copies only, with the weights beside them.
+#[cfg(unix)]
+#[test]
+fn a_command_that_destroys_its_model_does_not_destroy_ours() {
+    let folder = Folder::new(&[("w.onnxtxt", crate::weighty(0, 1000).as_bytes())]);
+    folder.run(&["convert", "w.onnxtxt", "-o", "m.onnx", "--weights", "sidecar"]).expect(0);
+    let files = || (folder.read("m.onnx"), folder.read("m.onnx.data"));
+    let before = files();
+    let program = env!("CARGO_BIN_EXE_onnxtxt");
+    for destroys in ["echo lost >{}; echo lost >{}.data", "rm -f {} {}.data", "mv {} /dev/null"] {
+        // The weights are there when the command begins.
+        let script = format!("{program} run {{}} --random -D N=2 >/dev/null || exit 9; {destroys}; exit 3");
+        let command = ["--", "sh", "-c", &script];
+        folder.run(&[&["reduce", "m.onnx", "-o", "small.onnx"][..], &command].concat()).expect(0);
+        assert!(files() == before, "reduce: {destroys}");
+        folder.run(&["check", "small.onnx"]).expect(0);
+        folder.run(&[&["repro", "m.onnx", "-D", "N=2", "-o", "report"][..], &command].concat()).expect(0);
+        assert!(files() == before, "repro: {destroys}");
+        folder.run(&["run", "report/model.onnx", "-i", "report/inputs.npz"]).expect(0);
+        std::fs::remove_dir_all(folder.path("report")).unwrap();
+    }
+}
+
+/// Programs that a command starts end with it.
+#[cfg(unix)]
+#[test]
+fn programs_that_a_command_starts_end_with_its_time_and_with_ours() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use std::time::{Duration, Instant};
+    let folder = Folder::new(&[("m.onnxtxt", chain().as_bytes())]);
+    let script = "(sleep 2; touch alive) & touch started; wait; exit 3 # {}";
+    let reduce = |more: &[&'static str]| {
+        let words = [&["reduce", "m.onnxtxt", "-o", "s.onnxtxt"][..], more, &["--", "sh", "-c", script]];
+        words.concat()
+    };
+    folder.run(&reduce(&["--timeout", "0.3", "--max-runs", "1"])).expect(0);
+    assert!(folder.path("started").exists());
+    std::fs::remove_file(folder.path("started")).unwrap();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut child = folder.start(&reduce(&[]));
+        let start = Instant::now();
+        while !folder.path("started").exists() {
+            assert!(start.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+        assert!(!child.wait().unwrap().success());
+        std::fs::remove_file(folder.path("started")).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(!folder.path("alive").exists());
+}

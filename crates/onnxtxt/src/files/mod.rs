@@ -1,6 +1,7 @@
 //! Atomic writing of files: each is replaced completely or not at all, a model together with its weights.
 
 mod below;
+mod derived;
 mod place;
 mod reads;
 mod temporary;
@@ -8,7 +9,9 @@ mod together;
 mod whole;
 
 pub use below::below;
+pub use derived::{Derived, IsOwn};
 pub use place::resolve;
 pub use reads::{FileId, Reads, id};
+pub use temporary::when_ended;
 pub(crate) use together::{Moved, WriteModel, locations, plain, put};
-pub use whole::{Guard, write};
+pub use whole::{Guard, make_folder_of, may_write, write};

@@ -8,7 +8,7 @@ use crate::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// More links count as a cycle.
 const LINKS: usize = 40;
@@ -77,27 +77,54 @@ impl FilePlace {
         let (folder, name) = match location.split_once('/') {
             None => (self.folder.clone(), location),
             Some((folder, name)) => {
-                let called = Path::new(&self.shown).with_file_name(folder).display().to_string();
-                let cannot = |error| Error::write(&called, error);
-                match self.folder.look(OsStr::new(folder)).map_err(cannot)?.map(|found| found.kind) {
-                    None => self.folder.make(OsStr::new(folder)).map_err(cannot)?,
-                    Some(Kind::Folder) => {}
-                    Some(Kind::Link) => {
-                        return Err(Error::refused(format!("{called} is a link, which is not followed")));
-                    }
-                    Some(Kind::File | Kind::Other) => {
-                        return Err(Error::refused(format!("{called} is not a folder")));
-                    }
-                }
-                (self.folder.sub(OsStr::new(folder)).map_err(cannot)?, name)
+                let called = Path::new(&self.shown).with_file_name(folder);
+                (made(&self.folder, OsStr::new(folder), &called)?, name)
             }
         };
         Ok(FilePlace { folder, name: name.into(), shown })
     }
 
+    /// The place of `name` below a folder that the user gave. Folders that do not exist are made, and those below the given one are
+    /// reached without a link.
+    pub(crate) fn below(root: &Path, name: &Path) -> Result<FilePlace, Error> {
+        let shown = root.join(name);
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let cannot = |error| Error::write(&root.display().to_string(), error);
+        fs::create_dir_all(root).map_err(cannot)?;
+        let mut folder = Folder::open(root).map_err(cannot)?;
+        let mut called = root.to_owned();
+        let mut last = None;
+        for part in name.components() {
+            let Component::Normal(part) = part else {
+                return Err(Error::refused(format!("{} is not below {}", shown.display(), root.display())));
+            };
+            if let Some(part) = last.replace(part) {
+                called.push(part);
+                folder = made(&folder, part, &called)?;
+            }
+        }
+        let Some(name) = last else {
+            return Err(Error::refused(format!("{} is not the name of a file", shown.display())));
+        };
+        Ok(FilePlace { folder, name: name.to_owned(), shown: shown.display().to_string() })
+    }
+
     pub(crate) fn look(&self) -> io::Result<Option<Found>> {
         self.folder.look(&self.name)
     }
+}
+
+/// A folder in another one, which is made if it does not exist, and must not be a link.
+fn made(folder: &Folder, name: &OsStr, called: &Path) -> Result<Folder, Error> {
+    let called = called.display().to_string();
+    let cannot = |error| Error::write(&called, error);
+    match folder.look(name).map_err(cannot)?.map(|found| found.kind) {
+        None => folder.make(name).map_err(cannot)?,
+        Some(Kind::Folder) => {}
+        Some(Kind::Link) => return Err(Error::refused(format!("{called} is a link, which is not followed"))),
+        Some(Kind::File | Kind::Other) => return Err(Error::refused(format!("{called} is not a folder"))),
+    }
+    folder.sub(name).map_err(cannot)
 }
 
 #[cfg(unix)]

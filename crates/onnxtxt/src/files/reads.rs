@@ -3,7 +3,7 @@
 use onnx_ir::Model;
 use onnx_proto::external::{Folder, external_tensors};
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The identity of a file under any name: device and inode. `None` on systems without such numbers.
 pub type FileId = Option<(u64, u64)>;
@@ -11,7 +11,7 @@ pub type FileId = Option<(u64, u64)>;
 /// The input files so far.
 #[derive(Clone, Debug)]
 pub struct Reads {
-    files: Vec<(FileId, String)>,
+    files: Vec<(FileId, PathBuf)>,
     permissions: u32,
 }
 
@@ -27,7 +27,7 @@ impl Reads {
         let Ok(metadata) = path.metadata() else { return };
         if metadata.is_file() {
             self.permissions &= permissions_of(&metadata);
-            self.files.push((id(&metadata), path.display().to_string()));
+            self.files.push((id(&metadata), path.to_owned()));
         }
     }
 
@@ -45,7 +45,7 @@ impl Reads {
         for name in names.into_iter().filter(|name| !name.contains('\0')) {
             let path = place.with_file_name(name);
             if let Some(metadata) = path.metadata().ok().filter(Metadata::is_file) {
-                self.files.push((id(&metadata), path.display().to_string()));
+                self.files.push((id(&metadata), path));
             }
         }
     }
@@ -68,10 +68,13 @@ impl Reads {
         self.permissions | 0o600
     }
 
-    /// The name of a file, if it was read.
-    pub(crate) fn name_of(&self, file: FileId) -> Option<&str> {
+    /// The name of a file, if it was read. A file that has been replaced since then is gone, and a new one may have its numbers:
+    /// only the file that still has the name is the one that was read.
+    pub(crate) fn name_of(&self, file: FileId) -> Option<String> {
         file?;
-        self.files.iter().find(|(read, _)| *read == file).map(|(_, name)| &**name)
+        let is_still = |path: &Path| path.metadata().is_ok_and(|now| id(&now) == file);
+        let read = self.files.iter().find(|(read, path)| *read == file && is_still(path));
+        read.map(|(_, path)| path.display().to_string())
     }
 }
 
@@ -96,4 +99,30 @@ fn permissions_of(metadata: &Metadata) -> u32 {
 #[cfg(not(unix))]
 fn permissions_of(_: &Metadata) -> u32 {
     0o666
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    use super::*;
+    #[cfg(unix)]
+    use std::fs;
+
+    /// Systems give the numbers of a removed file to the next new one; a hard link makes sure that a file has them.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_replaced_does_not_protect_the_next_one_with_its_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let [read, other, moved] = ["read", "other", "moved"].map(|name| folder.path().join(name));
+        fs::write(&read, "old").unwrap();
+        let mut reads = Reads::default();
+        reads.note(&read);
+        fs::hard_link(&read, &other).unwrap();
+        let file = id(&other.metadata().unwrap());
+        assert_eq!(reads.name_of(file), Some(read.display().to_string()), "under any name");
+        fs::write(&moved, "new").unwrap();
+        fs::rename(&moved, &read).unwrap();
+        assert_eq!(id(&other.metadata().unwrap()), file);
+        assert_eq!(reads.name_of(file), None);
+    }
 }

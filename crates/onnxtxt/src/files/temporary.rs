@@ -93,6 +93,14 @@ impl Drop for Temporary {
     }
 }
 
+static ENDINGS: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
+
+/// Runs `act` when the program is terminated by INT, TERM or HUP, unless these are ignored.
+pub fn when_ended(act: fn()) {
+    WATCH.call_once(watch);
+    ENDINGS.lock().unwrap_or_else(PoisonError::into_inner).push(act);
+}
+
 /// Removes all files and blocks creating or keeping one until the program ends.
 #[cfg(unix)]
 fn remove_all() -> Option<MutexGuard<'static, List>> {
@@ -125,6 +133,7 @@ fn watch() {
     let end = move || {
         if let Some(signal) = signals.forever().next() {
             let _list = remove_all();
+            ENDINGS.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|act| act());
             _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     };

@@ -31,7 +31,7 @@ impl<'r> Guard<'r> {
     }
 
     /// The name under which a protected file was read.
-    pub(super) fn keeps(self, found: &Found) -> Option<&'r str> {
+    pub(super) fn keeps(self, found: &Found) -> Option<String> {
         if self.replaces_read { None } else { self.reads.name_of(found.file) }
     }
 }
@@ -47,6 +47,30 @@ pub fn write(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
     Pending::write(path, guard, write)?.commit()
+}
+
+/// Makes the folder of a file that the user named.
+///
+/// # Errors
+///
+/// It cannot be made.
+pub fn make_folder_of(path: &Path) -> Result<(), Error> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|error| Error::write(&folder.display().to_string(), error))
+}
+
+/// Whether [`write`] would be allowed to write this file now, for commands that work for a long time before they write.
+///
+/// # Errors
+///
+/// Its folder does not exist, or it must not be replaced.
+pub fn may_write(path: &Path, guard: Guard<'_>) -> Result<(), Error> {
+    if fs::metadata(path).is_ok_and(|metadata| Found::of(&metadata).kind == Kind::Other) {
+        return Ok(());
+    }
+    let place = FilePlace::of(path)?;
+    let found = place.look().map_err(|error| Error::write(&place.shown, error))?;
+    found.map_or(Ok(()), |found| may_replace(&place.shown, &found, guard))
 }
 
 /// A file that is written but not yet renamed.
