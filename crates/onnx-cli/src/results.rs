@@ -2,14 +2,19 @@
 
 use crate::feed::npy;
 use crate::output::{self, OutputTarget};
+use crate::reads;
 use anyhow::{Context as _, ensure};
 use onnx_exec::arrays::to_arrays;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::{Data, ElemType, Names};
+use onnx_proto::FileKind;
 use onnx_text::{Profile, RaiseOptions, number_text, print_value, visible};
+use onnxtxt::files::{Derived, Guard};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 /// Named values.
 pub(crate) type Results = Vec<(String, Value)>;
@@ -122,6 +127,32 @@ fn elements(tensor: &Tensor) -> Json {
 
 /// Writes an archive of arrays.
 pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> anyhow::Result<()> {
+    let arrays = arrays(path, results)?;
+    match OutputTarget::new(path) {
+        OutputTarget::Stdout => {
+            ensure!(
+                is_forced || !output::is_terminal(),
+                "refusing to write binary data to a terminal: add `-o FILE.npz` or `--force`"
+            );
+            output::to_stdout(|out| npy::write_all(&arrays, out))
+        }
+        OutputTarget::File(path) => {
+            ensure!(npy::is_archive(&path), "{} does not end in .npz", path.display());
+            output::to_file(&path, |out| npy::write_all(&arrays, out))
+        }
+    }
+}
+
+/// An archive of arrays for a file of this name.
+pub(crate) fn archive(path: &Path, results: &Results) -> anyhow::Result<Vec<u8>> {
+    ensure!(npy::is_archive(path), "{} does not end in .npz", path.display());
+    let mut content = Vec::new();
+    npy::write_all(&arrays(path, results)?, &mut content)?;
+    Ok(content)
+}
+
+/// The arrays of an archive of this name.
+fn arrays(path: &Path, results: &Results) -> anyhow::Result<Vec<(String, Tensor)>> {
     let mut arrays = Vec::new();
     for (i, (name, value)) in results.iter().enumerate() {
         // A value that is several outputs is written once.
@@ -138,30 +169,37 @@ pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> any
             path.display()
         );
     }
-    match OutputTarget::new(path) {
-        OutputTarget::Stdout => {
-            ensure!(
-                is_forced || !output::is_terminal(),
-                "refusing to write binary data to a terminal: add `-o FILE.npz` or `--force`"
-            );
-            output::to_stdout(|out| npy::write_all(&arrays, out))
-        }
-        OutputTarget::File(path) => {
-            ensure!(npy::is_archive(&path), "{} does not end in .npz", path.display());
-            output::to_file(&path, |out| npy::write_all(&arrays, out))
-        }
-    }
+    Ok(arrays)
 }
 
 /// Writes a file for each value, `output_0.pb` and so on, as in ONNX test data.
 pub(crate) fn to_folder(folder: &Path, results: &Results) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot create folder {}", folder.display()))?;
-    for (i, (name, value)) in results.iter().enumerate() {
+    let names: Vec<PathBuf> = (0..results.len()).map(|i| format!("output_{i}.pb").into()).collect();
+    let files = || names.iter().map(|name| Derived::below(folder, name, is_value));
+    // None is written if another one cannot be.
+    files().try_for_each(|file| file.check(Guard::new(&reads::all())))?;
+    for ((name, value), file) in results.iter().zip(files()) {
         let mut names = Names::new();
         let bytes = onnx_proto::write_data(&named(value, name, &mut names)?, &names)?;
-        output::to_file(&folder.join(format!("output_{i}.pb")), |out| out.write_all(&bytes))?;
+        output::derived(file, |out| out.write_all(&bytes))?;
     }
     Ok(())
+}
+
+/// Whether a file is an output of a test, which the results of now replace.
+fn is_value(file: &mut File) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(matches!(
+        onnx_proto::sniff(&bytes),
+        Some(
+            FileKind::Tensor
+                | FileKind::Sequence
+                | FileKind::Optional
+                | FileKind::Map
+                | FileKind::SparseTensor
+        )
+    ))
 }
 
 /// A value as stored in a file, with its name.

@@ -27,7 +27,8 @@ const SHARE: usize = 4;
 /// Find the first result in which two models differ
 ///
 /// Compares the results of all nodes of the main graph by name, in the order of the first model, with those of another model or
-/// of ONNX Runtime (the Python packages onnx and onnxruntime; ONNXTXT_PYTHON names the Python interpreter).
+/// of ONNX Runtime (the Python packages onnx and onnxruntime; ONNXTXT_PYTHON names the Python interpreter, which runs in isolated
+/// mode: it sees the packages of its own environment, and none in the folder of the model).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Folder of the snapshots, if they are not beside the tests
     #[arg(long, value_name = "DIR")]
     snapshots: Option<PathBuf>,
+    /// Let tests start other programs: Python with ONNX Runtime for `#! expect same as onnxruntime`. Without it, such a test fails
+    #[arg(long)]
+    allow_programs: bool,
     /// Run the tests again whenever a file in the folders changes, until interrupted
     #[arg(long, conflicts_with_all = ["list", "record"])]
     watch: bool,
@@ -128,6 +131,7 @@ fn options(args: &Args) -> Options {
         snapshots: args.snapshots.clone(),
         values: Some(Arc::new(values)),
         write_values: Some(Arc::new(write_values)),
+        allow_programs: args.allow_programs,
         literal: Some(Arc::new(literal)),
         onnxruntime: Some(Arc::new(onnxruntime)),
     }
@@ -147,8 +151,8 @@ fn values(path: &Path) -> Result<Named, String> {
     read().map_err(|error: anyhow::Error| format!("{}: {error:#}", path.display()))
 }
 
-fn write_values(path: &Path, values: &Named) -> Result<(), String> {
-    results::to_archive(path, values, false).map_err(|error| format!("{}: {error:#}", path.display()))
+fn write_values(path: &Path, values: &Named) -> Result<Vec<u8>, String> {
+    results::archive(path, values).map_err(|error| format!("{}: {error:#}", path.display()))
 }
 
 fn literal(name: &str, value: &Value) -> Result<String, String> {

@@ -188,15 +188,68 @@ fn values_and_models_may_be_in_files() {
     }
 }
 
+/// Modules that Python would import from the folder where it is started.
+pub(crate) const PLANTED: [&str; 5] = ["numpy.py", "onnx.py", "onnxruntime.py", "sitecustomize.py", "re.py"];
+
+/// A test that someone else wrote starts nothing, and beside it is nothing that is started.
+#[cfg(unix)]
+#[test]
+fn other_programs_need_permission_and_run_elsewhere() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let text = with("#! run\n#! expect same as onnxruntime\n");
+    let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
+    folder.write("python", b"#!/bin/sh\n{ pwd; echo \"$@\"; } >\"$SEEN\"; exit 1\n");
+    std::fs::set_permissions(folder.path("python"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        let output = command.env("ONNXTXT_PYTHON", "./python").env("SEEN", folder.path("seen")).output();
+        crate::Done::of(output.unwrap())
+    };
+    for command in [&["test", "."][..], &["test", "a.onnxtxt"], &["test", ".", "--bless=force"]] {
+        let failed = run(command).expect(1).text().to_owned();
+        assert!(
+            failed.contains(
+                "line 2: the directive starts Python with ONNX Runtime, which needs `--allow-programs`"
+            ) && failed.ends_with("0 passed, 1 failed\n"),
+            "{failed}"
+        );
+        assert!(!folder.path("seen").exists(), "{command:?}");
+    }
+    folder.write("m.onnxtxt", MODEL.as_bytes());
+    for (command, code) in
+        [(&["test", ".", "--allow-programs"][..], 1), (&["compare", "m.onnxtxt", "ort"], 2)]
+    {
+        let said = run(command).expect(code).said();
+        assert!(said.contains("ONNX Runtime cannot run the model"), "{said}");
+        let seen = String::from_utf8(folder.read("seen")).unwrap();
+        let (place, arguments) = seen.split_once('\n').unwrap();
+        assert!(std::path::Path::new(place) != folder.path("").canonicalize().unwrap(), "{seen}");
+        assert!(arguments.starts_with("-I -c "), "{seen}");
+        std::fs::remove_file(folder.path("seen")).unwrap();
+    }
+    let root = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for file in [".pre-commit-hooks.yaml", "action.yml"] {
+        let text = std::fs::read_to_string(root.join(file)).unwrap();
+        assert!(text.contains("onnxtxt test") && !text.contains("allow-programs"), "{file}");
+    }
+}
+
 #[test]
 fn onnx_runtime_is_asked() {
     if std::env::var_os("ONNXTXT_PYTHON").is_none() {
         // CI has it.
         return;
     }
-    tested(&with("#! expect same as onnxruntime\n"), 0);
+    let allowed = |text: &str, code: i32| {
+        let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
+        PLANTED.iter().for_each(|name| folder.write(name, b"open('executed', 'w')"));
+        let done = folder.run(&["test", "a.onnxtxt", "--allow-programs"]).expect(code);
+        assert!(!folder.path("executed").exists());
+        done.text().to_owned()
+    };
+    allowed(&with("#! expect same as onnxruntime\n"), 0);
     let random = with("#! expect same as onnxruntime\n").replace("Identity(x)", "RandomNormalLike(x)");
-    let failed = tested(&random, 1);
+    let failed = allowed(&random, 1);
     assert!(failed.contains("compared with ONNX Runtime"), "{failed}");
 }
 

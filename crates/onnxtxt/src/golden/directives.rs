@@ -64,6 +64,37 @@ pub(crate) enum Expected {
 }
 
 impl Directive {
+    /// The other program that it starts.
+    pub(crate) fn program(&self) -> Option<&'static str> {
+        match self {
+            Directive::Expect(Expected::SameAsOnnxRuntime { .. }) => Some("Python with ONNX Runtime"),
+            Directive::Expect(
+                Expected::Value { .. }
+                | Expected::File { .. }
+                | Expected::SameAsBefore
+                | Expected::SameAs { .. },
+            )
+            | Directive::Render(_)
+            | Directive::Json(_)
+            | Directive::Fix(..)
+            | Directive::Fmt
+            | Directive::Print { .. }
+            | Directive::Infer
+            | Directive::Schedule
+            | Directive::Pass(_)
+            | Directive::Interface
+            | Directive::Check(_)
+            | Directive::Roundtrip
+            | Directive::Target(_)
+            | Directive::Finds(_)
+            | Directive::Run
+            | Directive::Input(..)
+            | Directive::Inputs { .. }
+            | Directive::Model(_)
+            | Directive::Tags(_) => None,
+        }
+    }
+
     /// Whether it has an output for a snapshot or `# CHECK:` lines.
     pub(crate) fn has_output(&self) -> bool {
         match self {

@@ -21,7 +21,7 @@
 use super::directives::{file_of_values, split_tolerances};
 use super::store::Store;
 use super::{Case, Host, Named, changed_results, run, split};
-use crate::files::{Guard, Reads, below, write};
+use crate::files::{self, Derived, Guard, Reads, below};
 use crate::{Error, Loaded};
 use onnx_exec::Value;
 use onnx_ir::Model;
@@ -37,8 +37,8 @@ pub type ReadValues = dyn Fn(&Path) -> Result<Named, String> + Send + Sync;
 /// Runs a model with ONNX Runtime.
 pub type OnnxRuntime = dyn Fn(&Model, &Named) -> Result<Named, String> + Send + Sync;
 
-/// Writes values to a file.
-pub type WriteValues = dyn Fn(&Path, &Named) -> Result<(), String> + Send + Sync;
+/// The content of a file of this name with these values.
+pub type WriteValues = dyn Fn(&Path, &Named) -> Result<Vec<u8>, String> + Send + Sync;
 /// A value with a name as ONNX text: `float[2] y = {1, 2}`.
 pub type Literal = dyn Fn(&str, &Value) -> Result<String, String> + Send + Sync;
 
@@ -64,10 +64,12 @@ pub struct Options {
     pub snapshots: Option<PathBuf>,
     /// Reads `.npz`, `.npy` and `.pb` files, for tests with `#! input FILE`.
     pub values: Option<Arc<ReadValues>>,
-    /// Writes `.npz` files, to bless expected outputs in files.
+    /// Encodes `.npz` files, to bless expected outputs in files.
     pub write_values: Option<Arc<WriteValues>>,
     /// Writes literals, to bless expected outputs in tests.
     pub literal: Option<Arc<Literal>>,
+    /// Whether tests may start other programs: a test that would, fails otherwise.
+    pub allow_programs: bool,
     /// Runs ONNX Runtime, for tests with `#! expect same as onnxruntime`.
     pub onnxruntime: Option<Arc<OnnxRuntime>>,
 }
@@ -77,6 +79,7 @@ impl Debug for Options {
         f.debug_struct("Options")
             .field("bless", &self.bless)
             .field("snapshots", &self.snapshots)
+            .field("allow_programs", &self.allow_programs)
             .finish_non_exhaustive()
     }
 }
@@ -90,6 +93,8 @@ pub struct Test {
     pub tags: Vec<String>,
     /// The name of the case in a file with several cases.
     part: Option<String>,
+    /// Whether the file was found in a folder, so that the user did not name it.
+    is_in_folder: bool,
     case: Case,
     host: Arc<Beside>,
     bless: Bless,
@@ -168,7 +173,11 @@ impl Test {
                     value.clone_from(&output.value);
                 }
             }
-            write(&self.host.folder.join(&file), &values)?;
+            let content = write(Path::new(&file), &values)?;
+            // The file has been read as values.
+            let file = Derived::below(&self.host.folder, Path::new(&file), |_| Ok(true));
+            file.write(Guard::new(&Reads::default()), |out| out.write_all(&content))
+                .map_err(|error| with_source(&error))?;
         }
         Ok(lines)
     }
@@ -199,7 +208,12 @@ impl Test {
             new += &format!("{MARK}{line}\n");
         }
         new += &lines[end..].concat();
-        write(&self.file, Guard::new(&Reads::default()), |out| out.write_all(new.as_bytes()))
+        let none = Reads::default();
+        if self.is_in_folder {
+            let file = Derived::beside(&self.file, |_| Ok(true));
+            return file.write(Guard::new(&none), |out| out.write_all(new.as_bytes()));
+        }
+        files::write(&self.file, Guard::new(&none), |out| out.write_all(new.as_bytes()))
     }
 }
 
@@ -254,13 +268,14 @@ fn add(
     let name = name.join("/");
     let wrong = |(line, why)| Error::refused(format!("{}:{line}: {why}", file.display()));
     for (part, text) in split(&text).map_err(wrong)? {
-        let base = match &options.snapshots {
-            Some(folder) => folder.join(&stem),
-            None => file.with_extension(""),
+        let own = file.parent().unwrap_or(Path::new(""));
+        let (snapshots, base) = match &options.snapshots {
+            Some(folder) => (folder.clone(), stem.clone()),
+            None => (own.to_owned(), PathBuf::from(stem.file_name().unwrap_or_default())),
         };
         let host = Arc::new(Beside {
-            folder: file.parent().unwrap_or(Path::new("")).to_owned(),
-            store: Store::new(base, part.as_deref(), options.bless != Bless::No),
+            folder: own.to_owned(),
+            store: Store::new(snapshots, base, part.as_deref(), options.bless != Bless::No),
             accepted: Mutex::default(),
             options: options.clone(),
         });
@@ -268,7 +283,8 @@ fn add(
         // An invalid directive fails the test.
         let tags = super::tags(&text).unwrap_or_default();
         let case = Case { name, text, host: Arc::<Beside>::clone(&host) };
-        tests.push(Test { file: file.to_owned(), tags, part, case, host, bless: options.bless });
+        let (file, bless) = (file.to_owned(), options.bless);
+        tests.push(Test { file, tags, part, is_in_folder, case, host, bless });
     }
     Ok(())
 }
@@ -322,6 +338,10 @@ impl Host for Beside {
 
     fn model(&self, file: &str) -> Result<Loaded, String> {
         crate::open(self.folder.join(file)).map_err(|error| with_source(&error))
+    }
+
+    fn allows_programs(&self) -> bool {
+        self.options.allow_programs
     }
 
     fn onnxruntime(&self, model: &Model, inputs: &Named) -> Result<Named, String> {

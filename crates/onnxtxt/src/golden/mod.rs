@@ -27,7 +27,7 @@
 //! | `#! expect FILE.npz [rtol=R] [atol=A]` | the outputs of `#! run` that the file has have these values |
 //! | `#! expect same as before the pass` | the passes of the file do not change the outputs, for random inputs |
 //! | `#! expect same as FILE [rtol=R] [atol=A]` | the model of a file beside the test has the same outputs |
-//! | `#! expect same as onnxruntime [rtol=R] [atol=A]` | ONNX Runtime computes the same outputs |
+//! | `#! expect same as onnxruntime [rtol=R] [atol=A]` | ONNX Runtime computes the same outputs; needs `--allow-programs` |
 //! | `#! model FILE` | the test is about the model in a file beside it; the test itself has only comments |
 //! | `#! tags NAME...` | names by which tests are chosen |
 //!
@@ -108,6 +108,12 @@ pub trait Host: Send + Sync {
     /// the test, from 1.
     fn accepts(&self, case: &Case, line: usize, output: (&str, &Value), difference: &str) -> bool {
         _ = (case, line, output, difference);
+        false
+    }
+
+    /// Whether directives may start other programs. A test may be someone else's, and its directives are not looked at before it is
+    /// run.
+    fn allows_programs(&self) -> bool {
         false
     }
 

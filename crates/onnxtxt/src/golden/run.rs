@@ -21,6 +21,14 @@ use onnx_text::{
 /// A directive is invalid, a text cannot be read, or an expectation fails.
 pub fn run(case: &Case) -> Result<(), String> {
     let directives = directives::parse(&case.text)?;
+    if !case.host.allows_programs() {
+        let starts = |(line, directive): &(usize, Directive)| Some((*line, directive.program()?));
+        if let Some((line, program)) = directives.iter().find_map(starts) {
+            return Err(format!(
+                "line {line}: the directive starts {program}, which needs `--allow-programs`"
+            ));
+        }
+    }
     let finds: Vec<&str> = directives
         .iter()
         .filter_map(|(_, directive)| match directive {

@@ -3,7 +3,7 @@
 //! A snapshot may begin with a header between lines `---`, as insta writes it; only what follows is compared.
 
 use crate::Error;
-use crate::files::{Guard, Reads, write};
+use crate::files::{Derived, Guard, Reads};
 use similar::TextDiff;
 use std::fs;
 use std::io::ErrorKind;
@@ -13,29 +13,32 @@ use std::sync::{Mutex, PoisonError};
 /// The snapshots of one test.
 #[derive(Debug)]
 pub(super) struct Store {
-    /// The path without `.WHAT.snap`.
+    /// The folder of the snapshots.
+    folder: PathBuf,
+    /// The name in it without `.WHAT.snap`, below the folders that the test has.
     base: PathBuf,
     /// Whether differences are accepted.
     blesses: bool,
-    /// The snapshots to write.
+    /// The snapshots to write, by their names in the folder.
     changes: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl Store {
-    pub(super) fn new(mut base: PathBuf, part: Option<&str>, blesses: bool) -> Store {
+    pub(super) fn new(folder: PathBuf, mut base: PathBuf, part: Option<&str>, blesses: bool) -> Store {
         if let Some(part) = part {
             // Names of parts are not paths.
             let part: String =
                 part.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
             base.as_mut_os_string().push(format!(".{part}"));
         }
-        Store { base, blesses, changes: Mutex::default() }
+        Store { folder, base, blesses, changes: Mutex::default() }
     }
 
     /// Compares an output with its snapshot, or records it to be written.
     pub(super) fn compare(&self, what: &str, content: &str) -> Result<(), String> {
-        let mut path = self.base.clone();
-        path.as_mut_os_string().push(format!(".{what}.snap"));
+        let mut name = self.base.clone();
+        name.as_mut_os_string().push(format!(".{what}.snap"));
+        let path = self.folder.join(&name);
         let stored = match fs::read_to_string(&path) {
             Ok(stored) => Some(stored),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -50,7 +53,7 @@ impl Store {
         }
         if self.blesses {
             let text = format!("{head}{}\n", content.trim_end());
-            self.changes.lock().unwrap_or_else(PoisonError::into_inner).push((path, text));
+            self.changes.lock().unwrap_or_else(PoisonError::into_inner).push((name, text));
             return Ok(());
         }
         let Some(body) = body else {
@@ -70,12 +73,10 @@ impl Store {
     /// Writes the recorded snapshots.
     pub(super) fn write(&self) -> Result<(), Error> {
         let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
-        for (path, text) in changes {
-            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                let cannot = |source| Error::write(&folder.display().to_string(), source);
-                fs::create_dir_all(folder).map_err(cannot)?;
-            }
-            write(&path, Guard::new(&Reads::default()), |out| out.write_all(text.as_bytes()))?;
+        for (name, text) in changes {
+            // What has the name of a snapshot is one.
+            let file = Derived::below(&self.folder, &name, |_| Ok(true));
+            file.write(Guard::new(&Reads::default()), |out| out.write_all(text.as_bytes()))?;
         }
         Ok(())
     }
