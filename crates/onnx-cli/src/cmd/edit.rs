@@ -9,6 +9,7 @@ use crate::locate;
 use crate::output::{self, OutputTarget};
 use crate::profile::ProfileArg;
 use crate::progress::Work;
+use crate::scratch::Scratch;
 use crate::session::{Session, Status, to_stderr};
 use crate::unified::diff;
 use anyhow::{Context as _, bail, ensure};
@@ -20,7 +21,6 @@ use onnxtxt::{File, Text, Weights};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
 
 /// Edit a model as text in $VISUAL or $EDITOR
 ///
@@ -29,7 +29,7 @@ use tempfile::TempDir;
 /// written as the editor leaves it.
 ///
 /// The file stays as it is if the text is unchanged, or if it has errors that the model did not have: then the editor can be
-/// opened again, or the edited text is kept in a file that is named.
+/// opened again. A changed text that is not written is kept in a file that is named, also if the editor fails.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,7 +65,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         locate::report(session, &old, &old.diagnostics);
         return Ok(Status::Findings);
     }
-    let modified = std::fs::metadata(&args.file).and_then(|metadata| metadata.modified()).ok();
     let (kept, shown) = match input.form {
         Form::Text => (Kept::default(), input.text().to_owned()),
         Form::Binary | Form::Json | Form::Textproto => {
@@ -75,46 +74,76 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             (kept, text.to_text())
         }
     };
-    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let scratch = Scratch::new()?;
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
-    let path = folder.path().join(format!("{stem}.onnxtxt"));
-    std::fs::write(&path, &shown).context("cannot write a temporary file")?;
+    let path = scratch.write(format!("{stem}.onnxtxt"), shown.as_bytes())?;
+    let done =
+        edited(args, session, &Edit { input: &input, target, to, old, kept, shown: &shown, path: &path });
+    // The work of the user is kept, whatever went wrong.
+    let is_changed = std::fs::read(&path).is_ok_and(|text| text != shown.as_bytes());
+    if is_changed && !matches!(done, Ok(Status::Clean)) {
+        let text = scratch.keep().join(path.file_name().unwrap_or_default());
+        session.note(&format!(
+            "edit: {} stays as it is; the edited text is in {}",
+            input.name,
+            text.display()
+        ));
+    }
+    done
+}
+
+/// A text that is edited.
+struct Edit<'e> {
+    input: &'e Input,
+    target: OutputTarget,
+    to: Form,
+    old: Loaded,
+    kept: Kept,
+    shown: &'e str,
+    /// The file that the editor gets.
+    path: &'e Path,
+}
+
+/// Opens the editor, and writes the model when its text is in order.
+fn edited(args: &Args, session: &mut Session, edit: &Edit<'_>) -> anyhow::Result<Status> {
+    let Edit { input, target, to, old, kept, shown, path } = edit;
+    let modified = std::fs::metadata(&args.file).and_then(|metadata| metadata.modified()).ok();
     let (text, mut new) = loop {
-        open_editor(&path)?;
-        let text = std::fs::read_to_string(&path).context("cannot read the edited text")?;
-        if text == shown {
+        open_editor(path)?;
+        let text = std::fs::read(path).context("cannot read the edited text")?;
+        if text == shown.as_bytes() {
             session.note("edit: nothing changed");
             return Ok(Status::Clean);
         }
-        let (new, found) = read(&input, &text, &old.model, &kept);
+        let (new, found) = read(input, &text, &old.model, kept);
+        locate::report(session, &new, &found);
         if !found.iter().any(Diagnostic::is_error) {
-            locate::report(session, &new, &found);
             break (text, new);
         }
-        locate::report(session, &new, &found);
         if !asks_again()? {
-            return Ok(refused(session, &input, folder, &path));
+            return Ok(Status::Findings);
         }
     };
+    let text = std::str::from_utf8(&text).context("cannot read the edited text")?;
     if args.dry_run || args.print_diff {
-        output::to_people(&diff(&shown, &text, &input.name))?;
+        output::to_people(&diff(shown, text, &input.name))?;
     }
     if args.dry_run {
         return Ok(Status::Clean);
     }
     let now = std::fs::metadata(&args.file).and_then(|metadata| metadata.modified()).ok();
     if args.output.is_none() && now != modified {
-        let text = folder.keep().join(path.file_name().unwrap_or_default());
-        bail!("{} was changed meanwhile: the edited text is in {}", input.name, text.display());
+        bail!("{} was changed meanwhile", input.name);
     }
-    if input.form == Form::Text && to == Form::Text {
-        output::put(&target, Some(&args.file), text.as_bytes())?;
+    if input.form == Form::Text && *to == Form::Text {
+        output::put(target, Some(&args.file), text.as_bytes())?;
     } else {
         let work = Work::begin(session, format!("writing {}", target.name()));
         let profile = ProfileArg::Onnx;
-        let weights = Some(Weights::Keep).filter(|_| to != Form::Text);
-        let delivery = Delivery { target: target.clone(), to, weights, profile, verify_checksums: false };
-        if deliver(&delivery, &input, &mut new, session, &work)? != Status::Clean {
+        let weights = Some(Weights::Keep).filter(|_| *to != Form::Text);
+        let delivery =
+            Delivery { target: target.clone(), to: *to, weights, profile, verify_checksums: false };
+        if deliver(&delivery, input, &mut new, session, &work)? != Status::Clean {
             return Ok(Status::Findings);
         }
     }
@@ -123,8 +152,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// The model of the edited text with the weights that it had, and what is wrong with it that was right before.
-fn read(input: &Input, text: &str, old: &Model, kept: &Kept) -> (Loaded, Vec<Diagnostic>) {
-    let mut file = File::new(format!("{} (edited)", input.name), input.path.clone(), text.to_owned().into());
+fn read(input: &Input, text: &[u8], old: &Model, kept: &Kept) -> (Loaded, Vec<Diagnostic>) {
+    let mut file = File::new(format!("{} (edited)", input.name), input.path.clone(), text.to_vec().into());
     file.form = Form::Text;
     let mut new = file.load();
     let mut found = std::mem::take(&mut new.diagnostics);
@@ -166,11 +195,4 @@ fn asks_again() -> anyhow::Result<bool> {
     let mut answer = String::new();
     let length = io::stdin().read_line(&mut answer).context("cannot read the answer")?;
     Ok(length > 0 && !answer.trim().to_ascii_lowercase().starts_with('n'))
-}
-
-/// Leaves the model as it is, and the work of the user in a file.
-fn refused(session: &Session, input: &Input, folder: TempDir, path: &Path) -> Status {
-    let text = folder.keep().join(path.file_name().unwrap_or_default());
-    session.note(&format!("edit: {} stays as it is; the edited text is in {}", input.name, text.display()));
-    Status::Findings
 }

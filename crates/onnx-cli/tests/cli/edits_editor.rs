@@ -84,3 +84,62 @@ fn an_edit_with_errors_leaves_the_model_and_keeps_the_text() {
     assert!(done.stderr.contains("the editor `false` failed"), "{}", done.stderr);
     folder.run(&["edit", "-"]).expect(2);
 }
+
+/// The text of the user is still there if anything goes wrong after the editor is closed, and only the user can read it.
+#[test]
+fn an_edited_text_is_never_lost() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (file, editor, code, why) in [
+        ("m.onnxtxt", "sh -c 'printf \"# mine \\377\\n\" >>\"$0\"'", 1, "not UTF-8"),
+        ("m.onnx", "sh -c 'printf \"# mine \\377\\n\" >>\"$0\"'", 1, "not UTF-8"),
+        ("m.onnx", "sh -c 'echo \"# mine\" >>\"$0\"; exit 3'", 2, "failed (exit status: 3)"),
+        ("m.onnxtxt", "sh -c 'echo \"# mine\" >>\"$0\"; kill -KILL $$'", 2, "failed"),
+        ("m.onnxtxt", "sh -c 'echo \"# mine\" >>\"$0\"; chmod 400 m.onnxtxt'", 2, "is read-only"),
+        (
+            "m.onnxtxt",
+            "sh -c 'echo \"# mine\" >>\"$0\"; touch -d 2001-01-01 m.onnxtxt'",
+            2,
+            "changed meanwhile",
+        ),
+        (
+            "m.onnx",
+            "sh -c 'sed -i s/Relu/Tanh/ \"$0\"; echo \"# mine\" >>\"$0\"; chmod 400 m.onnx'",
+            2,
+            "is read-only",
+        ),
+    ] {
+        let folder = Folder::new(&[("m.onnx", &binary(SOUND)), ("m.onnxtxt", SOUND.as_bytes())]);
+        let before = folder.read(file);
+        let done = edit(&folder, editor, &[file]).expect(code);
+        assert!(done.stderr.contains(why), "{editor}: {}", done.stderr);
+        assert_eq!(folder.read(file), before, "{editor}");
+        let kept = done.stderr.split("the edited text is in ").nth(1);
+        let kept = kept.unwrap_or_else(|| panic!("{editor}: {}", done.stderr)).lines().next().unwrap();
+        let content = std::fs::read(kept).unwrap();
+        assert!(content.windows(6).any(|bytes| bytes == b"# mine"), "{editor}");
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let kept = std::path::Path::new(kept);
+        assert_eq!((mode(kept), mode(kept.parent().unwrap())), (0o600, 0o700), "{editor}");
+        std::fs::remove_dir_all(kept.parent().unwrap()).unwrap();
+    }
+    // An editor that fails without a change leaves nothing.
+    let folder = Folder::new(&[("m.onnx", &binary(SOUND))]);
+    let done = edit(&folder, "false", &["m.onnx"]).expect(2);
+    assert!(!done.stderr.contains("the edited text"), "{}", done.stderr);
+}
+
+#[test]
+fn a_private_model_stays_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new(&[("m.onnx", &binary(SOUND)), ("m.onnxtxt", SOUND.as_bytes())]);
+    let mode = |name: &str| folder.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    for file in ["m.onnx", "m.onnxtxt"] {
+        std::fs::set_permissions(folder.path(file), std::fs::Permissions::from_mode(0o600)).unwrap();
+        let editor = "sh -c 'stat -c %a \"$0\" \"$(dirname \"$0\")\" >seen; sed -i s/Relu/Tanh/ \"$0\"'";
+        edit(&folder, editor, &[file]).expect(0);
+        assert_eq!(String::from_utf8(folder.read("seen")).unwrap(), "600\n700\n");
+        edit(&folder, "sed -i s/Tanh/Relu/", &[file, "-o", "new.onnx"]).expect(0);
+        assert_eq!((mode(file), mode("new.onnx")), (0o600, 0o600));
+        std::fs::remove_file(folder.path("new.onnx")).unwrap();
+    }
+}
