@@ -10,12 +10,12 @@ mod saved;
 use crate::cmd::train::data::Data;
 use crate::cmd::train::history::History;
 use crate::cmd::train::run::{Stop, TrainingPlan};
-use crate::cmd::train::saved::Saved;
+use crate::cmd::train::saved::{Saved, StateFile};
 use crate::cmd::weights::{is_weights, write_weights};
 use crate::deliver::{OutFile, deliver};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
-use crate::output::OutputTarget;
+use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::ready::Ready;
 use crate::session::{Session, Status};
@@ -32,6 +32,7 @@ use std::str::FromStr;
 /// Train a model by its training_info
 ///
 /// The algorithm of the training is run on batches of the data, and its bindings replace weights and optimizer state after each step.
+/// A step that would make a part of this state infinite or NaN is not made: it ends the training, and OUT is not written.
 /// Arrays have the names of graph inputs; their first axis has the examples. Training begins with the weights of the model, or, with
 /// --init, with those that its initialization computes.
 #[derive(clap::Args)]
@@ -155,6 +156,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let destination = Destination::of(args)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let mut ready = Ready::open(&args.file, &args.opset, session)?;
+    may_write_all(args, &destination)?;
     ready.admit(Purpose::Training, &args.limits, session)?;
     work.now("preparing the training");
     let seed = args.seed.unwrap_or(0);
@@ -221,6 +223,18 @@ fn algorithm(ready: &Ready, name: &str) -> anyhow::Result<usize> {
         [] => bail!("the model has no algorithm `{name}`: they are {}", names.join(", ")),
         _ => bail!("{} algorithms are called `{name}`: choose one by its number, as in `#2`", found.len()),
     }
+}
+
+/// Fails if a file cannot be written that is due at the end.
+fn may_write_all(args: &Args, destination: &Destination) -> anyhow::Result<()> {
+    if let Destination::Weights(path) = destination {
+        output::may_write(path)?;
+    } else if let Some(OutputTarget::File(path)) = args.out.path().map(OutputTarget::new)
+        && !OutputTarget::new(&path).is(&args.file)
+    {
+        output::may_write(&path)?;
+    }
+    args.history.iter().try_for_each(|path| output::may_write(path))
 }
 
 /// The files to write.
@@ -292,7 +306,7 @@ fn train(
             shuffle: args.shuffle.then_some(seed),
             early_stop: args.early_stop,
             save: match args.save {
-                Some(Every(steps)) => Some((steps, state_path(args)?)),
+                Some(Every(steps)) => Some((steps, StateFile::of(args)?)),
                 None => None,
             },
             log: args.log.clone(),
@@ -305,19 +319,6 @@ fn train(
         }
     };
     Ok(trainer.into_model().map(|model| (model, report)))
-}
-
-/// Where the state is saved.
-fn state_path(args: &Args) -> anyhow::Result<PathBuf> {
-    if let Some(path) = &args.state {
-        ensure!(crate::feed::npy::is_archive(path), "{} does not end in .npz", path.display());
-        return Ok(path.clone());
-    }
-    let out = args.out.path().unwrap_or(&args.file);
-    match OutputTarget::new(out) {
-        OutputTarget::File(path) => Ok(path.with_extension("state.npz")),
-        OutputTarget::Stdout => bail!("stdout has no name for the saved state: add `--state STATE.npz`"),
-    }
 }
 
 /// Loads a saved state.

@@ -324,6 +324,12 @@ pub(crate) fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
+/// Whether a file is an archive that has an array of this name.
+pub(crate) fn has_array(file: &mut std::fs::File, name: &str) -> bool {
+    let name = format!("{}.npy", member(name));
+    ZipArchive::new(file).is_ok_and(|archive| archive.index_for_name(&name).is_some())
+}
+
 /// Whether a file name is that of an array.
 pub(crate) fn is_array(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))

@@ -400,7 +400,7 @@ fn histories_are_tables_and_pictures() {
         run(&["--history", "h.png"]).expect(2).said().contains("expected a name that ends in .csv or .svg")
     );
     // A training that diverges leaves its curve.
-    folder.write("fast.onnxtxt", LINEAR.replace("rate = {0.05}", "rate = {1e20}").as_bytes());
+    folder.write("fast.onnxtxt", LINEAR.replace("rate = {0.05}", "rate = {1e5}").as_bytes());
     let diverged =
         ["train", "fast.onnxtxt", "-i", "d.csv", "--steps", "50", "--history", "f.csv", "-o", "x.onnx"];
     folder.run(&diverged).expect(1);
@@ -522,4 +522,85 @@ fn info_shows_trainings_and_the_header() {
     let json = result(&folder.run(&["info", "--format", "json", "d.onnxtxt"]).expect(0));
     assert_eq!(json["metadata"]["author"], "me");
     assert_eq!(json["training"][1]["algorithm"], "fast");
+}
+
+/// The state that is read is replaced, and files that are new then may get its numbers.
+#[test]
+fn a_training_that_goes_on_from_its_own_state_writes_all_its_files() {
+    let folder = folder();
+    let common = ["train", "m.onnxtxt", "-i", "d.csv", "--batch", "8", "--save", "every=1"];
+    let run = |more: &[&str]| folder.run(&[&common[..], more].concat());
+    run(&["--epochs", "6", "-o", "whole.onnx", "--state", "whole.npz"]).expect(0);
+    run(&["--epochs", "1", "-o", "out.onnx", "--state", "s.npz"]).expect(0);
+    for epochs in ["2", "3", "4", "5", "6"] {
+        let resumed = ["--epochs", epochs, "-o", "out.onnx", "--state", "s.npz", "--resume", "s.npz"];
+        let csv = format!("h{epochs}.csv");
+        run(&[&resumed[..], &["--history", &csv, "--history", "h.svg"]].concat()).expect(0);
+        assert_eq!(String::from_utf8(folder.read(&csv)).unwrap().lines().count(), 6);
+        std::fs::remove_file(folder.path("h.svg")).unwrap();
+    }
+    assert!(folder.read("out.onnx") == folder.read("whole.onnx"));
+    assert!(folder.read("s.npz") == folder.read("whole.npz"));
+}
+
+/// What cannot be written at the end is said at the beginning, and data is not replaced.
+#[test]
+fn files_that_cannot_be_written_end_a_training_before_it_begins() {
+    let folder = folder();
+    folder.run(&["train", "m.onnxtxt", "-i", "d.csv", "--save", "every=1", "-o", "first.onnx"]).expect(0);
+    folder.write("data.npz", &folder.read("first.state.npz"));
+    std::fs::create_dir(folder.path("folder.onnx")).unwrap();
+    std::fs::create_dir(folder.path("folder.csv")).unwrap();
+    for (more, why) in [
+        (&["-o", "no/folder/out.onnx"][..], "cannot write"),
+        (&["-o", "folder.onnx"], "is a folder"),
+        (&["-o", "no/folder/out.npz"], "cannot write"),
+        (&["-o", "out.onnx", "--history", "folder.csv"], "is a folder"),
+        (&["-o", "out.onnx", "--save", "every=1", "--state", "no/folder/s.npz"], "cannot write"),
+        (
+            &["-o", "out.onnx", "--save", "every=1", "--state", "data.npz", "-i", "data.npz"],
+            "is read by this command",
+        ),
+    ] {
+        let endless = [&["train", "m.onnxtxt", "-i", "d.csv", "--epochs", "1000000000"][..], more].concat();
+        let done = folder.run(&endless).expect(2);
+        assert!(done.stderr.contains(why), "{more:?}: {}", done.stderr);
+    }
+    assert_eq!(folder.read("data.npz"), folder.read("first.state.npz"));
+    assert!(!folder.path("out.onnx").exists());
+}
+
+/// Weights are infinite although the loss of the step is not.
+#[test]
+fn a_state_that_is_not_finite_ends_a_training_and_the_last_good_one_stays() {
+    let folder = folder();
+    let rate = |rate: &str| LINEAR.replace("rate = {0.05}", &format!("rate = {{{rate}}}"));
+    folder.write("fast.onnxtxt", rate("3e38").as_bytes());
+    folder.write("nan.csv", b"x.0,x.1,target\nnan,1,1\n");
+    folder.write("out.onnx", b"old");
+    let common = ["--save", "every=1", "--state", "s.npz", "-o", "out.onnx", "--format", "short"];
+    for (file, data, what) in [("fast.onnxtxt", "d.csv", "infinite"), ("m.onnxtxt", "nan.csv", "NaN")] {
+        let train = [&["train", file, "-i", data][..], &common].concat();
+        let done = folder.run(&train).expect(1);
+        let said = format!("error[E1603]: `w` becomes {what} in step 1: the training diverges");
+        assert!(done.said().contains(&said), "{}", done.said());
+        // The state before the step, from which a training can go on.
+        assert_eq!(folder.read("out.onnx"), b"old");
+        folder
+            .run(&["train", "m.onnxtxt", "-i", data, "--resume", "s.npz", "--epochs", "0", "-o", "t.onnxtxt"])
+            .expect(0);
+        assert!(String::from_utf8(folder.read("t.onnxtxt")).unwrap().contains("float[2,1] w = {0, 0}"));
+        std::fs::remove_file(folder.path("s.npz")).unwrap();
+    }
+    // A state that was saved on the way stays.
+    folder
+        .run(&["train", "m.onnxtxt", "-i", "d.csv", "--save", "every=1", "--state", "s.npz", "-o", "t.onnx"])
+        .expect(0);
+    let saved = folder.read("s.npz");
+    let train =
+        ["train", "fast.onnxtxt", "-i", "d.csv", "--resume", "s.npz", "--epochs", "2", "-o", "t.onnx"];
+    for more in [&[][..], &["--save", "every=1", "--state", "s.npz"]] {
+        folder.run(&[&train[..], more].concat()).expect(1);
+        assert_eq!(folder.read("s.npz"), saved);
+    }
 }

@@ -2,7 +2,7 @@
 
 use onnx_exec::{Failure, Tensor};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
-use onnx_ir::{self as ir, BodyId, Field, Initializer, Model, Name, Payload, TensorId, ValueId};
+use onnx_ir::{self as ir, BodyId, ElemType, Field, Initializer, Model, Name, Payload, TensorId, ValueId};
 
 /// The state of a training, to be saved and loaded again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,7 +122,60 @@ pub(super) fn load(variables: &mut [Variable], state: &State) -> Result<(), Vec<
     Ok(())
 }
 
+/// `infinite` or `NaN`, if a tensor has such an element.
+pub(super) fn not_finite(tensor: &Tensor) -> Option<&'static str> {
+    // A number is finite if not all bits of its exponent are set; an infinite one has no other bit but the sign.
+    fn look<const N: usize>(bytes: &[u8], exponent: u64) -> Option<&'static str> {
+        let sign = 1 << (N * 8 - 1);
+        let number =
+            |element: &[u8; N]| element.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+        let (elements, _) = bytes.as_chunks::<N>();
+        let mut bad = elements.iter().map(number).filter(|bits| bits & exponent == exponent).peekable();
+        bad.peek()?;
+        Some(if bad.all(|bits| bits & !sign == exponent) { "infinite" } else { "NaN" })
+    }
+    match tensor.elem() {
+        ElemType::FLOAT => look::<4>(tensor.bytes(), 0x7f80_0000),
+        ElemType::DOUBLE => look::<8>(tensor.bytes(), 0x7ff0_0000_0000_0000),
+        ElemType::FLOAT16 => look::<2>(tensor.bytes(), 0x7c00),
+        ElemType::BFLOAT16 => look::<2>(tensor.bytes(), 0x7f80),
+        _ => None,
+    }
+}
+
 /// Whether two tensors have one type and shape.
 pub(super) fn is_alike(a: &Tensor, b: &Tensor) -> bool {
     (a.elem(), a.dims()) == (b.elem(), b.dims())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinite_elements_and_nan_are_found_in_every_width() {
+        for elem in [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16] {
+            let largest = match elem {
+                ElemType::DOUBLE => f64::MAX,
+                ElemType::FLOAT16 => 65504.0,
+                ElemType::BFLOAT16 => f64::from(f32::from_bits(0x7f7f_0000)),
+                _ => f64::from(f32::MAX),
+            };
+            for (last, expected) in [
+                (0.0, None),
+                (largest, None),
+                (-largest, None),
+                (f64::INFINITY, Some("infinite")),
+                (f64::NEG_INFINITY, Some("infinite")),
+                (f64::NAN, Some("NaN")),
+                (-f64::NAN, Some("NaN")),
+            ] {
+                let tensor = Tensor::from_floats(elem, &[3], vec![1.0, -2.5, last]).unwrap();
+                assert_eq!(not_finite(&tensor), expected, "{elem:?} {last}");
+            }
+            let both = Tensor::from_floats(elem, &[2], vec![f64::INFINITY, f64::NAN]).unwrap();
+            assert_eq!(not_finite(&both), Some("NaN"));
+        }
+        assert_eq!(not_finite(&Tensor::scalar(i64::MIN).unwrap()), None);
+    }
 }

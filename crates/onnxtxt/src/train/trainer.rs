@@ -2,7 +2,7 @@
 
 use super::derived_seed;
 use super::program::{Computed, Program, Purpose};
-use super::state::{State, Variable, is_alike, load, store, stored};
+use super::state::{State, Variable, is_alike, load, not_finite, store, stored};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
 use onnx_ir::diag::{Diagnostic, Entity, Level, Place, code, did_you_mean};
 use onnx_ir::{BodyId, Entry, Model, Name, Port, VerifyOptions, verify};
@@ -89,7 +89,8 @@ impl<'r> Trainer<'r> {
     ///
     /// # Errors
     ///
-    /// A graph cannot be run, or computes a value of another type than the initializer has. Then nothing has changed.
+    /// A graph cannot be run, or computes a value of another type than the initializer has, or one that is infinite or NaN. Then
+    /// nothing has changed.
     pub fn initialize(&mut self) -> Result<(), Box<Diagnostic>> {
         let mut values: Vec<Value> = self.variables.iter().map(|v| v.stored.clone().into()).collect();
         for (i, program) in (0u64..).zip(&self.initializations) {
@@ -112,8 +113,8 @@ impl<'r> Trainer<'r> {
     ///
     /// # Errors
     ///
-    /// An input is missing or unknown, a graph cannot be run, or computes a value of another type than the initializer has. Then
-    /// nothing has changed.
+    /// An input is missing or unknown, a graph cannot be run, or computes a value of another type than the initializer has, or the
+    /// training diverges: a part of the state that was finite would become infinite or NaN. Then nothing has changed.
     pub fn step(&mut self, inputs: &[(&str, Value)]) -> Result<Named, Box<Diagnostic>> {
         self.known(inputs, &self.algorithms)?;
         let mut values = self.values();
@@ -283,6 +284,16 @@ impl<'r> Trainer<'r> {
                 let message =
                     format!("training assigns a value of type `{is}` to `{name}` of type `{wanted}`");
                 return Err(failed(message));
+            }
+            if let Ok(new) = new.tensor()
+                && let Some(what) = not_finite(new)
+                && values[at].tensor().is_ok_and(|old| not_finite(old).is_none())
+            {
+                let message = format!("`{}` becomes {what} in step {}", variable.name, self.step + 1);
+                let found = failed(format!("{message}: the training diverges"));
+                return Err(Box::new(
+                    found.help("lower the learning rate, or look for such numbers in the data"),
+                ));
             }
             values[at] = new;
         }

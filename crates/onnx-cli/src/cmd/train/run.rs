@@ -3,13 +3,12 @@
 use super::data::Data;
 use super::history::History;
 use super::record::{Means, Numbers, Report, numbers, shown};
-use super::saved::{Best, Saved};
+use super::saved::{Best, Saved, StateFile};
 use crate::progress::Work;
 use crate::session::Session;
 use anyhow::{Context as _, ensure};
 use onnx_ir::diag::{Diagnostic, Place, code};
-use onnxtxt::train::{Batches, Trainer};
-use std::path::PathBuf;
+use onnxtxt::train::{Batches, Position, Trainer};
 use std::time::Instant;
 
 /// When a training ends.
@@ -31,7 +30,7 @@ pub(super) struct TrainingPlan {
     /// Epochs without a lower loss.
     pub(super) early_stop: Option<u64>,
     /// After how many steps the state is saved, and where.
-    pub(super) save: Option<(u64, PathBuf)>,
+    pub(super) save: Option<(u64, StateFile)>,
     /// Outputs to report.
     pub(super) log: Vec<String>,
     /// The numbers of all steps, and where they are written.
@@ -51,6 +50,7 @@ struct TrainingRun<'t, 'r> {
     best: Option<Best>,
     report: Report,
     history: History,
+    is_saved: bool,
 }
 
 /// Trains a model, or says why it cannot be trained.
@@ -83,7 +83,7 @@ pub(super) fn train(
     }
     let report = Report { steps: trainer.steps(), ..Report::default() };
     let history = plan.history.clone();
-    let mut run = TrainingRun { trainer, plan, data, eval, batches, best, report, history };
+    let mut run = TrainingRun { trainer, plan, data, eval, batches, best, report, history, is_saved: false };
     let start = Instant::now();
     let done = run.all(session, work);
     // Also of a training that diverged: its curves show where.
@@ -115,11 +115,15 @@ impl TrainingRun<'_, '_> {
     fn all(&mut self, session: &Session, work: &Work) -> anyhow::Result<Result<(), Vec<Diagnostic>>> {
         let total = self.total().max(1);
         while !self.is_done() {
+            let before = self.batches.position();
             let batch = self.batches.next_batch();
             let inputs = self.data.of(&batch)?;
             let outputs = match self.trainer.step(&inputs) {
                 Ok(outputs) => outputs,
-                Err(found) => return Ok(Err(vec![*found])),
+                Err(found) => {
+                    self.keep_last_state(before, session)?;
+                    return Ok(Err(vec![*found]));
+                }
             };
             let step = self.trainer.steps();
             self.report.last = numbers(&outputs, &self.plan.log)?;
@@ -128,6 +132,7 @@ impl TrainingRun<'_, '_> {
             if let Some((name, _)) = self.report.last.iter().find(|(_, number)| number.is_nan()) {
                 let message = format!("`{name}` is NaN after step {step}: the training diverges");
                 let found = Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, message);
+                self.keep_last_state(self.batches.position(), session)?;
                 return Ok(Err(vec![found.help("lower the learning rate")]));
             }
             if batch.is_last
@@ -141,7 +146,8 @@ impl TrainingRun<'_, '_> {
             if let Some((every, _)) = &self.plan.save
                 && (step.is_multiple_of(*every) || is_end)
             {
-                self.save()?;
+                self.save(self.batches.position())?;
+                self.is_saved = true;
             }
             let line = |step: u64| u128::from(step) * u128::from(LINES) / u128::from(total);
             if line(step) != line(step - 1) || (is_end && line(step) == 0) {
@@ -203,8 +209,8 @@ impl TrainingRun<'_, '_> {
         self.history.update()?;
         if self.plan.early_stop.is_some() {
             let loss = watched.context("no output of a step is a number that --early-stop could watch")?;
-            // NaN is not lower than anything.
-            let is_lower = self.best.as_ref().is_none_or(|best| loss < best.loss);
+            // NaN is not lower than anything, and anything is lower than NaN.
+            let is_lower = self.best.as_ref().is_none_or(|best| loss < best.loss || best.loss.is_nan());
             match &mut self.best {
                 Some(best) if !is_lower => best.epochs_since += 1,
                 best => *best = Some(Best { loss, epochs_since: 0, state: self.trainer.state() }),
@@ -231,16 +237,26 @@ impl TrainingRun<'_, '_> {
         Ok(Ok(means.get()))
     }
 
-    fn save(&self) -> anyhow::Result<()> {
-        let Some((_, path)) = &self.plan.save else { return Ok(()) };
+    /// Saves the last good state of a training that diverges, if there is no earlier one, and says where the last one is.
+    fn keep_last_state(&self, position: Position, session: &Session) -> anyhow::Result<()> {
+        let Some((_, file)) = &self.plan.save else { return Ok(()) };
+        if !self.is_saved && !file.is_resumed {
+            self.save(position)?;
+        }
+        session.note(&format!("train: the last state is in {}", file.path.display()));
+        Ok(())
+    }
+
+    fn save(&self, position: Position) -> anyhow::Result<()> {
+        let Some((_, file)) = &self.plan.save else { return Ok(()) };
         let saved = Saved {
             state: self.trainer.state(),
-            position: self.batches.position(),
+            position,
             rows: self.data.rows,
             seed: self.trainer.seed(),
             shuffle: self.plan.shuffle.is_some(),
             best: self.best.clone(),
         };
-        saved.write(path)
+        saved.write(file)
     }
 }

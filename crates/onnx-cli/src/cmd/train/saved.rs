@@ -3,14 +3,18 @@
 //! Variables have their names; what belongs to the training itself has names that begin with `onnxtxt.train.`, and the best state
 //! of a training with `--early-stop` has the prefix `onnxtxt.train.best/`.
 
+use super::Args;
 use crate::feed::npy;
-use crate::output;
+use crate::output::OutputTarget;
 use crate::reads::{self, Unreadable};
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
+use onnxtxt::files::{self, Derived, Guard, Reads};
 use onnxtxt::train::{Position, State, Trainer};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Prefix of names that are not variables.
 const OWN: &str = "onnxtxt.train.";
@@ -37,9 +41,65 @@ pub(super) struct Saved {
     pub(super) best: Option<Best>,
 }
 
+/// The file of the saved state.
+#[derive(Clone, Debug)]
+pub(super) struct StateFile {
+    pub(super) path: PathBuf,
+    /// Whether its name follows from that of the result.
+    is_derived: bool,
+    /// Whether the training continues from it, so that it is replaced although it was read.
+    pub(super) is_resumed: bool,
+}
+
+impl StateFile {
+    /// The file that a command line means, if it may be written.
+    pub(super) fn of(args: &Args) -> anyhow::Result<StateFile> {
+        let path = match (&args.state, OutputTarget::new(args.out.path().unwrap_or(&args.file))) {
+            (Some(path), _) => path.clone(),
+            (None, OutputTarget::File(path)) => path.with_extension("state.npz"),
+            (None, OutputTarget::Stdout) => {
+                bail!("stdout has no name for the saved state: add `--state STATE.npz`")
+            }
+        };
+        ensure!(npy::is_archive(&path), "{} does not end in .npz", path.display());
+        let target = OutputTarget::File(path.clone());
+        let is_resumed = args.resume.as_ref().is_some_and(|resumed| target.is(resumed));
+        let file = StateFile { path, is_derived: args.state.is_none(), is_resumed };
+        let reads = reads::all();
+        match file.is_derived {
+            true => file.derived().check(file.guard(&reads))?,
+            false => files::may_write(&file.path, file.guard(&reads))?,
+        }
+        Ok(file)
+    }
+
+    fn derived(&self) -> Derived<'_> {
+        Derived::beside(&self.path, is_state)
+    }
+
+    fn guard<'r>(&self, reads: &'r Reads) -> Guard<'r> {
+        let guard = Guard::new(reads);
+        if self.is_resumed { guard.even_read() } else { guard }
+    }
+
+    fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+        let reads = reads::all();
+        match self.is_derived {
+            true => self.derived().write(self.guard(&reads), write)?,
+            false => files::write(&self.path, self.guard(&reads), write)?,
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file is the saved state of a training.
+fn is_state(file: &mut File) -> io::Result<bool> {
+    Ok(npy::has_array(file, &format!("{OWN}step")))
+}
+
 impl Saved {
     /// Writes the archive.
-    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn write(&self, file: &StateFile) -> anyhow::Result<()> {
         let mut arrays = self.state.variables.clone();
         let mut number = |name: &str, number: u64| -> anyhow::Result<()> {
             arrays.push((format!("{OWN}{name}"), Tensor::scalar(number)?));
@@ -58,8 +118,7 @@ impl Saved {
             let variables = best.state.variables.iter();
             arrays.extend(variables.map(|(name, tensor)| (format!("{BEST}{name}"), tensor.clone())));
         }
-        // The state that the training continues from may be replaced: that is what it is for.
-        output::rewrite(path, |out| npy::write_all(&arrays, out))
+        file.write(|out| npy::write_all(&arrays, out))
     }
 
     /// Reads the archive for a training.
