@@ -10,6 +10,7 @@ mod packed;
 mod source;
 mod text;
 mod words;
+mod writes;
 
 use crate::{dirs, process};
 use anyhow::{Result, ensure};
@@ -59,6 +60,8 @@ pub(crate) fn run(_: &Args) -> Result<()> {
         text::no_machine_paths(&files),
         text::known_hosts(&files),
         words::plain_english(&files),
+        writes::files_are_written_in_one_place(&files),
+        writes::names_are_the_users(&files),
     ]
     .into_iter()
     .flatten()

@@ -48,6 +48,11 @@ impl Input {
         }
     }
 
+    /// Content in memory.
+    pub(crate) fn of(bytes: Bytes) -> Input {
+        Input(File::new("<bytes>".to_owned(), None, bytes))
+    }
+
     /// Replaces the content.
     pub(crate) fn replace(&mut self, bytes: Bytes) {
         self.0.bytes = bytes;

@@ -350,7 +350,7 @@ fn fix(
         return Ok(fixed);
     }
     match &fixed.path {
-        Some(path) => output::rewrite(path, |out| out.write_all(fixed.text().as_bytes()))?,
+        Some(path) => output::rewrite_named(path, &args.files, fixed.text().as_bytes())?,
         None if fixed.name == STDIN => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
         None => bail!("{} cannot be written", fixed.name),
     }

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         } else if is_stdin {
             output::to_stdout(|out| out.write_all(formatted.as_bytes()))?;
         } else if differs {
-            output::rewrite(path, |out| out.write_all(formatted.as_bytes()))?;
+            output::rewrite_named(path, &args.files, formatted.as_bytes())?;
             session.detail(&format!("formatted {}", input.name));
         }
     }

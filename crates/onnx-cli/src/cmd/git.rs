@@ -3,6 +3,7 @@
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
+use onnxtxt::files::{Derived, Guard, Reads};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Action::Uninstall(scope) => (false, scope),
     };
     let file = attributes_file(scope)?;
+    let derived = Derived::beside(&file, |_| Ok(true));
+    if !scope.global {
+        // Others may have put a link into the repository; that of the user's configuration is the user's.
+        derived.check(Guard::new(&Reads::default()))?;
+    }
     let old = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -95,13 +101,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
     }
     if new != old {
-        if new.is_empty() {
-            fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
-        } else {
-            if let Some(folder) = file.parent() {
-                fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        match (scope.global, new.is_empty()) {
+            (true, _) => {
+                onnxtxt::files::make_folder_of(&file)?;
+                output::rewrite(&file, |out| out.write_all(new.as_bytes()))?;
             }
-            output::rewrite(&file, |out| out.write_all(new.as_bytes()))?;
+            (false, true) => derived.remove(Guard::new(&Reads::default()))?,
+            (false, false) => output::derived(derived, |out| out.write_all(new.as_bytes()))?,
         }
     }
     let what = if is_install { "set" } else { "removed" };

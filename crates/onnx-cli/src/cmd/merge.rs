@@ -13,10 +13,13 @@ use anyhow::{Context as _, bail};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{Model, VerifyOptions};
 use onnx_text::RaiseOptions;
+use onnxtxt::files::Derived;
 use onnxtxt::merge::{Merged, merge};
 use onnxtxt::{Text, Weights};
 use similar::{ChangeTag, TextDiff};
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Merge the changes of two versions of a model
@@ -138,7 +141,7 @@ fn conflicts(
             let mut name = shown.into_os_string();
             name.push(".conflict.onnxtxt");
             let beside = PathBuf::from(name);
-            replace(&beside, true, &marked)?;
+            output::derived(Derived::beside(&beside, has_conflicts), |out| out.write_all(marked.as_bytes()))?;
             let mut loaded = ours.became(merged.ours.clone());
             write(input, &mut loaded, target, form, session, work)?;
             session.note(&format!(
@@ -163,11 +166,22 @@ fn replace(path: &Path, may_be_read: bool, text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// The first line of conflicts beside a model.
+const HEAD: &str =
+    "# Resolve the conflicts below, then convert this text to the model: onnxtxt convert THIS -o MODEL\n";
+
+/// Whether a file is one that a merge has written.
+fn has_conflicts(file: &mut File) -> io::Result<bool> {
+    let mut head = Vec::new();
+    file.take(HEAD.len() as u64).read_to_end(&mut head)?;
+    Ok(head == HEAD.as_bytes())
+}
+
 /// Both texts merged, with markers around the differences.
 fn marked(ours: &str, theirs: &str, is_text: bool) -> String {
     let mut out = String::with_capacity(ours.len() + 1024);
     if !is_text {
-        out += "# Resolve the conflicts below, then convert this text to the model: onnxtxt convert THIS -o MODEL\n";
+        out += HEAD;
     }
     let diff = TextDiff::from_lines(ours, theirs);
     let (mut left, mut right) = (String::new(), String::new());

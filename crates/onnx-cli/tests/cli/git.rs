@@ -243,3 +243,36 @@ g (float[N,8] x) => (float[N,8] y)
     assert!(!first.contains("float[N,8] t"), "{first}");
     folder.run(&["convert", "--profile", "review", "m", "-o", "n.onnxtxt"]).expect(2);
 }
+
+/// A repository of someone else may have a link in place of the file.
+#[cfg(unix)]
+#[test]
+fn attributes_of_a_repository_are_not_written_through_a_link() {
+    let repository = Repository::new();
+    repository.onnxtxt(&["git", "uninstall"]);
+    for target in ["victim", "nowhere"] {
+        repository.0.write("victim", b"mine");
+        std::os::unix::fs::symlink(repository.0.path(target), repository.0.path(".gitattributes")).unwrap();
+        for action in ["install", "uninstall"] {
+            let done = repository.command(env!("CARGO_BIN_EXE_onnxtxt"), &["git", action]);
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(
+                done.status.code() == Some(2) && said.contains("is a link, which is not followed"),
+                "{said}"
+            );
+        }
+        assert_eq!(repository.0.read("victim"), b"mine");
+        assert!(!repository.0.path("nowhere").exists());
+        assert!(!repository.git(&["config", "--list"]).contains("diff.onnx.textconv"));
+        std::fs::remove_file(repository.0.path(".gitattributes")).unwrap();
+    }
+    // The user's own file may be one.
+    std::fs::create_dir_all(repository.0.path("xdg/git")).unwrap();
+    repository.0.write("dotfile", b"*.png binary\n");
+    std::os::unix::fs::symlink(repository.0.path("dotfile"), repository.0.path("xdg/git/attributes"))
+        .unwrap();
+    repository.onnxtxt(&["git", "install", "--global"]);
+    assert!(String::from_utf8(repository.0.read("dotfile")).unwrap().contains("merge=onnx"));
+    repository.onnxtxt(&["git", "uninstall", "--global"]);
+    assert_eq!(repository.0.read("dotfile"), b"*.png binary\n");
+}

@@ -7,6 +7,7 @@ mod bench;
 mod comments;
 mod compare;
 mod corpus;
+mod derived;
 mod diff;
 mod draw;
 mod edits_concat;

@@ -1,7 +1,8 @@
 //! `onnxtxt ops --export`: writes the built-in operators as operator-set documents.
 
 use super::{Args, domain_text};
-use crate::input::Form;
+use crate::document::Document;
+use crate::input::{Form, Input};
 use crate::opset::SetFile;
 use crate::output::{self, OutputTarget};
 use crate::session::{Session, Status};
@@ -10,6 +11,9 @@ use onnx_ir::normalize_domain;
 use onnx_ops::opset::document;
 use onnx_ops::schema::Registry;
 use onnx_text::RaiseOptions;
+use onnxtxt::files::Derived;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 /// Writes a document for each domain into a folder, or that of one domain into a file.
@@ -50,10 +54,23 @@ pub(super) fn export(
             Ok(content) => content,
             Err(diagnostic) => bail!("{}", diagnostic.message),
         };
-        output::put(&target, None, &content)?;
+        match &target {
+            // The names in a folder are ours.
+            OutputTarget::File(path) if is_folder => {
+                output::derived(Derived::beside(path, is_operator_set), |out| out.write_all(&content))?;
+            }
+            OutputTarget::File(_) | OutputTarget::Stdout => output::put(&target, None, &content)?,
+        }
         if let OutputTarget::File(path) = &target {
             session.note(&format!("wrote {}", path.display()));
         }
     }
     Ok(Status::Clean)
+}
+
+/// Whether a file is a document of operators.
+fn is_operator_set(file: &mut File) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(matches!(Input::of(bytes.into()).document(), Some(Document::OperatorSet(_))))
 }

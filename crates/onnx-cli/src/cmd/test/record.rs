@@ -10,6 +10,7 @@ use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::diag::Level;
 use onnx_text::visible;
+use onnxtxt::files::Derived;
 use onnxtxt::golden::folder::{Bless, Options, tests};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub(super) struct RecordArgs {
 pub(super) fn run(file: &Path, args: &RecordArgs, session: &mut Session) -> anyhow::Result<Status> {
     let name = file.file_name().and_then(|name| name.to_str()).context("the model needs a name in UTF-8")?;
     let test = file.with_extension("test.onnxtxt");
-    ensure!(!test.exists(), "{} exists: remove it first, or bless it", test.display());
+    ensure!(test.symlink_metadata().is_err(), "{} exists: remove it first, or bless it", test.display());
     let ready = Ready::open(file, &args.opset, session)?;
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
@@ -56,7 +57,7 @@ pub(super) fn run(file: &Path, args: &RecordArgs, session: &mut Session) -> anyh
     head += "#! interface\n#! run\n";
     head += &directives("input", &given, &file.with_extension("test.inputs.npz"))?;
     head += &directives("expect", &outputs, &file.with_extension("test.outputs.npz"))?;
-    output::to_file(&test, |out| out.write_all(head.as_bytes()))?;
+    output::derived(Derived::beside(&test, |_| Ok(false)), |out| out.write_all(head.as_bytes()))?;
 
     let options = Options { bless: Bless::Safe, values: Some(Arc::new(super::values)), ..Options::default() };
     for recorded in tests(&test, &options)? {
@@ -75,7 +76,8 @@ fn directives(verb: &str, values: &Results, archive: &Path) -> anyhow::Result<St
     if texts.iter().all(|text| text.len() <= LITERAL && !text.contains('\n')) {
         return Ok(texts.iter().map(|text| format!("#! {verb} {text}\n")).collect());
     }
-    results::to_archive(archive, values, false)?;
+    let content = results::archive(archive, values)?;
+    output::derived(Derived::beside(archive, |_| Ok(false)), |out| out.write_all(&content))?;
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
     Ok(format!("#! {verb} {name}\n"))
 }
