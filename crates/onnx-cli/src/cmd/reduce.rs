@@ -56,7 +56,8 @@ pub(crate) struct Args {
     /// The same for its stdout
     #[arg(long, value_name = "PATTERN")]
     stdout: Option<Regex>,
-    /// End a run after this many seconds; default: ten times as long as the run with FILE takes, but at least 10
+    /// End a run, with all that it has started, after this many seconds; default: ten times as long as the run with FILE takes,
+    /// but at least 10
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// Stop after this many runs

@@ -25,24 +25,27 @@ pub type IsOwn = fn(&mut File) -> io::Result<bool>;
 pub struct Derived<'p> {
     /// The folder that the user gave, or that has the file that the user gave; a link to it is followed.
     folder: &'p Path,
+    /// Whether the folder is made if it does not exist.
+    makes_folder: bool,
     /// The name in the folder or in folders below it.
     name: &'p Path,
     is_own: IsOwn,
 }
 
 impl<'p> Derived<'p> {
-    /// A file below a folder that the user gave.
+    /// A file below a folder that the user gave, which is made if it does not exist.
     pub fn below(folder: &'p Path, name: &'p Path, is_own: IsOwn) -> Derived<'p> {
-        Derived { folder, name, is_own }
+        Derived { folder, makes_folder: true, name, is_own }
     }
 
     /// A file in the folder of another one.
     pub fn beside(path: &'p Path, is_own: IsOwn) -> Derived<'p> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Derived { folder, name: path.strip_prefix(folder).unwrap_or(path), is_own }
+        let name = path.strip_prefix(folder).unwrap_or(path);
+        Derived { folder, makes_folder: false, name, is_own }
     }
 
-    /// Whether it may be written now, for commands that work for a long time before they write. Makes the folders of the file.
+    /// Whether it may be written now, for commands that work for a long time before they write. Makes the folders between.
     ///
     /// # Errors
     ///
@@ -76,6 +79,9 @@ impl<'p> Derived<'p> {
 
     /// The place of the file, if it may be written.
     fn place(&self, guard: Guard<'_>) -> Result<FilePlace, Error> {
+        if self.makes_folder {
+            whole::make_folder(self.folder)?;
+        }
         let place = FilePlace::below(self.folder, self.name)?;
         let cannot = |error| Error::write(&place.shown, error);
         let Some(found) = place.look().map_err(cannot)? else { return Ok(place) };
@@ -116,6 +122,9 @@ mod tests {
         };
         fs::write(root.join("own"), "own 1").unwrap();
         fs::write(root.join("foreign"), "foreign").unwrap();
+        let beside = root.join("no/folder/new");
+        assert!(Derived::beside(&beside, is_own).check(Guard::new(&none)).is_err());
+        assert!(!root.join("no").exists());
         for (name, why) in [
             ("new", None),
             ("a/b/new", None),

@@ -84,13 +84,12 @@ impl FilePlace {
         Ok(FilePlace { folder, name: name.into(), shown })
     }
 
-    /// The place of `name` below a folder that the user gave. Folders that do not exist are made, and those below the given one are
-    /// reached without a link.
+    /// The place of `name` below a folder that the user gave. Folders between that do not exist are made, and those that do are no
+    /// links.
     pub(crate) fn below(root: &Path, name: &Path) -> Result<FilePlace, Error> {
         let shown = root.join(name);
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let cannot = |error| Error::write(&root.display().to_string(), error);
-        fs::create_dir_all(root).map_err(cannot)?;
         let mut folder = Folder::open(root).map_err(cannot)?;
         let mut called = root.to_owned();
         let mut last = None;

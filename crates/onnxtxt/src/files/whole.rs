@@ -55,7 +55,14 @@ pub fn write(
 ///
 /// It cannot be made.
 pub fn make_folder_of(path: &Path) -> Result<(), Error> {
-    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    make_folder(path.parent().unwrap_or(Path::new("")))
+}
+
+/// Makes a folder that the user named.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
     fs::create_dir_all(folder).map_err(|error| Error::write(&folder.display().to_string(), error))
 }
 
