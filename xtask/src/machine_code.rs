@@ -51,7 +51,11 @@ pub(crate) fn check(program: &Path) -> Result<()> {
         ensure!(!instructions.is_empty(), "{} has no section {section}", program.display());
         let wide = instructions.iter().filter(|line| line.contains(register)).count();
         let share = wide as f64 / instructions.len() as f64;
-        println!("{section}: {wide} of {} instructions use {register} ({:.0} %)", instructions.len(), share * 100.0);
+        println!(
+            "{section}: {wide} of {} instructions use {register} ({:.0} %)",
+            instructions.len(),
+            share * 100.0
+        );
         ensure!(
             share >= least,
             "the loops of {} are not vectorized: {:.0} % of the instructions in {section} use {register}, expected at least {:.0} %",

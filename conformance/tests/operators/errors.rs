@@ -37,8 +37,14 @@ const MORE: &[(&str, &str)] = &[
 /// The codes whose models ONNX Runtime runs and we refuse, with the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("E0208", "readers take the first, the last or none of two initializers of one name"),
-    ("E0225", "a function has a scope of its own: ONNX Runtime finds the value because it inlines the body first"),
-    ("E0332", "by position, the node passes its value to the input that has one; ONNX Runtime skips that input"),
+    (
+        "E0225",
+        "a function has a scope of its own: ONNX Runtime finds the value because it inlines the body first",
+    ),
+    (
+        "E0332",
+        "by position, the node passes its value to the input that has one; ONNX Runtime skips that input",
+    ),
     ("E0404", "the attribute has no value: ONNX Runtime uses the default of the operator"),
     ("E0405", "a reader takes the value or the argument"),
     ("E0406", "the attribute has no value: ONNX Runtime uses the default of the operator"),
@@ -49,7 +55,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("E0524", "the same error stands for indices that repeat or are out of range"),
     ("E0801", "in the example nothing calls the function; a call of it is not resolved"),
     ("E0814", "the attribute has no value: ONNX Runtime uses the default of the operator"),
-    ("E1019", "the version of the operator set is that of the function for some readers and that of the model for others"),
+    (
+        "E1019",
+        "the version of the operator set is that of the function for some readers and that of the model for others",
+    ),
 ];
 
 /// The inputs of a model, of ones: what `runs.py` passes.
@@ -129,7 +138,8 @@ fn models_with_errors_run_where_onnx_runtime_runs_them() {
     let (mut problems, mut used) = (String::new(), BTreeMap::new());
     for (name, code, text) in &models {
         let ours = ours(text);
-        let theirs: Option<Vec<Vec<f64>>> = serde_json::from_value(theirs[name].clone()).expect("lists of numbers");
+        let theirs: Option<Vec<Vec<f64>>> =
+            serde_json::from_value(theirs[name].clone()).expect("lists of numbers");
         let reason = REFUSED.iter().find(|(refused, _)| refused == code);
         match (&ours, &theirs) {
             (Some(ours), Some(theirs)) if ours == theirs => {}

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_run_is_bounded_on_every_machine() {
-        let limits = |max_memory| LimitArgs { max_memory, fuel: 1, threads: None, exact: false, unchecked: false };
+        let limits =
+            |max_memory| LimitArgs { max_memory, fuel: 1, threads: None, exact: false, unchecked: false };
         let read = |text: &str| onnx_text::read_model(text).value;
         let small = Model::new();
         assert!(limits(None).options(0, &small).max_memory <= 4 << 30);

@@ -60,9 +60,10 @@ fn tensor_fits(tensor: &Tensor, declared: &TensorType) -> bool {
         DimValue::Value(_) | DimValue::Param(_) | DimValue::Unknown => true,
     };
     declared.elem.is_none_or(|elem| elem == tensor.elem())
-        && declared.shape.as_ref().is_none_or(|shape| {
-            shape.len() == tensor.rank() && shape.iter().zip(tensor.dims()).all(fits)
-        })
+        && declared
+            .shape
+            .as_ref()
+            .is_none_or(|shape| shape.len() == tensor.rank() && shape.iter().zip(tensor.dims()).all(fits))
 }
 
 /// The finding for a value that does not have the declared type of an input of this name.
@@ -70,8 +71,7 @@ pub fn misfit(model: &Model, name: &str, ty: TypeId, value: &Value, place: Place
     if value.fits(model, ty) {
         return None;
     }
-    let message =
-        format!("input `{name}` is {}, expected {}", value.type_text(), type_text(model, ty));
+    let message = format!("input `{name}` is {}, expected {}", value.type_text(), type_text(model, ty));
     let diagnostic = Diagnostic::new(&code::RUN_FAILED, place, message);
     let (TypeKind::Tensor(declared), Value::Tensor(tensor)) = (&model.types[ty].kind, value) else {
         return Some(diagnostic);
@@ -216,7 +216,9 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
     /// Warns once for each executable: exporters use one symbol for sizes that differ, and runtimes accept that.
     fn warn(&mut self, symbol: Name, (first, by): (usize, PortId), (second, id): (usize, PortId)) {
         let x = self.executable;
-        let Some(warn) = self.warn.take().filter(|_| !x.is_warned.swap(true, Ordering::Relaxed)) else { return };
+        let Some(warn) = self.warn.take().filter(|_| !x.is_warned.swap(true, Ordering::Relaxed)) else {
+            return;
+        };
         let of = |port: PortId| match port {
             PortId::Input(i) => format!("input `{}`", x.model.text(x.inputs()[i].name)),
             PortId::Output(i) => format!("output `{}`", x.model.text(x.outputs()[i].name)),
@@ -228,7 +230,11 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
         };
         let warning = Diagnostic::new(&code::SYMBOL_SIZES, x.place(id), message)
             .help("give dimensions of different sizes different names");
-        warn(if by == id { warning } else { warning.related(x.place(by), format!("`{symbol}` is {first} here")) });
+        warn(if by == id {
+            warning
+        } else {
+            warning.related(x.place(by), format!("`{symbol}` is {first} here"))
+        });
     }
 }
 
@@ -262,15 +268,35 @@ mod tests {
         let cases: &[(&str, Value, &str)] = &[
             ("float[2]", floats(&[2]), ""),
             ("float[2]", floats(&[5]), "input `x` is float[5], expected float[2]"),
-            ("float[2]", ints(&[2]), "input `x` is int64[2], expected float[2] (convert its elements to float)"),
-            ("float[2]", ints(&[3, 4]), "input `x` is int64[3,4], expected float[2] (convert its elements to float)"),
+            (
+                "float[2]",
+                ints(&[2]),
+                "input `x` is int64[2], expected float[2] (convert its elements to float)",
+            ),
+            (
+                "float[2]",
+                ints(&[3, 4]),
+                "input `x` is int64[3,4], expected float[2] (convert its elements to float)",
+            ),
             ("float[2]", strings(), "input `x` is string[1], expected float[2]"),
-            ("float[2]", floats(&[]), "input `x` is float, expected float[2] (pass a tensor of rank 1, not 0)"),
-            ("float[2]", Value::sequence(vec![floats(&[2])]), "input `x` is seq(float[2]), expected float[2]"),
+            (
+                "float[2]",
+                floats(&[]),
+                "input `x` is float, expected float[2] (pass a tensor of rank 1, not 0)",
+            ),
+            (
+                "float[2]",
+                Value::sequence(vec![floats(&[2])]),
+                "input `x` is seq(float[2]), expected float[2]",
+            ),
             ("float[N,3]", floats(&[7, 3]), ""),
             ("float[N,?]", floats(&[0, 9]), ""),
             ("float[-1]", floats(&[4]), ""),
-            ("float[N]", floats(&[1, 1]), "input `x` is float[1,1], expected float[N] (pass a tensor of rank 1, not 2)"),
+            (
+                "float[N]",
+                floats(&[1, 1]),
+                "input `x` is float[1,1], expected float[N] (pass a tensor of rank 1, not 2)",
+            ),
             ("float[]", floats(&[1, 2, 3]), ""),
             ("seq(float[N])", Value::sequence(Vec::new()), ""),
             ("seq(float[N])", Value::sequence(vec![floats(&[1]), floats(&[2])]), ""),
@@ -293,7 +319,10 @@ mod tests {
             let done = [
                 executable.run(given(), &options).map(|_| ()),
                 executable.run_into(given(), &mut outputs, &options),
-                executable.inputs_by_name([("x", value.clone())]).and_then(|all| executable.run(all, &options)).map(|_| ()),
+                executable
+                    .inputs_by_name([("x", value.clone())])
+                    .and_then(|all| executable.run(all, &options))
+                    .map(|_| ()),
                 executable.schedule(given(), &options).map(|_| ()),
             ];
             for done in done {
@@ -310,8 +339,10 @@ mod tests {
 
     #[test]
     fn missing_inputs_are_named_and_unknown_ones_have_help() {
-        let x = executable("(float[2] left, float[2] right = {1, 2}) => (float[2] y) { y = Add(left, right) }");
-        let run = |inputs| x.run(inputs, &RunOptions::default()).map(|_| ()).map_err(|found| found.to_string());
+        let x =
+            executable("(float[2] left, float[2] right = {1, 2}) => (float[2] y) { y = Add(left, right) }");
+        let run =
+            |inputs| x.run(inputs, &RunOptions::default()).map(|_| ()).map_err(|found| found.to_string());
         let missing = Err("error[E1603]: input `left` is not given".to_owned());
         assert_eq!((run(Vec::new()), run(vec![None, Some(floats(&[2]))])), (missing.clone(), missing));
         assert_eq!(run(vec![Some(floats(&[2]))]), Ok(()));

@@ -76,7 +76,7 @@ fn what_was_read_in_part_is_not_written_in_any_way() {
         }
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "{case}");
     }
-    assert!(partial > 300 && whole > 10, "{partial} partial, {whole} whole");
+    assert!(partial > 300 && whole > 4, "{partial} partial, {whole} whole");
 }
 
 /// The remaining parts are written on request; a model with errors that could be read as a whole is written as it is.

@@ -88,7 +88,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 done.map_err(|finding| other.reported(session, &[*finding]))?.results
             }
             None => {
-                let (others, version) = ort::run(&ready.loaded.model, &given(&executable, &inputs), Some(&names_of_pass))?;
+                let (others, version) =
+                    ort::run(&ready.loaded.model, &given(&executable, &inputs), Some(&names_of_pass))?;
                 name = version;
                 others
             }

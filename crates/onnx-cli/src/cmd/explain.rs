@@ -138,7 +138,10 @@ fn explain(code: &Code, color: bool) -> String {
         }
     }
     if let Some(clear) = code.clear {
-        _ = writeln!(out, "\nThe meaning is clear: {clear}. So models with this error are run, with a warning.");
+        _ = writeln!(
+            out,
+            "\nThe meaning is clear: {clear}. So models with this error are run, with a warning."
+        );
     }
     out
 }

@@ -72,15 +72,21 @@ fn a_fault_of_the_training_does_not_keep_a_model_from_running() {
 fn an_error_that_leaves_the_meaning_clear_is_explained() {
     let folder = Folder::new(&[]);
     let explained = folder.run(&["explain", "E0202"]).expect(0);
-    assert!(explained.text().contains("The meaning is clear: every value has one definition"), "{}", explained.text());
+    assert!(
+        explained.text().contains("The meaning is clear: every value has one definition"),
+        "{}",
+        explained.text()
+    );
     let explained = folder.run(&["explain", "E0203"]).expect(0);
     assert!(!explained.text().contains("The meaning is clear"), "{}", explained.text());
 }
 
 #[test]
 fn sizes_of_one_symbol_that_differ_are_one_warning() {
-    let text = format!("{HEADER}g (float[N] a, float[N] b, seq(float[M]) s) => (float[N] y, float[K] z, float[K] k) {{\n   \
-        y = Relu(a)\n   z = Abs(a)\n   k = Abs(b)\n   n = SequenceLength(s)\n}}\n");
+    let text = format!(
+        "{HEADER}g (float[N] a, float[N] b, seq(float[M]) s) => (float[N] y, float[K] z, float[K] k) {{\n   \
+        y = Relu(a)\n   z = Abs(a)\n   k = Abs(b)\n   n = SequenceLength(s)\n}}\n"
+    );
     let folder = Folder::new(&[
         ("m.onnxtxt", text.as_bytes()),
         ("a.onnxtxt", b"float[2] a = {1, 2}"),
@@ -114,8 +120,11 @@ fn sizes_of_one_symbol_that_differ_are_one_warning() {
 #[test]
 fn all_results_are_compared_in_passes_if_they_do_not_fit_into_memory() {
     let nodes: String = (0..40).map(|i| format!("  t{} = Neg(t{i})\n", i + 1)).collect();
-    let model = |last: &str| format!("{HEADER}g (float[50,1000] t0) => (float[50,1000] y) {{\n{nodes}  y = {last}(t40)\n}}\n");
-    let folder = Folder::new(&[("m.onnxtxt", model("Abs").as_bytes()), ("other.onnxtxt", model("Relu").as_bytes())]);
+    let model = |last: &str| {
+        format!("{HEADER}g (float[50,1000] t0) => (float[50,1000] y) {{\n{nodes}  y = {last}(t40)\n}}\n")
+    };
+    let folder =
+        Folder::new(&[("m.onnxtxt", model("Abs").as_bytes()), ("other.onnxtxt", model("Relu").as_bytes())]);
     // All 41 results together take 8 MB.
     let compare = |other: &str, code: i32| {
         folder.run(&["compare", "m.onnxtxt", other, "--max-memory", "3M"]).expect(code).text().to_owned()
