@@ -33,5 +33,6 @@ pub mod oracle;
 pub mod random;
 pub mod results;
 pub mod rewrites;
+pub mod runtime;
 pub mod texts;
 pub mod trial;

@@ -7,7 +7,8 @@ Every input of a model has an initializer of its name, so nothing has to be fed;
 known before the model is run. The judge is ONNX Runtime; where it has no kernel, the reference evaluator. The modules
 of `arrays` draw, a family each.
 
-The answer of `judge` has "counts", and "wrong": what differs, what we refuse and ONNX Runtime computes, and panics.
+The answer of `judge` has "counts", "wrong": what differs, what we refuse and ONNX Runtime computes, and panics; and the
+"operators" of the models that both compute alike.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LACKS = ("NOT_IMPLEMENTED", "is not a registered function/op")
 FAMILIES = """
     elementwise cast reduce indexing moves lists control nested strings classical trees
     attention signal training quantize chances pictures
-    added_products added_attention added_layers added_bytes added_others
+    added_products added_attention added_layers added_bytes added_others added_old added_states
 """.split()
 
 
@@ -91,7 +92,27 @@ def onnx_runtime(model):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(known.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, {})
+    session = onnxruntime.InferenceSession(known.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    in_place = judged(model).get("in_place")
+    return bound(session, known, in_place.split()) if in_place else session.run(None, {})
+
+
+def bound(session, model, pairs):
+    """A run where some outputs have the memory of inputs, `input=output`."""
+    import onnxruntime
+
+    stored = {tensor.name: numpy_helper.to_array(tensor).copy() for tensor in model.graph.initializer}
+    binding, together = session.io_binding(), {}
+    for before, behind in (pair.split("=") for pair in pairs):
+        together[behind] = onnxruntime.OrtValue.ortvalue_from_numpy(stored[before])
+        binding.bind_ortvalue_input(before, together[behind])
+    for output in session.get_outputs():
+        if output.name in together:
+            binding.bind_ortvalue_output(output.name, together[output.name])
+        else:
+            binding.bind_output(output.name)
+    session.run_with_iobinding(binding)
+    return [value.numpy() for value in binding.get_outputs()]
 
 
 def reference(model):
@@ -184,7 +205,8 @@ def judge_one(request):
             return {"wrong": f"we refuse: {found}"} if is_sound else {"said": "we refuse", "by": found}
         difference = differ(found, list(expected), Judge(model, refused is not None))
     if difference is None:
-        return {"said": "equal" if refused is None else "equal to the reference"}
+        operators = [f"{node.domain or 'ai.onnx'} {node.op_type}" for node in model.graph.node]
+        return {"said": "equal", "operators": operators} if refused is None else {"said": "equal to the reference"}
     if refused is None:
         return {"wrong": difference[:600]}
     return {"wrong" if is_sound else "said": difference[:600], "by": "the reference: " + refused}
@@ -193,7 +215,7 @@ def judge_one(request):
 def judge(folder):
     paths = sorted(folder.glob("*.onnx"))
     requests = [json.dumps({"id": str(path), "op": "judge_arrays", "path": str(path)}) for path in paths]
-    counts, wrong, notes = collections.Counter(), [], []
+    counts, wrong, notes, operators = collections.Counter(), [], [], set()
     for path, answer in zip(paths, pool.run(requests, jobs=pool.JOBS, timeout=60)):
         answer = json.loads(answer)
         if "error" in answer:
@@ -203,13 +225,14 @@ def judge(folder):
             wrong.append({"model": path.stem, "text": shown(path), "wrong": answer["wrong"], "by": answer.get("by")})
         else:
             said = answer["said"]
+            operators.update(answer.get("operators", []))
             known = ("equal", "equal to the reference", "both refuse", "we refuse", "only we compute")
             counts[said if said in known else "other than the reference"] += 1
             if not said.startswith("equal"):
                 notes.append({"model": path.stem, "text": shown(path), **answer})
     (folder / "notes.json").write_text(json.dumps(notes, indent=1))
     (folder / "wrong.json").write_text(json.dumps(wrong, indent=1))
-    return {"counts": counts, "wrong": wrong}
+    return {"counts": counts, "wrong": wrong, "operators": sorted(operators)}
 
 
 def shown(path):

@@ -160,6 +160,15 @@ const CASES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The operators of the cases, with their domain.
+pub(crate) fn operators() -> impl Iterator<Item = String> {
+    let op = |(_, node): &(&str, &str)| {
+        let call = node.split(" = ").nth(1).and_then(|call| call.split(' ').next());
+        format!("com.microsoft {}", call.expect("a node has an operator"))
+    };
+    CASES.iter().map(op)
+}
+
 /// A model of one node, whose outputs are those of the graph.
 fn model(version: i64, values: &str, node: &str) -> Model {
     let (outputs, rest) = node.split_once(" = ").expect("a node has outputs");

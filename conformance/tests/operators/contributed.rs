@@ -34,7 +34,8 @@ fn every_contributed_operator_is_the_packages() {
 fn what_is_added_to_the_default_domain_is_the_packages() {
     let Some(theirs) = theirs("") else { return };
     for ours in contributed("").expect("there is a document") {
-        let same = theirs.iter().find(|schema| schema["name"] == *ours.name);
+        let is_same = |schema: &&Value| schema["name"] == *ours.name && schema["since"] == ours.since;
+        let same = theirs.iter().find(is_same);
         assert_eq!(Some(&schema(ours)), same);
     }
 }

@@ -13,6 +13,7 @@ mod meaning_text;
 mod operator_examples;
 mod operator_facts;
 mod rules;
+mod runtime_operators;
 mod runtime_shapes;
 mod special_values;
 mod targets;

@@ -23,9 +23,34 @@ use onnx_ops::functions::{self, FunctionBody, has_body};
 use onnx_ops::gradient::{Results, expand_gradient_with};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
-use onnx_ops::schema::{Lookup, Registry, SchemaId};
+use onnx_ops::refusal;
+use onnx_ops::schema::{Lookup, Registry, Schema, SchemaId};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Whether an operator can be run, at least some of its nodes, in a version of its domain.
+///
+/// ```
+/// let registry = onnx_ops::opset::whole_registry();
+/// assert!(onnx_exec::is_run(registry, "", "Relu", 14));
+/// assert!(!onnx_exec::is_run(registry, "com.microsoft", "BeamSearch", 1));
+/// ```
+pub fn is_run(registry: &Registry, domain: &str, op: &str, version: i64) -> bool {
+    let domain = normalize_domain(domain);
+    let Lookup::Found(id) = registry.lookup(domain, op, version) else { return false };
+    let schema = registry.get(id);
+    // Bodies in other domains import the newest operators of ONNX.
+    let main = if domain.is_empty() { version } else { i64::MAX };
+    (domain, op) == ("", "Constant")
+        || Kind::find(domain, op).is_some()
+        || kernels::find(domain, op).is_some()
+        || is_defined(registry, id, schema, main)
+}
+
+/// Whether formulas or a function define an operator for a version of ai.onnx.
+fn is_defined(registry: &Registry, id: SchemaId, schema: &Schema, main: i64) -> bool {
+    has_definition(schema) || has_body(schema, main) || registry.body(id).is_some()
+}
 
 /// Options of [`compile()`].
 #[derive(Clone, Debug, Default)]
@@ -370,10 +395,13 @@ impl Executable<'_> {
             return Ok(Action::Kernel(id, kernel));
         }
         let main = self.model.newest_import(self.body, "").unwrap_or(1);
-        if has_definition(schema) || has_body(schema, main) || self.registry.body(id).is_some() {
+        if is_defined(self.registry, id, schema, main) {
             return Ok(Action::Formula(id));
         }
-        unsupported("the operator cannot be run yet")
+        match refusal(domain, op) {
+            Some(why) => unsupported(&format!("the operator cannot be run: {why}")),
+            None => unsupported("the operator cannot be run yet"),
+        }
     }
 
     /// The kernel that replaces the formula of an operator for string inputs.

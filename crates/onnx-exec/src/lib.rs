@@ -52,7 +52,7 @@ mod tensor;
 mod value;
 
 pub use budget::Memory;
-pub use compile::{CompileOptions, Executable, compile};
+pub use compile::{CompileOptions, Executable, compile, is_run};
 pub use failure::Failure;
 pub use interface::misfit;
 pub use list::List;

@@ -29,4 +29,4 @@ mod passes;
 pub mod schema;
 pub mod targets;
 
-pub use operators::family;
+pub use operators::{family, refusal};

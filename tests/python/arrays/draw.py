@@ -62,7 +62,8 @@ class Draw:
         self.random = random
         self.opset = opset or random.choice([random.randint(7, LAST_OPSET), random.randint(13, LAST_OPSET)])
         self.nodes, self.stored, self.ports, self.results, self.domains = [], [], [], [], {}
-        # How the results are to be judged, where that is not as for others: a "tolerance", or the "reference" as the judge.
+        # How the results are to be judged, where that is not as for others: a "tolerance", the "reference" as the judge, or
+        # inputs whose memory ONNX Runtime changes ("in_place": "input=output ...").
         self.judged = {}
 
     # Choices.

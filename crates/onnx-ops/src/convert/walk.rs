@@ -6,6 +6,7 @@ use super::site::{ConvertSite, Note};
 use crate::functions::body_of;
 use crate::gradient::lost_gradients;
 use crate::infer::{self, Facts, InferOptions, infer};
+use crate::opset::is_added;
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
@@ -254,9 +255,16 @@ impl Walk<'_> {
                     let versions = self.registry.versions(self.domain, &model.names[op]);
                     let since = |id: &crate::schema::SchemaId| i64::from(self.registry.get(*id).since);
                     let at = versions.iter().position(|id| since(id) == upper)?;
-                    Some(at == 0)
+                    let older = &versions[..at];
+                    let is_born = older.iter().all(|id| is_added(self.registry.get(*id)));
+                    // What ONNX Runtime added before mostly means the same.
+                    let op = &model.names[op];
+                    let is_left = is_born
+                        && to > from
+                        && (older.is_empty() || change::change(self.domain, op, small(to)).is_none());
+                    (!is_left).then_some(is_born)
                 });
-                if let Some(is_born) = is_born.filter(|is_born| !is_born || to < from) {
+                if let Some(is_born) = is_born {
                     todo.push(Todo { body: body_id, graph, node, is_born });
                 }
             }
@@ -269,7 +277,8 @@ impl Walk<'_> {
         let mut bodies: HashMap<NodeKey, Foreign> = HashMap::default();
         for t in todo.iter().filter(|t| t.is_born) {
             let op = model.text(model.bodies[t.body].nodes[t.node].op);
-            if change::change(self.domain, op, small(from)).is_some() {
+            let change = change::change(self.domain, op, small(from));
+            if change.is_some_and(|change| !matches!(change.down, Conversion::No(_))) {
                 continue;
             }
             let Some(body) = body_of(model, self.registry, facts, t.body, t.node) else { continue };

@@ -26,7 +26,7 @@ mod texts;
 
 use crate::infer::{Facts, NodeCx};
 use crate::operators;
-use crate::opset::CONTRIBUTED;
+use crate::opset::{CONTRIBUTED, is_added};
 use crate::schema::{BodyKind, Lookup, Registry, Schema, SchemaId};
 pub use alone::alone;
 pub(crate) use draft::Draft;
@@ -92,7 +92,7 @@ pub fn has_body(schema: &Schema, version: i64) -> bool {
 /// the version of their user; others import what they need.
 fn source(schema: &Schema, version: i64) -> Option<(i64, BodySource)> {
     let domain = normalize_domain(&schema.domain);
-    let is_contributed = domain == CONTRIBUTED;
+    let is_contributed = domain == CONTRIBUTED || is_added(schema);
     // For contributed operators, bodies can exist that their document does not mention.
     if schema.body == BodyKind::None && !is_contributed {
         return None;

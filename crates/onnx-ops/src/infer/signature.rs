@@ -6,6 +6,7 @@ use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::small_tensor::is_float;
 use super::ty::{Ty, elem_text};
+use crate::opset::{is_added, whole_registry};
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
 use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
@@ -478,16 +479,34 @@ fn is_whole(ty: &Ty) -> bool {
     }
 }
 
+/// How to use an operator that ONNX Runtime adds to ONNX's own domain.
+fn of_runtime(domain: &str, op: &str, version: i64) -> Option<String> {
+    let registry = whole_registry();
+    let Lookup::Found(id) = registry.lookup(domain, op, version) else { return None };
+    let schema = registry.get(id);
+    if !domain.is_empty() || !is_added(schema) {
+        return None;
+    }
+    Some(if schema.deprecated {
+        format!("ONNX Runtime adds `{op}` to versions of ai.onnx before {}", schema.since)
+    } else {
+        format!("ONNX Runtime adds `{op}` to ai.onnx: it is known if version 1 of com.microsoft is imported")
+    })
+}
+
 /// S01: the operator was added in a later version.
 pub(super) fn too_new(engine: &mut Engine<'_>, id: NodeId, since: u32, version: i64) {
     let (model, body) = (engine.model, engine.frame.body);
     let node = &engine.body().nodes[id];
-    let domain = domain_text(normalize_domain(model.text(node.domain)));
-    let op = model.text(node.op);
+    let node_domain = normalize_domain(model.text(node.domain));
+    let (domain, op) = (domain_text(node_domain), model.text(node.op));
     let message =
         format!("`{op}` exists since version {since} of {domain}, but version {version} is imported");
     let mut diagnostic = Diagnostic::new(&code::OP_UNKNOWN, Entity::NodeOp(body, id), message)
-        .help(format!("import version {since} of {domain}, or newer"));
+        .help(match of_runtime(node_domain, op, version) {
+            Some(how) => format!("import version {since} of {domain}, or newer; {how}"),
+            None => format!("import version {since} of {domain}, or newer"),
+        });
     if let Some(at) = import_of(engine, domain) {
         diagnostic = diagnostic.related(at, format!("imports version {version}"));
     }
@@ -503,7 +522,8 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let place = Entity::NodeOp(body, id);
     if domain.is_empty() && REMOVED.contains(&op) {
         let message = format!("`{op}` was an experimental operator and has been removed");
-        engine.report(Diagnostic::new(&code::OP_REMOVED, place, message).label("it is not checked"));
+        let removed = Diagnostic::new(&code::OP_REMOVED, place, message).label("it is not checked");
+        engine.report(removed.maybe_help(of_runtime(domain, op, version)));
         return;
     }
     let name = domain_text(domain);
@@ -515,7 +535,8 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let elsewhere = registry.domains().find(|d| *d != domain && !registry.versions(d, op).is_empty());
     let near = engine.near((&code::OP_UNKNOWN, place), op, registry.operators(domain));
     let proposed = PROPOSED.iter().find(|(name, _)| *name == op).map(|(_, what)| (*what).to_owned());
-    let help = proposed
+    let help = of_runtime(domain, op, version)
+        .or(proposed)
         .or_else(|| near.map(|near| format!("did you mean `{near}`?")))
         .or_else(|| elsewhere.map(|d| format!("{} has an operator with this name", domain_text(d))));
     let message = format!("version {version} of {name} has no operator `{op}`");

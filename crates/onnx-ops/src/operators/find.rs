@@ -1,6 +1,7 @@
 //! Finds the row of an operator by its schema or by its name.
 
 use super::{FAMILIES, Operator};
+use crate::opset::is_added;
 use crate::schema::{Registry, Schema, SchemaId};
 use foldhash::HashMap;
 use onnx_ir::normalize_domain;
@@ -42,14 +43,25 @@ pub(crate) fn find(domain: &str, name: &str) -> Option<&'static Operator> {
 
 /// The row of the operator of a schema.
 ///
-/// A document that describes an operator of ONNX itself describes another operator: the row is not about that one.
+/// A document that describes an operator of ONNX itself describes another operator: the row is not about that one, except for
+/// what ONNX Runtime adds to ONNX's domain.
 pub(crate) fn of_schema(id: SchemaId, schema: &Schema) -> Option<&'static Operator> {
     if let Some(row) = TABLE.schemas.get(id.index()) {
         return *row;
     }
     let domain = normalize_domain(&schema.domain);
     let is_standard = domain.is_empty() || domain.starts_with("ai.onnx");
-    if is_standard { None } else { find(domain, &schema.name) }
+    if is_standard && !is_added(schema) { None } else { find(domain, &schema.name) }
+}
+
+/// The reason why an operator that is known cannot be run, if there is a special one.
+///
+/// ```
+/// assert!(onnx_ops::refusal("com.microsoft", "BeamSearch").is_some());
+/// assert_eq!(onnx_ops::refusal("", "Conv"), None);
+/// ```
+pub fn refusal(domain: &str, op: &str) -> Option<&'static str> {
+    find(normalize_domain(domain), op)?.refusal
 }
 
 /// The family of an operator of ai.onnx, such as `conv`, and the number of operands that it must have.

@@ -51,6 +51,8 @@ pub(crate) struct Operator {
     pub(crate) derivative: Option<Derivative>,
     /// The lints of its nodes.
     pub(crate) lints: &'static [Lint],
+    /// The reason why it is known, but not run.
+    pub(crate) refusal: Option<&'static str>,
 }
 
 /// A row of ai.onnx.
@@ -95,6 +97,7 @@ impl Operator {
             work: None,
             derivative: None,
             lints: &[],
+            refusal: None,
         }
     }
 
@@ -169,6 +172,12 @@ impl Operator {
     /// Checks nodes by these lints.
     pub(super) const fn lints(mut self, lints: &'static [Lint]) -> Operator {
         self.lints = lints;
+        self
+    }
+
+    /// States why it is not run, in words that complete "it cannot be run: ".
+    pub(super) const fn refused(mut self, reason: &'static str) -> Operator {
+        self.refusal = Some(reason);
         self
     }
 

@@ -13,7 +13,7 @@ mod load;
 mod types;
 
 pub use compare::{SetDifference, compare};
-pub(crate) use contributed::CONTRIBUTED;
+pub(crate) use contributed::{CONTRIBUTED, is_added};
 pub use contributed::{contributed, contributed_set, contributed_sets, registry_of, whole_registry};
 pub use export::document;
 pub use load::{LoadedSet, load, schemas};

@@ -25,7 +25,7 @@ pub type Str = Cow<'static, str>;
 pub type List<T> = Cow<'static, [T]>;
 
 /// One version of an operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Schema {
     /// The domain, `""` for ai.onnx.
     pub domain: Str,
@@ -68,7 +68,7 @@ pub enum BodyKind {
 }
 
 /// An input or output of an operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Param {
     /// Its name in the documentation.
     pub name: Str,
@@ -97,7 +97,7 @@ pub enum ParamKind {
 }
 
 /// An attribute of an operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct AttrParam {
     /// The name.
     pub name: Str,
@@ -129,7 +129,7 @@ pub enum Default {
 }
 
 /// A type variable of a signature.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct TypeVariable {
     /// `T`
     pub name: Str,

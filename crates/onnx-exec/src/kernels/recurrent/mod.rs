@@ -6,6 +6,7 @@
 //! DynamicQuantizeLSTM of ONNX Runtime has 8-bit weights and quantizes their operands to 8 bits.
 
 mod activation;
+mod attentive;
 mod cell;
 mod number;
 
@@ -25,6 +26,7 @@ use onnx_ir::ElemType;
 use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[
+    ("com.microsoft", "AttnLSTM", attentive::attn_lstm),
     ("com.microsoft", "DynamicQuantizeLSTM", |call| run(call, Kind::Lstm)),
     ("", "GRU", |call| run(call, Kind::Gru)),
     ("", "LSTM", |call| run(call, Kind::Lstm)),

@@ -2,13 +2,23 @@
 
 use crate::functions::draft::{Draft, number};
 use crate::functions::site::CallSite;
+use crate::opset::CONTRIBUTED;
 use onnx_ir::ElemType;
 
 /// The state of each head is a matrix; each position adds the product of its key and value. With decay the state is scaled first,
 /// with beta the value is first compared with the value that the state has for the key. Everything is computed in `float`.
-pub(super) fn linear_attention(site: &CallSite<'_>) -> Option<Draft> {
+pub(in crate::operators) fn linear_attention(site: &CallSite<'_>) -> Option<Draft> {
     let (q_heads, heads) = (site.int("q_num_heads")?, site.int("kv_num_heads")?);
-    let group = q_heads.checked_div(heads).filter(|g| g.checked_mul(heads) == Some(q_heads))?;
+    let each = |a: i64, b: i64| a.checked_div(b).filter(|n| n.checked_mul(b) == Some(a));
+    let (group, repeats) = match (each(q_heads, heads), each(heads, q_heads)) {
+        (Some(group), _) => (group, 1),
+        // The operator of ONNX Runtime lets heads of keys share queries, too. It has a window of states for other processors.
+        (None, Some(repeats)) if &*site.schema.domain == CONTRIBUTED => (1, repeats),
+        _ => return None,
+    };
+    if site.int("state_window").is_some_and(|window| window != 0) {
+        return None;
+    }
     let rule = site.string("update_rule")?;
     let (fades, corrects) = match &*rule {
         "linear" => (false, false),
@@ -18,8 +28,16 @@ pub(super) fn linear_attention(site: &CallSite<'_>) -> Option<Draft> {
         _ => return None,
     };
     let mut draft = Draft::new();
+    let mut query = "query";
+    if repeats > 1 {
+        draft.list("query_shape", &[0, 0, q_heads, 1, -1]);
+        draft.add("query_heads = Reshape (query, query_shape)");
+        draft.list("query_repeats", &[1, 1, 1, repeats, 1]);
+        draft.add("query_all = Tile (query_heads, query_repeats)");
+        query = "query_all";
+    }
     // Batch, position, head and size; queries also have an index in their group.
-    let mut apart = vec![("q", "query", vec![0, 0, heads, group, -1])];
+    let mut apart = vec![("q", query, vec![0, 0, heads, group, -1])];
     apart.extend([("k", "key"), ("v", "value")].map(|(name, of)| (name, of, vec![0, 0, heads, -1])));
     if fades {
         apart.push(("g", "decay", vec![0, 0, heads, -1]));

@@ -3,7 +3,7 @@
 mod bodies;
 pub(super) mod cost;
 mod infer;
-mod linear;
+pub(super) mod linear;
 mod rotary;
 
 use super::{Operator, of_preview, op};

@@ -113,12 +113,27 @@ pub(super) fn group_normalization(site: &CallSite<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// The deviation from the mean, divided by the standard deviation.
+/// The deviation from the mean, divided by the standard deviation. Before it had axes, it could be without the division.
 pub(super) fn mean_variance_normalization(site: &CallSite<'_>) -> Option<Draft> {
-    let (axes, elem) = (site.ints("axes")?, site.elem(0)?);
+    let elem = site.elem(0)?;
     let mut draft = Draft::new();
+    let is_old = site.schema.since < 9;
+    let axes = match is_old {
+        false => site.ints("axes")?,
+        true => {
+            let is_across = site.int("across_channels")? != 0;
+            (0..i64::try_from(site.rank(0)?).ok()?).filter(|axis| is_across || *axis != 1).collect()
+        }
+    };
+    if is_old {
+        draft.rename(vec!["X".to_owned()], vec!["Y".to_owned()]);
+    }
     mean(&mut draft, site, "average", "X", &axes);
     draft.add("deviation = Sub (X, average)");
+    if is_old && site.int("normalize_variance")? == 0 {
+        draft.add("Y = Identity (deviation)");
+        return Some(draft);
+    }
     draft.add("square = Mul (deviation, deviation)");
     mean(&mut draft, site, "variance", "square", &axes);
     draft.add("root = Sqrt (variance)");

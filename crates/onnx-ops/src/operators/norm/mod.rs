@@ -7,6 +7,7 @@ mod lints;
 mod meaning;
 pub(super) mod versions;
 
+use super::elementwise::infer::same_shape;
 use super::{Operator, op};
 use crate::convert::{
     Conversion::{By, No},
@@ -64,8 +65,10 @@ pub(super) const ROWS: &[Operator] = &[
         .work(Work::PerInput(3))
         .derivative(Rewrite(gradient::lp)),
     op("MeanVarianceNormalization")
-        .infer(infer::mean_variance)
+        .infer(same_shape)
+        .infer_from(9, infer::mean_variance)
         .body(9, bodies::mean_variance_normalization)
+        .converted(&[step(9, By(versions::mean_variance_up), No("ONNX Runtime's own operator has no axes before"))])
         .unchanged(&[13])
         .work(Work::PerInput(5)),
     op("RMSNormalization")

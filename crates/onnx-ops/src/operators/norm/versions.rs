@@ -33,6 +33,20 @@ pub(super) fn spatial_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(is_said.then(|| "`spatial` is removed".to_owned()))
 }
 
+/// Before version 9, ONNX Runtime's own operator has flags instead of axes.
+pub(super) fn mean_variance_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    if s.attrs().int("normalize_variance")?.unwrap_or(1) == 0 {
+        return Err("it subtracts the mean only (`normalize_variance = 0`)".to_owned());
+    }
+    let is_across = s.attrs().int("across_channels")?.unwrap_or(0) != 0;
+    let mut is_said = s.drop_attr("normalize_variance");
+    is_said |= s.drop_attr("across_channels");
+    if is_across {
+        s.set("axes", AttrValue::Ints(vec![0, 1, 2, 3].into()));
+    }
+    Ok(is_said.then(|| "`axes` says what the flags said".to_owned()))
+}
+
 /// Version 6 is in training mode by default.
 pub(crate) fn is_test_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.attrs().int("is_test")?.unwrap_or(0) == 0 {

@@ -35,6 +35,18 @@ pub(in crate::operators::contributed) fn fused(cx: &mut NodeCx<'_, '_>) -> Infer
     Some(())
 }
 
+/// A sparse matrix with a dense one; if either is transposed, only the rank is inferred.
+pub(in crate::operators::contributed) fn sparse(cx: &mut NodeCx<'_, '_>) -> Infer {
+    if ["transA", "transB"].iter().all(|name| cx.int(name) == Some(0)) {
+        let (output, _, _) = product(cx, 0, 1)?;
+        cx.set_shape(0, output);
+    } else {
+        let rank = cx.rank(1)?;
+        cx.set_rank(0, rank);
+    }
+    Some(())
+}
+
 /// `A` of K columns with a weight of N columns that is stored in blocks.
 pub(in crate::operators::contributed) fn packed(cx: &mut NodeCx<'_, '_>) -> Infer {
     at_least(cx, "K", 1)?;

@@ -116,3 +116,14 @@ pub(in crate::operators::contributed) fn unique(cx: &mut NodeCx<'_, '_>) -> Infe
     cx.set_shape(1, length);
     Some(())
 }
+
+/// Sequences of `steps, batch, width`, and recurrence weights of `directions, 4 * hidden, hidden`, to all hidden states and the last
+/// ones.
+pub(in crate::operators::contributed) fn attentive_lstm(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let (x, r) = (cx.shape_of_rank(0, 3)?, cx.shape_of_rank(2, 3)?);
+    let (directions, hidden) = (r[0], r[2]);
+    cx.set_shape(0, [x[0], directions, x[1], hidden]);
+    cx.set_shape(1, [directions, x[1], hidden]);
+    cx.set_shape(2, [directions, x[1], hidden]);
+    Some(())
+}
