@@ -112,7 +112,8 @@ def bound(session, model, pairs):
         else:
             binding.bind_output(output.name)
     session.run_with_iobinding(binding)
-    return [value.numpy() for value in binding.get_outputs()]
+    # The arrays above belong to this call.
+    return [value.numpy().copy() for value in binding.get_outputs()]
 
 
 def reference(model):
