@@ -262,7 +262,7 @@ impl Walk<'_> {
                     let is_left = is_born
                         && to > from
                         && (older.is_empty() || change::change(self.domain, op, small(to)).is_none());
-                    (!is_left).then_some(is_born)
+                    (!is_left).then_some(is_born && to < from)
                 });
                 if let Some(is_born) = is_born {
                     todo.push(Todo { body: body_id, graph, node, is_born });

@@ -105,7 +105,8 @@ pub(super) fn apply(model: &mut Model, step: &PassDirective) -> Report {
         PassDirective::Passes(names) => {
             let passes: Vec<Pass> = names.iter().filter_map(|name| Pass::parse(name).ok()).collect();
             for pass in passes {
-                let report = pass.run(model, Registry::builtin()).report;
+                let registry = registry_of(model);
+                let report = pass.run(model, registry).report;
                 all.changes.extend(report.changes);
                 all.diagnostics.extend(report.diagnostics);
             }
