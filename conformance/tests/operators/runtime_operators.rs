@@ -1,7 +1,8 @@
 //! The list of ONNX Runtime's operators says of each what becomes of it here.
 
+use conformance::convert::read_text;
 use conformance::runtime::{State, operators};
-use onnx_exec::is_run;
+use onnx_exec::{CompileOptions, compile, is_run};
 use onnx_ops::opset::whole_registry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +38,9 @@ fn every_operator_of_the_runtime_has_a_state() {
         let run = |version: &&i64| is_run(registry, row.domain, row.op, **version);
         match row.state {
             State::Equal | State::Runs => {
-                wrong.extend(versions.iter().filter(|v| !run(v)).map(|v| format!("{} {v} is not run", row.name())));
+                wrong.extend(
+                    versions.iter().filter(|v| !run(v)).map(|v| format!("{} {v} is not run", row.name())),
+                );
             }
             State::Refused(reason) => {
                 wrong.extend(versions.iter().find(run).map(|v| format!("{} {v} is run", row.name())));
@@ -49,4 +52,20 @@ fn every_operator_of_the_runtime_has_a_state() {
         }
     }
     assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"com.microsoft\": 1]>
+        g (int32[1,2] ids, int32[1] n) => (int32[1,L] y) {
+            y = com.microsoft.GreedySearch <
+                eos_token_id = 1, pad_token_id = 0, decoder = d (int32[1,L] i) => (float[1,L,V] o) { o = Cast <to = 1> (i) }
+            > (ids, n)
+        }";
+    let model = read_text(text).expect("the text is a model");
+    let Err(found) = compile(&model, whole_registry(), &CompileOptions::default()) else {
+        panic!("it is run")
+    };
+    let reason = onnx_ops::refusal("com.microsoft", "GreedySearch").expect("there is a reason");
+    assert!(found.iter().any(|d| d.message.ends_with(reason)), "{found:?}");
 }

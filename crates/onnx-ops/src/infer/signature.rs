@@ -502,11 +502,12 @@ pub(super) fn too_new(engine: &mut Engine<'_>, id: NodeId, since: u32, version: 
     let (domain, op) = (domain_text(node_domain), model.text(node.op));
     let message =
         format!("`{op}` exists since version {since} of {domain}, but version {version} is imported");
-    let mut diagnostic = Diagnostic::new(&code::OP_UNKNOWN, Entity::NodeOp(body, id), message)
-        .help(match of_runtime(node_domain, op, version) {
+    let mut diagnostic = Diagnostic::new(&code::OP_UNKNOWN, Entity::NodeOp(body, id), message).help(
+        match of_runtime(node_domain, op, version) {
             Some(how) => format!("import version {since} of {domain}, or newer; {how}"),
             None => format!("import version {since} of {domain}, or newer"),
-        });
+        },
+    );
     if let Some(at) = import_of(engine, domain) {
         diagnostic = diagnostic.related(at, format!("imports version {version}"));
     }

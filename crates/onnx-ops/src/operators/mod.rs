@@ -44,8 +44,8 @@ mod text;
 mod training;
 mod view;
 
-pub use find::{family, refusal};
 pub(crate) use find::{all, find, of_schema};
+pub use find::{family, refusal};
 pub(crate) use row::Operator;
 use row::{of_ml, of_preview, of_runtime, of_training, op};
 

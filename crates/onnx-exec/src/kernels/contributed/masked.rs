@@ -74,8 +74,12 @@ fn max_pool_with_mask(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             if let (Some((line, outer)), false) = (ranges.split_last(), sizes.contains(&0)) {
                 let mut inner = vec![0; rank - 1];
                 loop {
-                    let first: usize =
-                        outer.iter().zip(&inner).zip(&strides).map(|((r, i), stride)| (r.start + i) * stride).sum();
+                    let first: usize = outer
+                        .iter()
+                        .zip(&inner)
+                        .zip(&strides)
+                        .map(|((r, i), stride)| (r.start + i) * stride)
+                        .sum();
                     for i in line.clone().map(|i| first + i) {
                         if visible[i] == 0 && (i > 0 || rank == 1) {
                             break;
@@ -103,11 +107,12 @@ fn max_pool_with_mask(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 fn word_conv_embedding(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let [words, w, b, table] = [0, 1, 2, 3].map(|i| call.tensor(i));
     let (words, w, b, table) = (words?, w?, b?, table?);
-    let (&[count, length], &[filters, 1, taps, width], &[codes, of_code]) = (words.dims(), w.dims(), table.dims())
+    let (&[count, length], &[filters, 1, taps, width], &[codes, of_code]) =
+        (words.dims(), w.dims(), table.dims())
     else {
         fail!("{:?} words, weights {:?} and codes {:?} do not fit", words.dims(), w.dims(), table.dims())
     };
-    if width != of_code || b.len() != filters || taps == 0 || taps > length {
+    if width != of_code || width == 0 || b.len() != filters || taps == 0 || taps > length {
         fail!("weights of shape {:?} do not fit words of {length} codes of {of_code}", w.dims());
     }
     let (ids, table, bias) = (words.ints()?, f32::numbers(table)?, f32::numbers(b)?);

@@ -198,12 +198,8 @@ fn varlen_n_gram_hash_mapping(call: &mut Call<'_>) -> Result<Vec<Value>, Failure
         fn of(past: Option<&List<i64>>, row: usize, before: usize) -> Option<&[i64]> {
             past.map(|past| &past[row * before..][..before])
         }
-        let tokens = joined(
-            of(past_ids.as_ref(), row, before),
-            before,
-            hashing.missing,
-            &ids[place.clone()],
-        )?;
+        let tokens =
+            joined(of(past_ids.as_ref(), row, before), before, hashing.missing, &ids[place.clone()])?;
         let given = of(past_segments.as_ref(), row, before);
         let numbers = match &segments {
             Some(segments) => {

@@ -54,7 +54,9 @@ impl Attention {
         let &[rows, places, depth] = memory.dims() else {
             fail!("a memory of shape {:?} is none of sequences", memory.dims())
         };
-        let &[_, _, width] = call.tensor(QUERY)?.dims() else { fail!("weights of queries are none of matrices") };
+        let &[_, _, width] = call.tensor(QUERY)?.dims() else {
+            fail!("weights of queries are none of matrices")
+        };
         if rows != batch {
             fail!("a memory for {rows} sequences does not fit {batch}");
         }
@@ -154,7 +156,10 @@ fn run_of<T: Number>(call: &Call<'_>) -> Result<Vec<Value>, Failure> {
     let sizes = Sizes { steps, batch, hidden, directions, is_batch_first: false };
     let backwards = backwards(call)?;
     if backwards.len() != directions || hidden == 0 {
-        fail!("the weights are for {directions} directions of {hidden} states, there are {}", backwards.len());
+        fail!(
+            "the weights are for {directions} directions of {hidden} states, there are {}",
+            backwards.len()
+        );
     }
     let rows = count_of(&[kind.gates(), hidden])?;
     let attention = Attention::of(call, &sizes)?;
@@ -185,7 +190,8 @@ fn run_of<T: Number>(call: &Call<'_>) -> Result<Vec<Value>, Failure> {
             is_quantized: false,
         };
         let own = direction * batch * hidden..(direction + 1) * batch * hidden;
-        let mut state = CellState::new(&cell, List::copied(&h[own.clone()])?, List::copied(&c[own.clone()])?)?;
+        let mut state =
+            CellState::new(&cell, List::copied(&h[own.clone()])?, List::copied(&c[own.clone()])?)?;
         let mut seen = filled(count_of(&[batch, attention.size])?, 0.0)?;
         let mut extended = filled(count_of(&[batch, width])?, T::of(0.0))?;
         let mut gates = filled(count_of(&[batch, rows])?, T::of(0.0))?;

@@ -8,7 +8,8 @@ use super::{Operator, attention, conv, matmul, of_runtime, op, pool, recurrent};
 use crate::cost::Work;
 
 /// Why operators are refused whose attributes are models, with caches as inputs and outputs in an order of ONNX Runtime's own.
-const SEARCH: &str = "it generates texts with a whole model in an attribute; run that model, once for each token";
+const SEARCH: &str =
+    "it generates texts with a whole model in an attribute; run that model, once for each token";
 
 pub(super) const ROWS: &[Operator] = &[
     of_runtime("Attention").infer(infer::attention::projecting),

@@ -68,7 +68,11 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(same_shape)
         .infer_from(9, infer::mean_variance)
         .body(9, bodies::mean_variance_normalization)
-        .converted(&[step(9, By(versions::mean_variance_up), No("ONNX Runtime's own operator has no axes before"))])
+        .converted(&[step(
+            9,
+            By(versions::mean_variance_up),
+            No("ONNX Runtime's own operator has no axes before"),
+        )])
         .unchanged(&[13])
         .work(Work::PerInput(5)),
     op("RMSNormalization")

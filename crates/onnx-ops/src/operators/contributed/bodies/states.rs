@@ -36,9 +36,8 @@ pub(in crate::operators::contributed) fn causal_convolution(site: &CallSite<'_>)
     }
     draft.add("all = Concat <axis = 2> (past, x)");
     let bias = if site.has_input(2) { ", bias" } else { "" };
-    draft.add(format_args!(
-        "plain = Conv <group = {channels}, dilations = [{dilation}]> (all, weight{bias})"
-    ));
+    draft
+        .add(format_args!("plain = Conv <group = {channels}, dilations = [{dilation}]> (all, weight{bias})"));
     match &*site.string("activation")? {
         "none" => draft.add("y = Identity (plain)"),
         "silu" | "swish" => {
@@ -57,9 +56,8 @@ pub(in crate::operators::contributed) fn causal_convolution(site: &CallSite<'_>)
             draft.extent(&format!("{of}_batch"), of, 0);
             draft.extent(&format!("{of}_length"), of, 2);
             draft.extents(&format!("{of}_channels"), "input", 2, 0);
-            draft.add(format_args!(
-                "{of}_shape = Concat <axis = 0> ({of}_batch, {of}_length, {of}_channels)"
-            ));
+            draft
+                .add(format_args!("{of}_shape = Concat <axis = 0> ({of}_batch, {of}_length, {of}_channels)"));
             draft.add(format_args!("{name} = Reshape ({of}_rows, {of}_shape)"));
         } else {
             draft.add(format_args!("{name} = Identity ({of})"));

@@ -26,11 +26,7 @@ fn branches(draft: &mut Draft, site: &CallSite<'_>, input: &str) -> Option<()> {
 /// Adds `{x}_normal`: `x` divided by its root mean square along the last axis.
 fn normalize(draft: &mut Draft, site: &CallSite<'_>, x: &str) -> Option<()> {
     draft.list(&format!("{x}_axis"), &[-1]);
-    draft.scalar(
-        &format!("{x}_epsilon"),
-        ElemType::FLOAT,
-        number(site.float("epsilon")?, ElemType::FLOAT),
-    );
+    draft.scalar(&format!("{x}_epsilon"), ElemType::FLOAT, number(site.float("epsilon")?, ElemType::FLOAT));
     draft.add(format_args!("{x}_squares = Mul ({x}, {x})"));
     draft.add(format_args!("{x}_mean = ReduceMean <keepdims = 1> ({x}_squares, {x}_axis)"));
     draft.add(format_args!("{x}_sum = Add ({x}_mean, {x}_epsilon)"));
