@@ -122,7 +122,7 @@ def rotary(d):
     size = 2 * half + rest
     is_split = d.chance()
     x = floats(d, [batch, heads, length, size] if is_split else [batch, length, heads * size], kind)
-    positions = d.int(1, 6)
+    positions = length + d.int(0, 3)
     angles = np.random.RandomState(d.int(0, 9999)).uniform(0, 6.3, [positions, half])
     ids = d.array("int64", [3, batch, length], 0, positions - 1)
     given = {"rotary_embedding_dim": 2 * half if rest else None, "num_heads": heads}
