@@ -1,10 +1,10 @@
-//! Declarations of graphs: names of graphs (G01), `value_info` (G06, F13), nodes without outputs (G10), depth (G12), and
+//! Declarations of graphs: names of graphs (G01) and of their nodes (N06), `value_info` (G06, F13), nodes without outputs (G10), depth (G12), and
 //! consistency of declarations, initializers and symbols (G09, Y09).
 
 use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::layout::MAX_LEVELS;
 use super::types::tensor_of;
-use crate::body::{GraphId, Port, ValueDef, ValueId};
+use crate::body::{GraphId, NodeId, Port, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
@@ -62,6 +62,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
             if !(view.role.is_function() && Some(graph) == view.body.root()) {
                 d.name(view, graph);
             }
+            d.node_names(view, graph);
             d.value_info(view, graph);
             d.agreement(view, graph, &mut declared);
         }
@@ -106,6 +107,35 @@ impl<'m> Declarations<'_, 'm> {
             self.found.push(
                 Diagnostic::new(&code::GRAPH_NAME, place, "graph without a name").help("give it a name"),
             );
+        }
+    }
+
+    /// Reports each name that several nodes of a graph have, once.
+    fn node_names(&mut self, view: &View<'m>, id: GraphId) {
+        if !self.found.wants(&code::NODE_NAME_REPEATED) {
+            return;
+        }
+        self.seen.clear();
+        let nodes = &view.body.graphs[id].nodes;
+        let mut repeated: Vec<(Name, [NodeId; 2], u64)> = Vec::new();
+        let mut positions: HashMap<Name, usize> = HashMap::new();
+        for (i, &node) in nodes.iter().enumerate() {
+            let Some(name) = view.body.nodes[node].name.filter(|n| !n.is_empty()) else { continue };
+            let Some(first) = self.seen.first(name, index(i)) else { continue };
+            let at = *positions.entry(name).or_insert_with(|| {
+                repeated.push((name, [nodes[first as usize], node], 1));
+                repeated.len() - 1
+            });
+            repeated[at].2 += 1;
+        }
+        for (name, [first, second], count) in repeated {
+            let [first, place] = [first, second].map(|node| Entity::Node(view.id, node));
+            let message = match count {
+                2 => format!("two nodes are named `{}`", self.cx.text(name)),
+                _ => format!("{count} nodes are named `{}`", self.cx.text(name)),
+            };
+            let diagnostic = Diagnostic::new(&code::NODE_NAME_REPEATED, place, message);
+            self.found.push(diagnostic.label("the second").related(first, "the first"));
         }
     }
 

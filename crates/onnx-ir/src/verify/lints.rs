@@ -1,4 +1,4 @@
-//! Lints, on the level `strict`: nothing is unused (G11), names are identifiers and nodes have their own (N06).
+//! Lints, on the level `strict`: nothing is unused (G11), names are identifiers (N06).
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index, is_identifier};
 use crate::body::{GraphId, NodeId, ValueDef, ValueId};
@@ -184,8 +184,7 @@ fn names(cx: &VerifyContext<'_>, found: &mut Findings) {
     }
 }
 
-/// Names in one graph, of values, nodes, operators, attributes and their tensors: the first that is not an identifier, and
-/// duplicate names of nodes.
+/// Names in one graph, of values, nodes, operators, attributes and their tensors: the first that is not an identifier.
 fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph: GraphId) {
     let (id, body) = (view.id, view.body);
     let g = &body.graphs[graph];
@@ -204,7 +203,6 @@ fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph:
             look(Some(body.values[init.value].name), Entity::Initializer(id, graph, index(i)));
         }
     }
-    let mut nodes = std::collections::HashMap::new();
     for &node in &g.nodes {
         let n = &body.nodes[node];
         look(n.name, Entity::Node(id, node));
@@ -219,15 +217,6 @@ fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph:
         }
         for (i, value) in n.outputs.iter().enumerate() {
             look(value.map(|v| body.values[v].name), Entity::NodeOutput(id, node, index(i)));
-        }
-        if let Some(name) = n.name.filter(|n| !n.is_empty()) {
-            let place = Entity::Node(id, node);
-            if let Some(&first) = nodes.get(&name) {
-                let message = format!("two nodes are named `{}`", cx.text(name));
-                found.push(Diagnostic::new(&code::NAME_HYGIENE, place, message).related(first, "the first"));
-            } else {
-                nodes.insert(name, place);
-            }
         }
     }
     if let Some((place, name)) = odd {
@@ -288,18 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn names_are_identifiers_and_nodes_have_their_own() {
-        let mut model = draft(|d| {
+    fn names_are_identifiers() {
+        let model = draft(|d| {
             d.graph("g", &["layer/0"], &["y"], |d| {
                 d.node("l.A", &["layer/0"], &["a:0"]);
                 d.node("Abs", &["a:0"], &["y"]);
             });
         });
-        let name = model.names.intern("n");
-        main(&mut model).nodes.values_mut().for_each(|n| n.name = Some(name));
-        assert_eq!(
-            lints(&model),
-            ["W0226 name `layer/0` is not an identifier", "W0226 two nodes are named `n`"]
-        );
+        assert_eq!(lints(&model), ["W0226 name `layer/0` is not an identifier"]);
     }
 }

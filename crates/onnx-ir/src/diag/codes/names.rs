@@ -250,12 +250,12 @@ super::codes! { NAMES, Spec:
     /// ```
     Error FUNCTION_SCOPE_CLOSED = "E0225", "function-scope-closed", "N05";
 
-    /// A name is not a C identifier, or the name of a node or graph is not unique.
+    /// A name is not a C identifier, or the name of a graph is not unique.
     ///
-    /// Names should consist of letters, digits and underscores and not begin with a digit; names of nodes are
-    /// distinct in a graph and names of graphs in a model, for tools that refer to them. Most producers violate
-    /// this, and readers accept it. Of names that are not identifiers, those of operators and attributes too, the first
-    /// of each graph is reported, and those of functions and their parameters.
+    /// Names should consist of letters, digits and underscores and not begin with a digit; names of graphs are
+    /// distinct in a model, for tools that refer to them. Most producers violate this, and readers accept it. Of
+    /// names that are not identifiers, those of operators and attributes too, the first of each graph is reported, and
+    /// those of functions and their parameters. Equal names of nodes have a code of their own, `node-name-repeated`.
     /// Source: IR.md, Names Within a Graph.
     ///
     /// ```text
@@ -315,4 +315,19 @@ super::codes! { NAMES, Spec:
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Warning QUANTIZATION_KEY = "W0233", "quantization-key";
+
+    /// Two nodes of one graph have the same name.
+    ///
+    /// Names of nodes that are not empty are distinct in a graph or function. What the model computes does not depend on
+    /// them, but tools find nodes by them, and ONNX Runtime refuses to load such a model: with `check --target ort`, it is an
+    /// error. Rename one, or leave the name out. Nodes of different graphs may have the same name. Source: IR.md, Names
+    /// Within a Graph.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { [n] t = Relu(x) [n] y = Abs(t) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { [n] t = Relu(x) [n_1] y = Abs(t) }
+    /// ```
+    Warning NODE_NAME_REPEATED = "W0234", "node-name-repeated";
 }
