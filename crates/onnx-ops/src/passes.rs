@@ -19,6 +19,11 @@ impl Operators for Registry {
         schema(self, op).is_none_or(|schema| is_optional(&schema.inputs, i))
     }
 
+    fn attribute(&self, op: OpRef<'_>, name: &str) -> Option<(AttrType, bool)> {
+        let param = schema(self, op)?.attr(name)?;
+        Some((param.ty, param.required))
+    }
+
     fn may_leave_out_output(&self, op: OpRef<'_>, i: usize) -> bool {
         // The number of outputs of a BatchNormalization determines its mode, or must match it.
         let counts = op.domain.is_empty() && op.op == "BatchNormalization";
@@ -72,6 +77,7 @@ mod tests {
         assert!(registry.may_leave_out_input(op("Clip", 21), 1));
         assert!(!registry.may_leave_out_input(op("Clip", 21), 0));
         assert!(!registry.may_leave_out_input(op("Concat", 21), 0));
+        assert_eq!(registry.attribute(op("Cast", 21), "to"), Some((AttrType::INT, true)));
         assert!(registry.may_leave_out_output(op("Dropout", 21), 1));
         assert!(!registry.may_leave_out_output(op("Split", 21), 1));
         assert!(registry.is_same(op("Relu", 14), 21) && !registry.is_same(op("Relu", 12), 21));

@@ -26,6 +26,7 @@
 //! Functions whose calls are gone are removed, with imports of their domains. A function that calls itself stays, and so do
 //! calls that do not fit their function. Before anything changes, the nodes that will be made are counted.
 
+mod arguments;
 mod copy;
 mod expand;
 mod fit;

@@ -1,5 +1,7 @@
 //! Operator properties that passes need, provided by another crate.
 
+use crate::attr::AttrType;
+
 /// An operator as a node means it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpRef<'a> {
@@ -18,6 +20,9 @@ pub trait Operators {
 
     /// Whether the input at a position may be left out.
     fn may_leave_out_input(&self, op: OpRef<'_>, i: usize) -> bool;
+
+    /// The type of an attribute, and whether a node must have it; `None` for an unknown one.
+    fn attribute(&self, op: OpRef<'_>, name: &str) -> Option<(AttrType, bool)>;
 
     /// Whether the output at a position may be left out, which changes no other output.
     fn may_leave_out_output(&self, op: OpRef<'_>, i: usize) -> bool;
@@ -41,6 +46,10 @@ impl Operators for Unknown {
 
     fn may_leave_out_input(&self, _: OpRef<'_>, _: usize) -> bool {
         true
+    }
+
+    fn attribute(&self, _: OpRef<'_>, _: &str) -> Option<(AttrType, bool)> {
+        None
     }
 
     fn may_leave_out_output(&self, _: OpRef<'_>, _: usize) -> bool {

@@ -138,7 +138,6 @@ impl<'e> Work<'e> {
         let origin = target.origins[node];
         let call = std::mem::take(&mut target.nodes[node]);
         let actual = self.actual(&call, formal);
-        self.report_missing(names, callee, formal, &actual, site);
         let wanted: Vec<(ValueId, ValueId, bool)> = (formal.outputs.iter().zip(&call.outputs))
             .filter_map(|(port, &wanted)| port.value.zip(wanted))
             .map(|(from, to)| (from, to, self.is_pinned(target, to)))

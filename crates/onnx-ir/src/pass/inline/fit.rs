@@ -1,13 +1,11 @@
-//! Whether a call can be replaced, and what goes missing when it is.
+//! Whether a call can be replaced.
 
-use super::Set;
 use super::copy::{Callee, Work};
 use super::plan::levels;
-use crate::body::{Body, Graph, NodeId, ValueDef, ValueId};
+use crate::body::{Body, Graph, NodeId, ValueDef};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::names::{Name, Names};
 use crate::pass::OpRef;
-use crate::pass::calls::{Imports, nodes};
 
 /// The deepest nesting of graphs in a valid model.
 const MAX_LEVELS: usize = 32;
@@ -82,49 +80,13 @@ impl Work<'_> {
             );
             return diagnostic(&code::NESTING_DEPTH, message);
         }
-        None
-    }
-
-    /// Reports required operands of operators that the call omits.
-    pub(super) fn report_missing(
-        &mut self,
-        names: &Names,
-        callee: &Callee<'_>,
-        formal: &Graph,
-        actual: &[Option<ValueId>],
-        site: Entity,
-    ) {
-        let left_out = formal.inputs.iter().zip(actual).filter(|(_, actual)| actual.is_none());
-        let left_out: Set<ValueId> = left_out.filter_map(|(port, _)| port.value).collect();
-        if left_out.is_empty() {
-            return;
-        }
-        let imports = Imports::of(callee.names(names), &callee.function.opset_imports);
-        for node in nodes(callee.body) {
-            if callee.id.is_some() && self.setting.functions.callee(node).is_some() {
-                continue;
-            }
-            for (i, value) in node.inputs.iter().enumerate() {
-                let Some(value) = value.filter(|v| left_out.contains(v)) else { continue };
-                let op = imports.op_ref(callee.names(names), node);
-                if !self.setting.operators.may_leave_out_input(op, i) {
-                    let input = &callee.names(names)[callee.body.values[value].name];
-                    let function = callee.text(names);
-                    let message = format!(
-                        "this call leaves out `{input}`, which `{}` in function `{function}` needs",
-                        op.op
-                    );
-                    let diagnostic = Diagnostic::new(&code::PARAMETER_EMPTY, site, message);
-                    self.found.push(callee.related(diagnostic));
-                }
-            }
-        }
+        self.lacks(names, callee, formal, call, site)
     }
 }
 
 impl Callee<'_> {
     /// Points at the function too.
-    fn related(&self, diagnostic: Diagnostic) -> Diagnostic {
+    pub(super) fn related(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self.id {
             Some(f) => diagnostic.related(Entity::Function(f), "the function"),
             None => diagnostic,
