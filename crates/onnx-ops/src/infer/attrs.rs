@@ -22,9 +22,21 @@ pub(crate) static NO_BINDINGS: Bindings = Bindings(Vec::new());
 /// The value that a call passes to an attribute parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Bound {
-    value: AttrValue,
+    /// `None` for an empty list, and for a value that is unknown.
+    value: Option<AttrValue>,
+    /// The type, unless it is unknown.
+    ty: Option<AttrType>,
     /// The tensor, if the value is one: it belongs to the body of the call.
     tensor: Option<Tensor>,
+}
+
+/// The argument of a call for the parameter that an attribute refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Argument {
+    /// Nothing, and the parameter has no default.
+    Omitted,
+    /// A value of a type.
+    OfType(AttrType),
 }
 
 /// The value of an attribute.
@@ -40,7 +52,7 @@ impl<'a> Given<'a> {
     pub(crate) fn value(&self) -> Option<&'a AttrValue> {
         match self {
             Given::Value(value, _) => Some(value),
-            Given::Bound(bound) => Some(&bound.value),
+            Given::Bound(bound) => bound.value.as_ref(),
             Given::Unknown => None,
         }
     }
@@ -88,12 +100,29 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// What the call passes to the parameter that an attribute refers to; `None` if the attribute is not a reference, if the
+    /// default of the function counts, and without a call.
+    pub(super) fn argument(&self, attr: &'a Attr) -> Option<Argument> {
+        attr.reference.filter(|_| self.is_called)?;
+        match self.resolve(attr) {
+            None => Some(Argument::Omitted),
+            Some(Given::Bound(bound)) => bound.ty.map(Argument::OfType),
+            Some(Given::Value(..) | Given::Unknown) => None,
+        }
+    }
+
     /// The values that a node passes to the attribute parameters of its callee.
     pub(crate) fn bind(&self, node: &'a Node) -> Rc<Bindings> {
         let bound = node.attrs.iter().filter_map(|attr| {
             let name = self.names[attr.name?].to_owned();
             let given = self.resolve(attr)?;
-            Some((name, Bound { value: given.value()?.clone(), tensor: given.tensor().cloned() }))
+            if let Given::Bound(bound) = given {
+                return Some((name, bound.clone()));
+            }
+            let value = given.value().cloned();
+            let of_list = attr.ty.filter(|ty| attr.reference.is_none() && ty.is_list());
+            let ty = value.as_ref().map(AttrValue::ty).or(of_list);
+            Some((name, Bound { value, ty, tensor: given.tensor().cloned() }))
         });
         Rc::new(Bindings(bound.collect()))
     }
@@ -140,13 +169,16 @@ impl<'a> ResolvedAttrs<'a> {
             None => self.schema.attr(name)?.default.as_ref().map(Found::Default),
             Some(given) => match given.value() {
                 Some(value) => Some(Found::Value(value)),
-                None => self.is_empty_list(name).then_some(Found::EmptyList),
+                None => self.is_empty_list(name, &given).then_some(Found::EmptyList),
             },
         }
     }
 
-    /// Whether the attribute is an empty list on the node.
-    fn is_empty_list(&self, name: &str) -> bool {
+    /// Whether an attribute without a value is an empty list, on the node or by the call.
+    fn is_empty_list(&self, name: &str, given: &Given<'_>) -> bool {
+        if let Given::Bound(bound) = given {
+            return bound.ty.is_some_and(AttrType::is_list);
+        }
         let attr = Attrs::of(self.node, self.scope.names).find(name);
         attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(AttrType::is_list))
     }

@@ -1,13 +1,15 @@
 //! Calls of functions, and a topological order of nodes.
 
-use super::attrs::Bindings;
+use super::attrs::{Argument, Bindings};
 use super::engine::{Engine, Ran};
 use super::facts::{Fact, FactSource};
+use super::signature::kind;
 use super::small_tensor::Elem;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{
-    Body, BodyId, EntityId, FunctionId, GraphId, Model, Node, NodeId, SecondaryMap, ValueDef, ValueId,
+    AttrType, Body, BodyId, EntityId, FunctionId, GraphId, Model, Name, Node, NodeId, SecondaryMap, ValueDef,
+    ValueId,
 };
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -54,12 +56,32 @@ struct Call {
     missed: Vec<Missed>,
 }
 
-/// An input that a call omits, with the operator that requires it: in the function, or in a function that it passes the input to.
+/// A lack of a call, with the operator that needs it: in the function, or in a function that it passes the input or attribute to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Missed {
-    pub(super) input: usize,
+    pub(super) what: Lack,
     pub(super) body: BodyId,
     pub(super) by: NodeId,
+}
+
+/// An input or attribute that a call lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lack {
+    /// An input that an operator requires.
+    Input(usize),
+    /// An attribute parameter that an attribute of an operator refers to, by its position.
+    Attr { parameter: Name, attr: u32, is: Argument, wanted: AttrType },
+}
+
+impl Lack {
+    /// Whether one finding says both.
+    fn is_same(self, other: Lack) -> bool {
+        match (self, other) {
+            (Lack::Input(a), Lack::Input(b)) => a == b,
+            (Lack::Attr { parameter: a, .. }, Lack::Attr { parameter: b, .. }) => a == b,
+            (Lack::Input(_), Lack::Attr { .. }) | (Lack::Attr { .. }, Lack::Input(_)) => false,
+        }
+    }
 }
 
 /// The facts that a node passes to the inputs of a function.
@@ -86,7 +108,9 @@ pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) 
         Some(call) => Ran { outputs: call.outputs.clone(), missed: call.missed.clone() },
         None => {
             let fresh = engine.fresh;
+            engine.blame.enter(function, (engine.frame.body, node));
             let ran = engine.run_body(body, Some(function), Some(&inputs), Rc::clone(&bindings));
+            engine.blame.leave();
             // Results with new data-dependent dimensions differ between calls.
             if engine.fresh == fresh {
                 let (outputs, missed) = (ran.outputs.clone(), ran.missed.clone());
@@ -117,27 +141,96 @@ impl Engine<'_> {
     /// Records that an operator requires an input of the enclosing function that the call omits.
     pub(super) fn miss(&mut self, by: NodeId, value: ValueId) {
         let body = self.frame.body;
-        self.pass_on(value, Missed { input: 0, body, by });
+        self.pass_on(value, Missed { what: Lack::Input(0), body, by });
+    }
+
+    /// Records that the call does not pass what an attribute of an operator refers to, or passes a value of another type than
+    /// `wanted`.
+    pub(super) fn miss_attr(
+        &mut self,
+        by: NodeId,
+        attr: u32,
+        parameter: Name,
+        is: Argument,
+        wanted: AttrType,
+    ) {
+        let body = self.frame.body;
+        self.lack(Missed { what: Lack::Attr { parameter, attr, is, wanted }, body, by });
+    }
+
+    fn lack(&mut self, missed: Missed) {
+        if self.frame.missed.iter().all(|other| !other.what.is_same(missed.what)) {
+            self.frame.missed.push(missed);
+        }
     }
 
     fn pass_on(&mut self, value: ValueId, missed: Missed) {
         let formals = self.body().root().map(|root| &self.body().graphs[root].inputs);
         let input = formals.and_then(|inputs| inputs.iter().position(|port| port.value == Some(value)));
-        if let Some(input) = input.filter(|&input| self.frame.missed.iter().all(|m| m.input != input)) {
-            self.frame.missed.push(Missed { input, ..missed });
+        if let Some(input) = input {
+            self.lack(Missed { what: Lack::Input(input), ..missed });
         }
     }
 
-    /// Reports that a call omits a required input, unless the enclosing function does not get it either.
+    /// Reports what a call lacks, unless the enclosing function does not get it either.
     fn misses(&mut self, call: NodeId, callee: BodyId, missed: Missed) {
-        let given = self.body().nodes[call].inputs.get(missed.input);
+        match missed.what {
+            Lack::Input(input) => self.misses_input(call, callee, input, missed),
+            Lack::Attr { parameter, attr, is, wanted } => {
+                let attrs = &self.body().nodes[call].attrs;
+                let at = attrs.iter().position(|a| a.name == Some(parameter));
+                let outer = at.filter(|&at| self.scope().argument(&attrs[at]).is_some());
+                match outer.and_then(|at| attrs[at].reference) {
+                    Some(parameter) => {
+                        self.lack(Missed { what: Lack::Attr { parameter, attr, is, wanted }, ..missed });
+                    }
+                    None => self.misses_attr(call, at, parameter, missed),
+                }
+            }
+        }
+    }
+
+    /// Reports an attribute parameter that a call omits or has with a value of another type.
+    fn misses_attr(&mut self, call: NodeId, at: Option<usize>, parameter: Name, missed: Missed) {
+        let Missed { what: Lack::Attr { attr, is, wanted, .. }, body, by } = missed else { return };
+        let model = self.model;
+        let needed = Entity::Attr(body, by, attr);
+        let node = &model.bodies[body].nodes[by];
+        let name = model.text(node.attrs.get(attr as usize).and_then(|attr| attr.name));
+        let (op, function, parameter) =
+            (model.text(node.op), function_of(model, body), &model.names[parameter]);
+        let place = match at {
+            Some(at) => Entity::Attr(self.frame.body, call, super::node::index(at)),
+            None => Entity::NodeOp(self.frame.body, call),
+        };
+        let diagnostic = match is {
+            Argument::Omitted => {
+                let message =
+                    format!("this call omits `{parameter}`, which `{op}` in function `{function}` requires");
+                Diagnostic::new(&code::ATTR_REQUIRED, place, message)
+                    .help(format!("add `{parameter}`, {}", kind(wanted)))
+            }
+            Argument::OfType(ty) => {
+                let message = format!(
+                    "this call passes {} as `{parameter}`, which is `{name}` of `{op}` in function `{function}`",
+                    kind(ty)
+                );
+                Diagnostic::new(&code::ATTR_WRONG_TYPE, place, message)
+                    .label(format!("expected {}", kind(wanted)))
+            }
+        };
+        self.report(diagnostic.related(needed, format!("`{name}` of `{op}` is {}", kind(wanted))));
+    }
+
+    fn misses_input(&mut self, call: NodeId, callee: BodyId, missing: usize, missed: Missed) {
+        let given = self.body().nodes[call].inputs.get(missing);
         if let Some(&Some(value)) = given {
             return self.pass_on(value, missed);
         }
         let model = self.model;
         let body = &model.bodies[callee];
         let Some(formals) = body.root().map(|root| &body.graphs[root].inputs) else { return };
-        let Some(name) = formals.get(missed.input).and_then(|port| port.name) else { return };
+        let Some(name) = formals.get(missing).and_then(|port| port.name) else { return };
         // The duplicate name has been reported.
         if formals.iter().filter(|port| port.name == Some(name)).count() > 1 {
             return;
@@ -147,7 +240,7 @@ impl Engine<'_> {
         let input = &model.names[name];
         let message = format!("this call omits `{input}`, which `{op}` in function `{function}` requires");
         let place = match given {
-            Some(_) => Entity::NodeInput(self.frame.body, call, super::node::index(missed.input)),
+            Some(_) => Entity::NodeInput(self.frame.body, call, super::node::index(missing)),
             None => Entity::NodeOp(self.frame.body, call),
         };
         let needed = Entity::NodeOp(missed.body, missed.by);

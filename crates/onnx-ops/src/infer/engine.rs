@@ -2,6 +2,7 @@
 
 use super::alike::{self, Alike, Operands};
 use super::attrs::{Bindings, Scope};
+use super::blame::Blame;
 use super::call::{Memo, Missed};
 use super::callee::{Callee, CalleeKey};
 use super::declared::Declared;
@@ -76,9 +77,8 @@ fn run(
 ) -> (Inference, Option<Trace>) {
     let mut engine = Engine::new(model, registry);
     engine.trace = trace;
-    let nodes: usize = model.bodies.values().map(|b| b.nodes.len()).sum();
-    engine.alike = Alike::for_nodes(nodes);
-    engine.fuel = nodes.saturating_mul(options.effort).max(LEAST_STEPS);
+    engine.alike = Alike::for_nodes(model.bodies.values().map(|b| b.nodes.len()).sum());
+    engine.fuel = steps(model, options);
     if let Some(main) = model.main {
         engine.run_body(main, None, None, Rc::default());
     }
@@ -93,8 +93,15 @@ fn run(
             engine.run_body(function.body, Some(f), None, Rc::default());
         }
     }
+    engine.name_calls(steps(model, options));
     let facts = Facts { dims: engine.dims, bodies: engine.bodies };
     (Inference { facts, diagnostics: engine.findings }, engine.trace)
+}
+
+/// Number of steps for a model.
+fn steps(model: &Model, options: &InferOptions) -> usize {
+    let nodes: usize = model.bodies.values().map(|b| b.nodes.len()).sum();
+    nodes.saturating_mul(options.effort).max(LEAST_STEPS)
 }
 
 /// The state of one run of a body.
@@ -109,7 +116,7 @@ pub(super) struct Frame {
     pub(super) facts: SecondaryMap<ValueId, Fact>,
     pub(super) declared: Rc<Declared>,
     pub(super) bindings: Rc<Bindings>,
-    /// Inputs that the call omits although operators require them.
+    /// What the call omits although operators require it.
     pub(super) missed: Vec<Missed>,
 }
 
@@ -140,6 +147,8 @@ pub(super) struct Engine<'m> {
     pub(super) nothing: Fact,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) told: HashSet<(&'static str, Place)>,
+    /// Which calls lead to findings in functions.
+    pub(super) blame: Blame,
     pub(super) suggestions: Suggestions,
     /// Findings are kept only if this is 0.
     pub(super) quiet: u32,
@@ -196,6 +205,7 @@ impl<'m> Engine<'m> {
             nothing: Fact::default(),
             findings: Vec::new(),
             told: HashSet::default(),
+            blame: Blame::default(),
             suggestions: Suggestions::default(),
             quiet: 0,
             trace: None,

@@ -7,7 +7,12 @@ impl Engine<'_> {
     /// Adds a finding, unless it is a duplicate (of another call of the same function, for example).
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.reports += 1;
-        if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
+        if self.quiet > 0 {
+            return;
+        }
+        let is_new = self.told.insert((diagnostic.code.id, diagnostic.primary.place));
+        self.blame.note(&diagnostic, is_new);
+        if is_new {
             self.findings.push(diagnostic);
         }
     }

@@ -22,6 +22,7 @@
 mod alike;
 mod apply;
 pub(crate) mod attrs;
+mod blame;
 mod call;
 mod callee;
 mod declared;

@@ -1,5 +1,6 @@
 //! Checks a node against its schema: arity, omitted parameters, attributes, element types (S01–S08, S11, S12).
 
+use super::attrs::Argument;
 use super::engine::Engine;
 use super::facts::{Fact, FactSource, Outputs};
 use super::fitting::{Fitting, stated_type};
@@ -29,7 +30,9 @@ struct Binding<'a> {
 
 pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema_id: SchemaId, schema: &Schema) -> Checked {
     let node = &engine.body().nodes[id];
-    let like = engine.fitting.get(&schema_id);
+    // Arguments of a call are not a part of the node.
+    let has_arguments = engine.frame.is_called && node.attrs.iter().any(|attr| attr.reference.is_some());
+    let like = engine.fitting.get(&schema_id).filter(|_| !has_arguments);
     if let Some(outputs) = like.and_then(|like| like.outputs_of(engine, node)) {
         return Checked { is_sound: true, outputs };
     }
@@ -53,6 +56,7 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema_id: SchemaId, sc
     if is_sound
         && attributes.are_known
         && !schema.deprecated
+        && !has_arguments
         && let Some(fitting) = Fitting::new(engine, node, &outputs)
     {
         engine.fitting.insert(schema_id, fitting);
@@ -187,6 +191,15 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
             let diagnostic = Diagnostic::new(&code::ATTR_WRONG_TYPE, place, message);
             engine.report(diagnostic.label(format!("expected {}", kind(param.ty))));
             are_sound = false;
+        } else if let (Some(argument), Some(parameter)) = (engine.scope().argument(attr), attr.reference) {
+            let is_wrong = match argument {
+                Argument::Omitted => param.required,
+                Argument::OfType(ty) => ty != param.ty,
+            };
+            if is_wrong {
+                engine.miss_attr(id, index(i), parameter, argument, param.ty);
+                are_sound = false;
+            }
         }
     }
     let missing = |a: &&AttrParam| {
@@ -222,7 +235,7 @@ fn renamed(diagnostic: Diagnostic, place: Entity, near: &str) -> Diagnostic {
 }
 
 /// A description of an attribute type.
-fn kind(ty: AttrType) -> String {
+pub(super) fn kind(ty: AttrType) -> String {
     match ty {
         AttrType::FLOAT => "a float".to_owned(),
         AttrType::INT => "an integer".to_owned(),

@@ -10,7 +10,8 @@
 
 use super::NodeCx;
 use crate::infer::alike::Operands;
-use crate::infer::call::{function_of, passed};
+use crate::infer::attrs::Argument;
+use crate::infer::call::{Lack, function_of, passed};
 use crate::infer::engine::{Engine, Ran};
 use crate::infer::facts::{Fact, FactSource, Outputs};
 use crate::infer::merge;
@@ -47,9 +48,16 @@ impl NodeCx<'_, '_> {
         }
         if let Some(missed) = missed.first().filter(|_| is_of_document) {
             let needs = at(&function.model, missed.body, missed.by);
-            let message =
-                format!("`{}` omits {}, which its body requires", self.op(), self.param_name(missed.input));
-            self.fail(Diagnostic::new(&code::PARAMETER_EMPTY, self.at_op(), message).label(needs));
+            let (code, what) = match missed.what {
+                Lack::Input(input) => (&code::PARAMETER_EMPTY, self.param_name(input)),
+                Lack::Attr { parameter, is: Argument::Omitted, .. } => {
+                    (&code::ATTR_REQUIRED, format!("`{}`", &function.model.names[parameter]))
+                }
+                // The signature states another type than the body needs.
+                Lack::Attr { .. } => return Some(self.outputs),
+            };
+            let message = format!("`{}` omits {what}, which its body requires", self.op());
+            self.fail(Diagnostic::new(code, self.at_op(), message).label(needs));
             return None;
         }
         for (i, fact) in outputs.into_iter().enumerate().take(self.outputs.len()) {
