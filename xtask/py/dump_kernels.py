@@ -9,10 +9,13 @@ where the package is not installed. The newest versions that it takes are found 
 import itertools
 import sys
 
+import dump_attributes
+
 HEAD = """\
 # onnxruntime {version}, CPU: from its package, by xtask/py/dump_kernels.py (`cargo xtask codegen`).
 # Operators that are defined by functions are run through them, float16 as float where there is no kernel.
-# domain operator versions types
+# domain operator versions types, and values of attributes that are refused (xtask/py/dump_attributes.py).
+distinct names
 bodies
 widens float16 float
 ir {ir}
@@ -20,8 +23,6 @@ imports ai.onnx {onnx}
 imports ai.onnx.ml {ml}
 """
 NEWEST = 2**31 - 1
-
-
 
 
 def takes(runtime, ir, **versions):
@@ -76,7 +77,7 @@ def main():
         "ml": newest(lambda version: takes(onnxruntime, 8, onnx=20, ml=version), 3),
     }
     print(HEAD.format(version=onnxruntime.__version__, **limits), end="")
-    print("\n".join(lines))
+    print("\n".join([*lines, *dump_attributes.lines()]))
 
 
 main()

@@ -6,15 +6,19 @@
 //! ```text
 //! ai.onnx Gemm 13- T=double,float
 //! * Softmax
+//! refuses ai.onnx LRN 1-13 size even
 //! ```
 //!
-//! A table lists what a runtime supports by name, not that every attribute and shape works.
+//! A table lists what a runtime supports by name, and values of attributes that it refuses, not that every other value and shape
+//! works.
 
-use crate::infer::{InferOptions, infer};
+use crate::infer::{InferOptions, ResolvedAttrs, infer};
 use crate::schema::{BodyKind, Lookup, Registry, Schema};
 use foldhash::HashMap;
-use onnx_ir::diag::{Diagnostic, Entity, code};
-use onnx_ir::{BodyId, ElemType, Model, NodeId, ValueId, normalize_domain};
+use onnx_ir::diag::{Diagnostic, Entity, Level, Severity, code};
+use onnx_ir::{
+    Body, BodyId, ElemType, Model, Names, Node, NodeId, ValueId, VerifyOptions, normalize_domain, verify,
+};
 use std::sync::LazyLock;
 
 /// A runtime.
@@ -33,6 +37,20 @@ pub struct TargetRuntime {
     ir: Option<i64>,
     /// The newest importable version of domains.
     imports: Vec<(&'static str, i64)>,
+    /// Values of attributes that are refused, by domain and operator.
+    refusals: HashMap<(&'static str, &'static str), Vec<Refusal>>,
+    /// Whether it refuses nodes with the same name in a graph.
+    has_distinct_names: bool,
+}
+
+/// Values of an attribute that a runtime refuses.
+#[derive(Debug)]
+struct Refusal {
+    first: u32,
+    last: u32,
+    attr: &'static str,
+    /// As texts; `even` stands for all even numbers, `*` for all values.
+    values: Vec<&'static str>,
 }
 
 /// Versions of an operator, and their types.
@@ -73,6 +91,8 @@ impl TargetRuntime {
             widens: Vec::new(),
             ir: None,
             imports: Vec::new(),
+            refusals: HashMap::default(),
+            has_distinct_names: false,
         };
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split(' ');
@@ -81,6 +101,12 @@ impl TargetRuntime {
                 (Some("widens"), Some(from)) => {
                     let pair = ElemType::from_name(from).zip(words.next().and_then(ElemType::from_name));
                     target.widens.extend(pair);
+                }
+                (Some("distinct"), Some("names")) => target.has_distinct_names = true,
+                (Some("refuses"), Some(domain)) => {
+                    if let Some((op, refusal)) = words.next().zip(Refusal::read(words)) {
+                        target.refusals.entry((normalize_domain(domain), op)).or_default().push(refusal);
+                    }
                 }
                 (Some("ir"), Some(version)) => target.ir = version.parse().ok(),
                 (Some("imports"), Some(domain)) => {
@@ -99,6 +125,9 @@ impl TargetRuntime {
 
     /// The reason why the runtime does not support a node; `None` if it does, or if unknown.
     fn refuses(&self, schema: Option<&Schema>, node: &NodeOf<'_>) -> Option<String> {
+        if let Some(refused) = schema.and_then(|schema| self.refuses_attr(schema, node)) {
+            return Some(refused);
+        }
         if self.runs_bodies && schema.is_some_and(|schema| schema.body != BodyKind::None) {
             return None;
         }
@@ -124,6 +153,50 @@ impl TargetRuntime {
     }
 }
 
+impl TargetRuntime {
+    /// The first attribute of a node with a value that the runtime refuses.
+    fn refuses_attr(&self, schema: &Schema, node: &NodeOf<'_>) -> Option<String> {
+        let refusals = self.refusals.get(&(node.domain, node.op))?;
+        let attrs = ResolvedAttrs::of(node.names, node.body, node.node, schema);
+        let of_version = refusals.iter().filter(|r| (r.first..=r.last).contains(&schema.since));
+        of_version.into_iter().find_map(|refusal| {
+            let value = refusal.value(&attrs)?;
+            let shown = if node.domain.is_empty() { "ai.onnx" } else { node.domain };
+            Some(match refusal.values[..] {
+                ["*"] => format!("`{shown}.{}` with `{}`", node.op, refusal.attr),
+                _ => format!("`{shown}.{}` with `{} = {value}`", node.op, refusal.attr),
+            })
+        })
+    }
+}
+
+impl Refusal {
+    fn read(mut words: std::str::Split<'static, char>) -> Option<Refusal> {
+        let (first, last) = words.next()?.split_once('-')?;
+        let attr = words.next()?;
+        let values = words.next()?.split(',').collect();
+        Some(Refusal { first: first.parse().ok()?, last: last.parse().ok()?, attr, values })
+    }
+
+    /// The value of the attribute, if it is refused.
+    fn value(&self, attrs: &ResolvedAttrs<'_>) -> Option<String> {
+        if self.values == ["*"] {
+            return attrs.has(self.attr).then(String::new);
+        }
+        let ints = attrs.ints(self.attr).into_iter().flatten().copied().chain(attrs.int(self.attr));
+        let ints = ints.map(|n| (n.to_string(), n % 2 == 0));
+        // As Python writes it.
+        let floats = attrs.float(self.attr).map(|x| (format!("{x:?}"), false));
+        let strings = attrs.strings(self.attr).into_iter().flatten();
+        let strings = strings.chain(attrs.string(self.attr).map(|s| s.into_owned())).map(|s| (s, false));
+        let is_refused = |text: &str, is_even| {
+            self.values.iter().any(|value| *value == text || *value == "even" && is_even)
+        };
+        let mut all = ints.chain(floats).chain(strings);
+        all.find(|(text, is_even)| is_refused(text, *is_even)).map(|(text, _)| text)
+    }
+}
+
 impl Row {
     fn read(words: std::str::Split<'static, char>) -> Row {
         let mut row = Row { first: 0, last: u32::MAX, types: Vec::new() };
@@ -146,6 +219,9 @@ impl Row {
 
 /// A node with the known element types of its operands and results.
 struct NodeOf<'m> {
+    names: &'m Names,
+    body: &'m Body,
+    node: &'m Node,
     domain: &'m str,
     op: &'m str,
     inputs: Vec<Option<ElemType>>,
@@ -187,7 +263,8 @@ pub fn check(model: &Model, registry: &Registry, target: &TargetRuntime) -> Vec<
                 Lookup::Found(id) => Some(registry.get(id)),
                 Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
             };
-            let node = NodeOf { domain, op, inputs: elems(&n.inputs), outputs: elems(&n.outputs) };
+            let (inputs, outputs) = (elems(&n.inputs), elems(&n.outputs));
+            let node = NodeOf { names: &model.names, body: b, node: n, domain, op, inputs, outputs };
             let Some(what) = target.refuses(schema, &node) else { continue };
             let place = *at.entry(what.clone()).or_insert_with(|| {
                 refused.push((what, Vec::new()));
@@ -197,7 +274,20 @@ pub fn check(model: &Model, registry: &Registry, target: &TargetRuntime) -> Vec<
         }
     }
     let nodes = refused.iter().flat_map(|(what, nodes)| told(what, nodes, target));
-    versions(model, target).into_iter().chain(nodes).collect()
+    let names = target.has_distinct_names.then(|| names(model, target));
+    versions(model, target).into_iter().chain(nodes).chain(names.into_iter().flatten()).collect()
+}
+
+/// Reports nodes with the same name in a graph.
+fn names(model: &Model, target: &TargetRuntime) -> Vec<Diagnostic> {
+    let options = VerifyOptions { level: Level::Spec, ..VerifyOptions::default() };
+    let repeated = verify(model, &options).into_iter().filter(|d| d.code == &code::NODE_NAME_REPEATED);
+    repeated
+        .map(|d| {
+            let message = format!("{} does not load a graph in which {}", target.title, d.message);
+            Diagnostic { code: &code::TARGET_UNSUPPORTED, severity: Severity::Error, message, ..d }
+        })
+        .collect()
 }
 
 /// Reports versions in the header that are too new for a runtime.
@@ -262,7 +352,17 @@ mod tests {
             for line in text.lines().filter(|line| !line.starts_with('#')) {
                 let words: Vec<&str> = line.split(' ').collect();
                 let rest = match words[..] {
-                    ["bodies"] | ["widens" | "imports", _, _] | ["ir", _] => continue,
+                    ["bodies"] | ["widens" | "imports", _, _] | ["ir", _] | ["distinct", "names"] => continue,
+                    ["refuses", domain, op, ref rest @ ..] => {
+                        let of = target.refusals.get(&(normalize_domain(domain), op));
+                        let is_read =
+                            |r: &Refusal| format!("{}-{} {} {}", r.first, r.last, r.attr, r.values.join(","));
+                        assert!(
+                            of.is_some_and(|of| of.iter().any(|r| is_read(r) == rest.join(" "))),
+                            "{line}"
+                        );
+                        continue;
+                    }
                     [_, _, ref rest @ ..] => rest,
                     _ => panic!("{}: {line}", target.name),
                 };
