@@ -9,7 +9,7 @@ use conformance::corpus::in_parallel;
 use conformance::random::Random;
 use conformance::texts::small_texts;
 use conformance::trial::encoded;
-use onnx_ir::diag::{Level, Parsed};
+use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, code};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_text::{Checked, Fixes, apply_fixes};
@@ -68,6 +68,116 @@ fn text(path: &Path, mistakes: u64) -> (u64, Vec<String>) {
         }
     }
     (fixed, wrong)
+}
+
+/// How often something foreign is put into each text.
+const SNIPPETS: usize = 4;
+
+/// Statements of other languages and notations.
+const FOREIGN: &[&str] = &[
+    "If(c) { a = Relu(x) } else { b = Neg(x) }",
+    "z = If(c) { a = Relu(x) } else { b = Neg(x) }",
+    "z = If(c) {\n a = Relu(x)\n} else {\n b = Neg(x)\n}",
+    "z = If(c) { a = Relu(x) }",
+    "if (c) { z = Relu(x) }",
+    "for i in range(3) { z = Relu(x) }",
+    "for (int i = 0; i < 3; i++) { z = Relu(x); }",
+    "while (c) { z = Relu(x); }",
+    "z = Loop(n, c) { body: z = Relu(x) }",
+    "let z = Relu(x);",
+    "z := Relu(x)",
+    "z = x + x;",
+    "z = c ? Relu(x) : Neg(x)",
+    "z = [Relu(v) for v in x]",
+    "z = Relu(x)[0]",
+    "z = x.relu()",
+    "%z = \"onnx.Relu\"(%x) {alpha = 1.0 : f32} : (tensor<2xf32>) -> tensor<2xf32>",
+    "z = Gemm(x, w, alpha=1.0, transB=1)",
+    "def f(x): return Relu(x)",
+    "z = lambda x: Relu(x)",
+    "z = Cast(x, to: \"float\")",
+    "z = Conv { kernel_shape: [3, 3], pads: [1, 1, 1, 1] } (x, w)",
+    "node { input: 'x' output: 'z' op_type: 'Relu' }",
+    "{ \"op_type\": \"Relu\", \"input\": [\"x\"] }",
+    "z: float[2] = Relu(x)",
+    "return z;",
+];
+
+/// Whether the parser made nothing of it, and knows of no fix.
+fn is_not_understood(finding: &Diagnostic) -> bool {
+    let codes = [
+        &code::UNEXPECTED_TOKEN,
+        &code::MISSING_PUNCTUATION,
+        &code::STRAY_PUNCTUATION,
+        &code::UNCLOSED_BRACKET,
+        &code::CUT_OFF,
+        &code::STRAY_CHARACTER,
+        &code::FOREIGN_SPELLING,
+    ];
+    codes.contains(&finding.code) && finding.fixes.is_empty()
+}
+
+/// The lines of a span, counted from 0.
+fn lines(text: &str, start: usize, end: usize) -> std::ops::RangeInclusive<usize> {
+    let line = |at: usize| text.get(..at).map_or(0, |before| before.matches('\n').count());
+    line(start)..=line(end)
+}
+
+/// The certain fixes in a text after which something in their lines is still not understood.
+fn fixes_of_what_is_not_understood(text: &str) -> (usize, Vec<String>) {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for fix in judged(text).diagnostics.iter().filter_map(|d| Fixes::Safe.of(d)) {
+        let (Some(first), Some(last)) = (fix.edits.first(), fix.edits.last()) else { continue };
+        let mut changed = text.to_owned();
+        for edit in fix.edits.iter().rev() {
+            changed.replace_range(edit.span.range(), &edit.text);
+        }
+        tried += 1;
+        let end = (last.span.end as usize + changed.len()).saturating_sub(text.len());
+        let touched = lines(&changed, first.span.start as usize, end);
+        let at = |d: &Diagnostic| match d.primary.place {
+            Place::Source(span) => lines(&changed, span.start as usize, span.start as usize).next(),
+            Place::Entity(_) | Place::Nowhere => None,
+        };
+        let after = judged(&changed).diagnostics;
+        let left =
+            after.iter().find(|d| is_not_understood(d) && at(d).is_some_and(|at| touched.contains(&at)));
+        if let Some(left) = left {
+            wrong.push(format!("{text}\n── {} ──\n{changed}\n── {left}", fix.title));
+        }
+    }
+    (tried, wrong)
+}
+
+#[test]
+fn nothing_is_fixed_within_what_is_not_understood() {
+    let texts = small_texts();
+    let tried: Vec<(usize, Vec<String>)> = in_parallel(&texts, |path| {
+        let Ok(original) = fs::read_to_string(path) else { return (0, Vec::new()) };
+        let ends: Vec<usize> = original.match_indices('\n').map(|(at, _)| at).collect();
+        let mut random = Random::new(original.len() as u64);
+        let (mut tried, mut wrong) = (0, Vec::new());
+        if ends.is_empty() {
+            return (tried, wrong);
+        }
+        for _ in 0..SNIPPETS {
+            let foreign = FOREIGN[random.below(FOREIGN.len())];
+            let at = ends[random.below(ends.len())];
+            let mut text = format!("{}\n{foreign}{}", &original[..at], &original[at..]);
+            for _ in 0..random.below(3) {
+                text = mistake(&text, &mut random);
+            }
+            let (fixes, found) = fixes_of_what_is_not_understood(&text);
+            tried += fixes;
+            wrong.extend(found);
+        }
+        (tried, wrong)
+    });
+    let fixes: usize = tried.iter().map(|(fixes, _)| fixes).sum();
+    let wrong: Vec<&String> = tried.iter().flat_map(|(_, wrong)| wrong).collect();
+    let some: Vec<&str> = wrong.iter().take(6).map(|text| text.as_str()).collect();
+    assert!(some.is_empty(), "{} of {fixes} fixes:\n{}", wrong.len(), some.join("\n\n"));
+    assert!(fixes > 100, "only {fixes} fixes were tried");
 }
 
 /// Whether only quotes were added.

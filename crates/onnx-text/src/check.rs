@@ -12,6 +12,7 @@
 
 mod allow;
 mod apply_fixes;
+mod certain;
 mod commas;
 #[cfg(all(feature = "print", feature = "verify"))]
 mod opset;
@@ -66,6 +67,9 @@ pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diag
         add(&mut checked, source, found);
     }
     commas::confirm(source, &mut checked, judge);
+    certain::keep_certain(source, &mut checked.diagnostics, |text| {
+        crate::lower::read_syntax(text).diagnostics
+    });
     allow(&mut checked, source, level);
     checked
 }

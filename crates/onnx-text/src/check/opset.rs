@@ -1,5 +1,6 @@
 //! Checks a text with an operator set.
 
+use super::certain::keep_certain;
 use crate::ast;
 use crate::lower::{LoweredSet, lower_operator_set, too_large};
 use crate::map::OpsetMap;
@@ -54,6 +55,11 @@ pub fn check_operator_set(source: &str, options: &VerifyOptions) -> Parsed<Check
         }
         diagnostics.append(&mut found);
     }
+    keep_certain(source, &mut diagnostics, |text| {
+        let Parsed { value: syntax, mut diagnostics } = parse::parse_operator_set(text);
+        diagnostics.append(&mut lower_operator_set(text, &syntax).diagnostics);
+        diagnostics
+    });
     parse::sort(&mut diagnostics);
     Parsed::new(CheckedSet { syntax, set }, diagnostics)
 }

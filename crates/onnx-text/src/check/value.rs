@@ -36,6 +36,9 @@ pub fn check_value(source: &str, options: &VerifyOptions) -> Parsed<CheckedValue
     let read = crate::lower::read_value_syntax(source, &mut names);
     let is_whole = !read.has_errors();
     let Parsed { value: (syntax, data), mut diagnostics } = read;
+    super::certain::keep_certain(source, &mut diagnostics, |text| {
+        crate::lower::read_value_syntax(text, &mut Names::new()).diagnostics
+    });
     if let (Some(data), Some(tree), true) = (&data, &syntax.tree, is_whole && options.level > Level::Syntax) {
         let mut found = verify_data(data, &names, options);
         for diagnostic in &mut found {
