@@ -26,7 +26,7 @@ const REVIEWED: &[(&str, &str, &str)] = &[
 ];
 
 #[derive(Default)]
-struct Count {
+pub(super) struct Count {
     values: usize,
     ranks: [usize; 2],
     dims: [usize; 2],
@@ -158,7 +158,7 @@ fn split(dims: &str) -> Vec<&str> {
     list
 }
 
-fn compare(name: &str, model: &Model, facts: &mut Facts, answer: &Value) -> (Count, Vec<String>) {
+pub(super) fn compare(name: &str, model: &Model, facts: &mut Facts, answer: &Value) -> (Count, Vec<String>) {
     let mut count = Count::default();
     let mut differences = Vec::new();
     let Some(main) = model.main else { return (count, differences) };

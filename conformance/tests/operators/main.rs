@@ -5,6 +5,7 @@ mod contributed;
 mod errors;
 mod function_bodies;
 mod inference;
+mod inference_cases;
 mod inferred;
 mod meaning;
 mod meaning_edges;

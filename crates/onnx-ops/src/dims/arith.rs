@@ -2,7 +2,7 @@
 
 use super::extreme::End;
 use super::poly::{Poly, floor_div};
-use super::{Dim, Dims, MAX_DEPTH};
+use super::{Dim, Dims, MAX_DEPTH, Overflow};
 
 /// An operation on two extents, as a key of the table of results.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,10 +17,19 @@ pub(super) enum Op {
 }
 
 impl Dims {
+    /// The result, if it fits into 64 bits. Two extents must have one that does; other numbers may be positions at the ends of the
+    /// range.
+    fn fits(&mut self, result: Option<i64>, (a, sign, b): (i64, char, i64)) -> Dim {
+        if result.is_none() && a >= 0 && b >= 0 {
+            self.overflow = Some(Overflow { a, sign, b });
+        }
+        result.map_or(Dim::Unknown, Dim::Const)
+    }
+
     /// `a + b`.
     pub fn add(&mut self, a: Dim, b: Dim) -> Dim {
         match (a, b) {
-            (Dim::Const(x), Dim::Const(y)) => x.checked_add(y).map_or(Dim::Unknown, Dim::Const),
+            (Dim::Const(x), Dim::Const(y)) => self.fits(x.checked_add(y), (x, '+', y)),
             (Dim::Const(0), other) | (other, Dim::Const(0)) => other,
             (Dim::Unknown, _) | (_, Dim::Unknown) => Dim::Unknown,
             (Dim::Expr(_), Dim::Const(_) | Dim::Expr(_)) | (Dim::Const(_), Dim::Expr(_)) => {
@@ -56,7 +65,7 @@ impl Dims {
     /// `a * b`. Nothing of something unknown is 0.
     pub fn mul(&mut self, a: Dim, b: Dim) -> Dim {
         match (a, b) {
-            (Dim::Const(x), Dim::Const(y)) => x.checked_mul(y).map_or(Dim::Unknown, Dim::Const),
+            (Dim::Const(x), Dim::Const(y)) => self.fits(x.checked_mul(y), (x, '*', y)),
             (Dim::Const(0), _) | (_, Dim::Const(0)) => Dim::Const(0),
             (Dim::Const(1), other) | (other, Dim::Const(1)) => other,
             (Dim::Unknown, _) | (_, Dim::Unknown) => Dim::Unknown,

@@ -85,6 +85,16 @@ pub struct Dims {
     equalities: Equalities,
     /// How many operations and searches for a form are inside of one another now.
     depth: u32,
+    /// The last sum or product of two extents that does not fit into 64 bits.
+    overflow: Option<Overflow>,
+}
+
+/// A sum or product of two extents that does not fit into 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Overflow {
+    pub(crate) a: i64,
+    pub(crate) sign: char,
+    pub(crate) b: i64,
 }
 
 /// The largest [`Dims::depth`]. What is inside is simpler, so only the deepest expressions come near; beyond, results
@@ -95,6 +105,11 @@ impl Dims {
     /// No symbols and no equalities.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The sum or product that has been too large since this was last asked.
+    pub(crate) fn take_overflow(&mut self) -> Option<Overflow> {
+        self.overflow.take()
     }
 
     /// The symbol of this name, whatever the name looks like.

@@ -19,7 +19,7 @@ use super::merge;
 use super::small_tensor::{Elem, Ints, SmallTensor};
 use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
-use crate::dims::{Dim, Dims};
+use crate::dims::{Dim, Dims, Overflow};
 use crate::schema::{Registry, Schema};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
@@ -73,9 +73,27 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// Runs a rule and returns the facts of the outputs; `None` if it reported an error.
     pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> Option<Outputs> {
+        self.dims().take_overflow();
         let _stopped_early: Infer = rule(&mut self);
         self.engine.looked = self.looked.get();
+        self.check_extents();
         (!self.has_failed).then_some(self.outputs)
+    }
+
+    /// Reports an extent of a result that does not fit into 64 bits. Elements may be as large as they want.
+    fn check_extents(&mut self) {
+        let Some(Overflow { a, sign, b }) = self.dims().take_overflow() else { return };
+        let is_known = |fact: &Fact| match &fact.ty {
+            Ty::Tensor(tensor) => tensor.shape.as_ref().is_some_and(|shape| !shape.contains(&Dim::Unknown)),
+            Ty::Unknown | Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
+                false
+            }
+        };
+        if self.has_failed || self.outputs.iter().all(is_known) {
+            return;
+        }
+        let message = format!("`{}` computes an extent of {a}{sign}{b}, which exceeds 64 bits", self.op());
+        self.fail(Diagnostic::new(&code::SHAPE_PRECONDITION, self.at_op(), message));
     }
 
     /// Records in the trace, if there is one, what the rule reads.

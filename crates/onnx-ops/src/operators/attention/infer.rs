@@ -126,7 +126,16 @@ pub(super) fn attention(cx: &mut NodeCx<'_, '_>) -> Infer {
         let message = "`nonpad_kv_seqlen` cannot be combined with past or present keys and values";
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_input(6), message));
     }
+    if cx.since() >= 25 && cx.has_output(1) != cx.has_output(2) {
+        let message = "`present_key` and `present_value` must be requested together";
+        let place = if cx.has_output(1) { cx.at_output(1) } else { cx.at_output(2) };
+        return cx.fail(Diagnostic::new(&code::ARITY, place, message));
+    }
     let rank = rank_of_all(cx)?;
+    let of_packed = ["q_num_heads", "kv_num_heads"].into_iter().find(|name| cx.has_attr(name));
+    if let Some(name) = of_packed.filter(|_| cx.since() >= 25 && rank == 4) {
+        return cx.fail_at_attr(name, format!("`{name}` is only for inputs of rank 3"));
+    }
     let heads = if rank == 4 { Heads::of_rank_4(cx)? } else { packed(cx)? };
     let Heads { mut batch, queries, mut keys, length, kv_length, mut size, mut value_size } = heads;
     let mut past = Extent::fixed("past length", 0);

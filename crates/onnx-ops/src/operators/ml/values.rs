@@ -52,6 +52,12 @@ fn swap_kind(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 pub(super) fn categories(cx: &mut NodeCx<'_, '_>) -> Infer {
+    for name in ["cats_int64s", "cats_strings"] {
+        if !cx.has_attr(name) {
+            let message = format!("`{}` requires the attribute `{name}`", cx.op());
+            return cx.fail(Diagnostic::new(&code::ATTR_REQUIRED, cx.at_op(), message));
+        }
+    }
     same_len(cx, "cats_strings", &["cats_int64s"], &[])?;
     swap_kind(cx)
 }
@@ -84,6 +90,13 @@ pub(super) fn encode(cx: &mut NodeCx<'_, '_>) -> Infer {
     {
         let (default, value) = (default.name().unwrap_or("?"), value.name().unwrap_or("?"));
         let message = format!("the default is {default}, but `{values}` has {value} values");
+        return cx.fail_at_attr("default_tensor", message);
+    }
+    if let Some(dims) = cx.tensor("default_tensor").map(|tensor| tensor.dims.clone())
+        && has_tensors
+        && dims[..] != [1]
+    {
+        let message = format!("`default_tensor` must have the shape [1], but has {dims:?}");
         return cx.fail_at_attr("default_tensor", message);
     }
     cx.set_elem(0, value);

@@ -163,7 +163,8 @@ pub(super) fn depth_to_space(cx: &mut NodeCx<'_, '_>) -> Infer {
     let size = block_size(cx);
     let shape = cx.shape_of_rank(0, 4)?;
     let size = size?;
-    let (edge, area) = (Dim::Const(size), Dim::Const(size.checked_mul(size)?));
+    let edge = Dim::Const(size);
+    let area = cx.dims().mul(edge, edge);
     let depth = blocks(cx, 1, shape[1], area)?;
     let [height, width] = [shape[2], shape[3]].map(|d| cx.dims().mul(d, edge));
     cx.set_shape(0, [shape[0], depth, height, width]);
@@ -176,7 +177,8 @@ pub(super) fn space_to_depth(cx: &mut NodeCx<'_, '_>) -> Infer {
     let size = block_size(cx);
     let shape = cx.shape_of_rank(0, 4)?;
     let size = size?;
-    let (edge, area) = (Dim::Const(size), Dim::Const(size.checked_mul(size)?));
+    let edge = Dim::Const(size);
+    let area = cx.dims().mul(edge, edge);
     let (height, width) = (blocks(cx, 2, shape[2], edge)?, blocks(cx, 3, shape[3], edge)?);
     let depth = cx.dims().mul(shape[1], area);
     cx.set_shape(0, [shape[0], depth, height, width]);
