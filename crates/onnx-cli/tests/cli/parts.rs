@@ -74,7 +74,7 @@ fn parts_are_checked_in_every_form() {
         ("# proto-message: onnx.GraphProto\ng (float[N] x) => (float[N] y) { y = Add(x, z) }", "E0203"),
         (
             "# proto-message: onnx.GraphProto\ng (float[N] x) => (float[N] y) { y = Add(x, t) t = Neg(y) }",
-            "E0202",
+            "E0213",
         ),
         ("<domain: \"l\", opset_import: [\"\": 21]> f (x, x) => (y) { y = Relu(x) }", "E0805"),
         ("<domain: \"l\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x, x) }", "E1004"),
