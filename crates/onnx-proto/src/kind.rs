@@ -100,6 +100,7 @@ impl FileKind {
         match self {
             FileKind::Map => &[2, 5],                            // key_type, values
             FileKind::SparseTensor => &[3],                      // dims
+            FileKind::OperatorSet => &[2, 5, 8],                 // ir_version, opset_version, operator
             FileKind::Function => &[7, 9],                       // node, opset_import
             FileKind::Node => &[4],                              // op_type
             FileKind::ValueInfo => &[2],                         // type
@@ -109,7 +110,6 @@ impl FileKind {
             | FileKind::Sequence
             | FileKind::Optional
             | FileKind::Graph
-            | FileKind::OperatorSet
             | FileKind::Type => &[],
         }
     }
