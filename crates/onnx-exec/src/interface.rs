@@ -346,7 +346,8 @@ mod tests {
         let missing = Err("error[E1603]: input `left` is not given".to_owned());
         assert_eq!((run(Vec::new()), run(vec![None, Some(floats(&[2]))])), (missing.clone(), missing));
         assert_eq!(run(vec![Some(floats(&[2]))]), Ok(()));
-        let by_name = |name| x.inputs_by_name([(name, floats(&[2]))]).map_err(|found| found.to_string());
+        let by_name =
+            |name: &str| x.inputs_by_name([(name, floats(&[2]))]).map_err(|found| found.to_string());
         let unknown = |name: &str, help: &str| {
             assert_eq!(by_name(name), Err(format!("error[E1603]: the model has no input `{name}` ({help})")));
         };
