@@ -51,6 +51,7 @@ static UNKNOWN: Code = Code {
     rule: None,
     severity: Severity::Error,
     level: Level::Syntax,
+    clear: None,
     explain: "A name, an operator or a function of the program is not defined.",
 };
 

@@ -22,6 +22,7 @@ static NOT_FUSED: Code = Code {
     rule: None,
     severity: Severity::Warning,
     level: Level::Strict,
+    clear: None,
     explain: "A `MatMul` and an `Add` are not a `Gemm`, because of their shapes or because the product is read elsewhere.",
 };
 

@@ -1,8 +1,7 @@
 //! `cargo xtask bench profiles`: five kernels in programs that are built with different profiles.
 //!
-//! Whoever embeds the executor chooses how it is compiled, and so does the profile of the installed program. All builds run by turns on
-//! one thread, and are compared with cargo's own `release` profile. What is slower by more than a tenth is a fault, apart from
-//! builds that are listed with a reason.
+//! A program that embeds the executor chooses how it is compiled, and so does the profile of the installed program. All builds run by
+//! turns on one thread, and are compared with cargo's own `release` profile. A build that is slower by more than a tenth is a fault.
 
 use crate::{dirs, process};
 use anyhow::{Context as _, Result, ensure};
@@ -13,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// The models of `benches/embedded`.
 const KERNELS: [&str; 5] = ["product", "softmax", "elementwise", "stencil", "quantize"];
 
-/// What is built.
+/// A program and how it is built.
 #[derive(Clone, Copy)]
 enum Build {
     /// The program of `benches/embedded`, by cargo's `release` profile with these settings, and with flags of the compiler.
