@@ -53,6 +53,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("E0511", "the tensor may be incomplete"),
     ("E0523", "the same error stands for indices whose form has no meaning"),
     ("E0524", "the same error stands for indices that repeat or are out of range"),
+    ("E0526", "readers take the values inside, or look for them at a place that they do not know"),
     ("E0801", "in the example nothing calls the function; a call of it is not resolved"),
     ("E0814", "the attribute has no value: ONNX Runtime uses the default of the operator"),
     (

@@ -212,7 +212,7 @@ fn ranges_reach_the_ends_of_their_integers() {
 #[test]
 fn what_check_calls_an_error_is_run_only_when_asked_for() {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
-        g (float[2] x) => (float[3] y)\n{\n    y = Neg(x)\n}\n";
+        g (float[2] x) => (int64[2] y)\n{\n    y = Neg(x)\n}\n";
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
     let checked = folder.run(&["check", "m.onnxtxt"]);
     assert_eq!(checked.code, 1, "{}", checked.stderr);
