@@ -1,6 +1,7 @@
 //! The results of the executor, beside formulas, ONNX Runtime and other plans of the same model.
 
 mod bodies_run;
+mod cancelled;
 mod chains;
 mod contributed_run;
 mod control;

@@ -1,6 +1,7 @@
 //! Repetition takes linear time and memory: nothing is quadratic.
 
 mod mistakes;
+mod wide;
 
 use conformance::convert::{print, read_text};
 use conformance::corpus::left_out;

@@ -8,6 +8,7 @@ use crate::session::{Session, Status};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;
+use onnxtxt::edit::relocate;
 use std::path::Path;
 
 /// One change of a model.
@@ -49,7 +50,8 @@ pub(crate) fn change<'s>(
         work.now(step.name.to_owned());
         // Findings refer to places in the original model.
         let mut model = loaded.model.clone();
-        let Made { report, is_done } = (step.run)(&mut model);
+        let Made { mut report, is_done } = (step.run)(&mut model);
+        relocate(&mut report.diagnostics, &model, &loaded.model);
         locate::report(session, &loaded, &report.diagnostics);
         status = status.and(Status::of(!report.diagnostics.iter().any(Diagnostic::is_error)));
         if !is_done {

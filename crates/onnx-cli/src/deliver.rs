@@ -123,6 +123,12 @@ pub(crate) fn deliver(
     };
     let saved = match target {
         OutputTarget::File(path) => loaded.save_with(path, &options),
+        OutputTarget::Stdout if *to != Form::Binary && output::is_terminal() => {
+            let mut content = Vec::new();
+            let saved = loaded.write_to(&mut content, &options);
+            output::model_text(&String::from_utf8_lossy(&content))?;
+            saved
+        }
         OutputTarget::Stdout => {
             let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
             loaded.write_to(&mut out, &options)

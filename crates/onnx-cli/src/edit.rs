@@ -12,7 +12,7 @@ use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::RaiseOptions;
-use onnxtxt::edit::{Edited, Incoming};
+use onnxtxt::edit::{Edited, Incoming, relocate};
 use onnxtxt::{Text, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -90,13 +90,15 @@ fn edit_all(
     work.now(name.to_owned());
     let mut model = loaded.model.clone();
     let others: Vec<Incoming> = others.into_iter().map(|other| loaded.adopt(other)).collect();
-    let report = match run(&mut model, &others)? {
+    let mut report = match run(&mut model, &others)? {
         Ok(report) => report,
-        Err(found) => {
+        Err(mut found) => {
+            relocate(&mut found, &model, &loaded.model);
             locate::report(session, &loaded, &found);
             return Ok(Status::Findings);
         }
     };
+    relocate(&mut report.diagnostics, &model, &loaded.model);
     locate::report(session, &loaded, &report.diagnostics);
     if report.diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(Status::Findings);

@@ -3,9 +3,9 @@
 use crate::reads::{self, Unreadable};
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
+use onnx_proto::file::{MAX_STREAM, read_stream};
 use onnxtxt::{Error, File};
 pub(crate) use onnxtxt::{Form, Loaded, undecodable};
-use std::io::Read as _;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,9 +33,8 @@ impl Input {
             if IS_READ.swap(true, Ordering::SeqCst) {
                 bail!(unreadable("stdin can be read only once, but `-` is given twice"));
             }
-            let mut content = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut content);
-            read.with_context(|| unreadable("cannot read stdin"))?;
+            let read = read_stream(&mut std::io::stdin().lock(), MAX_STREAM);
+            let content = read.with_context(|| unreadable("cannot read stdin"))?;
             return Ok(Input(File::new(STDIN.to_owned(), None, content.into())));
         }
         reads::note(path);

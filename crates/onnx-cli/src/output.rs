@@ -57,6 +57,12 @@ pub(crate) fn to_people(text: &str) -> anyhow::Result<()> {
     to_stdout(|out| out.write_all(visible(text).as_bytes()))
 }
 
+/// Writes the text of a model to stdout: as it is for a program or a file, and with control sequences escaped on a terminal.
+pub(crate) fn model_text(text: &str) -> anyhow::Result<()> {
+    let shown = if is_terminal() { visible(text) } else { text.into() };
+    to_stdout(|out| out.write_all(shown.as_bytes()))
+}
+
 /// Whether stdout is a terminal, where binary data would do harm.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()

@@ -3,6 +3,7 @@
 use crate::scratch::{self, Scratch};
 use anyhow::{Context as _, ensure};
 use onnx_ir::Model;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::path::Path;
@@ -67,14 +68,13 @@ impl<'w> Trial<'w> {
 
     /// Runs the command with a file that it may change, at most for some time.
     pub(crate) fn run(&self, model: &Path, timeout: Option<Duration>) -> anyhow::Result<Ran> {
-        let path = model.to_str().with_context(|| format!("{} is not UTF-8", model.display()))?;
         let Some((program, arguments)) = self.words.split_first() else { anyhow::bail!("no command given") };
         // Files instead of pipes: a program that the command leaves behind must not keep them open.
         let (mut stdout, mut stderr) = (scratch::unnamed()?, scratch::unnamed()?);
         let start = Instant::now();
         let mut command = Command::new(program);
         command
-            .args(arguments.iter().map(|word| word.replace(MODEL, path)))
+            .args(arguments.iter().map(|word| with_model(word, model)))
             .stdin(Stdio::null())
             .stdout(stdout.try_clone()?)
             .stderr(stderr.try_clone()?);
@@ -86,6 +86,18 @@ impl<'w> Trial<'w> {
         let took = start.elapsed();
         Ok(Ran { end, stdout: content(&mut stdout)?, stderr: content(&mut stderr)?, took })
     }
+}
+
+/// A word with a model in place of `{}`. The path of a model need not be UTF-8.
+fn with_model(word: &str, model: &Path) -> OsString {
+    let mut out = OsString::new();
+    for (at, part) in word.split(MODEL).enumerate() {
+        if at > 0 {
+            out.push(model);
+        }
+        out.push(part);
+    }
+    out
 }
 
 impl End {

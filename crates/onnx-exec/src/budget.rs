@@ -134,6 +134,15 @@ pub(crate) fn spend(steps: usize) -> Result<(), Failure> {
     })
 }
 
+/// Elements of a long loop between two looks at whether the run is cancelled: far less than a tenth of a second.
+pub(crate) const BETWEEN: usize = 1 << 16;
+
+/// Notices cancellation in a long loop over elements, for every [`BETWEEN`]th of its iterations.
+#[inline]
+pub(crate) fn look(iteration: usize) -> Result<(), Failure> {
+    if iteration.is_multiple_of(BETWEEN) { spend(0) } else { Ok(()) }
+}
+
 fn too_large(bytes: usize, left: usize, most: usize) -> Failure {
     let [needed, left, most] = [bytes, left, most].map(size);
     Failure::limit(format!("not enough memory: {needed} are needed, but {left} of {most} are left"))

@@ -51,6 +51,9 @@ pub(crate) fn definition_of_values(
     definition(executable, node, schema, &inputs, outputs)
 }
 
+/// Tensors of more axes have no formulas: lowering looks at each pair of axes. NumPy has 64 axes at most.
+pub(crate) const MOST_RANK: usize = 255;
+
 /// The definition of a node for these inputs and the inferred `outputs`. `None` if it has no formula.
 pub(crate) fn definition(
     executable: &Executable<'_>,
@@ -86,6 +89,11 @@ pub(crate) fn definition(
             Some(_) => extents(&fact.ty).or_else(|| open(fact.ty.elem()?)).map(Some),
         })
         .collect::<Option<_>>()?;
+    let given = inputs.iter().flatten().map(|input| input.dims.len());
+    let made = extents.iter().flatten().map(|(_, dims)| dims.len());
+    if given.chain(made).any(|rank| rank > MOST_RANK) {
+        return None;
+    }
     let outputs: Vec<Option<Output<'_>>> =
         extents.iter().map(|o| o.as_ref().map(|(elem, dims)| Output { elem: *elem, dims })).collect();
     define(&Cx { inputs: &operands, outputs: &outputs, attributes: &attributes })

@@ -3,7 +3,7 @@
 //! Kernels use these lists. `Vec` is for lists that the text of the model bounds, such as axes, sizes and attributes; `cargo
 //! xtask tidy` finds the others.
 
-use crate::budget::Charge;
+use crate::budget::{Charge, look};
 use crate::failure::{Failure, fail};
 use std::ops::{Deref, DerefMut};
 use std::{fmt, slice, vec};
@@ -47,6 +47,7 @@ impl<T> List<T> {
         if self.items.len() == self.items.capacity() {
             self.reserve(self.items.len().max(LEAST))?;
         }
+        look(self.items.len() + 1)?;
         self.items.push(item);
         Ok(())
     }

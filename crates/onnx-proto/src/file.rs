@@ -11,17 +11,21 @@
 
 use bytes::Bytes;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// Smaller files are read at once. That takes a fraction of a millisecond, and later changes of the file have no effect.
 const MAPPED_FROM: u64 = 1 << 20;
 
-/// The content of a file, mapped if it has at least 1 MiB. A file that is not regular (a pipe) is read to its end.
+/// The most bytes that are read from what is not a regular file: a pipe or a device may have no end.
+pub const MAX_STREAM: u64 = i32::MAX as u64;
+
+/// The content of a file, mapped if it has at least 1 MiB. A file that is not regular (a pipe) is read to its end, see
+/// [`read_stream`].
 ///
 /// # Errors
 ///
-/// The file cannot be opened, read or mapped; it is a folder.
+/// The file cannot be opened, read or mapped; it is a folder, or not regular and larger than [`MAX_STREAM`].
 pub fn open(path: &Path) -> io::Result<Bytes> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -30,12 +34,30 @@ pub fn open(path: &Path) -> io::Result<Bytes> {
 
 /// Like [`open`], for a file that is open.
 pub(crate) fn content(mut file: File, metadata: &Metadata, path: &Path) -> io::Result<Bytes> {
-    if metadata.is_file() && metadata.len() >= MAPPED_FROM {
+    if !metadata.is_file() {
+        return read_stream(&mut file, MAX_STREAM).map(Bytes::from);
+    }
+    if metadata.len() >= MAPPED_FROM {
         return map(&file, metadata, path);
     }
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
     Ok(content.into())
+}
+
+/// Reads to the end of something that may have none.
+///
+/// # Errors
+///
+/// Reading fails, or there are more than `most` bytes.
+pub fn read_stream(stream: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    stream.take(most).read_to_end(&mut content)?;
+    if content.len() as u64 == most && stream.read(&mut [0])? > 0 {
+        let message = format!("it is not a regular file, and has more than {most} bytes: copy it to a file");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+    }
+    Ok(content)
 }
 
 /// Releases a part of a file that will not be read for a while: if it is mapped, its pages are removed from the memory of this
@@ -258,6 +280,17 @@ mod tests {
         }
         assert!(open(&folder).is_err());
         std::fs::remove_dir(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_stream_without_end_is_refused() {
+        let read = |mut stream: &[u8], most| read_stream(&mut stream, most).map(|content| content.len());
+        assert_eq!([read(b"abc", 3).unwrap(), read(b"abc", 9).unwrap(), read(b"", 0).unwrap()], [3, 3, 0]);
+        let error = read_stream(&mut io::repeat(0), 1 << 16).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it is not a regular file, and has more than 65536 bytes: copy it to a file"
+        );
     }
 
     #[cfg(unix)]

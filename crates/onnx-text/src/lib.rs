@@ -76,8 +76,8 @@ pub use print::{
 #[cfg(feature = "print")]
 pub use raise::{
     Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
-    print_operator_set, print_part, print_tensor, print_type, print_value, print_value_info, raise,
-    raise_with,
+    print_operator_set, print_part, print_tensor, print_tensor_of, print_type, print_value, print_value_info,
+    raise, raise_with,
 };
 #[cfg(feature = "print")]
 pub use signature::{description, sign, signatures};

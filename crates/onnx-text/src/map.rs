@@ -216,7 +216,9 @@ impl<'a> SourceMap<'a> {
     }
 
     fn scope(&self, body: BodyId, graph: GraphId) -> Option<Scope<'a>> {
-        let Some(owner) = self.model.bodies[body].graphs.get(graph)?.owner else { return self.root(body) };
+        let Some(owner) = self.model.bodies.get(body)?.graphs.get(graph)?.owner else {
+            return self.root(body);
+        };
         let position = self.graph_position(body, graph)?;
         let node = self.node(body, owner)?;
         let place = self.index.entry((Kind::Subgraphs, node.span.start), position, || {
@@ -226,16 +228,18 @@ impl<'a> SourceMap<'a> {
     }
 
     fn graph_note(&self, body: BodyId, graph: GraphId, key: &'static str, i: u32) -> Option<Span> {
-        let notes = match self.model.bodies[body].graphs.get(graph)?.owner {
+        let notes = match self.model.bodies.get(body)?.graphs.get(graph)?.owner {
             None if self.model.main == Some(body) => &self.file.graph.as_ref()?.notes,
             _ => return self.scope(body, graph).map(|s| s.name),
         };
         self.note(notes, key, i)
     }
 
+    /// `None` also for a node of another model: a finding about a changed model may be looked up in the original.
     fn node(&self, body: BodyId, node: NodeId) -> Option<&'a Node> {
-        let origin = self.model.bodies[body].origins[node];
-        find_node(self.root(body)?.body, origin)
+        let body_of = self.model.bodies.get(body)?;
+        body_of.nodes.get(node)?;
+        find_node(self.root(body)?.body, body_of.origins[node])
     }
 
     /// The attribute of a node at a position.
@@ -363,5 +367,62 @@ g (bool c, float[N] x = {1}) => (float[N] y) <float[N] t, float[1] w = {2}> {
         assert_eq!(text(Entity::FunctionAttributeDefault(f, 0)), "alpha: float = 1.0");
         assert_eq!(text(Entity::ValueInfo(model.functions[f].body, root, 0)), "float v");
         assert_eq!(text(Entity::FunctionOpsetImport(f, 0)), r#""": 21"#);
+    }
+
+    /// A finding about a changed model is looked up in the text of the original, which has fewer of everything.
+    #[test]
+    fn entities_of_another_model_have_no_place_and_do_no_harm() {
+        let large = crate::read_model(
+            r#"<ir_version: 10, opset_import: ["": 21, "l": 1], metadata_props: ["a": "b", "c": "d"]>
+g (bool c, float[N] x) => (float[N] y, float[N] z) <float[N] t, float[1] w = {2}, float[1] v = {1}> {
+  t = Abs(x)
+  y = If(c) <then_branch = a () => (p) { p = l.f <alpha = 1.0> (t) }, else_branch = b () => (q) { q = Neg(t) }>
+  z = Add(x, w)
+}
+<domain: "l", opset_import: ["": 21, "m": 1]> f <beta, alpha: float = 1.0> (float v) => (u) { u = Relu(v) }
+<domain: "l", opset_import: ["": 21]> h (v) => (u) { k = Relu(v) u = Relu(k) }"#,
+        )
+        .value;
+        let source = "g () => (float[1] y) { y = Constant <value = float[1] {1}> () }";
+        let parsed = crate::parse_model(source);
+        let model = crate::lower(source, &parsed.value).value;
+        let map = SourceMap::new(source, &parsed.value.tree, &model);
+        let mut entities = vec![Entity::Header, Entity::IrVersion, Entity::ModelVersion];
+        for i in 0..3 {
+            let numbered =
+                [Entity::OpsetImport, Entity::ModelMetadata, Entity::Training, Entity::Configuration];
+            entities.extend(numbered.map(|of| of(i)));
+            for f in large.functions.ids() {
+                let of_function = [
+                    Entity::FunctionOpsetImport,
+                    Entity::FunctionAttribute,
+                    Entity::FunctionAttributeDefault,
+                ];
+                entities.push(Entity::Function(f));
+                entities.extend(of_function.map(|of| of(f, i)));
+            }
+            for (b, body) in large.bodies.iter() {
+                for g in body.graphs.ids() {
+                    let of_graph = [
+                        Entity::Input,
+                        Entity::Output,
+                        Entity::ValueInfo,
+                        Entity::Initializer,
+                        Entity::SparseInitializer,
+                        Entity::QuantizationAnnotation,
+                    ];
+                    entities.push(Entity::Graph(b, g));
+                    entities.extend(of_graph.map(|of| of(b, g, i)));
+                }
+                for n in body.nodes.ids() {
+                    let of_node =
+                        [Entity::NodeInput, Entity::NodeOutput, Entity::Attr, Entity::AttrReference];
+                    entities.extend([Entity::Node(b, n), Entity::NodeOp(b, n)]);
+                    entities.extend(of_node.map(|of| of(b, n, i)));
+                }
+            }
+        }
+        let places = entities.iter().filter_map(|&entity| map.span(entity)).count();
+        assert!(0 < places && places < entities.len() / 4, "{places} of {}", entities.len());
     }
 }

@@ -11,6 +11,7 @@ mod extract;
 mod incoming;
 mod metadata;
 mod quantize;
+mod relocate;
 mod rename;
 mod replace;
 mod set_shape;
@@ -30,8 +31,11 @@ pub use replace::{PartMap, insert, nodes_between, replace};
 pub use set_shape::{SetShape, set_shape};
 pub use strip::{Strip, strip};
 pub use weights::{
-    Cast, Weight, cast_weights, forget_known_weights, set_weights, share_weights, weight_name, weights,
+    Cast, Weight, cast_weights, forget_known_weights, no_weights, set_weights, share_weights, weight_name,
+    weights,
 };
+
+pub use relocate::relocate;
 
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;

@@ -203,7 +203,13 @@ impl Loaded {
         let shown = path.display();
         let resolved = resolve(path).map_err(|error| Error::write(&shown.to_string(), error))?;
         let Some(name) = resolved.file_name().and_then(|name| name.to_str()) else {
-            return Err(Error::Refused(format!("{shown} is not a name that a model can refer to")));
+            // A model without large weights needs no name for them.
+            if externalize(&mut model.clone(), at_least, Layout::One(""), is_text).is_empty() {
+                return Ok(Vec::new());
+            }
+            return Err(Error::Refused(format!(
+                "the weights cannot go beside {shown}: its name is not UTF-8, so the model cannot refer to them"
+            )));
         };
         let (data, folder) = (format!("{name}.data"), format!("{name}.weights"));
         let layout = match options.weights {

@@ -351,7 +351,7 @@ fn fix(
     }
     match &fixed.path {
         Some(path) => output::rewrite_named(path, &args.files, fixed.text().as_bytes())?,
-        None if fixed.name == STDIN => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
+        None if fixed.name == STDIN => output::model_text(fixed.text())?,
         None => bail!("{} cannot be written", fixed.name),
     }
     session.note(&format!("fixed {} in {}", count(result.fixed, "finding"), fixed.name));

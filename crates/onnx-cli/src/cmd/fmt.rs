@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 output::to_people(&format!("{}\n", input.name))?;
             }
         } else if is_stdin {
-            output::to_stdout(|out| out.write_all(formatted.as_bytes()))?;
+            output::model_text(&formatted)?;
         } else if differs {
             output::rewrite_named(path, &args.files, formatted.as_bytes())?;
             session.detail(&format!("formatted {}", input.name));

@@ -83,9 +83,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     if is_install {
         let program = program()?;
-        let driver = format!("{program} merge %O %A %B -o %A --path %P");
+        // Names may begin with `-`: git appends the one of `textconv`.
+        let driver = format!("{program} merge -o %A --path=%P -- %O %A %B");
         for (key, value) in [
-            ("diff.onnx.textconv", format!("{program} -q print --profile review")),
+            ("diff.onnx.textconv", format!("{program} -q print --profile review --")),
             // The heading of a hunk is the graph or function around it.
             ("diff.onnxtxt.xfuncname", "^[A-Za-z_<\"].*$".to_owned()),
             ("merge.onnx.name", "models, by structure".to_owned()),

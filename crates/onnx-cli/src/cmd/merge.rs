@@ -134,7 +134,7 @@ fn conflicts(
     let text = |model: &Model| Text::commented(model, &options, &comments).to_text();
     let marked = marked(&text(&merged.ours), &text(theirs), input.form == Form::Text && form == Form::Text);
     match (form, target) {
-        (Form::Text, OutputTarget::Stdout) => output::to_stdout(|out| out.write_all(marked.as_bytes()))?,
+        (Form::Text, OutputTarget::Stdout) => output::model_text(&marked)?,
         (Form::Text, OutputTarget::File(path)) => replace(path, target.is(&args.ours), &marked)?,
         (Form::Binary | Form::Json | Form::Textproto, _) => {
             let shown = args.path.clone().or_else(|| args.output.clone()).unwrap_or_default();

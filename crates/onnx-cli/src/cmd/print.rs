@@ -43,6 +43,13 @@ pub(crate) struct Args {
 const FOR_PEOPLE: &str = "the text uses extended syntax, which the reference implementation does not accept; `--profile onnx` uses \
                           less of it";
 
+fn print_text(text: &Text) -> anyhow::Result<()> {
+    if output::is_terminal() {
+        return output::model_text(&text.to_text());
+    }
+    output::to_stdout(|out| text.write(out))
+}
+
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     files::ensure_given(std::slice::from_ref(&args.file))?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
@@ -51,7 +58,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let text = super::review::text(&input, args.elide);
         drop(work);
         // Reviewers see whatever could be read: git stops if this command fails, and history may contain broken models.
-        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        output::model_text(&text)?;
         return Ok(Status::Clean);
     }
     let options = RaiseOptions {
@@ -64,7 +71,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     if let Some(document) = input.document() {
         drop(work);
-        output::to_stdout(|out| out.write_all(document.text(&options).as_bytes()))?;
+        output::model_text(&document.text(&options))?;
         document.report(session, &input, document.diagnostics());
         return Ok(Status::of(!document.is_partial()));
     }
@@ -76,9 +83,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if loaded.model.main.is_some() && !text.is_lost() {
         if args.types {
             let typed = super::types::inferred(&text.to_text(), &loaded.model, &options);
-            output::to_stdout(|out| out.write_all(typed.as_bytes()))?;
+            output::model_text(&typed)?;
         } else {
-            output::to_stdout(|out| text.write(out))?;
+            print_text(&text)?;
         }
     }
     locate::report(session, &loaded, &loaded.diagnostics);

@@ -14,7 +14,7 @@ use crate::ready::Ready;
 use crate::results::{self, Results};
 use crate::scratch::Scratch;
 use crate::session::{Session, Status, count};
-use crate::trial::{End, Trial};
+use crate::trial::{End, MODEL, Trial};
 use anyhow::{bail, ensure};
 use onnx_exec::{Random, Value};
 use onnx_ir::Model;
@@ -31,9 +31,10 @@ use zip::write::SimpleFileOptions;
 /// OUT gets the model with all its weights, the inputs (those of -i, or random ones) and a README with versions and the command.
 ///
 /// With --anonymize, names of values, nodes, functions, symbols and unknown operators, documentation, metadata and strings become
-/// numbered words, and weights become random numbers of about the same range; operators, types, sizes and attributes with
-/// numbers stay. So do integers of shapes and axes, and tensors of up to four floats. With a command, the README tells whether
-/// the result is still the same; `onnxtxt reduce` makes the model small first.
+/// numbered words, and weights become random numbers of about the same range, also those in attributes of ai.onnx.ml; operators,
+/// types, sizes and other attributes with numbers stay. So do integers of shapes and axes, and tensors of up to four floats. Paths in
+/// the command become words. With a command, the README tells whether the result is still the same, and what it depends on;
+/// `onnxtxt reduce` makes the model small first.
 #[derive(clap::Args)]
 #[command(
     override_usage = "onnxtxt repro [OPTIONS] FILE -o OUT [-- COMMAND... {}]",
@@ -125,19 +126,46 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Some(ends(trial, &ready, &path)?)
         }
     };
-    if let Some([original, now]) = ends.filter(|[original, now]| original != now) {
+    let mut depends = None;
+    if let (Some([original, now]), Some(trial)) = (ends.filter(|[original, now]| original != now), &trial) {
         session.note(&format!(
             "repro: the command {now} for the model in {}, but it {original} for {}",
             args.output.display(),
             ready.input.name
         ));
+        if args.anonymize && !args.keep_weights {
+            let is_same = with_weights(trial, &ready, &path, args)? == original;
+            depends =
+                Some(if is_same { "the weights" } else { "names, texts, or both these and the weights" });
+        } else if args.anonymize {
+            depends = Some("names or texts");
+        }
     }
+    if let Some(part) = depends {
+        let help = if part == "the weights" { ": `--keep-weights` keeps them" } else { "" };
+        session.note(&format!("repro: how the command ends depends on {part}{help}"));
+    }
+    let mut has_paths = false;
     let command = match &trial {
+        Some(_) if args.anonymize => {
+            let words = without_paths(&args.command);
+            has_paths = words != args.command;
+            Trial::new(&words)?.line(&name)
+        }
         Some(trial) => trial.line(&name),
         None if inputs.is_empty() => format!("onnxtxt check {name}"),
         None => format!("onnxtxt run {name} -i inputs.npz"),
     };
-    let readme = Readme { name: &name, model: &loaded.model, inputs: &inputs, command: &command, ends, args };
+    let readme = Readme {
+        name: &name,
+        model: &loaded.model,
+        inputs: &inputs,
+        command: &command,
+        ends,
+        depends,
+        has_paths,
+        args,
+    };
     output::to_file(&folder.path().join("README.md"), |out| out.write_all(readme.text().as_bytes()))?;
     if is_archive {
         let content = archive(folder.path())?;
@@ -213,6 +241,53 @@ fn ends(trial: &Trial<'_>, ready: &Ready, path: &Path) -> anyhow::Result<[End; 2
     Ok([end(&original)?, end(&report)?])
 }
 
+/// How the command ends for the anonymous model with the original weights.
+fn with_weights(trial: &Trial<'_>, ready: &Ready, path: &Path, args: &Args) -> anyhow::Result<End> {
+    let mut model = ready.loaded.model.clone();
+    let options = Anonymize { keep_weights: true, seed: args.feed.seed };
+    if anonymize(&mut model, ready.registry(), options).is_err() {
+        bail!("the model cannot be made anonymous without its weights");
+    }
+    let scratch = Scratch::new()?;
+    let copy = scratch.path().join(path.file_name().unwrap_or_default());
+    let weights = (stored(&model) > MAX_INLINE).then_some(Weights::Sidecar);
+    let options = SaveOptions { form: Some(ready.input.form), weights, ..SaveOptions::default() };
+    let saved = Loaded::from(model).save_with(&copy, &options)?;
+    ensure!(saved.is_written, "the anonymous model cannot be written with its weights");
+    Ok(trial.run(&copy, None)?.end)
+}
+
+/// The words of a command with other words in place of paths: they say who ran it, and where. What is left of a program is its
+/// name.
+fn without_paths(words: &[String]) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    let mut word = |at: usize, word: &String| {
+        let is_separator = |c: char| c.is_whitespace() || "'\"=:,;()<>|&`".contains(c);
+        let mut out = String::new();
+        for part in word.split_inclusive(is_separator) {
+            let end =
+                part.char_indices().last().filter(|(_, c)| is_separator(*c)).map_or(part.len(), |(i, _)| i);
+            let (path, separator) = part.split_at(end);
+            let is_path = path.contains(['/', '\\']) || !path.is_empty() && Path::new(path).exists();
+            if path.contains(MODEL) || !is_path || path.chars().all(|c| "/\\".contains(c)) {
+                out += path;
+            } else if at == 0 {
+                out += path.rsplit(['/', '\\']).next().unwrap_or(path);
+            } else {
+                let number = known.iter().position(|known| known == path).unwrap_or_else(|| {
+                    known.push(path.to_owned());
+                    known.len() - 1
+                });
+                let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+                out += &format!("PATH_{number}{}", ending.map(|e| format!(".{e}")).unwrap_or_default());
+            }
+            out += separator;
+        }
+        out
+    };
+    words.iter().enumerate().map(|(at, text)| word(at, text)).collect()
+}
+
 /// The files of a folder as an archive.
 fn archive(folder: &Path) -> anyhow::Result<Vec<u8>> {
     let mut files: Vec<PathBuf> =
@@ -227,4 +302,33 @@ fn archive(folder: &Path) -> anyhow::Result<Vec<u8>> {
         archive.write_all(&content)?;
     }
     Ok(archive.finish()?.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_paths;
+
+    #[test]
+    fn paths_in_commands_become_words() {
+        let words =
+            |words: &[&str]| without_paths(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            words(&["/opt/acme/bin/python3", "/opt/acme/run.py", "{}"]),
+            ["python3", "PATH_0.py", "{}"]
+        );
+        assert_eq!(
+            words(&[
+                "sh",
+                "-c",
+                "cd /srv/acme && PYTHONPATH=lib/acme:../x run {} --to=./out/{} --data ./d.npz"
+            ]),
+            ["sh", "-c", "cd PATH_0 && PYTHONPATH=PATH_1:PATH_2 run {} --to=./out/{} --data PATH_3.npz"]
+        );
+        // The same path is the same word; a file that exists is a path without a separator too.
+        assert_eq!(
+            words(&["run", "a/b", "a/b", "Cargo.toml", "x", "1/", "/"])[1..],
+            ["PATH_0", "PATH_0", "PATH_1.toml", "x", "PATH_2", "/"]
+        );
+        assert_eq!(words(&["run", "C:\\ann\\x.py", "{}"])[1], "C:PATH_0.py");
+    }
 }

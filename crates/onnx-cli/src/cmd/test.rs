@@ -93,7 +93,7 @@ fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let options = options(args);
     let mut all = Vec::new();
     for path in &args.paths {
-        let found = tests(path, &options)?;
+        let found = tests(path, &Options { root: root(path), ..options.clone() })?;
         ensure!(!found.is_empty(), "there are no tests in {}", path.display());
         all.extend(found);
     }
@@ -121,8 +121,16 @@ fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     Ok(Status::of(outcomes.iter().all(|outcome| outcome.failure.is_none())))
 }
 
+/// The folder that tests may read: that of a single file is the current one if the file is in it, so that it runs as with all others.
+fn root(path: &Path) -> Option<PathBuf> {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok()?;
+    let is_inside = !path.is_dir() && path.canonicalize().is_ok_and(|path| path.starts_with(&here));
+    is_inside.then_some(here)
+}
+
 fn options(args: &Args) -> Options {
     Options {
+        root: None,
         bless: match args.bless.as_deref() {
             None => Bless::No,
             Some("force") => Bless::Force,
@@ -142,7 +150,7 @@ fn values(path: &Path) -> Result<Named, String> {
     let read = || {
         if npy::is_archive(path) {
             let bytes = onnx_proto::file::open(path)?;
-            let arrays = npy::read_all(&bytes, |_| None)?;
+            let arrays = npy::read_all(&bytes, |_| npy::Wanted::As(None))?.read;
             return Ok(arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect());
         }
         let (value, name) = feed::file(path)?;

@@ -15,9 +15,9 @@ pub(crate) fn read_back(data: &[u8]) {
             assert_eq!(again.string_slice().ok(), tensor.string_slice().ok(), "the strings come back");
         }
     }
-    if let Ok(arrays) = npy::read_all(data, |_| None) {
+    if let Ok(arrays) = npy::read_all(data, |_| npy::Wanted::As(None)) {
         let mut written = Vec::new();
-        npy::write_all(&arrays, &mut written).expect("a list can be written to");
+        npy::write_all(&arrays.read, &mut written).expect("a list can be written to");
     }
 }
 

@@ -15,6 +15,7 @@ use crate::ready::Ready;
 use crate::session::{Session, count};
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
+use npy::Wanted;
 use onnx_exec::arrays::{array_elem, from_arrays};
 use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
@@ -386,8 +387,9 @@ impl<'m> Feed<'m> {
         let cannot = || Unreadable::new(path);
         crate::reads::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
-        let wanted = |name: &str| self.elem_of(name);
-        let mut arrays = npy::read_all(&bytes, wanted).with_context(cannot)?;
+        let wanted =
+            |name: &str| if self.may_read(name) { Wanted::As(self.elem_of(name)) } else { Wanted::No };
+        let npy::Arrays { read: mut arrays, skipped } = npy::read_all(&bytes, wanted).with_context(cannot)?;
         let mut is_any = self.ports.is_empty();
         for (i, port) in self.ports.iter().enumerate() {
             let mut take = |name: &str| {
@@ -406,11 +408,20 @@ impl<'m> Feed<'m> {
             path.display(),
             self.names().collect::<Vec<_>>().join(", ")
         );
-        if !arrays.is_empty() {
-            let others: Vec<String> = arrays.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let left = arrays.iter().map(|(name, _)| name);
+        let others: Vec<String> = left.chain(&skipped).map(|name| format!("`{name}`")).collect();
+        if !others.is_empty() {
             session.note(&format!("no input is named like {} in {}", others.join(", "), path.display()));
         }
         Ok(())
+    }
+
+    /// Whether an array of an archive may be an input, or a part of one (`x.0`).
+    fn may_read(&self, array: &str) -> bool {
+        let is_of = |name: &str| {
+            array.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.names().any(|name| is_of(name) || is_of(&npy::member(name)))
     }
 
     /// The declared element type of an array of an archive: of an input, or of a part of one.

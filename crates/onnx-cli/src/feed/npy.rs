@@ -33,14 +33,52 @@ struct Header {
     dims: Vec<usize>,
 }
 
+/// The most bytes that the arrays of an archive may have together, if the archive is small: a few bytes of a packed array may stand for
+/// thousands.
+pub(crate) const MAX_UNPACKED: u64 = 1 << 30;
+/// An archive may unpack to so many times its size in any case.
+const MAX_RATIO: u64 = 8;
+/// The bytes that a string needs besides its characters.
+const STRING: u64 = 32;
+
+/// The longest name of a file in an archive, in bytes: with its other fields, an entry has less than 64 KiB.
+const MAX_ENTRY: usize = 65_000;
+
+/// The use that a reader of an archive has for an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    /// It is not unpacked.
+    No,
+    /// It is read; bytes without a NumPy type are of this one.
+    As(Option<ElemType>),
+}
+
+/// The content of an archive.
+#[derive(Debug)]
+pub(crate) struct Arrays {
+    pub(crate) read: Vec<(String, Tensor)>,
+    /// The names of the others.
+    pub(crate) skipped: Vec<String>,
+}
+
 /// Reads an array; `wanted` is the declared element type.
 pub(crate) fn read(bytes: &[u8], wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
     let mut rest = bytes;
-    read_from(&mut rest, bytes.len() as u64, wanted)
+    read_from(&mut rest, bytes.len() as u64, wanted, &mut most_of(bytes))
 }
 
-/// Reads an array from a source of the given length.
-fn read_from(source: &mut dyn Read, length: u64, wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
+/// The bytes that a file may unpack to.
+fn most_of(bytes: &[u8]) -> u64 {
+    (bytes.len() as u64).saturating_mul(MAX_RATIO).max(MAX_UNPACKED)
+}
+
+/// Reads an array from a source of the given length, and takes what it needs from the bytes that are left.
+fn read_from(
+    source: &mut dyn Read,
+    length: u64,
+    wanted: Option<ElemType>,
+    left: &mut u64,
+) -> anyhow::Result<Tensor> {
     let mut start = [0; 8];
     source.read_exact(&mut start[..MAGIC.len()]).context("this is not a .npy file")?;
     ensure!(start.starts_with(MAGIC), "this is not a .npy file");
@@ -63,7 +101,7 @@ fn read_from(source: &mut dyn Read, length: u64, wanted: Option<ElemType>) -> an
     source.read_exact(&mut header).context(truncated)?;
     let header = header::parse(std::str::from_utf8(&header).context("the header is not UTF-8")?)?;
     let there = length.saturating_sub((start.len() + size + header_length) as u64);
-    array(&header, source, there, wanted)
+    array(&header, source, there, wanted, left)
 }
 
 /// Reads the array after a header, which has this many bytes left.
@@ -72,6 +110,7 @@ fn array(
     source: &mut dyn Read,
     there: u64,
     wanted: Option<ElemType>,
+    left: &mut u64,
 ) -> anyhow::Result<Tensor> {
     let truncated = "the array is truncated";
     let elem = header.elem(wanted)?;
@@ -82,6 +121,10 @@ fn array(
     let count = count.unwrap_or(0);
     // Elements without bytes are empty strings.
     ensure!(width > 0 || count as u64 <= there, "the array has more elements than the file has bytes");
+    let needed = header.memory();
+    *left = left.checked_sub(needed).with_context(|| {
+        format!("it needs {needed} bytes, but the file may unpack to {left} more at most")
+    })?;
     let is_turned = header.is_fortran && header.dims.len() > 1;
     let mut tensor = if elem == ElemType::STRING || is_turned {
         // The result needs at least this much memory as well.
@@ -154,6 +197,20 @@ fn strings<'b>(header: &Header, elements: impl Iterator<Item = &'b [u8]>) -> any
 }
 
 impl Header {
+    /// About the bytes of memory that the array takes.
+    fn memory(&self) -> u64 {
+        let size = self.size as u64;
+        let element = match self.kind {
+            'U' => size.saturating_mul(4).saturating_add(STRING),
+            'S' => size.saturating_add(STRING),
+            _ => size,
+        };
+        // A file without elements may state any other dimensions.
+        let is_empty = self.dims.contains(&0);
+        let count = self.dims.iter().fold(1u64, |n, &d| n.saturating_mul(d as u64));
+        if is_empty { 0 } else { count.saturating_mul(element) }
+    }
+
     /// The element type; bytes without a NumPy type are of the wanted one.
     fn elem(&self, wanted: Option<ElemType>) -> anyhow::Result<ElemType> {
         use ElemType as E;
@@ -267,24 +324,35 @@ pub(crate) fn write(tensor: &Tensor, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The arrays of an archive with their names. `wanted` returns the declared element type for a name.
-pub(crate) fn read_all(
+/// The arrays of an archive with their names, as far as they are wanted. They may unpack to [`MAX_UNPACKED`] bytes together.
+pub(crate) fn read_all(bytes: &[u8], wanted: impl Fn(&str) -> Wanted) -> anyhow::Result<Arrays> {
+    read_at_most(bytes, most_of(bytes), wanted)
+}
+
+/// The same for arrays that have so many bytes together at most.
+pub(crate) fn read_at_most(
     bytes: &[u8],
-    wanted: impl Fn(&str) -> Option<ElemType>,
-) -> anyhow::Result<Vec<(String, Tensor)>> {
+    most: u64,
+    wanted: impl Fn(&str) -> Wanted,
+) -> anyhow::Result<Arrays> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).context("this is not a .npz file")?;
-    let mut arrays = Vec::new();
+    let mut arrays = Arrays { read: Vec::new(), skipped: Vec::new() };
+    let mut left = most.min(most_of(bytes));
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).context("the archive is corrupt")?;
         let name = entry.name().context("the archive is corrupt")?.into_owned();
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
+        let Wanted::As(elem) = wanted(&name) else {
+            arrays.skipped.push(name);
+            continue;
+        };
         // The stated size may be wrong: memory is reserved before the data is read.
         let length = entry.size();
         let array = || format!("array `{name}`");
-        let tensor = read_from(&mut entry, length, wanted(&name)).with_context(array)?;
+        let tensor = read_from(&mut entry, length, elem, &mut left).with_context(array)?;
         // At its end, the checksum of the archive is compared.
         _ = entry.read(&mut [0]).with_context(|| format!("cannot unpack `{name}`"))?;
-        arrays.push((name, tensor));
+        arrays.read.push((name, tensor));
     }
     Ok(arrays)
 }
@@ -296,7 +364,17 @@ pub(crate) fn write_all(arrays: &[(String, Tensor)], out: &mut dyn Write) -> io:
         let is_large = tensor.bytes().len() >= 1 << 31;
         let options =
             SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(is_large);
-        archive.start_file(format!("{}.npy", member(name)), options)?;
+        let entry = format!("{}.npy", member(name));
+        if entry.len() > MAX_ENTRY {
+            let start: String = name.chars().take(40).collect();
+            let message = format!(
+                "the name `{start}…` has {} bytes: a .npz file holds names of up to {}",
+                entry.len() - 4,
+                MAX_ENTRY - 4
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        archive.start_file(entry, options)?;
         write(tensor, &mut archive)?;
     }
     archive.finish()?;
@@ -357,8 +435,8 @@ mod tests {
         ] {
             let mut bytes = Vec::new();
             write_all(&[("a/b".to_owned(), tensor.clone())], &mut bytes).unwrap();
-            let arrays = read_all(&bytes, |_| Some(tensor.elem())).unwrap();
-            assert_eq!(arrays, [("a/b".to_owned(), tensor)]);
+            let arrays = read_all(&bytes, |_| Wanted::As(Some(tensor.elem()))).unwrap();
+            assert_eq!(arrays.read, [("a/b".to_owned(), tensor)]);
         }
     }
 
@@ -393,6 +471,22 @@ mod tests {
     }
 
     #[test]
+    fn names_that_an_archive_cannot_hold_are_refused() {
+        let one = Tensor::scalar(1u8).unwrap();
+        let written = |names: &[&str]| {
+            let arrays: Vec<_> = names.iter().map(|name| ((*name).to_owned(), one.clone())).collect();
+            let mut bytes = Vec::new();
+            write_all(&arrays, &mut bytes).map(|()| read_all(&bytes, |_| Wanted::As(None)).unwrap().read)
+        };
+        let longest = "n".repeat(MAX_ENTRY - 4);
+        assert_eq!(written(&[&longest]).unwrap()[0].0, longest);
+        let error = written(&[&"n".repeat(MAX_ENTRY - 3)]).unwrap_err().to_string();
+        assert!(error.ends_with("has 64997 bytes: a .npz file holds names of up to 64996"), "{error}");
+        // The same name, or the same after escaping.
+        assert!(written(&["a", "a"]).is_err() && written(&["a\n", "a%0A"]).is_err());
+    }
+
+    #[test]
     fn names_in_archives_are_harmless() {
         assert_eq!(member("a/b..c/é"), "a/b..c/é");
         assert_eq!(member("\x1b[1m\u{9b}\n"), "%1B[1m%C2%9B%0A");
@@ -407,6 +501,48 @@ mod tests {
         let header = "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }";
         let strings = read(&file(header, b"ab\0\0\0\0"), None).unwrap();
         assert_eq!(strings.string_slice().unwrap(), ["ab", ""]);
+    }
+
+    /// An archive of packed zeros: `count` arrays of `size` bytes each, under the names `a0`, `a1` …
+    fn packed(count: usize, size: usize) -> Vec<u8> {
+        let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}");
+        let array = file(&header, &vec![0; size]);
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for i in 0..count {
+            let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+            archive.start_file(format!("a{i}.npy"), options).unwrap();
+            archive.write_all(&array).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn little_does_not_unpack_to_much() {
+        let bytes = packed(4, 1 << 16);
+        assert!(bytes.len() < 1 << 12, "{} bytes are packed", bytes.len());
+        let all = read_at_most(&bytes, 4 << 16, |_| Wanted::As(None)).unwrap();
+        assert_eq!((all.read.len(), all.skipped.len()), (4, 0));
+        let error = format!("{:#}", read_at_most(&bytes, (4 << 16) - 1, |_| Wanted::As(None)).unwrap_err());
+        assert_eq!(error, "array `a3`: it needs 65536 bytes, but the file may unpack to 65535 more at most");
+        // Only what is wanted is unpacked and counts.
+        let one = |name: &str| if name == "a2" { Wanted::As(None) } else { Wanted::No };
+        let only = read_at_most(&bytes, 1 << 16, one).unwrap();
+        assert_eq!(
+            (only.read[0].0.as_str(), &only.skipped[..]),
+            ("a2", &["a0", "a1", "a3"].map(str::to_owned)[..])
+        );
+    }
+
+    #[test]
+    fn headers_that_promise_much_are_refused_before_memory_is_reserved() {
+        let header = |descr: &str, shape: &str| {
+            let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape},), }}");
+            header::parse(&header).unwrap().memory()
+        };
+        assert_eq!(header("<f4", "3"), 12);
+        assert_eq!((header("|S1", "2"), header("<U1", "2")), (66, 72));
+        assert_eq!(header("<f4", "0, 99999999999"), 0);
+        assert_eq!(header("<f8", "99999999999, 99999999999"), u64::MAX);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `.safetensors`: tensors in one file behind a header, as other tools exchange weights.
 //! Format: huggingface.co/docs/safetensors
 
-use anyhow::{Context as _, bail};
+use super::npy::Arrays;
+use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use std::collections::HashSet;
 use std::path::Path;
 
 const TYPES: &[(ElemType, Dtype)] = &[
@@ -27,6 +29,9 @@ const TYPES: &[(ElemType, Dtype)] = &[
     (ElemType::UINT64, Dtype::U64),
 ];
 
+/// The key of the header that holds texts in place of a tensor.
+const METADATA: &str = "__metadata__";
+
 /// Whether a file is one, by its name.
 pub(crate) fn is_safetensors(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
@@ -35,21 +40,39 @@ pub(crate) fn is_safetensors(path: &Path) -> bool {
 /// The content of a file with these tensors.
 pub(crate) fn write_all(arrays: &[(String, Tensor)]) -> anyhow::Result<Vec<u8>> {
     let mut views = Vec::with_capacity(arrays.len());
+    let mut names = HashSet::new();
     for (name, tensor) in arrays {
+        ensure!(
+            name != METADATA,
+            "a .safetensors file cannot hold a weight named `{METADATA}`: rename it, or write a .npz file"
+        );
+        ensure!(
+            names.insert(name),
+            "two weights are named `{name}`, and a .safetensors file can hold only one"
+        );
         let Some((_, dtype)) = TYPES.iter().find(|(elem, _)| *elem == tensor.elem()) else {
             bail!(".safetensors files cannot hold `{name}` of type {}", tensor.elem().name().unwrap_or("?"))
         };
         let view = TensorView::new(*dtype, tensor.dims().to_vec(), tensor.bytes());
         views.push((name.as_str(), view.with_context(|| format!("weight `{name}`"))?));
     }
-    serialize(views, None).context("cannot write these weights")
+    let content = serialize(views, None).context("cannot write these weights")?;
+    ensure!(
+        SafeTensors::read_metadata(&content).is_ok(),
+        "the names and shapes of these weights are too large for the header of a .safetensors file"
+    );
+    Ok(content)
 }
 
-/// The tensors of a file.
-pub(crate) fn read_all(bytes: &[u8]) -> anyhow::Result<Vec<(String, Tensor)>> {
+/// The tensors of a file that are wanted.
+pub(crate) fn read_all(bytes: &[u8], is_wanted: impl Fn(&str) -> bool) -> anyhow::Result<Arrays> {
     let file = SafeTensors::deserialize(bytes).context("this is not a .safetensors file")?;
-    let mut all = Vec::new();
+    let (mut all, mut skipped) = (Vec::new(), Vec::new());
     for (name, view) in file.iter() {
+        if !is_wanted(name) {
+            skipped.push(name.to_owned());
+            continue;
+        }
         let Some((elem, _)) = TYPES.iter().find(|(_, dtype)| *dtype == view.dtype()) else {
             bail!("ONNX has no type for `{name}` of type {:?}", view.dtype())
         };
@@ -59,7 +82,8 @@ pub(crate) fn read_all(bytes: &[u8]) -> anyhow::Result<Vec<(String, Tensor)>> {
         all.push((name.to_owned(), tensor));
     }
     all.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(all)
+    skipped.sort();
+    Ok(Arrays { read: all, skipped })
 }
 
 #[cfg(test)]
@@ -73,14 +97,53 @@ mod tests {
             ("b".to_owned(), Tensor::of_bools(&[1, 2], [true, false]).unwrap()),
             ("c".to_owned(), Tensor::of_floats(ElemType::BFLOAT16, &[], &[0.5]).unwrap()),
         ];
-        assert_eq!(read_all(&write_all(&all).unwrap()).unwrap(), all);
+        let written = write_all(&all).unwrap();
+        assert_eq!(read_all(&written, |_| true).unwrap().read, all);
+        let some = read_all(&written, |name| name == "b").unwrap();
+        assert_eq!((some.read, some.skipped), (vec![all[1].clone()], vec!["a".to_owned(), "c".to_owned()]));
+    }
+
+    /// Names with everything that text can hold are read as they were written, or refused.
+    #[test]
+    fn names_are_read_as_written_or_refused() {
+        let one = Tensor::scalar(1u8).unwrap();
+        let long = "n".repeat(1 << 17);
+        for name in ["", " ", "a/b", "..", "\0", "\u{1b}[1m", "\"\\", "é🙂", "__metadata", "dtype", &long]
+        {
+            let all = [(name.to_owned(), one.clone())];
+            assert_eq!(read_all(&write_all(&all).unwrap(), |_| true).unwrap().read, all, "{name:?}");
+        }
+        let refused = |names: &[&str]| {
+            let all: Vec<_> = names.iter().map(|name| ((*name).to_owned(), one.clone())).collect();
+            write_all(&all).unwrap_err().to_string()
+        };
+        assert!(refused(&["a", METADATA]).contains("named `__metadata__`"));
+        assert!(refused(&["a", "b", "a"]).contains("two weights are named `a`"));
+        // Readers accept headers of up to 100 MB.
+        assert!(refused(&[&"n".repeat(100_000_000)]).contains("these weights"));
+    }
+
+    /// Sizes that overflow a model's, alone or multiplied.
+    #[test]
+    fn sizes_that_a_model_cannot_have_are_refused() {
+        for shape in [
+            "18446744073709551615",
+            "18446744073709551615,0",
+            "0,9223372036854775808",
+            "4294967296,4294967296,0",
+        ] {
+            let header = format!(r#"{{"a":{{"dtype":"F32","shape":[{shape}],"data_offsets":[0,0]}}}}"#);
+            let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+            let stored = read_all(&file, |_| true).map(|all| all.read[0].1.to_stored());
+            assert!(matches!(stored, Err(_) | Ok(Err(_))), "{shape}");
+        }
     }
 
     #[test]
     fn broken_files_are_refused() {
         let good = write_all(&[("a".to_owned(), Tensor::of(&[2], &[1i64, 2]).unwrap())]).unwrap();
         for end in 0..good.len() {
-            assert!(read_all(&good[..end]).is_err(), "{end}");
+            assert!(read_all(&good[..end], |_| true).is_err(), "{end}");
         }
         let strings = Tensor::of_strings(&[1], vec!["x".to_owned()]).unwrap();
         assert!(write_all(&[("s".to_owned(), strings)]).is_err());

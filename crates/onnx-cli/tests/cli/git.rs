@@ -204,7 +204,7 @@ fn what_install_sets_uninstall_removes() {
     let installed = repository.0.read(".gitattributes");
     repository.onnxtxt(&["git", "install"]);
     assert_eq!(repository.0.read(".gitattributes"), installed);
-    assert!(repository.git(&["config", "merge.onnx.driver"]).contains("merge %O %A %B -o %A --path %P"));
+    assert!(repository.git(&["config", "merge.onnx.driver"]).contains("merge -o %A --path=%P -- %O %A %B"));
     repository.0.write(".gitattributes", &[b"*.png binary\n", &installed[..]].concat());
     repository.onnxtxt(&["git", "uninstall"]);
     assert_eq!(repository.0.read(".gitattributes"), b"*.png binary\n");
@@ -275,4 +275,35 @@ fn attributes_of_a_repository_are_not_written_through_a_link() {
     assert!(String::from_utf8(repository.0.read("dotfile")).unwrap().contains("merge=onnx"));
     repository.onnxtxt(&["git", "uninstall", "--global"]);
     assert_eq!(repository.0.read("dotfile"), b"*.png binary\n");
+}
+
+/// Git passes the names of files as they are.
+#[test]
+fn names_that_begin_with_a_hyphen_are_names() {
+    let repository = Repository::new();
+    for name in ["-a.onnx", "--profile=review.onnx", "- b.onnx"] {
+        repository.commit(&[(name, binary(BASE))], "base");
+        repository.0.write(name, &binary(&BASE.replace("alpha = 0.1", "alpha = 0.5")));
+        let diff = repository.git(&["diff", "--", name]);
+        assert!(diff.contains("+    y = LeakyRelu <alpha = 0.5> (f)"), "{name}: {diff}");
+        repository.git(&["checkout", "-q", "-b", "side"]);
+        repository.git(&["commit", "-q", "-am", "theirs"]);
+        repository.git(&["checkout", "-q", "main"]);
+        repository.commit(&[(name, binary(&BASE.replace("{1, 2,", "{-1, 2,")))], "ours");
+        repository.git(&["merge", "-q", "-m", "both", "side"]);
+        repository.git(&["branch", "-q", "-d", "side"]);
+        let merged = repository.onnxtxt(&["print", "--", name]);
+        let text = String::from_utf8(merged.stdout).unwrap();
+        assert!(text.contains("alpha = 0.5") && text.contains("{-1, 2,"), "{name}: {text}");
+        // Conflicts are written beside the model, under its name.
+        repository.git(&["checkout", "-q", "-b", "side"]);
+        repository.commit(&[(name, binary(&BASE.replace("alpha = 0.1", "alpha = 0.6")))], "theirs");
+        repository.git(&["checkout", "-q", "main"]);
+        repository.commit(&[(name, binary(&BASE.replace("alpha = 0.1", "alpha = 0.7")))], "ours");
+        let said = repository.fails(&["merge", "side"]);
+        assert!(said.contains("1 conflict"), "{name}: {said}");
+        assert!(repository.0.names().contains(&format!("{name}.conflict.onnxtxt")), "{name}");
+        repository.git(&["merge", "--abort"]);
+        repository.git(&["branch", "-q", "-D", "side"]);
+    }
 }

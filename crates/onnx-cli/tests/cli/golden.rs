@@ -324,3 +324,56 @@ fn expected_outputs_are_blessed_by_force() {
     folder.run(&["test", "a.onnxtxt", "--bless=force"]).expect(0);
     assert_eq!(folder.read("a.onnxtxt"), text.as_bytes());
 }
+
+/// A test that comes with a model from elsewhere reads nothing but what came with it.
+#[test]
+fn tests_read_only_what_is_in_the_tested_folder() {
+    let folder = Folder::new(&[("secret.onnxtxt", MODEL.as_bytes())]);
+    std::fs::create_dir_all(folder.path("tests/inner")).unwrap();
+    folder.write("tests/m.onnxtxt", MODEL.as_bytes());
+    let secret = folder.path("secret.onnxtxt").display().to_string();
+    let tried = |test: &str, path: &str, head: &str, code: i32| {
+        folder.write(test, head.as_bytes());
+        let said = folder.run(&["test", path]).expect(code).text().to_owned();
+        std::fs::remove_file(folder.path(test)).unwrap();
+        said
+    };
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.path("secret.onnxtxt"), folder.path("tests/link.onnx")).unwrap();
+        std::os::unix::fs::symlink("m.onnxtxt", folder.path("tests/near.onnx")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path("tests/zero.npz")).unwrap();
+        tried("tests/a.onnxtxt", "tests", "#! model near.onnx\n#! interface\n# CHECK: y\n", 0);
+    }
+    for inside in ["m.onnxtxt", "./m.onnxtxt", "inner/../m.onnxtxt"] {
+        tried("tests/a.onnxtxt", "tests", &format!("#! model {inside}\n#! interface\n# CHECK: y\n"), 0);
+    }
+    // Up, but not out: as one of all tests, and by its name.
+    for path in ["tests", "tests/inner/a.onnxtxt"] {
+        tried("tests/inner/a.onnxtxt", path, "#! model ../m.onnxtxt\n#! interface\n# CHECK: y\n", 0);
+    }
+    let outside = ["../secret.onnxtxt", "inner/../../secret.onnxtxt", &secret, "/dev/zero", "/etc/hostname"];
+    let outside = outside.into_iter().chain(cfg!(unix).then_some("link.onnx"));
+    for file in outside {
+        for head in
+            [format!("#! model {file}\n#! interface\n"), format!("#! run\n#! expect same as {file}\n{MODEL}")]
+        {
+            let said = tried("tests/a.onnxtxt", "tests", &head, 1);
+            assert!(said.contains(&format!("`{file}` is outside of the tested folder")), "{said}");
+        }
+    }
+    for values in ["../v.npz", "/v.npz", "../../v.npy", "inner/../../v.pb"] {
+        folder.write("v.npz", b"");
+        folder.write("v.pb", b"");
+        for verb in ["input", "expect"] {
+            let said = tried("tests/a.onnxtxt", "tests", &with(&format!("#! run\n#! {verb} {values}\n")), 1);
+            assert!(said.contains("tested folder") || said.contains("No such file"), "{said}");
+            assert!(!said.contains("not a .npz file") && !said.contains("not a value"), "{said}");
+        }
+    }
+    #[cfg(unix)]
+    {
+        let said = tried("tests/a.onnxtxt", "tests", &with("#! run\n#! input zero.npz\n"), 1);
+        assert!(said.contains("tested folder"), "{said}");
+    }
+}

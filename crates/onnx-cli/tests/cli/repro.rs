@@ -70,3 +70,30 @@ fn the_readme_tells_whether_the_problem_is_still_there() {
     let done = folder.run(&["repro", "m.onnx", "-o", "plain"]).expect(2);
     assert!(done.stderr.contains("plain exists"), "{}", done.stderr);
 }
+
+#[cfg(unix)]
+#[test]
+fn the_readme_tells_what_the_problem_depends_on_and_no_paths() {
+    let folder = Folder::new(&[("m.onnx", &binary(SECRET)), ("acme.py", b"")]);
+    let report = |script: &str| {
+        let command =
+            ["repro", "m.onnx", "--anonymize", "-o", "report", "--", "/bin/sh", "-c", script, "x", "{}"];
+        let done = folder.run(&command).expect(0);
+        let readme = String::from_utf8(folder.read("report/README.md")).unwrap();
+        std::fs::remove_dir_all(folder.path("report")).unwrap();
+        (done.stderr, readme)
+    };
+    // The bytes of 0.1, and a name.
+    let weights = r#"LC_ALL=C grep -qa "$(printf '\315\314\314=')" $1 # acme.py /srv/acme"#;
+    let (said, readme) = report(weights);
+    assert!(said.contains("depends on the weights: `--keep-weights` keeps them"), "{said}");
+    assert!(readme.contains("it depends on the weights."), "{readme}");
+    assert!(
+        readme.contains("    sh -c ") && readme.contains("# PATH_") && readme.contains(".py PATH_"),
+        "{readme}"
+    );
+    assert!(!readme.contains("acme") && !readme.contains("target") && !readme.contains("/bin"), "{readme}");
+    let (said, readme) = report("grep -q ctr_weights $1");
+    assert!(said.contains("depends on names, texts"), "{said}");
+    assert!(readme.contains("it depends on names, texts"), "{readme}");
+}

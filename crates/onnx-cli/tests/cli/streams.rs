@@ -97,3 +97,55 @@ fn a_closed_stderr_changes_nothing() {
     drop(child.stderr.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
+
+/// Names of files are bytes on Unix.
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_need_not_be_utf8() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::process::Command;
+
+    let folder = Folder::new(&[]);
+    let odd = |name: &str| OsString::from(OsStr::from_bytes(&[b"\xff", name.as_bytes()].concat()));
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) { y = Relu(x) }\n";
+    std::fs::write(folder.path("").join(odd(".onnxtxt")), text).unwrap();
+    let weights = vec!["1.5"; 20_000].join(", ");
+    let large = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>\ng () => (float[20000] w) <float[20000] w = {{{weights}}}> {{}}\n"
+    );
+    std::fs::write(folder.path("").join(odd("large.onnxtxt")), large).unwrap();
+    let run = |words: &[&str]| {
+        // `%` stands for the bytes of a name.
+        let words = words.iter().map(|word| match word.strip_prefix('%') {
+            Some(name) => odd(name),
+            None => OsString::from(word),
+        });
+        let done = Command::new(env!("CARGO_BIN_EXE_onnxtxt"))
+            .args(words)
+            .current_dir(folder.path(""))
+            .output()
+            .unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    for words in [
+        &["check", "%.onnxtxt"][..],
+        &["check", "--format", "json", "%.onnxtxt"],
+        &["convert", "%.onnxtxt", "-o", "%.onnx"],
+        &["convert", "%.onnx", "-o", "%again.onnxtxt"],
+        &["convert", "%large.onnxtxt", "-o", "%large.onnx"],
+        &["run", "%.onnx", "--random", "-o", "%.npz"],
+        &["fmt", "%.onnxtxt"],
+        &["repro", "%.onnx", "-o", "%report", "--", "test", "-f", "{}"],
+        &["draw", "%.onnx", "-o", "%.svg"],
+        &["merge", "%.onnx", "%.onnx", "%.onnx", "-o", "%merged.onnx"],
+    ] {
+        let (code, said) = run(words);
+        assert_eq!(code, Some(0), "{words:?}: {said}");
+    }
+    // Weights beside a model have its name, which the model must be able to write.
+    let (code, said) = run(&["convert", "%large.onnx", "-o", "%beside.onnxtxt"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("its name is not UTF-8, so the model cannot refer to them"), "{said}");
+    assert!(!folder.path("").join(odd("beside.onnxtxt")).exists());
+}

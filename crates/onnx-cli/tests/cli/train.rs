@@ -1,6 +1,6 @@
 //! `train` and `trainable`: losses fall, states are whole, and interrupted trainings end like others.
 
-use crate::{Done, Folder};
+use crate::{Done, Folder, binary};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -605,5 +605,24 @@ fn a_state_that_is_not_finite_ends_a_training_and_the_last_good_one_stays() {
     for more in [&[][..], &["--save", "every=1", "--state", "s.npz"]] {
         folder.run(&[&train[..], more].concat()).expect(1);
         assert_eq!(folder.read("s.npz"), saved);
+    }
+}
+
+/// The nodes that `trainable` adds are not in the text of the model: the finding is about the node that is.
+#[test]
+fn what_cannot_be_differentiated_is_found_in_the_model() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"d\": 1]>
+g (float[2,3] x) => (float[2,4] y) <float[3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
+    a = MatMul(x, w)
+    y = d.Foo(a)
+}
+";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes()), ("m.onnx", &binary(text))]);
+    for (file, more) in [("m.onnxtxt", &[][..]), ("m.onnx", &[]), ("m.onnxtxt", &["--recompute"])] {
+        let command =
+            ["trainable", file, "--loss", "MeanSquaredError", "--optimizer", "sgd", "-o", "t.onnxtxt"];
+        let done = folder.run(&[&command[..], more].concat()).expect(1);
+        assert!(done.stderr.contains("operator `Foo` is unknown"), "{}", done.stderr);
+        assert!(done.stderr.contains("y = d.Foo(a)"), "{}", done.stderr);
     }
 }

@@ -116,3 +116,81 @@ fn members_of_archives_have_harmless_names() {
     assert!(!archive.windows(2).any(|pair| pair == b"\x1b["), "an escape sequence in the archive");
     assert!(!archive.windows(3).any(|c| c == "\u{202e}".as_bytes()));
 }
+
+/// The output of a command on a terminal. The names of files must not need quotes.
+#[cfg(target_os = "linux")]
+fn on_terminal(folder: &Folder, arguments: &str) -> String {
+    let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_onnxtxt"));
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).current_dir(folder.path(""));
+    script.env("TERM", "dumb").stdin(std::process::Stdio::null());
+    let shown = String::from_utf8_lossy(&script.output().unwrap().stdout).into_owned();
+    // The terminal itself ends lines like this; whether there are colors is for other tests.
+    let mut text = shown.replace("\r\n", "\n");
+    while let Some((start, rest)) = text.split_once("\u{1b}[")
+        && let Some((parameters, end)) = rest.split_once('m')
+        && parameters.chars().all(|c| c.is_ascii_digit() || c == ';')
+        && parameters != "31"
+    {
+        text = format!("{start}{end}");
+    }
+    text
+}
+
+/// Texts of models go to files and programs as they are, and to terminals with control characters escaped.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_command_sends_the_texts_of_a_model_to_a_terminal() {
+    let folder = evil();
+    folder.run(&["convert", "m.json", "-o", "m.onnx"]).expect(0);
+    folder.run(&["convert", "m.onnx", "-o", "m.onnxtxt", "--profile", "reference"]);
+    // A string of a text may have such characters themselves.
+    let text = "<ir_version: 10, opset_import: [\"\": 21], doc_string: \"\u{1b}[31m\u{9b}31m\u{202e}\">\ng (float[2] x) => (float[2] y) { y = Relu(x) }\n";
+    folder.write("t.onnxtxt", text.as_bytes());
+    folder.write("ours.onnxtxt", text.replace("Relu", "Abs").as_bytes());
+    folder.write("theirs.onnxtxt", text.replace("Relu", "Neg").as_bytes());
+    for arguments in [
+        "merge t.onnxtxt ours.onnxtxt theirs.onnxtxt",
+        "merge t.onnxtxt ours.onnxtxt t.onnxtxt",
+        "fmt - < t.onnxtxt",
+        "check --fix - < t.onnxtxt",
+        "print t.onnxtxt",
+        "print t.onnxtxt --profile reference",
+        "print t.onnxtxt --types",
+        "print t.onnxtxt --profile review",
+        "convert t.onnxtxt --to text",
+        "convert t.onnxtxt --to text --profile reference",
+        "convert t.onnxtxt --to json",
+        "convert t.onnxtxt --to textproto",
+        "simplify t.onnxtxt",
+        "convert m.onnx --to json",
+        "convert m.onnx --to textproto",
+        "info m.onnx",
+        "diff m.onnx t.onnxtxt",
+    ] {
+        let shown = on_terminal(&folder, arguments);
+        assert!(!shown.trim().is_empty(), "{arguments}");
+        let active =
+            |c: char| c.is_control() && c != '\n' && c != '\t' || ('\u{202a}'..='\u{202e}').contains(&c);
+        assert!(!shown.contains(active), "{arguments}: {shown:?}");
+    }
+}
+
+/// The README of a report is read on web pages and terminals.
+#[test]
+fn a_report_has_no_control_characters() {
+    let folder = evil();
+    for more in [&[][..], &["--anonymize"]] {
+        let command = ["repro", "m.json", "-o", "report", "--", "true", "\u{1b}[31m\u{202e}{}\n| x |"];
+        folder.run(&[&command[..4], more, &command[4..]].concat()).expect(0);
+        let readme = String::from_utf8(folder.read("report/README.md")).unwrap();
+        let active =
+            |c: char| c.is_control() && c != '\n' || ('\u{2028}'..='\u{202e}').contains(&c) || c == '\u{9b}';
+        assert!(!readme.contains(active), "{readme:?}");
+        assert!(
+            !readme.lines().any(|line| line.starts_with("| x |") || line.starts_with("::")),
+            "{readme:?}"
+        );
+        std::fs::remove_dir_all(folder.path("report")).unwrap();
+    }
+}

@@ -3,6 +3,7 @@
 use super::arithmetic::{Arithmetic, for_elements};
 use super::axis_split::AxisSplit;
 use super::{Call, Row, resolve_axis};
+use crate::budget::{BETWEEN, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -44,14 +45,22 @@ fn along<T: Arithmetic>(
         Operation::Product => (T::ONE, T::times as fn(T, T) -> T),
     };
     let elements = x.words_mut::<T>()?;
+    let mut done = 0;
     for start in split.lines() {
         let mut kept = none;
-        for i in 0..split.extent {
-            let i = if is_reverse { split.extent - 1 - i } else { i };
-            let element = &mut elements[start + i * split.inner];
-            let next = combine(kept, *element);
-            *element = if is_exclusive { kept } else { next };
-            kept = next;
+        for part in (0..split.extent).step_by(BETWEEN) {
+            done += BETWEEN.min(split.extent - part);
+            if done >= BETWEEN {
+                spend(0)?;
+                done = 0;
+            }
+            for i in part..split.extent.min(part + BETWEEN) {
+                let i = if is_reverse { split.extent - 1 - i } else { i };
+                let element = &mut elements[start + i * split.inner];
+                let next = combine(kept, *element);
+                *element = if is_exclusive { kept } else { next };
+                kept = next;
+            }
         }
     }
     Ok(())

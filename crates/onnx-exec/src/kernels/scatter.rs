@@ -3,6 +3,7 @@
 use super::arithmetic::{Arithmetic, for_elements};
 use super::axis_split::AxisSplit;
 use super::{Call, Row};
+use crate::budget::look;
 use crate::failure::{Failure, fail};
 use crate::list::List;
 use crate::tensor::{Tensor, advance, strides};
@@ -80,7 +81,8 @@ fn combine<T: Copy>(
     run: usize,
     with: impl Fn(T, T) -> T,
 ) -> Result<(), Failure> {
-    for (start, from) in starts.iter().zip(from.chunks_exact(run.max(1))) {
+    for (i, (start, from)) in starts.iter().zip(from.chunks_exact(run.max(1))).enumerate() {
+        look(i + 1)?;
         let Some(to) = to.get_mut(*start..).and_then(|to| to.get_mut(..run)) else {
             fail!("a position lies outside of the tensor")
         };

@@ -1,7 +1,7 @@
 //! Kernels with data-dependent result sizes: NonZero, Compress.
 
 use super::{Call, Row, resolve_axis};
-use crate::budget::spend;
+use crate::budget::{BETWEEN, spend};
 use crate::failure::{Failure, fail};
 use crate::list::Listed as _;
 use crate::tensor::{Tensor, advance, width};
@@ -43,17 +43,28 @@ fn negative_zero(elem: ElemType) -> u128 {
 
 /// The positions of the elements that `is_kept`: a column for each, with one row per axis.
 fn positions<T>(dims: &[usize], elements: &[T], is_kept: impl Fn(&T) -> bool) -> Result<Tensor, Failure> {
-    let count = elements.iter().filter(|&element| is_kept(element)).count();
+    let mut count = 0;
+    for part in elements.chunks(BETWEEN) {
+        spend(0)?;
+        count += part.iter().filter(|&element| is_kept(element)).count();
+    }
     let mut positions = Tensor::zeros(ElemType::INT64, &[dims.len(), count])?;
     let Some((&extent, outer)) = dims.split_last().filter(|_| count > 0) else { return Ok(positions) };
     let (to_outer, to_last) = positions.words_mut::<i64>()?.split_at_mut(outer.len() * count);
     let mut at = vec![0; outer.len()];
-    let mut end = 0;
+    let (mut end, mut done) = (0, 0);
     for row in elements.chunks(extent) {
         let start = end;
-        for (i, _) in (0..).zip(row).filter(|(_, element)| is_kept(element)) {
-            to_last[end] = i;
-            end += 1;
+        for (first, part) in (0..).step_by(BETWEEN).zip(row.chunks(BETWEEN)) {
+            done += part.len();
+            if done >= BETWEEN {
+                spend(0)?;
+                done = 0;
+            }
+            for (i, _) in (first..).zip(part).filter(|(_, element)| is_kept(element)) {
+                to_last[end] = i;
+                end += 1;
+            }
         }
         for (to, &index) in to_outer.chunks_mut(count).zip(&at) {
             to[start..end].fill(i64::try_from(index).unwrap_or(i64::MAX));

@@ -9,6 +9,7 @@ use super::program::{Bound, Instr, Program};
 use super::squares::{SIDE, Square, Turn, Turning, turning};
 use super::view::{Operands, View};
 use super::{Class, Linear, Nest};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
 use bytemuck::Pod;
@@ -19,6 +20,9 @@ use std::ops::Range;
 
 /// Elements of a tile along the contiguous axis of the operand.
 const BLOCK: usize = SIDE;
+
+/// About the most elements that are copied between two looks at whether the run is cancelled.
+const AT_ONCE: usize = 1 << 22;
 
 /// A copy of operand elements.
 #[derive(Clone, Debug)]
@@ -115,10 +119,12 @@ impl Moved {
             (*at, index) = (index % d, index / d);
         }
         while !out.is_empty() {
+            spend(0)?;
             let row = self.dims[last];
             // Whole rows along the axis before.
             if across == last && last > 0 && at[last] == 0 && out.len() >= row {
                 let rows = (self.dims[last - 1] - at[last - 1]).min(out.len() / row);
+                let rows = rows.min((AT_ONCE / row).max(1));
                 let (now, later) = out.split_at_mut(rows * row);
                 self.rows(from, first, &mut at, now)?;
                 out = later;
@@ -130,6 +136,7 @@ impl Moved {
                 continue;
             }
             let n = (self.dims[across] - at[across]).min(out.len() / behind);
+            let n = n.min((AT_ONCE / behind).max(1).next_multiple_of(BLOCK));
             let Some((now, later)) = out.split_at_mut_checked(n * behind).filter(|_| n > 0) else {
                 fail!("the result has fewer elements than are computed")
             };

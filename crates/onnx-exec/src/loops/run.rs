@@ -414,6 +414,7 @@ impl Loops {
             let is_line = strip.lanes() == n && strip.is_along(last);
             let most = if is_line { (LANES / n.max(1)).max(1) } else { 1 };
             loop {
+                spend(0)?;
                 let steps = most.min(nest.over[inner] - at[split + inner]);
                 let these = if steps > 1 { Strip::rows(split + inner, last, steps, n) } else { strip };
                 run(nest.run_body(), &mut self.body, operands, these, at, None)?;
@@ -470,6 +471,7 @@ impl Loops {
                     loop {
                         let mut start = 0;
                         while start < inner[0] {
+                            spend(0)?;
                             let m = self.most.min(inner[0] - start);
                             at[along] = start;
                             run(nest.run_body(), body, operands, Strip::line(along, m), at, None)?;

@@ -4,7 +4,7 @@ use super::{Results, Run, RunOptions};
 use crate::compile::{Action, Executable, compile_function, lock_of};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
-use crate::formula::{self, Prepared};
+use crate::formula::{self, MOST_RANK, Prepared};
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -155,7 +155,15 @@ impl<'x, 'r> Run<'x, 'r> {
         let made = compile_function(self.executable, node, &facts).map_err(|found| match found.first() {
             Some(first) => self.failed(node, first.code, &format!("in its function body, {}", first.message)),
             None => {
-                self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run with such inputs")
+                let rank =
+                    inputs.iter().flatten().filter_map(|value| Some(value.tensor().ok()?.rank())).max();
+                let why = match rank.filter(|rank| *rank > MOST_RANK) {
+                    Some(rank) => {
+                        format!("a tensor of {rank} axes cannot be computed with: {MOST_RANK} are supported")
+                    }
+                    None => "the operator cannot be run with such inputs".to_owned(),
+                };
+                self.failed(node, &code::UNSUPPORTED_OPERATOR, &why)
             }
         })?;
         let mut kept = lock_of(&self.executable.functions);

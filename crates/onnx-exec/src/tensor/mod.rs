@@ -11,7 +11,7 @@ mod store;
 
 pub(crate) use place::NOWHERE;
 
-use crate::budget::Charge;
+use crate::budget::{BETWEEN, Charge, spend};
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings, heap_of};
 use crate::recycle::Recycler;
@@ -481,13 +481,17 @@ impl Tensor {
 
 /// Writes one element per place; fails if there are fewer.
 fn fill<T>(to: &mut [T], dims: &[usize], from: impl Iterator<Item = T>) -> Result<(), Failure> {
-    let mut places = to.iter_mut();
     let mut from = from;
-    for place in places.by_ref() {
-        let Some(element) = from.next() else {
-            fail!("there are fewer elements than the shape {dims:?} has")
-        };
-        *place = element;
+    for (part, places) in to.chunks_mut(BETWEEN).enumerate() {
+        if part > 0 {
+            spend(0)?;
+        }
+        for place in places {
+            let Some(element) = from.next() else {
+                fail!("there are fewer elements than the shape {dims:?} has")
+            };
+            *place = element;
+        }
     }
     if from.next().is_some() {
         fail!("there are more elements than the shape {dims:?} has");

@@ -1,6 +1,7 @@
 //! Gathers and scatters elements of any type.
 
 use super::{Data, Tensor};
+use crate::budget::look;
 use crate::failure::{Failure, fail};
 use crate::list::Strings;
 
@@ -70,7 +71,8 @@ impl Tensor {
         ) -> Result<Tensor, Failure> {
             let words = to.words_mut::<T>()?;
             let mut from = from.words::<T>();
-            for start in starts {
+            for (i, start) in starts.iter().enumerate() {
+                look(i + 1)?;
                 let (Some(to), Some((now, later))) =
                     (words.get_mut(*start..).and_then(|to| to.get_mut(..run)), from.split_at_checked(run))
                 else {

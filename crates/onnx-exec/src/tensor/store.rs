@@ -63,7 +63,11 @@ impl Tensor {
     /// The stored form without a name, in `raw_data` (strings in `string_data`). Numbers are shared; copies of strings and of
     /// packed elements must fit into the memory of the run.
     pub fn to_stored(&self) -> Result<ir::Tensor, Failure> {
-        let dims = self.dims.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+        let size = |&d: &usize| {
+            i64::try_from(d)
+                .map_err(|_| Failure::new(format!("size {d} of an axis is too large for a model")))
+        };
+        let dims = self.dims.iter().map(size).collect::<Result<_, _>>()?;
         let mut stored = ir::Tensor { elem: Some(self.elem), dims, ..ir::Tensor::default() };
         if self.is_empty() {
             return Ok(stored);

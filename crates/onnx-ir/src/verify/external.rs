@@ -55,10 +55,15 @@ pub(super) fn entries_of_inline(cx: &VerifyContext<'_>, found: &mut Findings, at
     }
 }
 
-/// The first part of a path that leads out of the folder it is relative to.
+/// Why a path does not name a file below the folder it is relative to, on some system.
 fn leads_out(path: &str) -> Option<&'static str> {
-    if path.starts_with('/') {
+    let has_drive = path.as_bytes().get(..2).is_some_and(|b| b[0].is_ascii_alphabetic() && b[1] == b':');
+    if path.starts_with(['/', '\\']) {
         Some("is absolute")
+    } else if has_drive {
+        Some("has a drive letter")
+    } else if path.contains('\0') {
+        Some("has a NUL character, where other readers end it")
     } else if path.split(['/', '\\']).any(|part| part == "..") {
         Some("points outside of the model's folder")
     } else {
@@ -68,10 +73,8 @@ fn leads_out(path: &str) -> Option<&'static str> {
 
 /// The part of a path that is not portable between systems, or differs in the reference.
 fn not_portable(path: &str) -> Option<&'static str> {
-    let drive = path.as_bytes().get(..2).is_some_and(|b| b[0].is_ascii_alphabetic() && b[1] == b':');
     match () {
         () if path.contains('\\') => Some("has a backslash"),
-        () if drive => Some("has a drive letter"),
         () if path.starts_with('#') => Some("begins with `#`, which the reference reads as a memory address"),
         () => None,
     }
@@ -285,7 +288,21 @@ mod tests {
         let expected = ["E0602 location `a/../../w` of `w` points outside of the model's folder"];
         assert_eq!(external(&[("location", "a/../../w")]), expected);
         assert_eq!(external(&[("location", "a\\w")]), ["W0613 location `a\\w` of `w` has a backslash"]);
-        assert_eq!(external(&[("location", "c:w")]), ["W0613 location `c:w` of `w` has a drive letter"]);
+        for (path, why) in [
+            ("c:w", "has a drive letter"),
+            ("Z:/w", "has a drive letter"),
+            ("\\w", "is absolute"),
+            ("\\\\host\\w", "is absolute"),
+            ("w\0", "has a NUL character, where other readers end it"),
+            ("a/\0/w", "has a NUL character, where other readers end it"),
+            ("..", "points outside of the model's folder"),
+            ("a\\..\\..\\w", "points outside of the model's folder"),
+        ] {
+            assert_eq!(external(&[("location", path)]), [format!("E0602 location `{path}` of `w` {why}")]);
+        }
+        // No drive letters: they are not single letters at the start.
+        assert_eq!(external(&[("location", "ab:w")]), [""; 0]);
+        assert_eq!(external(&[("location", "a/c:w")]), [""; 0]);
         assert!(external(&[("location", "#w")])[0].starts_with("W0613"));
     }
 

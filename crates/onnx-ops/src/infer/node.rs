@@ -16,6 +16,7 @@ use super::attrs::{Given, ResolvedAttrs};
 use super::engine::Engine;
 use super::facts::{Fact, FactSource, Outputs};
 use super::merge;
+use super::rule::axes::mask;
 use super::small_tensor::{Elem, Ints, SmallTensor};
 use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
@@ -388,9 +389,10 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// The positions of several axes, which must be distinct.
     pub fn axes(&mut self, axes: &[i64], rank: usize, place: Place) -> Option<SmallVec<[usize; 4]>> {
         let mut found = SmallVec::new();
+        let mut seen = mask(&[], rank);
         for &axis in axes {
             let at = self.axis(axis, rank, place)?;
-            if found.contains(&at) {
+            if std::mem::replace(&mut seen[at], true) {
                 let code = match place {
                     Place::Entity(Entity::NodeInput(..)) => &code::CONSTANT_INPUT,
                     _ => &code::ATTR_VALUE,

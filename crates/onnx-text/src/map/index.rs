@@ -116,9 +116,10 @@ impl SourceMap<'_> {
         if let Some(&position) = self.index.graphs.borrow().get(&(body, graph)) {
             return Some(position);
         }
-        let owner = self.model.bodies[body].graphs.get(graph)?.owner?;
+        let body_of = self.model.bodies.get(body)?;
+        let owner = body_of.graphs.get(graph)?.owner?;
         let mut graphs = self.index.graphs.borrow_mut();
-        for (position, sibling) in (0..).zip(self.model.bodies[body].subgraphs(owner)) {
+        for (position, sibling) in (0..).zip(body_of.subgraphs(owner)) {
             graphs.entry((body, sibling)).or_insert(position);
         }
         graphs.get(&(body, graph)).copied()
@@ -128,7 +129,7 @@ impl SourceMap<'_> {
     /// by name.
     pub(super) fn attr_span(&self, body: BodyId, node: NodeId, i: u32) -> Option<Span> {
         let tree = &self.node(body, node)?.attrs.as_ref()?.items;
-        let attrs = &self.model.bodies[body].nodes[node].attrs;
+        let attrs = &self.model.bodies.get(body)?.nodes.get(node)?.attrs;
         let spans = || {
             let mut named: HashMap<_, Vec<Span>> = HashMap::new();
             for attr in tree.iter().rev() {

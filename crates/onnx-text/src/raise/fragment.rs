@@ -175,6 +175,18 @@ pub fn print_tensor(tensor: &Tensor, names: &Names, options: &RaiseOptions) -> S
     print_data(DataRef::Tensor(tensor), names, options)
 }
 
+/// A tensor of a model as text: [`print_tensor`] without a copy of the strings, of which a model may have many.
+///
+/// ```
+/// let model = onnx_text::read_model("g () => (float[2] w) <float[2] w = {1, 0.5}> {}").value;
+/// let tensor = model.main_body().expect("a main graph").tensors.values().next().expect("a tensor");
+/// assert_eq!(onnx_text::print_tensor_of(&model, tensor, &Default::default()), "float[2] w = {1, 0.5}");
+/// ```
+#[must_use]
+pub fn print_tensor_of(model: &Model, tensor: &Tensor, options: &RaiseOptions) -> String {
+    print_data_of(model, DataRef::Tensor(tensor), options)
+}
+
 /// A value in a file of its own as text (`grammar/values.md`), with the strings of `names` and without a line break at
 /// the end.
 ///
@@ -194,13 +206,17 @@ pub fn print_value(data: &Data, names: &Names, options: &RaiseOptions) -> String
 fn print_data(value: DataRef<'_>, names: &Names, options: &RaiseOptions) -> String {
     // The strings are copied: a value has few, and raising needs a model.
     let model = Model { names: names.clone(), ..Model::new() };
+    print_data_of(&model, value, options)
+}
+
+fn print_data_of(model: &Model, value: DataRef<'_>, options: &RaiseOptions) -> String {
     let defaults = match options.profile {
         super::Profile::Onnx | super::Profile::Extended if options.summarize.is_none() => {
             Defaults::of_value(value)
         }
         super::Profile::Onnx | super::Profile::Extended | super::Profile::Reference => Defaults::plain(),
     };
-    print(&model, options, defaults, |raiser| raiser.value_file(value), print::format_value)
+    print(model, options, defaults, |raiser| raiser.value_file(value), print::format_value)
 }
 
 /// Raises a construct and prints its tree; with annotations, if the first try has found something to annotate.

@@ -18,7 +18,7 @@ mod value;
 
 pub use fragment::{
     print_attribute, print_function, print_graph, print_model, print_node, print_part, print_tensor,
-    print_type, print_value, print_value_info,
+    print_tensor_of, print_type, print_value, print_value_info,
 };
 
 pub use opset::print_operator_set;

@@ -150,6 +150,11 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Whether there are very many boxes.
+    pub(super) fn is_large(&self) -> bool {
+        self.scene.items.len() >= MAX_ITEMS
+    }
+
     fn graph(&mut self, scope: usize, id: GraphId, group: GroupId) {
         let graph = &self.model.bodies[self.scopes[scope]].graphs[id];
         self.weights(scope, id);
@@ -230,7 +235,7 @@ impl<'m> Builder<'m> {
             .flat_map(|attr| attr.values.iter().flat_map(AttrValue::graphs).map(move |graph| (attr, *graph)))
             .map(|(attr, graph)| (self.model.text(attr.name).to_owned(), graph))
             .collect();
-        let is_call = function.is_some() && self.calls < MAX_CALLS && self.scene.items.len() < MAX_ITEMS;
+        let is_call = function.is_some() && self.calls < MAX_CALLS && !self.is_large();
         let has_graphs = !graphs.is_empty() && self.nesting < MAX_NESTING;
         let title =
             if domain.is_empty() || function.is_some() { op.to_owned() } else { format!("{domain}.{op}") };
@@ -332,7 +337,7 @@ impl<'m> Builder<'m> {
         if tensor.element_count().is_none_or(|n| n > most) || tensor.is_external() {
             return String::new();
         }
-        let printed = onnx_text::print_tensor(tensor, &self.model.names, &details::options());
+        let printed = onnx_text::print_tensor_of(self.model, tensor, &details::options());
         printed.split_once('{').map(|(_, rest)| format!(" {{{}", text::cut_end(rest, 24))).unwrap_or_default()
     }
 

@@ -10,6 +10,8 @@ use onnx_text::{Profile, RaiseOptions};
 const SHOWN: usize = 8;
 /// Longer texts are cut: a node may hold a whole graph.
 const LONGEST: usize = 4000;
+/// The same in a drawing of very many boxes.
+const SHORT: usize = 100;
 
 /// How parts of a model are printed.
 pub(super) fn options() -> RaiseOptions {
@@ -22,9 +24,13 @@ pub(super) fn options() -> RaiseOptions {
     }
 }
 
-/// The details of a node.
+/// The details of a node. In a drawing of very many boxes, only the start of its text.
 pub(super) fn of(builder: &mut Builder<'_>, scope: usize, body: BodyId, id: NodeId) -> Detail {
     let model = builder.model;
+    if builder.is_large() {
+        let text = text::cut_end(&text_of(builder, body, id), SHORT);
+        return Detail { text, ..Detail::default() };
+    }
     let node = &model.bodies[body].nodes[id];
     let parameters = builder.parameters(body, id);
     let mut operand = |parameter: &str, value: Option<ValueId>| {
@@ -47,11 +53,15 @@ pub(super) fn of(builder: &mut Builder<'_>, scope: usize, body: BodyId, id: Node
         };
         attributes.push((name, text::cut_end(&value, 400)));
     }
-    let printed = onnx_text::print_node(model, body, id, &options());
+    let text = text::cut_end(&text_of(builder, body, id), LONGEST);
+    Detail { attributes, inputs, outputs, text, ..Detail::default() }
+}
+
+fn text_of(builder: &Builder<'_>, body: BodyId, id: NodeId) -> String {
+    let printed = onnx_text::print_node(builder.model, body, id, &options());
     // A part of a text needs no first line.
-    let printed = match printed.split_once('\n') {
-        Some((first, rest)) if first.starts_with("#@ onnxtxt") => rest,
-        _ => &printed,
-    };
-    Detail { attributes, inputs, outputs, text: text::cut_end(printed, LONGEST), ..Detail::default() }
+    match printed.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#@ onnxtxt") => rest.to_owned(),
+        _ => printed,
+    }
 }

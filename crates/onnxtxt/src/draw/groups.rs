@@ -5,7 +5,7 @@
 //! ```
 
 use super::links::Link;
-use super::scene::{BoxLine, Group, Item, ItemId, Kind, Reason, Scene, Wire};
+use super::scene::{BoxLine, Group, Item, ItemId, Kind, Reason, Scene, ValueIndex, Wire};
 use super::{cycles, links, repeats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +26,8 @@ const MAX_LINKS: usize = 1_200;
 
 /// Makes the groups of a scene.
 pub(super) fn arrange(scene: &mut Scene) {
-    cut_long_wires(scene);
+    let mut cut = Cut::new();
+    cut_long_wires(scene, &mut cut);
     for group in 0..scene.groups.len() {
         by_names(scene, group);
     }
@@ -38,11 +39,14 @@ pub(super) fn arrange(scene: &mut Scene) {
     for (group, links) in links::of_all(scene).iter().enumerate() {
         repeats::sections(scene, group, links);
     }
-    cut_costly_wires(scene);
+    cut_costly_wires(scene, &mut cut);
 }
 
+/// Wires that are lines: where they lead to, where they come from, and their value.
+type Cut = HashSet<(ItemId, ItemId, ValueIndex)>;
+
 /// What many boxes read, such as a mask, is a line in those that are far away.
-fn cut_long_wires(scene: &mut Scene) {
+fn cut_long_wires(scene: &mut Scene, cut: &mut Cut) {
     let mut uses: HashMap<usize, usize> = HashMap::new();
     for wire in &scene.wires {
         *uses.entry(wire.value).or_default() += 1;
@@ -56,23 +60,21 @@ fn cut_long_wires(scene: &mut Scene) {
         if is_first || uses[&value] < MANY || to.abs_diff(from) < FAR {
             scene.wires.push(wire);
         } else {
-            cut(scene, wire);
+            make_line(scene, wire, cut);
         }
     }
 }
 
-/// Makes a line of a wire.
-fn cut(scene: &mut Scene, wire: Wire) {
-    let text = format!("← {}", scene.values[wire.value].name);
-    let line = BoxLine { label: String::new(), text, link: Some(wire.from) };
-    let lines = &mut scene.items[wire.to].lines;
-    if !lines.iter().any(|other| other.link == line.link && other.text == line.text) {
-        lines.push(line);
+/// Makes a line of a wire, one for equal wires.
+fn make_line(scene: &mut Scene, wire: Wire, cut: &mut Cut) {
+    if cut.insert((wire.to, wire.from, wire.value)) {
+        let text = format!("← {}", scene.values[wire.value].name);
+        scene.items[wire.to].lines.push(BoxLine { label: String::new(), text, link: Some(wire.from) });
     }
 }
 
 /// Where wires cross more ranks than a layout has time for, the longest ones are lines as well.
-fn cut_costly_wires(scene: &mut Scene) {
+fn cut_costly_wires(scene: &mut Scene, cut: &mut Cut) {
     let links = links::of_all(scene);
     let mut cuts: HashSet<(usize, Link)> = HashSet::new();
     for (group, links) in links.iter().enumerate() {
@@ -95,7 +97,7 @@ fn cut_costly_wires(scene: &mut Scene) {
         let mut is_cut = false;
         links::path(scene, &wire, |group, link| is_cut |= cuts.contains(&(group, link)));
         if is_cut {
-            cut(scene, wire);
+            make_line(scene, wire, cut);
         } else {
             scene.wires.push(wire);
         }

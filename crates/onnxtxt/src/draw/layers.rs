@@ -9,7 +9,7 @@ use super::scene::{ItemId, Kind, Scene};
 use super::stack::{self, Placed};
 use dagre::graph::{Graph, GraphOptions};
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The layout of a group: what is in each rank, from left to right.
 #[derive(Clone, Debug, Default)]
@@ -117,11 +117,12 @@ impl Shape {
             graph.set_edge(name(*from, ABOVE), name(*to, BELOW), Some(edge(weight)), Some(&at.to_string()));
         }
         // What is outside is above and below everything.
+        let (from, to): (HashSet<_>, HashSet<_>) = self.links.iter().copied().unzip();
         for at in 0..sizes.len() {
-            if is_entered && !self.links.iter().any(|(_, to)| *to == Some(at)) {
+            if is_entered && !to.contains(&Some(at)) {
                 graph.set_edge(ABOVE, at.to_string(), Some(edge(0)), Some("order"));
             }
-            if is_left && !self.links.iter().any(|(from, _)| *from == Some(at)) {
+            if is_left && !from.contains(&Some(at)) {
                 graph.set_edge(at.to_string(), BELOW, Some(edge(0)), Some("order"));
             }
         }

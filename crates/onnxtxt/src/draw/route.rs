@@ -60,18 +60,12 @@ pub(super) fn ports(
             let mut list = at_box.remove(&item).unwrap_or_default();
             list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             // A value leaves a box at one place.
-            let mut places: Vec<ValueIndex> = Vec::new();
+            let mut places: HashMap<(ValueIndex, usize), usize> = HashMap::new();
             let mut index = Vec::with_capacity(list.len());
             for (count, (_, at)) in list.iter().enumerate() {
-                let value = layers.links[*at].value;
-                index.push(match places.iter().position(|&other| is_start && other == value) {
-                    Some(place) => place,
-                    None => {
-                        let _ = count;
-                        places.push(value);
-                        places.len() - 1
-                    }
-                });
+                let (value, next) = (layers.links[*at].value, places.len());
+                let other = if is_start { 0 } else { count };
+                index.push(*places.entry((value, other)).or_insert(next));
             }
             let [left, _, width, _] = boxes[&item];
             #[allow(clippy::cast_precision_loss, reason = "a few wires")]

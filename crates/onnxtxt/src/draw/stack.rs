@@ -97,7 +97,8 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
             link.from.filter(|&from| is_labelled(&scene.items[from]) && open(scene, placed, from).is_none())
         {
             let values = leaving.entry(from).or_default();
-            if !values.contains(&link.value) {
+            // More than can be labelled need not be told apart.
+            if values.len() <= MAX_LABELS && !values.contains(&link.value) {
                 values.push(link.value);
             }
         }

@@ -8,9 +8,11 @@
 //!
 //! Equal names become equal names. Operators, types, sizes and attributes with numbers stay, and so do the words that operators know
 //! (`mode`, `auto_pad`); unknown operators, their attributes and domains get other names. Weights become random numbers with
-//! about the same mean, spread and range. Small tensors of integers stay, because they are axes and shapes; so do tensors of up to
-//! four floats, which are constants of formulas such as an epsilon.
+//! about the same mean, spread and range, and so do the numbers in attributes of `ai.onnx.ml`. Integers that are axes, shapes and
+//! counts stay, also where these are computed ([`structure`]); so do tensors of up to four floats, which are constants of formulas
+//! such as an epsilon.
 
+mod structure;
 mod weights;
 
 pub use weights::randomized;
@@ -68,7 +70,7 @@ pub fn anonymize(model: &mut Model, registry: &Registry, options: Anonymize) -> 
     let replaced = texts.known.values().map(BTreeMap::len).sum();
     report.note(replaced, "text", "replaced");
     if !options.keep_weights {
-        let count = weights::randomize(model, options.seed)?;
+        let count = weights::randomize(model, registry, options.seed)?;
         report.note(count, "tensor", "made random");
     }
     Ok(report)
@@ -273,6 +275,7 @@ fn header(model: &mut Model, texts: &mut Texts) {
     model.header.producer_name = texts.name(model, "producer", old.producer_name);
     model.header.producer_version = texts.name(model, "version", old.producer_version);
     model.header.domain = texts.name(model, "domain", old.domain);
+    model.header.model_version = old.model_version.map(|_| 1);
     model.header.doc = texts.name(model, "doc", old.doc);
     model.header.metadata = entries(model, texts, old.metadata);
     let mut configurations = std::mem::take(&mut model.configurations);
@@ -293,6 +296,9 @@ fn entries(model: &mut Model, texts: &mut Texts, list: Vec<Entry>) -> Vec<Entry>
     list.into_iter().map(new).collect()
 }
 
+/// Keys of quantization annotations that the specification knows.
+const PARAMETERS: [&str; 2] = ["SCALE_TENSOR", "ZERO_POINT_TENSOR"];
+
 /// Documentation and metadata of functions, graphs, values, nodes and tensors.
 fn details(model: &mut Model, texts: &mut Texts) {
     for f in model.functions.ids().collect::<Vec<_>>() {
@@ -305,6 +311,12 @@ fn details(model: &mut Model, texts: &mut Texts) {
         for graph in body.graphs.values_mut() {
             graph.doc = texts.name(model, "doc", graph.doc);
             graph.metadata = entries(model, texts, std::mem::take(&mut graph.metadata));
+            // The values of a parameter are names, which are renamed already.
+            for parameter in graph.quantization.iter_mut().flat_map(|annotation| &mut annotation.parameters) {
+                let is_known = PARAMETERS.contains(&model.text(parameter.key));
+                parameter.key =
+                    if is_known { parameter.key } else { texts.name(model, "key", parameter.key) };
+            }
             let ports = graph.inputs.iter_mut().chain(&mut graph.outputs).chain(&mut graph.value_info);
             for port in ports {
                 port.doc = texts.name(model, "doc", port.doc);

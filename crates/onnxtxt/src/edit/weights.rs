@@ -73,15 +73,8 @@ pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited 
         count += 1;
     }
     if !missing.is_empty() {
-        let names = weights(model);
-        let known = names.iter().map(|weight| weight_name(model, *weight));
-        let like = missing.first().and_then(|first| did_you_mean(first, known));
-        let message = format!("the model has no weight {}", listed(missing.iter().copied()));
-        let mut diagnostic = Diagnostic::new(&code::WEIGHTS, Place::Nowhere, message);
-        if let Some(like) = like {
-            diagnostic = diagnostic.help(format!("did you mean `{like}`?"));
-        }
-        found.push(diagnostic);
+        let missing: Vec<String> = missing.into_iter().map(str::to_owned).collect();
+        found.push(no_weights(model, &missing));
     }
     if !found.is_empty() {
         return Err(found);
@@ -89,6 +82,16 @@ pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited 
     let mut report = Report::default();
     report.note(count, "weight", "replaced");
     Ok(report)
+}
+
+/// The finding about names that are not those of weights.
+pub fn no_weights(model: &Model, names: &[String]) -> Diagnostic {
+    let all = weights(model);
+    let known = all.iter().map(|weight| weight_name(model, *weight));
+    let like = names.first().and_then(|first| did_you_mean(first, known));
+    let message = format!("the model has no weight {}", listed(names.iter().map(String::as_str)));
+    let finding = Diagnostic::new(&code::WEIGHTS, Place::Nowhere, message);
+    finding.maybe_help(like.map(|like| format!("did you mean `{like}`?")))
 }
 
 /// Takes out of `new` what the weights of a model are already. Unlike the model to edit, this one has all its weights in it, so that those

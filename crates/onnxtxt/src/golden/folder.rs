@@ -62,6 +62,8 @@ pub struct Options {
     pub bless: Bless,
     /// The folder of the snapshots, if they are not beside the tests.
     pub snapshots: Option<PathBuf>,
+    /// The folder that has all files that tests name; default: the folder of the tests, or that of a single file.
+    pub root: Option<PathBuf>,
     /// Reads `.npz`, `.npy` and `.pb` files, for tests with `#! input FILE`.
     pub values: Option<Arc<ReadValues>>,
     /// Encodes `.npz` files, to bless expected outputs in files.
@@ -174,6 +176,7 @@ impl Test {
                 }
             }
             let content = write(Path::new(&file), &values)?;
+            self.host.place(&file)?;
             // The file has been read as values.
             let file = Derived::below(&self.host.folder, Path::new(&file), |_| Ok(true));
             file.write(Guard::new(&Reads::default()), |out| out.write_all(&content))
@@ -251,8 +254,8 @@ fn add(
     options: &Options,
     tests: &mut Vec<Test>,
 ) -> Result<(), Error> {
-    let bytes = fs::read(file).map_err(|source| Error::read(file, source))?;
-    let Ok(text) = String::from_utf8(bytes) else {
+    let bytes = onnx_proto::file::open(file).map_err(|source| Error::read(file, source))?;
+    let Ok(text) = String::from_utf8(bytes.into()) else {
         return if is_in_folder {
             Ok(())
         } else {
@@ -275,6 +278,7 @@ fn add(
         };
         let host = Arc::new(Beside {
             folder: own.to_owned(),
+            root: options.root.as_deref().unwrap_or(root).to_owned(),
             store: Store::new(snapshots, base, part.as_deref(), options.bless != Bless::No),
             accepted: Mutex::default(),
             options: options.clone(),
@@ -293,6 +297,8 @@ fn add(
 #[derive(Debug)]
 struct Beside {
     folder: PathBuf,
+    /// The folder that files of directives are in.
+    root: PathBuf,
     store: Store,
     accepted: Mutex<Vec<Accepted>>,
     options: Options,
@@ -309,6 +315,27 @@ struct Accepted {
 }
 
 impl Beside {
+    /// The path of a file that a directive names: a test reads no file outside of the tested folder, also not through links, and
+    /// nothing that has no end.
+    fn place(&self, file: &str) -> Result<PathBuf, String> {
+        let outside = || format!("`{file}` is outside of the tested folder");
+        if Path::new(file).has_root() {
+            return Err(outside());
+        }
+        let path = self.folder.join(file);
+        let root = if self.root.as_os_str().is_empty() { Path::new(".") } else { &self.root };
+        let cannot = |error| format!("{}: {error}", path.display());
+        let (real, root) = (path.canonicalize().map_err(cannot)?, root.canonicalize().map_err(cannot)?);
+        if !real.starts_with(root) {
+            return Err(outside());
+        }
+        match real.metadata() {
+            Ok(metadata) if metadata.is_file() => Ok(path),
+            Ok(_) => Err(format!("`{file}` is not a regular file")),
+            Err(error) => Err(cannot(error)),
+        }
+    }
+
     fn accepted(&self) -> Vec<Accepted> {
         std::mem::take(&mut *self.accepted.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -321,7 +348,7 @@ impl Host for Beside {
 
     fn values(&self, file: &str) -> Result<Named, String> {
         match &self.options.values {
-            Some(read) => read(&self.folder.join(file)),
+            Some(read) => read(&self.place(file)?),
             None => Err(format!("values cannot be read from the file `{file}` here")),
         }
     }
@@ -337,7 +364,7 @@ impl Host for Beside {
     }
 
     fn model(&self, file: &str) -> Result<Loaded, String> {
-        crate::open(self.folder.join(file)).map_err(|error| with_source(&error))
+        crate::open(self.place(file)?).map_err(|error| with_source(&error))
     }
 
     fn allows_programs(&self) -> bool {

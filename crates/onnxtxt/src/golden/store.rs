@@ -39,6 +39,9 @@ impl Store {
         let mut name = self.base.clone();
         name.as_mut_os_string().push(format!(".{what}.snap"));
         let path = self.folder.join(&name);
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(format!("the snapshot {} is not a regular file", path.display()));
+        }
         let stored = match fs::read_to_string(&path) {
             Ok(stored) => Some(stored),
             Err(error) if error.kind() == ErrorKind::NotFound => None,

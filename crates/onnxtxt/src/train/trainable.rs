@@ -23,7 +23,7 @@ pub use initial::Initial;
 pub use loss::Loss;
 pub use optimizer::{Optimizer, OptimizerKind};
 
-use crate::edit::{Edited, main_graph};
+use crate::edit::{Edited, main_graph, relocate};
 use draft::{Draft, TRAINING};
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::pass::{Report, compact, upgrade_ir_version};
@@ -112,6 +112,7 @@ pub fn trainable(model: &mut Model, registry: &Registry, options: &Trainable<'_>
         let message = format!("weight `{}` is also an input of the graph", &model.names[weight.name]);
         return Err(vec![refused(message)]);
     }
+    let original = model.clone();
     upgrade_ir_version(model, 7);
     import_training(model);
     let mut algorithm = Draft::default();
@@ -131,11 +132,14 @@ pub fn trainable(model: &mut Model, registry: &Registry, options: &Trainable<'_>
     model.training.push(info);
     compact(model);
     // What cannot be differentiated is found now, and not when the training begins.
-    let found = match options.gradient_results {
+    let added = model.clone();
+    let mut found = match options.gradient_results {
         Results::Kept => expand_gradient(&mut model.clone(), registry).diagnostics,
         Results::Recomputed => expand_gradient_recomputing(model, registry).diagnostics,
     };
     if !found.is_empty() {
+        // The nodes of the algorithm are not in the caller's model.
+        relocate(&mut found, &added, &original);
         return Err(found);
     }
     let mut report = Report::default();

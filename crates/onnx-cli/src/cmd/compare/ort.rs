@@ -55,7 +55,8 @@ pub(in crate::cmd) fn run(
     );
     ensure!(done.status.success(), "ONNX Runtime cannot run the model: {last}");
     let bytes = std::fs::read(scratch.path().join(RESULTS)).context("ONNX Runtime returned no results")?;
-    let arrays = npy::read_all(&bytes, |_| None).context("the results of ONNX Runtime cannot be read")?;
+    let arrays = npy::read_all(&bytes, |_| npy::Wanted::As(None));
+    let arrays = arrays.context("the results of ONNX Runtime cannot be read")?.read;
     let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
     let results = arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect();
     Ok((results, format!("ONNX Runtime {version}")))

@@ -6,6 +6,7 @@ use crate::session::count;
 use crate::trial::End;
 use onnx_exec::Value;
 use onnx_ir::{Model, normalize_domain};
+use onnx_text::visible;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -17,30 +18,42 @@ pub(super) struct Readme<'r> {
     pub(super) command: &'r str,
     /// How the command ends for the original and for this model.
     pub(super) ends: Option<[End; 2]>,
+    /// What the difference between these depends on, if that is known.
+    pub(super) depends: Option<&'static str>,
+    /// Whether the command has words in place of paths.
+    pub(super) has_paths: bool,
     pub(super) args: &'r Args,
 }
 
 impl Readme<'_> {
     pub(super) fn text(&self) -> String {
-        let mut text = "# A model that shows a problem\n\n".to_owned();
-        let mut line = |line: String| _ = writeln!(text, "{line}");
-        line("Run:\n".to_owned());
-        line(format!("    {}\n", self.command));
+        let mut text = "# A model that shows a problem\n\nRun:\n\n".to_owned();
+        // Names of the model and words of the command are part of a line, whatever is in them.
+        let mut line = |line: String| _ = writeln!(text, "{}", visible(&line.replace('\n', "\\n")));
+        line(format!("    {}", self.command));
+        line(String::new());
         match self.ends {
             Some([original, now]) if original == now => {
-                line(format!("The command {now}, as for the original model.\n"));
+                line(format!("The command {now}, as for the original model."));
+                line(String::new());
             }
             Some([original, now]) => {
-                line(format!("The command {now}; for the original model it {original}.\n"));
+                let why = self.depends.map(|part| format!("; it depends on {part}")).unwrap_or_default();
+                line(format!("The command {now}; for the original model it {original}{why}."));
+                line(String::new());
             }
             None => {}
         }
-        line("| | |\n| --- | --- |".to_owned());
+        line("| | |".to_owned());
+        line("| --- | --- |".to_owned());
         line(format!("| model | {} |", self.name));
         if self.args.anonymize {
             let weights =
                 if self.args.keep_weights { "; weights are the original ones" } else { " and weights" };
             line(format!("| anonymous | names, documentation, metadata, strings{weights} |"));
+            if self.has_paths {
+                line("| command | paths are replaced: `PATH_0` … |".to_owned());
+            }
         }
         line(format!("| onnxtxt | {} |", env!("CARGO_PKG_VERSION")));
         line(format!("| system | {} {} |", std::env::consts::OS, std::env::consts::ARCH));

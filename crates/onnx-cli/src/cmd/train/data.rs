@@ -3,7 +3,8 @@
 use super::csv;
 use crate::feed::cast::cast;
 use crate::feed::fits::Extents;
-use crate::feed::{files, named, npy};
+use crate::feed::npy::{self, Arrays, Wanted};
+use crate::feed::{files, named};
 use crate::reads::{self, Unreadable};
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
@@ -188,15 +189,18 @@ fn take(
     let bytes = onnx_proto::file::open(path).with_context(cannot)?;
     let is_table = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     let arrays = if is_table {
-        csv::read(&bytes, inputs).with_context(cannot)?
+        Arrays { read: csv::read(&bytes, inputs).with_context(cannot)?, skipped: Vec::new() }
     } else if npy::is_archive(path) {
-        let wanted = |name: &str| find(name).and_then(|(model, port)| declared(model, port)?.elem);
+        let wanted = |name: &str| match find(name) {
+            Some((model, port)) => Wanted::As(declared(model, port).and_then(|tensor| tensor.elem)),
+            None => Wanted::No,
+        };
         npy::read_all(&bytes, wanted).with_context(cannot)?
     } else {
         bail!("the format of {given} is not known: expected .npz, .csv, NAME=FILE.npy or a folder")
     };
-    let mut others = Vec::new();
-    for (name, tensor) in arrays {
+    let mut others: Vec<String> = arrays.skipped.iter().map(|name| format!("`{name}`")).collect();
+    for (name, tensor) in arrays.read {
         match find(&name) {
             Some((model, port)) => read.push((model.text(port.name).to_owned(), tensor)),
             None => others.push(format!("`{name}`")),

@@ -2,10 +2,11 @@
 
 use super::{WeightsOut, ensure_form};
 use crate::edit::{EditArgs, edit};
-use crate::feed::{npy, safe};
+use crate::feed::npy::{self, Arrays, Wanted};
+use crate::feed::safe;
 use crate::operators::OpsetArgs;
 use crate::output::{self, OutputTarget};
-use crate::reads;
+use crate::reads::{self, Unreadable};
 use crate::ready::Ready;
 use crate::select::Selection;
 use crate::session::{Session, Status, count};
@@ -13,7 +14,7 @@ use anyhow::{Context as _, bail};
 use onnx_exec::Tensor;
 use onnx_ir::{ElemType, Model, ValueId};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnxtxt::edit::{forget_known_weights, set_weights, weight_name, weights};
+use onnxtxt::edit::{Weight, forget_known_weights, no_weights, set_weights, weight_name, weights};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -66,6 +67,11 @@ pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result
     Ok(Status::Clean)
 }
 
+/// Elements of four bits or fewer have a byte each in an array.
+const UNPACKED_ELEMENTS: u64 = 4;
+/// Arrays that do not fit are read as well if they are small: the finding about them says more.
+const UNPACKED_ANYWAY: u64 = 1 << 20;
+
 /// Whether the name of a file is that of a form of weights.
 pub(crate) fn is_weights(path: &Path) -> bool {
     safe::is_safetensors(path) || npy::is_archive(path)
@@ -83,11 +89,14 @@ pub(crate) fn write_weights(path: &Path, arrays: &[(String, Tensor)]) -> anyhow:
 pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result<Status> {
     let path = &args.weights;
     reads::note(path);
-    let content = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let content = onnx_proto::file::open(path).with_context(|| Unreadable::new(path))?;
     edit(&args.edit.file, &args.edit.out, session, "weights import", |model| {
         let arrays = read(path, &content, model)?;
+        if !arrays.skipped.is_empty() {
+            return Ok(Err(vec![no_weights(model, &arrays.skipped)]));
+        }
         let mut new = BTreeMap::new();
-        for (name, tensor) in arrays {
+        for (name, tensor) in arrays.read {
             let stored = tensor.to_stored().with_context(|| format!("weight `{name}`"))?;
             new.insert(name, stored);
         }
@@ -106,27 +115,38 @@ pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result
     })
 }
 
-/// The tensors of a file, under the names that the model has for them.
-fn read(path: &Path, content: &[u8], model: &Model) -> anyhow::Result<Vec<(String, Tensor)>> {
+/// The weights of a model in a file, under the names that the model has for them, and the names of other tensors.
+fn read(path: &Path, content: &[u8], model: &Model) -> anyhow::Result<Arrays> {
     let in_file = || format!("{}", path.display());
+    let body = model.main_body();
+    let elem = |weight: &Weight| body.and_then(|body| body.tensors[weight.tensor].elem);
+    let all = weights(model);
     if safe::is_safetensors(path) {
-        return safe::read_all(content).with_context(in_file);
+        let known: HashSet<&str> = all.iter().map(|weight| weight_name(model, *weight)).collect();
+        return safe::read_all(content, |name| known.contains(name)).with_context(in_file);
     }
     if !npy::is_archive(path) {
         bail!("{} does not end in .npz or .safetensors", path.display());
     }
     // An archive escapes what is special in names.
     let mut known: BTreeMap<String, (String, Option<ElemType>)> = BTreeMap::new();
-    for weight in weights(model) {
-        let name = weight_name(model, weight).to_owned();
-        let elem = model.main_body().and_then(|body| body.tensors[weight.tensor].elem);
-        known.insert(npy::member(&name), (name, elem));
+    for weight in &all {
+        let name = weight_name(model, *weight).to_owned();
+        known.insert(npy::member(&name), (name, elem(weight)));
     }
-    let arrays =
-        npy::read_all(content, |name| known.get(name).and_then(|(_, elem)| *elem)).with_context(in_file)?;
-    let named = |(name, tensor): (String, Tensor)| match known.get(&name) {
-        Some((real, _)) => (real.clone(), tensor),
-        None => (name, tensor),
+    // What has the shape of a weight fits; strings have any length.
+    let size = |weight: &Weight| {
+        let tensor = &body?.tensors[weight.tensor];
+        tensor.elem?.raw_size(tensor.element_count()?)
     };
-    Ok(arrays.into_iter().map(named).collect())
+    let sizes = all.iter().map(|weight| size(weight).map(|size| size.saturating_mul(UNPACKED_ELEMENTS)));
+    let most = sizes.fold(UNPACKED_ANYWAY, |sum, size| sum.saturating_add(size.unwrap_or(u64::MAX)));
+    let wanted = |name: &str| known.get(name).map_or(Wanted::No, |(_, elem)| Wanted::As(*elem));
+    let mut arrays = npy::read_at_most(content, most, wanted).with_context(in_file)?;
+    for (name, _) in &mut arrays.read {
+        if let Some((real, _)) = known.get(name) {
+            real.clone_into(name);
+        }
+    }
+    Ok(arrays)
 }

@@ -169,6 +169,9 @@ impl<T: Kind> Product<'_, T> {
                 None => 0,
             };
             for steps in blocks(self.count, T::STEPS) {
+                if steps.start > 0 {
+                    spend(0)?;
+                }
                 let read: SmallVec<[Rows<'_, T>; 16]> =
                     tiles.iter().map(|tile| a.read(tile, &steps)).collect();
                 let is_last = steps.end == self.count;

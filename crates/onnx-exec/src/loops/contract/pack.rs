@@ -5,6 +5,7 @@
 use super::kind::Kind;
 use super::stretches::{Loaded, Stretches};
 use super::{Bytes, Flip, Side, place};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
@@ -130,6 +131,7 @@ impl<'p, T: Kind> Packer<'p, T> {
         let next = side.axes.last().filter(|_| side.is_along_steps && inner.len() <= extent);
         let mut o = outer.start;
         while o < outer.end {
+            spend(0)?;
             place(at, outer_axes, extents, o);
             let mut i = inner.start;
             let mut lines = 1;

@@ -7,6 +7,7 @@
 
 use super::kind::Kind;
 use super::{Side, blocks, place};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::loops::Linear;
 use crate::loops::program::{Bound, Instr};
@@ -110,6 +111,7 @@ impl<T: Kind> Stretches<'_, T> {
         if self.is_across() {
             let steps = self.step_runs(at, steps);
             for (tile, out) in tiles {
+                spend(0)?;
                 let positions = self.runs(at, &self.side.axes, tile, false);
                 if self.together == 1 {
                     turning(Across { stretches: self, positions: &positions, steps: &steps, out })?;
@@ -125,6 +127,7 @@ impl<T: Kind> Stretches<'_, T> {
         }
         let mut pieces = TileRuns::default();
         for (tile, out) in tiles {
+            spend(0)?;
             let runs = self.runs(at, &self.side.axes, tile, true);
             // With one step at a time, the result is in packed order already.
             let is_alone = self.together == 1;

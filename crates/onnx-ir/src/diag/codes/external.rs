@@ -16,7 +16,9 @@ super::codes! { EXTERNAL, Spec:
     /// External data is outside of the model's folder.
     ///
     /// A model that refers to `/etc/passwd` or `../x` could make a program read any file of its user. `location`
-    /// must be a relative path without `..`. Move the file beside the model. Source: ExternalDataSecurity.md.
+    /// must be a relative path without `..`. A drive letter (`C:x`) is such a path on Windows, and a NUL character ends the path for
+    /// readers in C, so that they read another file than the one that was checked. Move the file beside the model. Source:
+    /// ExternalDataSecurity.md.
     ///
     /// ```text
     /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "../w.bin"]> { y = Add(x, w) }
@@ -121,7 +123,7 @@ super::codes! { EXTERNAL, Spec:
 
     /// The path of external data is not portable.
     ///
-    /// Backslashes and drive letters have a meaning on one system only, and a leading `#` makes the reference
+    /// A backslash has a meaning on one system only, and a leading `#` makes the reference
     /// read the path as a memory address and skip its checks. Use a plain path with `/`. Source:
     /// onnx.proto, external_data.
     ///

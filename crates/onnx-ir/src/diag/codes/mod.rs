@@ -180,6 +180,20 @@ mod tests {
         assert_eq!(find("unexpected-token").map(|c| c.id), Some("E0101"));
     }
 
+    /// Scripts choose findings by id and name: a row that was once in `frozen.txt` stays, also if nothing reports the code any
+    /// more. A new code gets a row there, in the order of its number.
+    #[test]
+    fn codes_keep_their_ids_and_names() {
+        let frozen: Vec<&str> = include_str!("frozen.txt").lines().collect();
+        let now: Vec<String> = ALL.iter().map(|code| format!("{} {}", code.id, code.name)).collect();
+        let lost: Vec<_> = frozen.iter().filter(|row| !now.iter().any(|code| code == *row)).collect();
+        assert!(lost.is_empty(), "codes that have changed or gone: {lost:?}");
+        let new: Vec<_> = now.iter().filter(|code| !frozen.contains(&code.as_str())).collect();
+        assert!(new.is_empty(), "new codes: add rows to frozen.txt: {new:?}");
+        let number = |row: &&str| row.get(1..5).map(str::to_owned);
+        assert!(frozen.is_sorted_by_key(number), "frozen.txt is not in the order of the numbers");
+    }
+
     #[test]
     fn only_errors_of_models_have_a_reason_to_be_run() {
         for code in ALL.iter().filter(|code| code.clear.is_some()) {

@@ -95,13 +95,25 @@ pub(crate) fn positions(
     place: Place,
 ) -> Option<SmallVec<[usize; 4]>> {
     let mut found = SmallVec::new();
+    let mut seen = mask(&[], rank);
     for &axis in axes {
         let at = cx.axis(axis, rank, place)?;
-        if !found.contains(&at) {
+        if !std::mem::replace(&mut seen[at], true) {
             found.push(at);
         }
     }
     Some(found)
+}
+
+/// Which of the axes of a shape are among these: a rank has no limit, so lists of axes are not searched for each axis.
+pub(crate) fn mask(axes: &[usize], rank: usize) -> SmallVec<[bool; 8]> {
+    let mut mask = SmallVec::from_elem(false, rank);
+    for &axis in axes {
+        if let Some(is_among) = mask.get_mut(axis) {
+            *is_among = true;
+        }
+    }
+    mask
 }
 
 /// An integer attribute, or `otherwise` if the node does not have it.

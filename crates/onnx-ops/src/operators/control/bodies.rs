@@ -7,7 +7,7 @@ use crate::functions::site::{CallSite, Home};
 use crate::infer::Ty;
 use foldhash::HashSet;
 use onnx_ir::{Body, ElemType, GraphId, Model, Name, NodeId, ValueDef, ValueId};
-use onnx_text::{RaiseOptions, print_node, print_tensor};
+use onnx_text::{RaiseOptions, print_node, print_tensor_of};
 
 /// The nodes of a graph, renamed.
 struct Inner {
@@ -58,7 +58,7 @@ fn inner(home: Home<'_>, graph: GraphId, prefix: &str) -> Option<Inner> {
     for init in &g.initializers {
         let mut tensor = model.bodies[body].tensors[init.tensor].clone();
         tensor.name = None;
-        let text = print_tensor(&tensor, &model.names, &options);
+        let text = print_tensor_of(&model, &tensor, &options);
         lines.push(format!("{} = Constant <value = {text}> ()", name(init.value)));
     }
     lines.extend(g.nodes.iter().map(|&node| print_node(&model, body, node, &options)));

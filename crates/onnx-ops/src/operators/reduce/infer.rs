@@ -1,7 +1,7 @@
 //! Reductions and cumulative operators.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::axes::{List, Param, positions};
+use crate::infer::rule::axes::{List, Param, mask, positions};
 use crate::infer::{Elem, Elems, Infer, Ints, NodeCx, Shape, SmallTensor};
 use crate::operators::cast::infer::converted;
 use crate::operators::elementwise::infer::{extents, larger, smaller};
@@ -70,7 +70,8 @@ fn reduce_shape(cx: &mut NodeCx<'_, '_>) -> Option<Vec<usize>> {
         (Reduced::Unknown(_), Some(_)) => return None,
     };
     let shape = shape?;
-    let dims = shape.iter().enumerate().filter_map(|(axis, &d)| match axes.contains(&axis) {
+    let gone = mask(&axes, shape.len());
+    let dims = shape.iter().zip(gone).filter_map(|(&d, is_gone)| match is_gone {
         true => keeps.then_some(Dim::Const(1)),
         false => Some(d),
     });
@@ -118,11 +119,12 @@ fn reduce_elements(
     let extents = extents(cx, 0)?;
     let of_none = of_none.map_or(Elem::Unknown, |n| converted(cx.dims(), Elem::Int(Dim::Const(n)), to));
     let mut folded: Vec<Option<Elem>> = vec![None; extents.iter().product()];
-    let kept = |axis: &usize| keeps || !axes.contains(axis);
+    let gone = mask(&axes, value.dims.len());
+    let kept = |axis: &usize| keeps || !gone[*axis];
     SmallTensor::from_fn(value.dims.iter().copied(), |at| {
         let mut target = 0;
         for (axis, &i) in at.iter().enumerate().filter(|(axis, _)| kept(axis)) {
-            target = if axes.contains(&axis) { target } else { target * value.dims[axis] + i };
+            target = if gone[axis] { target } else { target * value.dims[axis] + i };
         }
         let elem = value.broadcast_at(at).unwrap_or(Elem::Unknown);
         if let Some(place) = folded.get_mut(target) {

@@ -1,5 +1,6 @@
 //! Reductions along axes.
 
+use crate::infer::rule::axes::mask;
 use crate::meaning::build::wide;
 use crate::meaning::cx::{axes, axis, count};
 use crate::meaning::number::is_float;
@@ -39,7 +40,8 @@ impl Axes {
         let list = cx.ints(1, "axes")?.unwrap_or_default();
         let list = axes(list, dims.len())?;
         let is_all = list.is_empty() && !cx.attributes.is("noop_with_empty_axes");
-        let is_gone = |i: usize| is_all || list.contains(&i);
+        let gone = mask(&list, dims.len());
+        let is_gone = |i: usize| is_all || gone[i];
         Some(Axes::new(dims, is_gone, cx.attributes.is("keepdims"), cx.out()?.dims.len()))
     }
 

@@ -1,7 +1,7 @@
 //! Operators that change the shape but not the elements.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::{List, Param, int_or, positions, type_text};
+use crate::infer::rule::axes::{List, Param, int_or, mask, positions, type_text};
 use crate::infer::{Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
 use onnx_ir::diag::{Diagnostic, code};
@@ -114,10 +114,8 @@ impl TargetShape {
         };
         // Copied dimensions cancel, even if they are unknown.
         let of_input = kept(input, &self.copied);
-        let of_target: Vec<Dim> = (0..self.shape.len())
-            .filter(|axis| !open.contains(axis) && !self.copied.contains(axis))
-            .map(|axis| self.shape[axis])
-            .collect();
+        let without: SmallVec<[usize; 8]> = open.iter().chain(&self.copied).copied().collect();
+        let of_target = kept(&self.shape, &without);
         let (total, given) = (cx.dims().product(&of_input), cx.dims().product(&of_target));
         match open[..] {
             [] => self.check(cx, total, given)?,
@@ -162,8 +160,8 @@ impl TargetShape {
 
 /// The dimensions of all axes but some.
 fn kept(shape: &[Dim], without: &[usize]) -> Vec<Dim> {
-    let axes = shape.iter().enumerate().filter(|(axis, _)| !without.contains(axis));
-    axes.map(|(_, &d)| d).collect()
+    let dims = shape.iter().zip(mask(without, shape.len()));
+    dims.filter(|(_, is_gone)| !is_gone).map(|(&d, _)| d).collect()
 }
 
 /// Two axes: all before `axis`, and all from there on. Up to version 9, the axis cannot be negative.
@@ -243,8 +241,9 @@ pub(super) fn unsqueeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let place = AXES.place(cx);
     let axes = cx.axes(&axes, rank, place)?;
     let mut rest = input.into_iter();
-    let shape: Shape = (0..rank)
-        .map_while(|axis| if axes.contains(&axis) { Some(Dim::Const(1)) } else { rest.next() })
+    let shape: Shape = mask(&axes, rank)
+        .into_iter()
+        .map_while(|is_new| if is_new { Some(Dim::Const(1)) } else { rest.next() })
         .collect();
     cx.set_shape(0, shape);
     keep_elements(cx)

@@ -1,7 +1,7 @@
 //! Operators that rearrange and repeat elements.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::{Param, int_or};
+use crate::infer::rule::axes::{Param, int_or, mask};
 use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
@@ -19,11 +19,12 @@ pub(super) fn transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
         );
     }
     let mut from: SmallVec<[usize; 8]> = SmallVec::new();
+    let mut seen = mask(&[], rank);
     for &axis in &perm {
         let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < rank) else {
             return cx.fail_at_attr("perm", format!("axis {axis} is out of range for rank {rank}"));
         };
-        if from.contains(&axis) {
+        if std::mem::replace(&mut seen[axis], true) {
             return cx.fail_at_attr("perm", format!("axis {axis} occurs twice"));
         }
         from.push(axis);
