@@ -71,6 +71,15 @@ impl<'a> SourceMap<'a> {
             Entity::Output(b, g, i) => at(self.scope(b, g)?.outputs, i),
             Entity::ValueInfo(b, g, i) => self.value(self.scope(b, g)?, Kind::ValueInfos, i),
             Entity::Initializer(b, g, i) => self.value(self.scope(b, g)?, Kind::Dense, i),
+            Entity::InitializerEntry(b, g, i, k) => {
+                let scope = self.scope(b, g)?;
+                let span = self.value(scope, Kind::Dense, i)?;
+                let lists = [scope.inputs, scope.values];
+                let value = lists.into_iter().find_map(|list| {
+                    list.get(list.partition_point(|v| v.span.start < span.start)).filter(|v| v.span == span)
+                });
+                value.and_then(|v| self.entry(v.data.as_ref()?, k)).or(Some(span))
+            }
             Entity::SparseInitializer(b, g, i) => self.value(self.scope(b, g)?, Kind::Sparse, i),
             Entity::QuantizationAnnotation(b, g, i) => self.graph_note(b, g, keys::QUANTIZATION, i),
             Entity::Node(b, n) => self.node(b, n).map(|n| n.span),
@@ -92,13 +101,18 @@ impl<'a> SourceMap<'a> {
             Entity::Attr(b, n, i) => self.attr_span(b, n, i).or_else(|| self.node(b, n).map(|n| n.span)),
             Entity::AttrReference(b, n, i) => match self.attr(b, n, i).and_then(|a| a.value.as_ref()) {
                 // The name, and the `@` before it.
-                Some(ast::AttrValue::Reference(name)) => {
+                Some(AttrValue::Reference(name)) => {
                     let at = self.source[..name.start as usize].rfind('@');
                     let start = at.and_then(|at| u32::try_from(at).ok()).unwrap_or(name.start);
                     Some(Span::new(start, name.end))
                 }
                 _ => self.span(Entity::Attr(b, n, i)),
             },
+            Entity::AttrEntry(b, n, i, k) => match self.attr(b, n, i).and_then(|a| a.value.as_ref()) {
+                Some(AttrValue::Tensor(tensor)) => self.entry(&tensor.data, k),
+                _ => None,
+            }
+            .or_else(|| self.span(Entity::Attr(b, n, i))),
             Entity::Training(i) => self.field(self.header()?, "training_info", i).map(|f| f.key),
             Entity::Configuration(i) => self.note(&self.file.notes, keys::CONFIGURATION, i),
             // Models have none: see `value_span` and `OpsetMap`.
@@ -190,6 +204,22 @@ impl<'a> SourceMap<'a> {
         let field = fields.partition_point(|f| f.key.start <= span.start).checked_sub(1)?;
         let FieldValue::List(list) = &fields[field].value else { return None };
         Some((list, list.items.partition_point(|e| e.span().start < span.start)))
+    }
+
+    /// An entry of external data.
+    fn entry(&self, data: &Data, i: u32) -> Option<Span> {
+        let list = match data {
+            Data::External(list) => list,
+            Data::Record(record) => {
+                let field = record.items.iter().find(|f| self.text(f.key) == "external_data")?;
+                match &field.value {
+                    FieldValue::List(list) => list,
+                    _ => return None,
+                }
+            }
+            Data::Numbers(_) | Data::Elements(_) | Data::Sparse(_) | Data::Stored(_) => return None,
+        };
+        list.items.get(i as usize).map(Element::span)
     }
 
     fn top(&self) -> Option<Scope<'a>> {

@@ -92,6 +92,8 @@ pub enum Entity {
     Output(BodyId, GraphId, u32),
     ValueInfo(BodyId, GraphId, u32),
     Initializer(BodyId, GraphId, u32),
+    /// An entry of the external data of an initializer.
+    InitializerEntry(BodyId, GraphId, u32, u32),
     SparseInitializer(BodyId, GraphId, u32),
     QuantizationAnnotation(BodyId, GraphId, u32),
     Node(BodyId, NodeId),
@@ -102,6 +104,8 @@ pub enum Entity {
     Attr(BodyId, NodeId, u32),
     /// The parameter of a function that the attribute refers to.
     AttrReference(BodyId, NodeId, u32),
+    /// An entry of the external data of the tensor in an attribute.
+    AttrEntry(BodyId, NodeId, u32, u32),
     Training(u32),
     /// `opset_version` of an operator set.
     OpsetVersion,
@@ -134,6 +138,7 @@ impl Entity {
             Entity::Output(..) | Entity::NodeOutput(..) | Entity::OperatorOutput(..) => "output",
             Entity::ValueInfo(..) => "`value_info` entry",
             Entity::Initializer(..) => "initializer",
+            Entity::InitializerEntry(..) | Entity::AttrEntry(..) => "entry",
             Entity::SparseInitializer(..) => "sparse initializer",
             Entity::QuantizationAnnotation(..) => "quantization annotation",
             Entity::Node(..) => "node",
@@ -170,7 +175,8 @@ impl Entity {
             | Entity::NodeOutput(body, node, _)
             | Entity::NodeOp(body, node)
             | Entity::Attr(body, node, _)
-            | Entity::AttrReference(body, node, _) => Some((body, node)),
+            | Entity::AttrReference(body, node, _)
+            | Entity::AttrEntry(body, node, _, _) => Some((body, node)),
             Entity::Header
             | Entity::IrVersion
             | Entity::ModelVersion
@@ -185,6 +191,7 @@ impl Entity {
             | Entity::Output(..)
             | Entity::ValueInfo(..)
             | Entity::Initializer(..)
+            | Entity::InitializerEntry(..)
             | Entity::SparseInitializer(..)
             | Entity::QuantizationAnnotation(..)
             | Entity::Training(..)

@@ -179,12 +179,17 @@ fn reference(
     let (subject, text) = (subject(cx, attr), cx.text(parameter));
     let Some(function) = function else {
         let message = format!("{subject} refers to parameter `{text}` outside of a function");
-        found.push(Diagnostic::new(&code::ATTR_REF_OUTSIDE_FUNCTION, place, message).help("write the value"));
+        found.push(
+            Diagnostic::new(&code::ATTR_REF_OUTSIDE_FUNCTION, referred(place), message)
+                .help("write the value"),
+        );
         return;
     };
     if !attr.values.is_empty() {
         let message = format!("{subject} has a value and also refers to parameter `{text}`");
-        found.push(Diagnostic::new(&code::ATTR_REF_WITH_VALUE, place, message).help("remove the value"));
+        found.push(
+            Diagnostic::new(&code::ATTR_REF_WITH_VALUE, referred(place), message).help("remove the value"),
+        );
         return;
     }
     match (parameters.get(parameter), attr.ty) {

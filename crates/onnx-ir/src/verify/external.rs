@@ -19,7 +19,7 @@
 
 use super::context::{Findings, VerifyContext, count};
 use super::tensors::At;
-use crate::diag::{Diagnostic, Place, code, did_you_mean};
+use crate::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use crate::model::Model;
 use crate::show::tensor_text;
 use crate::tensor::Tensor;
@@ -53,6 +53,24 @@ pub(super) fn entries_of_inline(cx: &VerifyContext<'_>, found: &mut Findings, at
         let message = format!("{subject} has entries of external data, but its data is inline");
         found.push(Diagnostic::new(&code::EXTERNAL_KEYS, at.place, message));
     }
+}
+
+/// The place of an entry of a tensor, if it has one of its own: the tensor is alone in its place.
+fn entry_place(at: Place, i: usize) -> Place {
+    let Ok(i) = u32::try_from(i) else { return at };
+    match at {
+        Place::Entity(Entity::Initializer(body, graph, at)) => {
+            Entity::InitializerEntry(body, graph, at, i).into()
+        }
+        Place::Entity(Entity::Attr(body, node, at)) => Entity::AttrEntry(body, node, at, i).into(),
+        Place::Entity(_) | Place::Source(_) | Place::Nowhere => at,
+    }
+}
+
+/// The place of the entry that a key stands for: the first one.
+fn place_of(model: &Model, tensor: &Tensor, at: Place, key: &str) -> Place {
+    let entry = tensor.extra().external.iter().position(|entry| model.text(entry.key) == key);
+    entry.map_or(at, |i| entry_place(at, i))
 }
 
 /// Why a path does not name a file below the folder it is relative to, on some system.
@@ -100,7 +118,8 @@ pub(super) fn check(
         push(new(&code::EXTERNAL_WITH_INLINE, message));
     }
     let mut given = [false; KEYS.len()];
-    for entry in &tensor.extra().external {
+    for (e, entry) in tensor.extra().external.iter().enumerate() {
+        let place = entry_place(at.place.into(), e);
         let key = cx.model.text(entry.key);
         if key == INLINE_KEY {
             continue;
@@ -108,32 +127,35 @@ pub(super) fn check(
         let Some(i) = KEYS.iter().position(|&k| k == key) else {
             let help = did_you_mean(key, KEYS).map(|k| format!("did you mean `{k}`?"));
             let message = format!("{subject} has the unknown entry `{key}`");
-            push(new(&code::EXTERNAL_KEYS, message).maybe_help(help));
+            push(Diagnostic::new(&code::EXTERNAL_KEYS, place, message).maybe_help(help));
             continue;
         };
         let is_same = tensor.external(names, key) == entry.value;
         // Two values are for the gate.
         if std::mem::replace(&mut given[i], true) && is_same {
-            push(new(&code::EXTERNAL_KEYS, format!("{subject} has two entries `{key}`")));
+            let message = format!("{subject} has two entries `{key}`");
+            push(Diagnostic::new(&code::EXTERNAL_KEYS, place, message));
         }
     }
     for diagnostic in gate(cx.model, tensor, at.place.into(), &subject) {
         push(diagnostic);
     }
+    let at_key = |key| place_of(cx.model, tensor, at.place.into(), key);
     let path = tensor.external(names, "location").map_or("", |l| &names[l]);
     if let (None, Some(what)) = (leads_out(path), not_portable(path)) {
-        push(new(&code::LOCATION_PORTABILITY, format!("location `{path}` of {subject} {what}")));
+        let message = format!("location `{path}` of {subject} {what}");
+        push(Diagnostic::new(&code::LOCATION_PORTABILITY, at_key("location"), message));
     }
     for key in ["offset", "length"] {
         let Some(text) = tensor.external(names, key).map(|n| &names[n]) else { continue };
         match number(text) {
             None => {
                 let message = format!("invalid {key} `{text}` of {subject}: expected a number of bytes");
-                push(new(&code::OFFSET_LENGTH_SYNTAX, message));
+                push(Diagnostic::new(&code::OFFSET_LENGTH_SYNTAX, at_key(key), message));
             }
             Some(n) if key == "offset" && n % 4096 != 0 => {
                 let message = format!("offset {n} of {subject} is not a multiple of 4096");
-                push(new(&code::OFFSET_ALIGNMENT, message));
+                push(Diagnostic::new(&code::OFFSET_ALIGNMENT, at_key(key), message));
             }
             Some(_) => {}
         }
@@ -148,28 +170,32 @@ pub fn check_location(model: &Model, tensor: &Tensor, at: impl Into<Place>) -> V
 }
 
 fn gate(model: &Model, tensor: &Tensor, at: Place, subject: &str) -> Vec<Diagnostic> {
-    let new = |code, message: String| Diagnostic::new(code, at, message);
-    let values = |key: &'static str| {
-        let entries = tensor.extra().external.iter().filter(move |entry| model.text(entry.key) == key);
-        entries.map(|entry| model.text(entry.value))
+    let entries = |key: &'static str| {
+        let entries = tensor.extra().external.iter().enumerate();
+        let entries = entries.filter(move |(_, entry)| model.text(entry.key) == key);
+        entries.map(move |(i, entry)| (entry_place(at, i), model.text(entry.value)))
     };
     let mut found = Vec::new();
-    if values("location").next().is_none_or(str::is_empty) {
+    let location = entries("location").next();
+    if location.is_none_or(|(_, path)| path.is_empty()) {
         let message = format!("{subject} is external, but has no `location`");
-        found.push(new(&code::LOCATION_MISSING, message).help("add a `location`"));
+        let at = location.map_or(at, |(place, _)| place);
+        found.push(Diagnostic::new(&code::LOCATION_MISSING, at, message).help("add a `location`"));
     }
     // All of them, because readers differ in which one they use.
-    for path in values("location") {
+    for (place, path) in entries("location") {
         if let Some(what) = leads_out(path) {
-            found.push(new(&code::LOCATION_OUTSIDE, format!("location `{path}` of {subject} {what}")));
+            let message = format!("location `{path}` of {subject} {what}");
+            found.push(Diagnostic::new(&code::LOCATION_OUTSIDE, place, message));
         }
     }
     for key in KEYS {
-        let first = values(key).next();
-        if let Some(other) = values(key).find(|&other| Some(other) != first) {
-            let first = first.unwrap_or("");
+        let Some((at, first)) = entries(key).next() else { continue };
+        if let Some((place, other)) = entries(key).find(|&(_, other)| other != first) {
             let message = format!("{subject} has two entries `{key}`: `{first}` and `{other}`");
-            found.push(new(&code::EXTERNAL_KEY_TWICE, message).help("keep the correct one"));
+            let finding =
+                Diagnostic::new(&code::EXTERNAL_KEY_TWICE, place, message).help("keep the correct one");
+            found.push(finding.related(at, "the first one"));
         }
     }
     found
@@ -192,7 +218,8 @@ pub fn check_file(
     let (at, names) = (at.into(), &model.names);
     let text = |key| tensor.external(names, key).map(|n| &names[n]);
     let path = text("location").unwrap_or("");
-    let new = |code, message: String| Diagnostic::new(code, at, message);
+    let at_key = |key| place_of(model, tensor, at, key);
+    let new = |code, message: String| Diagnostic::new(code, at_key("location"), message);
     if !facts.exists {
         return vec![new(&code::LOCATION_NOT_A_FILE, format!("file `{path}` not found beside the model"))];
     }
@@ -218,14 +245,18 @@ pub fn check_file(
                 count(length, "byte"),
                 count(facts.size, "byte")
             );
-            found.push(new(&code::RANGE_BEYOND_FILE, message));
+            // The entry that goes too far; without any, the location.
+            let keys = if offset > facts.size { ["offset", "length"] } else { ["length", "offset"] };
+            let key = keys.into_iter().find(|key| text(key).is_some()).unwrap_or("location");
+            found.push(Diagnostic::new(&code::RANGE_BEYOND_FILE, at_key(key), message));
         } else if let Some(need) = need.filter(|&need| need != length) {
             let message = format!(
                 "`{name}` has {} in `{path}`, but `{}` needs {need}",
                 count(length, "byte"),
                 tensor_text(names, tensor),
             );
-            found.push(new(&code::LENGTH_VS_SHAPE, message));
+            let key = if text("length").is_some() { "length" } else { "location" };
+            found.push(Diagnostic::new(&code::LENGTH_VS_SHAPE, at_key(key), message));
         }
     }
     if let (Some(stated), Some(actual)) = (text("checksum"), facts.sha1) {
@@ -233,7 +264,7 @@ pub fn check_file(
         if !stated.eq_ignore_ascii_case(&hex) {
             let message = format!("checksum of `{path}` is {hex}, but `{name}` expects `{stated}`");
             let help = "the file has changed or belongs to another model: export both again";
-            found.push(new(&code::CHECKSUM, message).help(help));
+            found.push(Diagnostic::new(&code::CHECKSUM, at_key("checksum"), message).help(help));
         }
     }
     found

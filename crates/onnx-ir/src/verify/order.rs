@@ -52,13 +52,17 @@ fn key(cx: &VerifyContext<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -
         Entity::Input(body, graph, i) => in_graph(body, graph, 1, i),
         Entity::Output(body, graph, i) => in_graph(body, graph, 2, i),
         Entity::ValueInfo(body, graph, i) => in_graph(body, graph, 3, i),
-        Entity::Initializer(body, graph, i) => in_graph(body, graph, 4, i),
+        Entity::Initializer(body, graph, i) | Entity::InitializerEntry(body, graph, i, _) => {
+            in_graph(body, graph, 4, i)
+        }
         Entity::SparseInitializer(body, graph, i) => in_graph(body, graph, 5, i),
         Entity::QuantizationAnnotation(body, graph, i) => in_graph(body, graph, 6, i),
         Entity::NodeOutput(body, node, i) => in_node(body, node, 0, i),
         Entity::Node(body, node) => in_node(body, node, 1, 0),
         Entity::NodeOp(body, node) => in_node(body, node, 2, 0),
-        Entity::Attr(body, node, i) | Entity::AttrReference(body, node, i) => in_node(body, node, 3, i),
+        Entity::Attr(body, node, i)
+        | Entity::AttrReference(body, node, i)
+        | Entity::AttrEntry(body, node, i, _) => in_node(body, node, 3, i),
         Entity::NodeInput(body, node, i) => in_node(body, node, 4, i),
         Entity::Configuration(i) => (last, 0, 0, i),
         Entity::Training(i) => (last, 1, 0, i),
