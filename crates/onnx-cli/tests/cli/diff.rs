@@ -56,7 +56,7 @@ fn each_part_has_its_section() {
         "  ~ h = Cast\n    ~ to: 10 (float16) → 16 (bfloat16)\n",
         "  ~ y = LeakyRelu\n    ~ inputs[0]: f → e\n    ~ alpha: 0.1 → 0.25\n",
         "  + e = Exp(f)\n",
-        "1 elements differ, largest difference 2, mean 0.5\n",
+        "1 element differs, largest difference 2, mean 0.5\n",
         "version: minor\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
@@ -146,7 +146,7 @@ fn weights_beside_a_model_are_read() {
     folder.run(&["diff", "a", "a.onnx"]).expect(0);
     let done = folder.run(&["diff", "a.onnx", "b"]).expect(1);
     let text = done.text();
-    assert!(text.contains("1 elements differ, largest difference 1, mean 1.00e-4"), "{text}");
+    assert!(text.contains("1 element differs, largest difference 1, mean 1.00e-4"), "{text}");
     std::fs::remove_file(folder.path("a.onnx.data")).unwrap();
     let done = folder.run(&["diff", "a.onnx", "a.onnx"]).expect(0);
     assert!(done.stderr.contains("comparing file names and offsets"), "{}", done.stderr);

@@ -212,7 +212,8 @@ fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -
     let actual = outputs(&after, &complete(&after, &inputs)?, None)?;
     let mut problems = String::new();
     if expected.len() != actual.len() {
-        _ = writeln!(problems, "the model has {} outputs instead of {}", actual.len(), expected.len());
+        let many = format!("the model has {} outputs instead of {}", actual.len(), expected.len());
+        _ = writeln!(problems, "{}", onnx_ir::diag::agree(many));
     }
     for ((name, expected), (_, actual)) in expected.iter().zip(&actual) {
         if let Some(how) = difference(actual, expected, tolerance).map_err(|why| why.to_string())? {

@@ -58,7 +58,7 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
         let reason = if (options.keep)(&name) {
             Some("as told".to_owned())
         } else if count < options.at_least {
-            Some(format!("{count} elements"))
+            Some(onnx_ir::diag::agree(format!("{count} elements")))
         } else if tensor.is_external() {
             Some("stored in another file".to_owned())
         } else if is_named || is_output {
