@@ -107,3 +107,32 @@ fn the_operators_are_written_as_documents() {
     folder.run(&["ops", "--export", "unknown"]).expect(2);
     folder.run(&["ops", "--export", "-", "--domain", "nowhere"]).expect(2);
 }
+
+#[test]
+fn attributes_that_are_element_types_come_with_their_numbers() {
+    for arguments in [["ops", "Cast"], ["explain", "Cast"], ["ops", "QuantizeLinear"], ["explain", "EyeLike"]]
+    {
+        let card = text(&arguments);
+        assert!(card.contains(", the number of an element type"), "{card}");
+        assert!(card.contains("1 float, 2 uint8,") && card.contains("16 bfloat16"), "{card}");
+    }
+    assert!(!text(&["ops", "Relu"]).contains("numbers"));
+    let cast = document(&["ops", "Cast", "--json"]);
+    let newest = &cast["versions"].as_array().unwrap().last().unwrap()["attributes"];
+    let of = |name: &str| {
+        newest.as_array().unwrap().iter().find(|a| a["name"] == name).unwrap()["element_type"].clone()
+    };
+    assert_eq!((of("to"), of("saturate")), (true.into(), false.into()));
+    // What is called like one is one.
+    let registry = onnx_ops::schema::Registry::builtin();
+    for name in registry.operators("") {
+        let schemas = registry.versions("", name).iter().map(|id| registry.get(*id));
+        for attr in
+            schemas.flat_map(|schema| schema.attrs.iter()).filter(|attr| attr.ty == onnx_ir::AttrType::INT)
+        {
+            let is_called =
+                attr.name == "to" || attr.name.contains("type") || attr.name.contains("precision");
+            assert_eq!(attr.is_elem_type(), is_called, "{name}: {}", attr.name);
+        }
+    }
+}

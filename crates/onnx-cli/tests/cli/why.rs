@@ -128,3 +128,20 @@ fn symbols_in_place_of_which_there_are_numbers_are_told() {
     assert!(made.text().contains("=> (float[256] y)"), "{}", made.text());
     assert!(made.stderr.contains("axis 0 of `y` is declared as `N` and inferred as 256"), "{}", made.stderr);
 }
+
+#[test]
+fn floats_have_the_digits_of_their_type_and_the_last_nodes_come_first() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>\n\
+                g (float[N] x) => (float[N] y)\n<float a = {0.1}, double b = {0.1}, float16 c = {0.1}>\n{\n\
+                early = Neg(x)\n    one = Identity(a)\n    p = l.f(one)\n    q = Neg(p)\n    y = Mul(early, q)\n\
+                d = Identity(b)\n    e = Identity(c)\n}\n<domain: \"l\", opset_import: [\"\": 21]>\nf (i) => (o) { m = Identity(i) o = Identity(m) }\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let why = |value| folder.run(&["infer", "--why", value, "m.onnxtxt"]).expect(0).text().to_owned();
+    assert!(why("one").starts_with("one: float {0.1}\n"), "{}", why("one"));
+    assert!(why("d").starts_with("d: double {0.1}\n"), "{}", why("d"));
+    assert!(why("e").starts_with("e: float16 {0.1}\n"), "{}", why("e"));
+    // Nearest first would have `early` before `p`, and `x` before the body of the function.
+    let all = why("y");
+    let steps: Vec<&str> = all.split("\n\n").filter_map(|step| step.split(':').next()).collect();
+    assert_eq!(steps, ["y", "q", "p", "o", "m", "i", "one", "early", "x", "a"], "{all}");
+}

@@ -10,7 +10,7 @@ use super::ty::{Ty, elem_text};
 use crate::opset::{is_added, whole_registry};
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
 use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
-use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
+use onnx_ir::{AttrType, AttrValue, ElemType, Model, Node, NodeId, TypeKind, normalize_domain};
 use smallvec::SmallVec;
 
 /// The result of the check.
@@ -189,7 +189,11 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
             let message =
                 format!("`{name}` of `{}` is {}, not {}", schema.name, kind(param.ty), kind(stated));
             let diagnostic = Diagnostic::new(&code::ATTR_WRONG_TYPE, place, message);
-            engine.report(diagnostic.label(format!("expected {}", kind(param.ty))));
+            let elem =
+                attr.values.first().filter(|_| param.is_elem_type()).and_then(|value| named(model, value));
+            let help =
+                elem.map(|elem| format!("write `{name} = {}`, the number of {}", elem.0, elem_text(elem)));
+            engine.report(diagnostic.label(format!("expected {}", kind(param.ty))).maybe_help(help));
             are_sound = false;
         } else if let (Some(argument), Some(parameter)) = (engine.scope().argument(attr), attr.reference) {
             let is_wrong = match argument {
@@ -213,6 +217,18 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
         are_sound = false;
     }
     Attributes { are_sound, are_known }
+}
+
+/// The element type that a value names: `"int64"`, `int64`.
+fn named(model: &Model, value: &AttrValue) -> Option<ElemType> {
+    match value {
+        AttrValue::String(text) => std::str::from_utf8(text).ok().and_then(onnx_text::elem_type_named),
+        AttrValue::Type(ty) => match &model.types[*ty].kind {
+            TypeKind::Tensor(tensor) => tensor.elem,
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The versions of the operator that have an attribute that this one does not, if any.

@@ -19,14 +19,17 @@ use crate::dims::{Dim, Dims};
 use crate::schema::{Lookup, Param, Registry, Schema, SchemaId};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::Entity;
-use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Port, ValueDef, ValueId, normalize_domain};
+use onnx_ir::{
+    Body, BodyId, ElemType, EntityId as _, GraphId, Model, NodeId, Port, ValueDef, ValueId, normalize_domain,
+};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// A derivation.
 #[derive(Clone, Debug)]
 pub struct Why {
-    /// The requested value, then the values that it depends on, nearest first. Each value occurs once.
+    /// The requested value, then the values that it depends on, those of the last nodes first. Each value occurs once.
     pub steps: Vec<Derivation>,
     /// Number of further values after the last step.
     pub left_out: usize,
@@ -136,13 +139,26 @@ pub fn why(model: &Model, registry: &Registry, body: BodyId, value: ValueId, mos
     let mut steps = Vec::new();
     let mut seen = HashSet::default();
     seen.insert((body, value));
-    let mut open = VecDeque::from([(body, value)]);
+    // The order of a value: the positions of its node and of the calls that lead to it. Inputs and stored tensors are the oldest.
+    let position = |asked: &Asked<'_>, calls: &[usize], body: BodyId, value: ValueId| {
+        let node = match asked.body(body).values[value].def {
+            ValueDef::Output(node, _) => node.index() + 1,
+            ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => 0,
+        };
+        calls.iter().copied().chain([node]).collect::<Vec<usize>>()
+    };
+    let mut open = BinaryHeap::from([(position(&asked, &[], body, value), Reverse(0), body, value)]);
     while steps.len() < most
-        && let Some((body, value)) = open.pop_front()
+        && let Some((at, _, body, value)) = open.pop()
     {
         let from = asked.sources(body, value);
         steps.push(asked.step(body, value, &from));
-        open.extend(from.into_iter().filter(|at| seen.insert(*at)));
+        for (inner, source) in from {
+            if seen.insert((inner, source)) {
+                let calls = if inner == body { &at[..at.len() - 1] } else { &at[..] };
+                open.push((position(&asked, calls, inner, source), Reverse(seen.len()), inner, source));
+            }
+        }
     }
     Why { steps, left_out: open.len() }
 }
@@ -239,7 +255,8 @@ impl Asked<'_> {
     fn used(&mut self, body: BodyId, value: ValueId) -> Used {
         let fact = self.facts.resolved(body, value);
         let Facts { dims, .. } = &mut self.facts;
-        let elements = fact.value.as_deref().map(|value| elements_text(dims, value));
+        let elem = fact.ty.elem().unwrap_or(ElemType::DOUBLE);
+        let elements = fact.value.as_deref().map(|value| elements_text(dims, value, elem));
         let name = self.model.names[self.model.bodies[body].values[value].name].to_owned();
         Used { name, ty: fact.ty.text(&self.facts.dims), elements }
     }
@@ -411,7 +428,7 @@ fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
 }
 
 /// Elements as text, `{2, N, ?}`, limited to the first few.
-fn elements_text(dims: &mut Dims, value: &SmallTensor) -> String {
+fn elements_text(dims: &mut Dims, value: &SmallTensor, ty: ElemType) -> String {
     const MOST: usize = 8;
     let mut texts: Vec<String> = Vec::new();
     for elem in value.elems.iter().take(MOST) {
@@ -421,7 +438,7 @@ fn elements_text(dims: &mut Dims, value: &SmallTensor) -> String {
                 let dim = dims.resolve(dim);
                 dim_text(dims, dim)
             }
-            Elem::Float(x) => x.to_string(),
+            Elem::Float(x) => onnx_text::number_text(ty, x),
             Elem::Quotient(dim, by) => {
                 let dim = dims.resolve(dim);
                 format!("{}/{by}", dim_text(dims, dim))

@@ -137,6 +137,23 @@ pub struct TypeVariable {
     pub types: TypeSet,
 }
 
+impl AttrParam {
+    /// Whether its value is the number of an element type (`TensorProto.DataType`).
+    #[must_use]
+    pub fn is_elem_type(&self) -> bool {
+        const NAMES: [&str; 7] = [
+            "dtype",
+            "output_datatype",
+            "output_dtype",
+            "precision",
+            "softmax_precision",
+            "stash_type",
+            "to",
+        ];
+        self.ty == AttrType::INT && NAMES.contains(&&*self.name)
+    }
+}
+
 impl Schema {
     /// The parameter that the input at `i` belongs to.
     pub fn input(&self, i: usize) -> Option<&Param> {

@@ -1,5 +1,11 @@
 //! Names that other tools have for the types of ONNX.
 
+/// The element type of a name in ONNX text or in another tool: `int64`, `np.int64`, `INT64`.
+#[must_use]
+pub fn elem_type_named(name: &str) -> Option<onnx_ir::ElemType> {
+    onnx_ir::ElemType::from_name(name).or_else(|| onnx_ir::ElemType::from_name(elem_type(name)?))
+}
+
 /// The element type for a name of another tool.
 pub(super) fn elem_type(name: &str) -> Option<&'static str> {
     // `np.float32`, `onnx.TensorProto.FLOAT`

@@ -12,6 +12,7 @@
 
 use super::domain_text;
 use super::spec::Operator;
+use onnx_ir::ElemType;
 use onnx_ops::schema::{
     AttrParam, BodyKind, Param, ParamKind, Registry, Schema, TypeVariable, differences, docs,
 };
@@ -81,6 +82,9 @@ fn signature(schema: &Schema, out: &mut String) {
     counts(&schema.output_counts, "outputs", out);
     section("attributes", schema.attrs.iter().map(attribute).collect(), out);
     section("types", schema.variables.iter().map(variable).collect(), out);
+    if schema.attrs.iter().any(AttrParam::is_elem_type) {
+        section("numbers", vec![(String::new(), numbers())], out);
+    }
 }
 
 fn section(title: &str, rows: Vec<Row>, out: &mut String) {
@@ -139,11 +143,18 @@ fn attribute(attr: &AttrParam) -> Row {
         (None, true) => format!("{ty}, required"),
         (None, false) => ty.to_owned(),
     };
+    let rest = if attr.is_elem_type() { format!("{rest}, the number of an element type") } else { rest };
     (attr.name.to_string(), rest)
 }
 
 fn variable(variable: &TypeVariable) -> Row {
     (variable.name.to_string(), variable.types.text())
+}
+
+/// The numbers of element types, for attributes whose value is one.
+fn numbers() -> String {
+    let all = ElemType::ALL.iter().filter_map(|elem| Some(format!("{} {}", elem.0, elem.name()?)));
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The history of an operator, newest version first.

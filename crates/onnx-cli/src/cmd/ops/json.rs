@@ -99,6 +99,7 @@ fn attribute(attr: &AttrParam) -> Value {
         "name": attr.name,
         "type": attr.ty.name(),
         "required": attr.required,
+        "element_type": attr.is_elem_type(),
         "default": attr.default.as_ref().map(default),
     })
 }
