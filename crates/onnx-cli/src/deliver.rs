@@ -20,6 +20,10 @@ use std::path::{Path, PathBuf};
 pub(crate) const EXTENDED: &str =
     "the text uses extended syntax, which the reference implementation does not accept";
 
+/// The note about a text whose name is that of texts without comments.
+const JOINED: &str = "some programs join the lines of a .onnxtext file, so that a `#` swallows the rest: \
+                      `convert --profile reference` writes text for them";
+
 /// Where and how a model is written.
 pub(crate) struct Delivery {
     pub(crate) target: OutputTarget,
@@ -145,6 +149,13 @@ pub(crate) fn deliver(
     locate::report(session, loaded, &losses);
     if is_extended {
         session.note(EXTENDED);
+    }
+    let is_joined = |path: &Path| path.extension().is_some_and(|extension| extension == "onnxtext");
+    if let OutputTarget::File(path) = target
+        && (*to, *profile == ProfileArg::Reference) == (Form::Text, false)
+        && is_joined(path)
+    {
+        session.note(JOINED);
     }
     still_elsewhere(session, &loaded.model, input, target);
     if let [(first, _), ..] = beside.as_slice() {

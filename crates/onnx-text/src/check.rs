@@ -12,6 +12,7 @@
 
 mod allow;
 mod apply_fixes;
+mod beyond;
 mod certain;
 mod commas;
 #[cfg(all(feature = "print", feature = "verify"))]
@@ -21,6 +22,7 @@ mod value;
 #[cfg(test)]
 pub(crate) use apply_fixes::apply;
 pub use apply_fixes::{Fixed, Fixes, apply_fixes};
+pub use beyond::Readers;
 #[cfg(all(feature = "print", feature = "verify"))]
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::value_span;
@@ -32,7 +34,7 @@ use crate::map::SourceMap;
 use crate::parse::Syntax;
 use crate::sniff::TextKind;
 use onnx_ir::Model;
-use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Entity, Level, Parsed, Place, Span, code};
 #[cfg(feature = "verify")]
 use onnx_ir::{VerifyOptions, verify};
 use std::collections::HashSet;
@@ -60,6 +62,16 @@ pub fn check(source: &str, options: &VerifyOptions) -> Parsed<Checked> {
 
 /// Parses and lowers a text and checks the model by `judge`, unless only the syntax is checked.
 pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Parsed<Checked> {
+    check_for(Readers::Ours, source, level, judge)
+}
+
+/// Does the same as [`check_with`], and reports what some of the readers of a text reject.
+pub fn check_for(
+    readers: Readers,
+    source: &str,
+    level: Level,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) -> Parsed<Checked> {
     let Parsed { value: (syntax, model), diagnostics } = crate::lower::read_syntax(source);
     let mut checked = Parsed::new(Checked { syntax, model }, diagnostics);
     if level > Level::Syntax {
@@ -70,6 +82,11 @@ pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diag
     certain::keep_certain(source, &mut checked.diagnostics, |text| {
         crate::lower::read_syntax(text).diagnostics
     });
+    // A tree with mistakes has constructs that were not written.
+    if !checked.is_partial() {
+        let found = beyond::find(source, &checked.value.syntax, readers);
+        checked.diagnostics.extend(found);
+    }
     allow(&mut checked, source, level);
     checked
 }
@@ -115,12 +132,22 @@ fn add(checked: &mut Parsed<Checked>, source: &str, found: Vec<Diagnostic>) {
         Place::Entity(entity) => map.span(entity),
         Place::Nowhere => None,
     };
+    // What lacks an attribute that could not be read: the whole node, except for the names in it.
+    let lost: Vec<Span> = attributes_lost(&checked.diagnostics);
+    let lacks = |diagnostic: &Diagnostic| {
+        let Place::Entity(entity) = diagnostic.primary.place else { return false };
+        let is_name = diagnostic.code.id.starts_with("E02");
+        let node = entity.node().filter(|_| !lost.is_empty() && !is_name);
+        let node = node.and_then(|(body, node)| map.span(Entity::Node(body, node)));
+        node.is_some_and(|node| lost.iter().any(|at| node.start <= at.start && at.end <= node.end))
+    };
     let damage = Damage::of(source, &checked.diagnostics, &syntax.tree);
     let read = &mut checked.diagnostics;
+    explain_literals(read, &found, span);
     // The missing results of a node without outputs are not reported again.
     let is_lost = found.iter().any(|d| d.code == &code::NODE_WITHOUT_OUTPUT);
     let is_missed = |d: &Diagnostic| is_lost && d.code == &code::GRAPH_OUTPUT;
-    let spared = found.into_iter().filter(|d| !is_missed(d) && damage.spares(d, span(d)));
+    let spared = found.into_iter().filter(|d| !is_missed(d) && !lacks(d) && damage.spares(d, span(d)));
     let mut added = Vec::new();
     for mut diagnostic in spared {
         let at = span(&diagnostic);
@@ -129,6 +156,31 @@ fn add(checked: &mut Parsed<Checked>, source: &str, found: Vec<Diagnostic>) {
         }
     }
     read.extend(added);
+}
+
+/// The places of attributes, also of parameters, that have no value or a wrong one.
+fn attributes_lost(read: &[Diagnostic]) -> Vec<Span> {
+    let lost = read.iter().filter(|d| d.code == &code::ATTRIBUTE_MISMATCH);
+    let place = |d: &Diagnostic| match d.primary.place {
+        Place::Source(span) => Some(span),
+        Place::Entity(_) | Place::Nowhere => None,
+    };
+    lost.filter_map(place).collect()
+}
+
+/// Replaces the proposals for literal operands by those of findings about the model, which know the types of the operands.
+fn explain_literals(
+    read: &mut [Diagnostic],
+    found: &[Diagnostic],
+    span: impl Fn(&Diagnostic) -> Option<Span>,
+) {
+    for known in found.iter().filter(|d| d.code == &code::VALUE_UNDEFINED && d.help.is_some()) {
+        let Some(at) = span(known).map(Place::Source) else { continue };
+        let is_same = |d: &&mut Diagnostic| d.code == &code::UNEXPECTED_TOKEN && d.primary.place == at;
+        if let Some(literal) = read.iter_mut().find(is_same) {
+            literal.help.clone_from(&known.help);
+        }
+    }
 }
 
 /// Whether a finding about the text duplicates one about the model; if the latter is more severe, it replaces the former.
@@ -142,7 +194,10 @@ fn is_told(read: &mut Vec<Diagnostic>, found: &mut Diagnostic, span: Option<Span
         let same = |d: &Diagnostic| d.code == &code::UNTYPED_REFERENCE && place(d) == Some(span);
         if let Some(i) = read.iter().position(same) {
             let of_text = read.remove(i);
-            (found.primary.text, found.help) = (of_text.primary.text, of_text.help);
+            found.primary.text = of_text.primary.text;
+            // The type of the attribute may be known to those who know the operator.
+            found.help = found.help.take().or(of_text.help);
+            found.fixes.extend(of_text.fixes);
         }
     }
     false
@@ -175,6 +230,8 @@ struct Damage<'s> {
     words: HashSet<&'s str>,
     /// Whether a node has a mistake: inferred shapes after it are unreliable.
     is_in_node: bool,
+    /// Whether a parameter of a function has a mistake: it is missing.
+    is_in_parameters: bool,
     /// Whether the end of the text is lost.
     is_cut_off: bool,
 }
@@ -188,6 +245,7 @@ impl<'s> Damage<'s> {
             lines: Vec::new(),
             words: HashSet::new(),
             is_in_node: false,
+            is_in_parameters: false,
             is_cut_off: read.iter().any(|d| d.code == &code::CUT_OFF),
         };
         for diagnostic in read.iter().filter(|d| d.is_error() && is_of_reading(d)) {
@@ -208,6 +266,10 @@ impl<'s> Damage<'s> {
             let next = damage.mistakes.partition_point(|mistake| mistake.start < node.span.start);
             damage.mistakes.get(next).is_some_and(|mistake| mistake.start < node.span.end)
         });
+        let parameters = tree.functions.iter().filter_map(|function| function.attrs.as_ref());
+        damage.is_in_parameters = parameters.map(|list| list.span).any(|list| {
+            damage.mistakes.iter().any(|mistake| list.start <= mistake.start && mistake.end <= list.end)
+        });
         damage
     }
 
@@ -221,6 +283,10 @@ impl<'s> Damage<'s> {
         }
         let defines = [&code::GRAPH_OUTPUT, &code::FUNCTION_OUTPUT_UNDEFINED, &code::CALL_UNRESOLVED];
         if self.is_cut_off && defines.contains(&diagnostic.code) {
+            return false;
+        }
+        let refers = [&code::ATTR_REF_UNDECLARED, &code::CALL_SIGNATURE];
+        if self.is_in_parameters && refers.contains(&diagnostic.code) {
             return false;
         }
         let Some(span) = span else { return self.lines.is_empty() };

@@ -33,6 +33,7 @@ mod check;
 #[cfg(feature = "print")]
 mod comments;
 mod lex;
+mod literal;
 mod lower;
 mod map;
 mod narrow;
@@ -47,7 +48,9 @@ mod signature;
 mod sniff;
 mod visible;
 
-pub use check::{Checked, Fixed, Fixes, apply_fixes, check_part_with, check_with, value_span};
+pub use check::{
+    Checked, Fixed, Fixes, Readers, apply_fixes, check_for, check_part_with, check_with, value_span,
+};
 #[cfg(all(feature = "print", feature = "verify"))]
 pub use check::{CheckedSet, check_operator_set};
 #[cfg(feature = "verify")]
@@ -55,10 +58,11 @@ pub use check::{CheckedValue, check, check_value};
 #[cfg(feature = "print")]
 pub use comments::Comments;
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
+pub use literal::LiteralOperand;
 #[cfg(feature = "print")]
 pub use lower::read_operator_set;
 pub use lower::{
-    lower, read_attribute, read_function, read_graph, read_model, read_node, read_part, read_tensor,
+    elem_type_named, lower, read_attribute, read_function, read_graph, read_model, read_node, read_part, read_tensor,
     read_type, read_value, read_value_info,
 };
 pub use map::{OpsetMap, SourceMap};

@@ -9,7 +9,7 @@ use onnx_ir::pass::compact;
 use onnx_ir::{Model, VerifyOptions};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnx_proto::{FileKind, FormatError};
-use onnx_text::{Checked, Comments, Syntax, ast};
+use onnx_text::{Checked, Comments, Readers, Syntax, ast};
 use std::path::Path;
 
 /// A model and its origin.
@@ -125,8 +125,19 @@ impl Loaded {
     /// Reads a file with all findings up to a level; `judge` checks the model. Comments of a text can allow findings.
     #[must_use]
     pub fn judged(file: &File, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Loaded {
+        Loaded::judged_for(Readers::Ours, file, level, judge)
+    }
+
+    /// The same, with what some of the readers of a text reject.
+    #[must_use]
+    pub fn judged_for(
+        readers: Readers,
+        file: &File,
+        level: Level,
+        judge: impl Fn(&Model) -> Vec<Diagnostic>,
+    ) -> Loaded {
         if file.form == Form::Text && file.no_text().is_none() {
-            return Loaded::checked(file.clone(), onnx_text::check_with(file.text(), level, judge));
+            return Loaded::checked(file.clone(), onnx_text::check_for(readers, file.text(), level, judge));
         }
         let mut loaded = file.load();
         if level > Level::Syntax && !loaded.is_partial() {

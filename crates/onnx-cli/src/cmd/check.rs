@@ -13,7 +13,7 @@ use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::targets::{self, TargetRuntime};
 use onnx_proto::external::{Folder, external_tensors};
-use onnx_text::{Fixes, apply_fixes};
+use onnx_text::{Fixes, Readers, apply_fixes};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,7 @@ Examples:
   onnxtxt check --level strict --ignore G11,W06 models/
   onnxtxt check --deny warnings --format github models/
   onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
+  onnxtxt check --profile reference model.onnxtxt   what the reference parser would reject
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
     /// Models in any format, and folders; - (or none) is stdin
@@ -61,8 +62,19 @@ pub(crate) struct Args {
     /// Report nodes that these runtimes do not support: candle, ort, rten, tract
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     target: Vec<String>,
+    /// The readers of a text: with `reference`, also report syntax that the reference parser rejects
+    #[arg(long, value_enum, default_value = "onnx")]
+    profile: ReadersArg,
     #[command(flatten)]
     opset: OpsetArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum ReadersArg {
+    /// onnxtxt
+    Onnx,
+    /// The parser of the package onnx, too
+    Reference,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -204,13 +216,18 @@ fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Di
 /// All findings of a file that the options ask for, in the order of the text.
 fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     let refused = |model: &Model| refused(args, operators, model);
-    let loaded = judged(operators, input, args.level.level(), args.verify_checksums, &refused);
+    let readers = match args.profile {
+        ReadersArg::Onnx => Readers::Ours,
+        ReadersArg::Reference => Readers::Reference,
+    };
+    let loaded = judged(readers, operators, input, args.level.level(), args.verify_checksums, &refused);
     let found = asked_for(args, loaded.diagnostics.clone());
     (loaded, found)
 }
 
 /// A model with its findings, those of its external data, and those of `more`.
 pub(super) fn judged(
+    readers: Readers,
     operators: &Operators,
     input: &Input,
     level: Level,
@@ -218,7 +235,7 @@ pub(super) fn judged(
     more: &dyn Fn(&Model) -> Vec<Diagnostic>,
 ) -> Loaded {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
-    Loaded::judged(input, level, |model| {
+    Loaded::judged_for(readers, input, level, |model| {
         let mut found = onnx_ops::check::check(model, operators.of(model), &options);
         found.extend(more(model));
         found.extend(external(input, model, checksums));

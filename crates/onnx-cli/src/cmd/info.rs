@@ -14,7 +14,7 @@ use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::semver::Version;
 use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
 use onnx_proto::external::external_tensors;
-use onnx_text::RaiseOptions;
+use onnx_text::{RaiseOptions, Readers};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -88,7 +88,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::of(!document.is_partial()));
     }
     let operators = args.opset.load(session)?;
-    let loaded = super::check::judged(&operators, &input, Level::default(), false, &|_| Vec::new());
+    let loaded =
+        super::check::judged(Readers::Ours, &operators, &input, Level::default(), false, &|_| Vec::new());
     let wants_json = session.wants_json();
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
     describe(&loaded.model, &mut out);
@@ -297,7 +298,7 @@ fn weights(model: &Model) -> String {
     format!(
         "{}, {} ({}), {} inline",
         count(tensors, "tensor"),
-        format_args!("{} parameters", grouped(elements)),
+        onnx_ir::diag::agree(format!("{} parameters", grouped(elements))),
         types.join(", "),
         bytes(inline)
     )

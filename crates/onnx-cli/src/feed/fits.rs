@@ -27,6 +27,11 @@ impl Extents {
         agrees
     }
 
+    /// Adds the size that the model itself implies for a symbol.
+    pub(crate) fn imply(&mut self, symbol: &str, extent: usize) {
+        equate(&mut self.all, symbol, extent);
+    }
+
     /// The size of a dimension, if it follows from what is known.
     pub(crate) fn get(&mut self, text: &str) -> Option<usize> {
         known(&mut self.all, text)

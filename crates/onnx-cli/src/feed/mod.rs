@@ -20,6 +20,8 @@ use onnx_exec::arrays::{array_elem, from_arrays};
 use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use onnx_ir::{DimValue, ElemType, Model, Port};
+use onnx_ops::check::fixed_symbols;
+use onnx_ops::infer::{InferOptions, infer};
 use onnxtxt::edit::SetShape;
 use std::path::Path;
 
@@ -122,6 +124,9 @@ impl FeedArgs {
         let found = feed.check(ready, &mut extents);
         if !found.is_empty() {
             return Ok(Err(found));
+        }
+        if self.random {
+            feed.imply(ready, &mut extents);
         }
         if self.random
             && let Err((i, error)) = feed.make_up(&mut extents, &mut Random::new(self.seed))
@@ -260,6 +265,25 @@ impl<'m> Feed<'m> {
         }
         self.shapes[i] = Some(shape);
         Ok(())
+    }
+
+    /// The sizes of symbols that can have only one, for inputs to be generated.
+    fn imply(&self, ready: &Ready, extents: &mut Extents) {
+        let is_open = |i: usize| {
+            let ty = self.ports[i].ty.map(|ty| &self.model.types[ty].kind);
+            let Some(onnx_ir::TypeKind::Tensor(tensor)) = ty else { return false };
+            tensor.shape.iter().flatten().any(|dim| matches!(dim.value, DimValue::Param(_)))
+        };
+        if !(0..self.ports.len()).any(|i| self.is_made_up(i) && self.shapes[i].is_none() && is_open(i)) {
+            return;
+        }
+        let mut inference = infer(self.model, ready.registry(), &InferOptions::default());
+        for fixed in fixed_symbols(self.model, &mut inference.facts) {
+            let symbol = &self.model.names[fixed.symbol];
+            if let (None, Ok(number)) = (extents.get(symbol), usize::try_from(fixed.number)) {
+                extents.imply(symbol, number);
+            }
+        }
     }
 
     /// Fails if inputs to be generated have unknown sizes, and lists all of them.

@@ -404,3 +404,21 @@ fn a_folder_without_models_is_an_error() {
     let found: Value = serde_json::from_str(done.text()).unwrap();
     assert_eq!((&found["code"], &found["file"]), (&"E0131".into(), &".".into()));
 }
+
+#[test]
+fn what_the_reference_rejects_is_reported_where_it_is_asked_for() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y)\n<float16[2] w = {0.5, 1.5}>\n{\n    \
+                t = Cast <to = 10> (x) // to half\n    u = Mul(t, w)\n    y = Cast <to = 1> (u)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let plain = folder.run(&["check", "--format", "short", "m.onnxtxt"]).expect(0);
+    assert_eq!(plain.text().matches("W0132").count(), 1, "{}", plain.text());
+    let strict = folder.run(&["check", "--format", "short", "--profile", "reference", "m.onnxtxt"]).expect(0);
+    assert_eq!(strict.text().matches("W0132").count(), 2, "{}", strict.text());
+    assert!(strict.text().contains("m.onnxtxt:3:17: warning[W0132]"), "{}", strict.text());
+    folder.run(&["check", "--profile", "reference", "--deny", "warnings", "m.onnxtxt"]).expect(1);
+    // What is printed for the reference has none.
+    let printed = folder.run(&["print", "--profile", "reference", "m.onnxtxt"]).expect(0);
+    folder.write("plain.onnxtxt", printed.text().as_bytes());
+    let after = folder.run(&["check", "--profile", "reference", "--deny", "warnings", "plain.onnxtxt"]);
+    assert_eq!(after.code, 0, "{}{}", after.text(), after.stderr);
+}

@@ -181,3 +181,23 @@ fn a_file_is_converted_in_place() {
         folder.run_with(&["convert", "-", "--in-place"], SOUND.as_bytes()).expect(2).stderr.contains("-o")
     );
 }
+
+#[test]
+fn a_text_for_readers_that_join_lines_is_noted_and_can_be_written() {
+    let model = "#@ onnxtxt 1\n<ir_version: 10, opset_import: [\"\": 21]>\n## says more\ng (float[2] x) => (float[2] y)\n{\n    y = Relu(x)\n}\n";
+    let folder = Folder::new(&[("m.onnx", &binary(model))]);
+    let done = folder.run(&["convert", "m.onnx", "-o", "m.onnxtext"]).expect(0);
+    assert_eq!(done.stderr.matches("join the lines").count(), 1, "{}", done.stderr);
+    folder.run(&["convert", "m.onnxtext", "-o", "back.onnx"]).expect(0);
+    assert!(folder.read("back.onnx") == folder.read("m.onnx"));
+    let plain =
+        folder.run(&["convert", "m.onnx", "--profile", "reference", "-o", "plain.onnxtext"]).expect(0);
+    assert!(!plain.stderr.contains("join the lines"), "{}", plain.stderr);
+    let text = String::from_utf8(folder.read("plain.onnxtext")).unwrap();
+    assert!(!text.contains('#'), "{text}");
+    // As such a reader sees it.
+    folder.write("joined.onnxtxt", text.replace('\n', " ").as_bytes());
+    folder.run(&["check", "joined.onnxtxt"]).expect(0);
+    let done = folder.run(&["convert", "m.onnx", "-o", "m.onnxtxt"]).expect(0);
+    assert!(!done.stderr.contains("join the lines"), "{}", done.stderr);
+}

@@ -58,6 +58,19 @@ fn random_inputs_are_the_same_for_the_same_seed() {
     assert!(done.stderr.contains("no input type contains the dimension `M`"), "{}", done.stderr);
 }
 
+#[test]
+fn random_inputs_have_the_sizes_that_weights_imply() {
+    let model = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N,H] x, float[H] z) => (float[N,K] y)\n\
+                 <float[3,4] w = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}>\n{\n    t = Add(x, z)\n    y = MatMul(t, w)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", model.as_bytes())]);
+    let done = folder.run(&["run", "m.onnxtxt", "--random"]).expect(2);
+    assert!(done.stderr.contains("input types have `N` of unknown size: add -D N=1\n"), "{}", done.stderr);
+    let out = run(&folder, &["m.onnxtxt", "--random", "-D", "N=2"]);
+    assert!(out.starts_with("float[2,4] y = "), "{out}");
+    // The user may still say it.
+    assert_eq!(out, run(&folder, &["m.onnxtxt", "--random", "-D", "N=2", "-D", "H=3"]));
+}
+
 /// The one finding of a run, as `place: error[…]: message`.
 fn finding(folder: &Folder, arguments: &[&str]) -> String {
     let done = folder.run(&[&["run", "--format", "short"], arguments].concat());

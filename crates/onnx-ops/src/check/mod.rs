@@ -4,9 +4,12 @@
 //! `strict` also lints (`lints`). One mistake gives one finding: where the structure is invalid, inference has no facts and
 //! reports nothing.
 
+mod fixed;
 mod imports;
 mod lints;
+mod spellings;
 
+pub use fixed::{FixedSymbol, fixed_symbols};
 pub(crate) use lints::{Lint, LintSite, idle, training_mode};
 
 use crate::infer::{InferOptions, infer};
@@ -19,12 +22,17 @@ use onnx_ir::{Model, VerifyOptions, verify_with};
 pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if options.level >= Level::Types {
-        let inference = infer(model, registry, &InferOptions::default());
+        let mut inference = infer(model, registry, &InferOptions::default());
         found = inference.diagnostics;
+        if !found.iter().any(Diagnostic::is_error) {
+            found.extend(fixed_symbols(model, &mut inference.facts).iter().map(|fixed| fixed.finding(model)));
+        }
         if options.level >= Level::Strict {
             lints::check(model, registry, &inference.facts, &mut found);
         }
         imports::check(model, registry, &mut found);
     }
-    verify_with(model, options, found)
+    let mut found = verify_with(model, options, found);
+    spellings::explain(model, registry, &mut found);
+    found
 }

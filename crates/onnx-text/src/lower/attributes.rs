@@ -42,7 +42,11 @@ impl Cx<'_> {
                         "attribute reference without a type",
                     )
                     .label("the attribute has no type")
-                    .help("write the type, as in `alpha: float = @alpha`");
+                    .help(format!(
+                        "write the type, as in `{}: float = @{}`",
+                        self.text(attr.name),
+                        self.text(*parameter)
+                    ));
                     self.report(d);
                 }
             }

@@ -83,6 +83,11 @@ impl Cx<'_> {
                 };
                 return record.items.iter().map(import).collect();
             }
+            FieldValue::String(span) if is_version(self.text(*span)) => {
+                let version = self.text(*span).trim_matches('"');
+                self.wrong_imports(*span, &format!("[\"\": {version}]"), None, false);
+                return Vec::new();
+            }
             _ => {
                 self.wrong_kind(value.span(), "a list such as `[\"\": 21]`");
                 return Vec::new();
@@ -97,6 +102,11 @@ impl Cx<'_> {
                     let edits = vec![Edit { span: *span, text: text.clone() }];
                     self.wrong_imports(*span, &text, Some(edits), false);
                     out.push(OpsetImport { domain: Some(Name::empty()), version: int_at(self, *span) });
+                } else if let FieldValue::String(span) = value
+                    && is_version(self.text(*span))
+                {
+                    let version = self.text(*span).trim_matches('"');
+                    self.wrong_imports(*span, &format!("\"\": {version}"), None, false);
                 } else {
                     self.wrong_kind(value.span(), "a pair such as `\"\": 21`");
                 }
@@ -136,7 +146,10 @@ impl Cx<'_> {
         let right = crate::lex::shown(right);
         self.report(
             Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
-                .label(format!("expected {wanted}"))
+                .label(match found.starts_with('{') {
+                    true => format!("expected {wanted}"),
+                    false => "the domain string is missing, `\"\"` for the operators of ai.onnx".to_owned(),
+                })
                 .help(format!("write `{right}`"))
                 .maybe_fix(format!("write `{right}`"), edits, is_certain),
         );
@@ -174,4 +187,10 @@ impl Cx<'_> {
         self.graph(&mut b, graph, None);
         Some(b.finish())
     }
+}
+
+/// Whether a string is the number of a version.
+fn is_version(spelling: &str) -> bool {
+    let digits = spelling.trim_matches('"');
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }

@@ -30,6 +30,7 @@ use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
 
+pub use aliases::elem_type_named;
 pub use fragment::{
     read_attribute, read_function, read_graph, read_node, read_part, read_type, read_value_info,
 };

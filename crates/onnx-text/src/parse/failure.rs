@@ -1,6 +1,7 @@
 //! Parse failures, small enough to be created at every optional part, and their diagnostics.
 
 use super::grammar::In;
+use super::habits::habit;
 use crate::lex::{Kind, MAX_NESTING, Token, other_brackets, shown};
 use chumsky::DefaultExpected;
 use chumsky::error::{Error, LabelError};
@@ -178,6 +179,18 @@ pub(super) enum Problem {
     NestedCall,
     /// An attribute, from its name to its value, where the name of a value belongs.
     KeywordArgument,
+    /// A type behind the name of a value, with a colon.
+    TypeBehindName,
+    /// A keyword before the name of a graph or function.
+    Keyword,
+    /// A statement `return`, to the end of its line.
+    Return,
+    /// Nodes in braces where a graph belongs.
+    NoSignature,
+    /// A literal where the name of a value belongs.
+    Literal,
+    /// The same inside a function.
+    LiteralInFunction,
     /// A name in place of a call.
     NotACall,
     /// A call without results.
@@ -306,18 +319,13 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
     let d = match failure.problem {
         Problem::Unexpected => {
             let is = |token: Option<&Token>, kinds: &[Kind]| token.is_some_and(|t| kinds.contains(&t.kind));
-            let opened = failure.open.and_then(|i| tokens.get(i as usize));
-            let is_operand = failure.expected.has(W::Name) && is(opened, &[Kind::LParen]);
-            let is_constant = is(tokens.get(at), &[Kind::Int, Kind::Float, Kind::Numbers, Kind::Ints]);
             let before = at.checked_sub(1).and_then(|i| tokens.get(i));
             // `Softmax:13(x)`, as documents write operators.
             let is_version = is(before, &[Kind::Colon])
                 && is(tokens.get(at), &[Kind::Int])
                 && is(tokens.get(at + 1), &[Kind::LParen, Kind::LAngle]);
-            match is_operand && is_constant && !failure.expected.has(W::Type) {
-                true => unexpected()
-                    .help("operands are names: declare constants as initializers, as in `<float c = {1}>`"),
-                false if is_version => unexpected().help(
+            match is_version {
+                true => unexpected().help(
                     "the import of a domain states the version of its operators: `opset_import: [\"\": 13]` in the header; \
                      after `:` is the overload of a function",
                 ),
@@ -362,12 +370,16 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
         Problem::ColonForEquals => {
             unexpected().help("write `=`").fix("write `=`", replace(behind.to(place), " ="), true)
         }
-        Problem::MissingValue => Diagnostic::new(
-            &code::UNEXPECTED_TOKEN,
-            behind,
-            format!("missing {} before {found}", thing(&expected)),
-        )
-        .label(format!("expected {expected}")),
+        Problem::MissingValue => {
+            // `<alpha =>`: the value is missing inside of what looks like an arrow.
+            let is_arrow = tokens.get(at).is_some_and(|t| t.kind == Kind::Arrow);
+            let (behind, found) = match is_arrow {
+                true => (Span::at(place.start + 1), "`>`".to_owned()),
+                false => (behind, found),
+            };
+            let message = format!("missing {} before {found}", thing(&expected));
+            Diagnostic::new(&code::UNEXPECTED_TOKEN, behind, message).label(format!("expected {expected}"))
+        }
         Problem::BareName => {
             let name = &source[place.to(last).range()];
             return Diagnostic::new(
@@ -447,6 +459,12 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             .label("attributes are written in `<…>`, before or after the operands")
             .help(format!("write `<{attribute}>` before the `(`"));
         }
+        Problem::TypeBehindName
+        | Problem::Keyword
+        | Problem::Return
+        | Problem::NoSignature
+        | Problem::Literal
+        | Problem::LiteralInFunction => return habit(failure, tokens, source, place.to(last)),
         Problem::NotACall => {
             let name = behind_text(tokens, at, source);
             return Diagnostic::new(
@@ -525,7 +543,7 @@ fn thing(expected: &str) -> &str {
     expected.strip_prefix("an ").or_else(|| expected.strip_prefix("a ")).unwrap_or(expected)
 }
 
-fn found(token: Option<&Token>, source: &str) -> String {
+pub(super) fn found(token: Option<&Token>, source: &str) -> String {
     let Some(token) = token else { return "the end of the file".to_owned() };
     let text = &source[token.span.range()];
     match token.kind {

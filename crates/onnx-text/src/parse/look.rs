@@ -93,6 +93,89 @@ pub(super) fn enclosing(tokens: &[Token], at: usize) -> Option<Kind> {
     None
 }
 
+/// The brackets that close those open before token `at`, the outermost first.
+pub(super) fn open_brackets(tokens: &[Token], at: usize) -> Vec<Kind> {
+    let mut closed = 0usize;
+    let mut open = Vec::new();
+    for token in tokens[..at].iter().rev().take(LOOK) {
+        if is_close(token.kind) {
+            closed += 1;
+        } else if is_open(token.kind) {
+            match closed {
+                0 => open.push(closing(token.kind)),
+                _ => closed -= 1,
+            }
+        }
+    }
+    open.reverse();
+    open
+}
+
+/// How many of these tokens come before the first bracket that does not fit what is open, or before the end, if something is open
+/// there.
+pub(super) fn first_mismatch(open: &[Kind], tokens: &[Token]) -> usize {
+    let mut open = open.to_vec();
+    for (i, token) in tokens.iter().enumerate().take(LOOK) {
+        if is_open(token.kind) {
+            open.push(closing(token.kind));
+        } else if is_close(token.kind) && open.pop() != Some(token.kind) {
+            return i;
+        }
+    }
+    if open.is_empty() { LOOK } else { tokens.len().min(LOOK) }
+}
+
+/// What a closing bracket is that does not belong to the innermost open one, judged by which reading fits the brackets after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OddBracket {
+    /// It closes what is around the innermost one, which lacks its own.
+    OfEnclosing,
+    /// It stands in place of another.
+    Wrong,
+    /// Nothing lacks it.
+    Stray,
+}
+
+/// The closing bracket at `at`, where a block opened at `open_at` is not closed.
+pub(super) fn odd_bracket(tokens: &[Token], open_at: usize, at: usize) -> OddBracket {
+    let kind = tokens[at].kind;
+    let around = open_brackets(tokens, open_at);
+    let with = |own: Kind| around.iter().copied().chain([own]).collect::<Vec<_>>();
+    let enclosing = first_mismatch(&around, &tokens[at..]);
+    let wrong = first_mismatch(&with(kind), &tokens[at..]);
+    let stray = 1 + first_mismatch(&with(closing(tokens[open_at].kind)), &tokens[at + 1..]);
+    if wrong > stray && wrong > enclosing {
+        OddBracket::Wrong
+    } else if enclosing > stray {
+        OddBracket::OfEnclosing
+    } else {
+        OddBracket::Stray
+    }
+}
+
+/// Whether what follows a comma in a list cannot be another item of it, but belongs to the list around: `[1, 2, name = 3`,
+/// `["": 21, domain: "d"`, `{1, 2, float[2] v = …`.
+pub(super) fn leaves_list(tokens: &[Token], open_at: usize, comma: usize) -> bool {
+    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
+    if !matches!(kind(open_at), Some(Kind::LBracket | Kind::LBrace)) || kind(comma + 1) != Some(Kind::Ident) {
+        return false;
+    }
+    let is_key =
+        |i: usize| kind(i) == Some(Kind::Ident) && matches!(kind(i + 1), Some(Kind::Equals | Kind::Colon));
+    let is_literal =
+        matches!(kind(open_at + 1), Some(Kind::Int | Kind::Float | Kind::Special | Kind::String));
+    // `float {1}`, an element of a list of tensors, has no key.
+    let is_value = matches!(kind(comma + 2), Some(Kind::Ident | Kind::LBracket | Kind::Ints | Kind::String));
+    let leaves = !is_key(open_at + 1) && is_key(comma + 1) && kind(comma + 3) != Some(Kind::LBrace)
+        || is_literal && is_value;
+    // Otherwise its bracket is there.
+    leaves && {
+        let around = open_brackets(tokens, open_at);
+        let own: Vec<Kind> = around.iter().copied().chain([closing(tokens[open_at].kind)]).collect();
+        first_mismatch(&around, &tokens[comma..]) > first_mismatch(&own, &tokens[comma..])
+    }
+}
+
 /// Whether an item of some list can begin with this.
 pub(super) fn begins_item(kind: Kind) -> bool {
     matches!(
@@ -154,7 +237,7 @@ pub(super) fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
 }
 
 /// `Op(`, `dom.Op <`, `Op:v2(`
-fn begins_call(tokens: &[Token]) -> bool {
+pub(super) fn begins_call(tokens: &[Token]) -> bool {
     let mut at = 0;
     while tokens.get(at).is_some_and(|t| matches!(t.kind, Kind::Ident))
         && tokens.get(at + 1).is_some_and(|t| matches!(t.kind, Kind::Dot | Kind::Colon))

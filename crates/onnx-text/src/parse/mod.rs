@@ -6,6 +6,7 @@
 
 mod failure;
 mod grammar;
+mod habits;
 mod look;
 mod primitives;
 #[cfg(test)]
@@ -55,7 +56,7 @@ macro_rules! entry {
         $(#[$doc])*
         pub fn $name(source: &str) -> Parsed<Syntax<$tree>> {
             let lexed = lex(source);
-            let mut context = SimpleState(Context { source, emitted: Vec::new(), depth: 0 });
+            let mut context = SimpleState(Context { source, emitted: Vec::new(), depth: 0, is_in_function: false });
             let (tree, mut failures) =
                 $production.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
             failures.append(&mut context.emitted);

@@ -4,9 +4,10 @@
 //! one mistake costs at most one item.
 
 use super::failure::{Expected, Failure, Problem, Want};
-use super::grammar::{Inp, P, begins_graph, production};
+use super::grammar::{Inp, P, begins_graph, literal_operand, production};
 use super::look::{
-    LOOK, begins_item, closing, enclosing, ends_here, is_apart, is_close, is_open, is_surplus, next_close,
+    LOOK, OddBracket, begins_item, closing, enclosing, ends_here, first_mismatch, is_apart, is_close,
+    is_open, is_surplus, leaves_list, next_close, odd_bracket, open_brackets,
 };
 use crate::ast::{List, Name};
 use crate::lex::{Kind, MAX_FINDINGS, Token};
@@ -97,6 +98,11 @@ pub(super) fn value_name_as<'t>(want: Want) -> impl P<'t, Name> {
 pub(super) fn operand<'t>() -> impl P<'t, Name> {
     production(move |inp: &mut Inp<'t, '_>| {
         let at = position(inp);
+        if peek(inp, 1) != Some(Kind::Equals)
+            && let Some(literal) = literal_operand(inp)
+        {
+            return Ok(literal);
+        }
         let name = inp.parse(value_name_as(Want::Name))?;
         keyword_argument(inp, at);
         nested_call(inp, at);
@@ -281,6 +287,24 @@ fn items<'t, O, C: Items<O>>(
                 inp.skip();
                 continue;
             }
+            // `float[}`
+            Some(kind)
+                if is_close(kind)
+                    && out.is_empty()
+                    && !starts_line(inp)
+                    && !is_of_enclosing(inp, open_at, kind) =>
+            {
+                let at = position(inp);
+                emit(inp, Failure::problem(at, Problem::WrongBracket, Want::of(close)).inside(open_at));
+                inp.skip();
+                return Ok((out, start.to(last_span(inp))));
+            }
+            // `<ir_version: 10,` before a graph
+            Some(Kind::Ident | Kind::String)
+                if open == Kind::LAngle && length > 0 && starts_line(inp) && begins_graph(inp, 0) =>
+            {
+                return Ok((out, not_closed(inp, open_at, close, start)));
+            }
             _ => {}
         }
         let before = inp.save();
@@ -313,9 +337,11 @@ fn items<'t, O, C: Items<O>>(
                 let found = inp.full_slice().get(failure.at as usize).map(|t| t.kind);
                 if open == Kind::LAngle
                     && failure.problem == Problem::MissingValue
-                    && found == Some(Kind::LParen)
+                    && matches!(found, Some(Kind::LParen | Kind::Arrow))
                 {
-                    while position(inp) < failure.at as usize {
+                    // The `>` of the arrow ends the list.
+                    let end = failure.at as usize + usize::from(found == Some(Kind::Arrow));
+                    while position(inp) < end {
                         inp.skip();
                     }
                     return Ok((out, start.to(last_span(inp))));
@@ -325,6 +351,9 @@ fn items<'t, O, C: Items<O>>(
         }
         // After an item.
         match peek(inp, 0) {
+            Some(Kind::Comma) if leaves_list(inp.full_slice(), open_at, position(inp)) => {
+                return Ok((out, not_closed(inp, open_at, close, start)));
+            }
             Some(Kind::Comma) => {
                 let comma = position(inp);
                 inp.skip();
@@ -335,6 +364,13 @@ fn items<'t, O, C: Items<O>>(
                 }
             }
             Some(kind) if kind == close => {}
+            // `<float[2] w => {`
+            Some(Kind::Arrow) if open == Kind::LAngle && length > 0 => {
+                let at = position(inp);
+                emit(inp, Failure::problem(at, Problem::MissingValue, Want::Value).inside(open_at));
+                inp.skip();
+                return Ok((out, start.to(last_span(inp))));
+            }
             // It closes an enclosing list: this list was not closed.
             Some(kind) if is_close(kind) && is_of_enclosing(inp, open_at, kind) => {
                 return Ok((out, not_closed(inp, open_at, close, start)));
@@ -380,8 +416,19 @@ fn is_of_enclosing(inp: &mut Inp<'_, '_>, open_at: usize, kind: Kind) -> bool {
         return false;
     }
     let at = position(inp);
-    let starts_line = |i: usize| tokens.get(i).is_none_or(|t| t.starts_line);
+    // `float[2,3) x, …`: after the end of the list around it there is no name.
     let kind_at = |i: usize| tokens.get(i).map(|t| t.kind);
+    let is_name = matches!(kind_at(at + 1), Some(Kind::Ident | Kind::String)) && !tokens[at + 1].starts_line;
+    if is_name && kind != Kind::RBrace && matches!(kind_at(at + 2), Some(Kind::Comma | Kind::RParen)) {
+        return false;
+    }
+    let starts_line = |i: usize| tokens.get(i).is_none_or(|t| t.starts_line);
+    let mut opened = open_brackets(tokens, open_at);
+    let as_written = first_mismatch(&opened, &tokens[at..]);
+    opened.push(kind);
+    if first_mismatch(&opened, &tokens[at..]) > as_written {
+        return false;
+    }
     let is_doubled = kind_at(at + 1) == Some(kind);
     // `Relu(x}` before another statement
     let goes_on = kind == Kind::RBrace
@@ -457,6 +504,22 @@ pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O
                 Some(Kind::Ident | Kind::String) if starts_line(inp) && begins_graph(inp, 0) => {
                     return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
                 }
+                // `a = Relu(x) ]`
+                Some(kind) if is_close(kind) => {
+                    let at = position(inp);
+                    match odd_bracket(inp.full_slice(), open_at, at) {
+                        OddBracket::Wrong => {
+                            let wrong = Failure::problem(at, Problem::WrongBracket, Want::RBrace);
+                            emit(inp, wrong.inside(open_at));
+                            inp.skip();
+                            return Ok((out, start.to(last_span(inp))));
+                        }
+                        OddBracket::OfEnclosing => {
+                            return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
+                        }
+                        OddBracket::Stray => {}
+                    }
+                }
                 // The next attribute of the node that owns this graph.
                 Some(Kind::Comma) if begins_branch(inp) => {
                     return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
@@ -485,6 +548,10 @@ pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O
 /// Whether a comma and an attribute with a graph follow: `, else_branch = e () => …`.
 pub(super) fn begins_branch(inp: &mut Inp<'_, '_>) -> bool {
     let ahead: [_; 4] = std::array::from_fn(|i| peek(inp, i));
+    // `, update_binding: […]` after a graph of a training.
+    if ahead[..3] == [Some(Kind::Comma), Some(Kind::Ident), Some(Kind::Colon)] {
+        return true;
+    }
     matches!(
         ahead,
         [Some(Kind::Comma), Some(Kind::Ident), Some(Kind::Equals), Some(Kind::Ident | Kind::String)]

@@ -10,6 +10,8 @@ use onnx_text::{Fixes, Profile};
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Directive {
     Check(Level),
+    /// `check --profile reference`
+    CheckReference(Level),
     Render(Level),
     Json(Level),
     Fix(Level, Fixes),
@@ -108,6 +110,7 @@ impl Directive {
             | Directive::Pass(_)
             | Directive::Interface => true,
             Directive::Check(_)
+            | Directive::CheckReference(_)
             | Directive::Roundtrip
             | Directive::Target(_)
             | Directive::Finds(_)
@@ -215,7 +218,7 @@ fn directive(line: &str) -> Result<Directive, String> {
                     other => return Err(unknown(other)),
                 }
             }
-            ("print", "--profile") => {
+            ("check" | "print", "--profile") => {
                 profile = match value() {
                     "onnx" => Profile::Onnx,
                     "extended" => Profile::Extended,
@@ -232,7 +235,11 @@ fn directive(line: &str) -> Result<Directive, String> {
         }
     }
     match verb {
-        "check" => Ok(Directive::Check(level)),
+        "check" => match profile {
+            Profile::Onnx => Ok(Directive::Check(level)),
+            Profile::Reference => Ok(Directive::CheckReference(level)),
+            _ => Err(unknown("--profile extended")),
+        },
         "render" => Ok(Directive::Render(level)),
         "json" => Ok(Directive::Json(level)),
         "fix" => Ok(Directive::Fix(level, fixes)),

@@ -5,6 +5,7 @@
 //! | directive | passes if |
 //! | --- | --- |
 //! | `#! check [--level L]` | the findings are those that the carets of the file claim |
+//! | `#! check --profile reference` | likewise, with the syntax that the reference parser rejects |
 //! | `#! render [--level L]` | the findings as people see them are the snapshot |
 //! | `#! fix [--level L] [--unsafe]` | the text with the fixes of its findings applied is the snapshot |
 //! | `#! fmt` | the formatted text is the snapshot; formatting it again changes nothing, nor does formatting change the model |

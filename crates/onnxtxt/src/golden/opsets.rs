@@ -45,7 +45,8 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
             Ok(())
         }
         Directive::Roundtrip => roundtrip(&case.text),
-        Directive::Infer
+        Directive::CheckReference(_)
+        | Directive::Infer
         | Directive::Schedule
         | Directive::Target(_)
         | Directive::Fix(..)

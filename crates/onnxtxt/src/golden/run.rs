@@ -10,8 +10,8 @@ use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, TargetRuntime};
 use onnx_text::render::{RenderOptions, SourceKind, SourceText, human, json};
 use onnx_text::{
-    Checked, FormatOptions, RaiseOptions, SourceMap, Syntax, TextKind, apply_fixes, ast, check, check_value,
-    check_with, format, raise,
+    Checked, FormatOptions, RaiseOptions, Readers, SourceMap, Syntax, TextKind, apply_fixes, ast, check,
+    check_for, check_value, format, raise,
 };
 
 /// Runs the directives of a test; the error explains which expectation fails.
@@ -64,6 +64,11 @@ pub fn run(case: &Case) -> Result<(), String> {
             }
             Directive::Check(level) => {
                 found(case, *level, |source, found| claims::compare(source, &case.text, found, &finds))?;
+            }
+            Directive::CheckReference(level) => {
+                found_for(Readers::Reference, case, *level, |source, found| {
+                    claims::compare(source, &case.text, found, &finds)
+                })?;
             }
             Directive::Render(level) => {
                 let style = RenderOptions { color: false, width: 100 };
@@ -136,6 +141,16 @@ pub fn run(case: &Case) -> Result<(), String> {
 
 /// All findings of a file.
 fn found<T>(case: &Case, level: Level, show: impl FnOnce(&SourceText<'_>, &[Diagnostic]) -> T) -> T {
+    found_for(Readers::Ours, case, level, show)
+}
+
+/// The same, with what some of its readers reject.
+fn found_for<T>(
+    readers: Readers,
+    case: &Case,
+    level: Level,
+    show: impl FnOnce(&SourceText<'_>, &[Diagnostic]) -> T,
+) -> T {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
     let is_wanted = |diagnostic: &Diagnostic| diagnostic.code.level <= level || diagnostic.is_error();
@@ -144,7 +159,8 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&SourceText<'_>, &[Diag
         diagnostics.retain(is_wanted);
         return show(&SourceText::new(&name, &case.text, SourceKind::Text), &diagnostics);
     }
-    let Parsed { value: Checked { syntax, model }, mut diagnostics } = judged(&case.text, &options);
+    let Parsed { value: Checked { syntax, model }, mut diagnostics } =
+        judged_for(readers, &case.text, &options);
     diagnostics.retain(is_wanted);
     let map = SourceMap::new(&case.text, &syntax.tree, &model);
     let locate = |entity| map.span(entity);
@@ -171,7 +187,12 @@ fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), Strin
 
 /// A text, checked by all rules.
 pub fn judged(text: &str, options: &VerifyOptions) -> Parsed<Checked> {
-    check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), options))
+    judged_for(Readers::Ours, text, options)
+}
+
+fn judged_for(readers: Readers, text: &str, options: &VerifyOptions) -> Parsed<Checked> {
+    let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), options);
+    check_for(readers, text, options.level, judge)
 }
 
 /// The text, which must have no errors.

@@ -278,4 +278,23 @@ super::codes! { OPERATORS, Types:
     /// defines, and `onnxtxt pass convert-opset=N` converts a model to another version. Source: the headers of the tables in
     /// `crates/onnx-ops/targets`.
     Error TARGET_UNSUPPORTED = "E1022", "target-unsupported";
+
+    /// A dimension that is declared with a symbol can have only one size.
+    ///
+    /// Weights, attributes or other types determine it. The symbol suggests that other sizes work; write the number. Where exporters
+    /// leave such symbols, `onnxtxt set-shape -D H=3` replaces them.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N,H] x) => (float[N,2] y)
+    /// <float[3,2] w = {1, 2, 3, 4, 5, 6}>
+    /// { y = MatMul(x, w) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N,3] x) => (float[N,2] y)
+    /// <float[3,2] w = {1, 2, 3, 4, 5, 6}>
+    /// { y = MatMul(x, w) }
+    /// ```
+    Warning SYMBOL_FIXED = "W1023", "symbol-fixed";
 }

@@ -247,4 +247,21 @@ super::codes! { TEXT, Syntax:
     /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1.0, 2.0, 3.0}> { y = Add(x, w) }
     /// ```
     Warning BIT_PATTERNS_LIKE_VALUES = "W0130", "bit-patterns-like-values";
+
+    /// The reference parser rejects a part of the text.
+    ///
+    /// Comments that begin with `//` and empty angle brackets are accepted by onnxtxt alone, and nothing needs them: they are
+    /// always reported. `check --profile reference` also reports extended syntax, which some models need: quoted operators,
+    /// byte strings, lists in braces, double braces, records, sparse tensors and more. `onnxtxt print --profile reference`
+    /// writes a text without it, and lists what is lost.
+    ///
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]> // a comment
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]> # a comment
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Warning BEYOND_REFERENCE = "W0132", "beyond-reference";
 }

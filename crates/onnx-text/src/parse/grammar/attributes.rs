@@ -38,6 +38,10 @@ pub(in crate::parse) fn attr(inp: &mut Inp<'_, '_>) -> Out<Attr> {
             inp.skip();
             value = Some(attr_value(inp)?);
         }
+        // `<alpha => (x)`
+        Some(Kind::Arrow) => {
+            return Err(Failure::problem(position(inp), Problem::MissingValue, Want::AttrValue));
+        }
         // `alpha 1.0`
         Some(Kind::Int | Kind::Float | Kind::String | Kind::LBracket | Kind::Ints | Kind::At) => {
             return Err(Failure::expected(position(inp), Want::Equals));
@@ -69,12 +73,19 @@ pub(in crate::parse) fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
             Ok(AttrValue::List(Box::new(inp.parse(list(Kind::LBracket, production(attr_element)))?)))
         }
         Some(Kind::LBrace) => {
+            if let Some(graph) = graph_without_signature(inp)? {
+                return Ok(AttrValue::Graph(Box::new(graph)));
+            }
             Ok(AttrValue::Braced(Box::new(inp.parse(list(Kind::LBrace, production(attr_element)))?)))
         }
         Some(Kind::At) => inp.parse(token(Kind::At).ignore_then(name()).map(AttrValue::Reference)),
         // Only a graph has annotations of its own.
         Some(Kind::Doc | Kind::Note) => Ok(AttrValue::Graph(Box::new(graph(inp)?))),
         Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp, 0) => {
+            Ok(AttrValue::Graph(Box::new(graph(inp)?)))
+        }
+        // `then_branch = graph g () => …`
+        Some(Kind::Ident) if begins_keyword(inp, 0) && begins_graph(inp, 1) => {
             Ok(AttrValue::Graph(Box::new(graph(inp)?)))
         }
         Some(Kind::Ident) if peek(inp, 1) == Some(Kind::LBrace) && begins_parts(inp, 2) => {
@@ -98,7 +109,7 @@ pub(in crate::parse) fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
     }
 }
 
-fn span_of_next(inp: &mut Inp<'_, '_>) -> Span {
+pub(in crate::parse::grammar) fn span_of_next(inp: &mut Inp<'_, '_>) -> Span {
     inp.peek().map_or(Span::at(0), |t: Token| t.span)
 }
 

@@ -5,6 +5,7 @@ use super::*;
 /// `graph = notes name value_infos? arrow value_infos values? body`
 pub(in crate::parse) fn graph(inp: &mut Inp<'_, '_>) -> Out<Graph> {
     let notes = notes(inp)?;
+    keyword_before(inp);
     let name = inp.parse(name_as(Want::Graph))?;
     let inputs = optional(inp, Kind::LParen, value_infos)?;
     inp.parse(arrow())?;
@@ -19,6 +20,8 @@ pub(in crate::parse) fn function(inp: &mut Inp<'_, '_>) -> Out<Function> {
     let notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let header = optional(inp, Kind::LAngle, header)?;
+    inp.state().is_in_function = true;
+    keyword_before(inp);
     let name = inp.parse(name_as(Want::Function))?;
     let attrs = optional(inp, Kind::LAngle, attributes)?;
     let inputs = value_infos(inp)?;
@@ -70,6 +73,9 @@ pub(in crate::parse) fn optional<'t, O>(
 pub(in crate::parse) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
     let notes = notes(inp)?;
     let start = inp.peek().map(|t: Token| t.span);
+    if let Some((ty, name)) = type_behind_name(inp)? {
+        return value_info_rest(inp, notes, start, Some(ty), name);
+    }
     let ty = match (peek(inp, 0), peek(inp, 1)) {
         (
             Some(Kind::Ident),
@@ -84,6 +90,17 @@ pub(in crate::parse) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
         Some(_) => f,
         None => Failure { expected: f.expected.and(Want::Type), ..f },
     })?;
+    value_info_rest(inp, notes, start, ty, name)
+}
+
+/// The part of a value info after its name.
+fn value_info_rest(
+    inp: &mut Inp<'_, '_>,
+    notes: Notes,
+    start: Option<Span>,
+    ty: Option<Type>,
+    name: Name,
+) -> Out<ValueInfo> {
     let mut data = None;
     if peek(inp, 0) == Some(Kind::Equals) {
         inp.skip();

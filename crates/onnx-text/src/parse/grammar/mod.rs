@@ -5,6 +5,7 @@
 
 mod attributes;
 mod graphs;
+mod habits;
 mod nodes;
 mod notes;
 mod opset;
@@ -14,6 +15,7 @@ mod value;
 
 pub(super) use attributes::*;
 pub(super) use graphs::*;
+pub(super) use habits::*;
 pub(super) use nodes::*;
 pub(super) use notes::*;
 pub(super) use opset::*;
@@ -47,6 +49,8 @@ pub(super) struct Context<'t> {
     pub(super) emitted: Vec<Failure>,
     /// The nesting of values. An optional has no brackets for the lexer to count.
     pub(super) depth: usize,
+    /// Whether the text is inside a function, which has no initializers.
+    pub(super) is_in_function: bool,
 }
 /// Its position in the input.
 pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X<'t>>;
@@ -77,6 +81,7 @@ pub(in crate::parse) fn model(inp: &mut Inp<'_, '_>) -> Out<File> {
     {
         graph.notes = first;
     }
+    inp.state().is_in_function = true;
     while inp.peek().is_some() {
         let at = position(inp);
         if let Some(f) = item_or_body(inp, function) {

@@ -5,6 +5,7 @@ use super::*;
 /// `node = notes node_name? names node_equals operator attributes? "(" names ")" attributes?`
 pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     let mut notes = notes(inp)?;
+    return_statement(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let node_name = optional(inp, Kind::LBracket, node_name)?;
     let has_results =

@@ -69,8 +69,28 @@ pub(in crate::parse) fn field(inp: &mut Inp<'_, '_>) -> Out<Field> {
     let is_pairs = PAIRS.contains(&&inp.state().source[key.range()]);
     let value = match (peek(inp, 0), peek(inp, 1)) {
         (Some(Kind::LBracket), _) if is_pairs => FieldValue::List(pairs(inp)?),
-        // `opset_import: "": 21`
-        (Some(Kind::String), Some(Kind::Colon)) if is_pairs => bare_pairs(inp)?,
+        // `opset_import: "": 21`, `opset_import: ai.onnx: 21`
+        (Some(Kind::String), Some(Kind::Colon)) | (Some(Kind::Ident), Some(Kind::Colon | Kind::Dot))
+            if is_pairs =>
+        {
+            bare_pairs(inp)?
+        }
+        // `opset_import: (…)`
+        (Some(Kind::LParen), _) if is_pairs => {
+            let at = position(inp);
+            let pairs = inp.parse(list(Kind::LParen, production(pair)))?;
+            let last = position(inp) - 1;
+            emit(inp, Failure::between(at, last, Problem::Brackets("[", "]")));
+            FieldValue::List(pairs)
+        }
+        // `opset_import: {21}`: that they are no pairs is reported.
+        (Some(Kind::Numbers), _) if is_pairs => {
+            inp.skip();
+            let span = last_span(inp);
+            let items = ints(inp.state().source, span).filter(|at| !at.is_empty());
+            let items = items.map(|at| Element { key: None, value: FieldValue::Int(at) }).collect();
+            FieldValue::List(List { items, span })
+        }
         _ => field_value(inp)?,
     };
     Ok(Field { key, value })
@@ -105,6 +125,10 @@ pub(in crate::parse::grammar) fn pairs(inp: &mut Inp<'_, '_>) -> Out<List<Elemen
 
 /// An element of a list of pairs, in which two strings side by side lack a colon.
 fn pair(inp: &mut Inp<'_, '_>) -> Out<Element> {
+    // `: 21`
+    if peek(inp, 0) == Some(Kind::Colon) {
+        return Err(Failure::problem(position(inp), Problem::MissingValue, Want::String));
+    }
     let ahead: [_; 3] = std::array::from_fn(|i| peek(inp, i));
     let is_string = |kind| matches!(kind, Some(Kind::String | Kind::Bytes));
     let ends = matches!(ahead[2], Some(Kind::Comma | Kind::RBracket));

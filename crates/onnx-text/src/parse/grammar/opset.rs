@@ -47,6 +47,7 @@ pub(in crate::parse) fn operator_item(inp: &mut Inp<'_, '_>) -> Out<Operator> {
     let notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let header = optional(inp, Kind::LAngle, header)?;
+    inp.state().is_in_function = true;
     let keyword = keyword(inp, OPERATOR, Want::OperatorItem)?;
     let name = inp.parse(name_as(Want::Operator))?;
     let mut signature = None;

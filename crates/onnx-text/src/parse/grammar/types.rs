@@ -1,6 +1,7 @@
 //! Types and dimensions.
 
 use super::*;
+use crate::parse::look::{is_close, is_open};
 
 /// `type_ = Ident dims? | Ident "(" (type_arg? ("," type_arg?)*)? ")" dims? | "?"`
 pub(in crate::parse) fn type_(inp: &mut Inp<'_, '_>) -> Out<Type> {
@@ -51,8 +52,10 @@ fn unclosed_arg(inp: &mut Inp<'_, '_>) -> Out<Option<List<TypeArg>>> {
     match kind(end) {
         Some(Kind::Ints) => end += 1,
         Some(Kind::LBracket) => {
-            let dims = tokens[end..].iter().take(LOOK).position(|t| t.kind == Kind::RBracket);
-            end += dims.map_or(0, |dims| dims + 1);
+            let is_end = |t: &Token| is_close(t.kind) || is_open(t.kind) && t.kind != Kind::LBracket;
+            let dims = tokens[end..].iter().take(LOOK).position(is_end);
+            let is_closed = |dims: usize| tokens[end + dims].kind == Kind::RBracket;
+            end += dims.filter(|&dims| is_closed(dims)).map_or(0, |dims| dims + 1);
         }
         _ => {}
     }
