@@ -27,8 +27,8 @@ fn check(text: &str) -> Result<(), String> {
             let result =
                 apply_fixes(text, Fixes::Unsafe, |_| Parsed::new((), rounds.pop().unwrap_or_default()));
             let after = found(&result.text);
-            // A `/* … */` becomes one.
-            let is_new_comment = finding.code == &code::FOREIGN_SPELLING;
+            // A `/* … */` becomes one, and `//` becomes `#`.
+            let is_new_comment = [&code::FOREIGN_SPELLING, &code::BEYOND_REFERENCE].contains(&finding.code);
             let is_comment =
                 is_new_comment || [&code::ALLOW_UNKNOWN, &code::ALLOW_UNUSED].contains(&finding.code);
             if !is_comment && comments(text, &fix.edits) != comments(&result.text, &[]) {

@@ -1,9 +1,11 @@
 //! Texts and messages: what is read back, what the reference reads of ours, and what is damaged.
 
+mod beyond_reference;
 mod damage;
 mod found;
 mod fragments;
 mod fuzz_targets;
+mod one_mistake;
 mod random_fixes;
 mod random_models;
 mod reference_reads_ours;

@@ -86,6 +86,7 @@ impl Directive {
             | Directive::Pass(_)
             | Directive::Interface
             | Directive::Check(_)
+            | Directive::CheckReference(_)
             | Directive::Roundtrip
             | Directive::Target(_)
             | Directive::Finds(_)

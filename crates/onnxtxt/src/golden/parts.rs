@@ -58,7 +58,8 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
             Ok(())
         }
         Directive::Roundtrip => roundtrip(&part),
-        Directive::Infer
+        Directive::CheckReference(_)
+        | Directive::Infer
         | Directive::Schedule
         | Directive::Target(_)
         | Directive::Fix(..)
