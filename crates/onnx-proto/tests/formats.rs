@@ -3,7 +3,10 @@
 //! Needs a Python that imports `onnx` (target/venv); says so and passes where there is none.
 #![allow(clippy::print_stderr, reason = "a test that cannot run has to say so")]
 
-use onnx_proto::{FileKind, json, read, read_operator_set, sniff, textproto, write, write_operator_set};
+use onnx_proto::{
+    FileKind, json, read, read_operator_set, read_part, sniff, textproto, write, write_operator_set,
+    write_part,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
