@@ -14,7 +14,7 @@ use std::fs;
 const LARGEST: u64 = 1 << 18;
 const RANDOM_MODELS: usize = 600;
 
-/// What is reported for a text; `None` if it has errors, or is not a model.
+/// The findings about readers of a text; `None` if it has errors, or is not a model.
 fn reported(text: &str) -> Option<Vec<String>> {
     if sniff_text(text) != TextKind::Model {
         return None;

@@ -16,7 +16,7 @@ impl<'s> LiteralOperand<'s> {
         let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let inner = inner.or_else(|| text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')));
         let elements: Vec<&str> = inner.unwrap_or(text).split(',').map(str::trim).collect();
-        // A name such as `inf` is no number in this place.
+        // `inf` is a name in this place.
         let is_number =
             |e: &&str| e.ends_with(|c: char| c.is_ascii_digit() || c == '.') && e.parse::<f64>().is_ok();
         elements.iter().all(is_number).then_some(LiteralOperand { elements, is_list: inner.is_some() })

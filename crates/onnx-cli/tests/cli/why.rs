@@ -143,5 +143,5 @@ fn floats_have_the_digits_of_their_type_and_the_last_nodes_come_first() {
     // Nearest first would have `early` before `p`, and `x` before the body of the function.
     let all = why("y");
     let steps: Vec<&str> = all.split("\n\n").filter_map(|step| step.split(':').next()).collect();
-    assert_eq!(steps, ["y", "q", "p", "o", "m", "i", "one", "early", "x", "a"], "{all}");
+    assert_eq!(steps, ["y", "q", "p", "o", "m", "i", "one", "early", "a", "x"], "{all}");
 }

@@ -1,7 +1,7 @@
-//! Symbols that can have only one size: those that inference replaces by numbers.
+//! Symbols of inputs that can have only one size: those that inference replaces by numbers.
 //!
 //! ```text
-//! g (float[N,H] x) => (float[N,K] y) <float[3,4] w = {…}> { y = MatMul(x, w) }      H is 3, K is 4
+//! g (float[N,H] x) => (float[N,K] y) <float[3,4] w = {…}> { y = MatMul(x, w) }      H is 3
 //! ```
 
 use crate::infer::{Facts, Ty};
@@ -9,12 +9,12 @@ use foldhash::HashSet;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{Dim, DimValue, Model, Name, Port, TypeKind};
 
-/// A symbol of the interface of a model that can have only one size.
+/// A symbol of an input of a model that can have only one size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FixedSymbol {
-    /// The first input or output whose type has it.
+    /// The first input whose type has it.
     pub place: Entity,
-    /// The name of that value.
+    /// The name of that input.
     pub value: Name,
     /// The axis.
     pub axis: usize,
@@ -35,7 +35,7 @@ impl FixedSymbol {
 }
 
 /// The symbols of inputs of the main graph that inference has found to be numbers, each at its first place. A symbol of outputs
-/// alone is only a name for a result.
+/// is only a name for a result, and an input that is broadcast has another size as well.
 #[must_use]
 pub fn fixed_symbols(model: &Model, facts: &mut Facts) -> Vec<FixedSymbol> {
     let Some((body, root)) = model.main.and_then(|b| Some((b, model.bodies[b].root()?))) else {
@@ -72,9 +72,6 @@ pub fn fixed_symbols(model: &Model, facts: &mut Facts) -> Vec<FixedSymbol> {
     };
     for (i, port) in (0..).zip(&graph.inputs) {
         look(port, Entity::Input(body, root, i));
-    }
-    for (i, port) in (0..).zip(&graph.outputs) {
-        look(port, Entity::Output(body, root, i));
     }
     fixed
 }

@@ -1,4 +1,4 @@
-//! What a text has that the reference parser rejects: extended syntax, and spellings that only this parser accepts
+//! Parts of a text that the reference parser rejects: extended syntax, and spellings that only this parser accepts
 //! (`grammar/extended.md`, `grammar/deviations.md`).
 //!
 //! ```text

@@ -125,7 +125,7 @@ pub(super) fn first_mismatch(open: &[Kind], tokens: &[Token]) -> usize {
     if open.is_empty() { LOOK } else { tokens.len().min(LOOK) }
 }
 
-/// What a closing bracket is that does not belong to the innermost open one, judged by which reading fits the brackets after it.
+/// The role of a closing bracket that does not belong to the innermost open one, judged by which reading fits the brackets after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OddBracket {
     /// It closes what is around the innermost one, which lacks its own.
