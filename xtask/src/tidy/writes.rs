@@ -67,7 +67,7 @@ const CALLS: &[(&str, usize, &str)] = &[
     ("crates/onnx-cli/src/cmd/merge.rs", 2, "-o"),
     ("crates/onnx-cli/src/cmd/ops/export.rs", 1, "--export"),
     ("crates/onnx-cli/src/cmd/reduce.rs", 2, "-o, and candidates in a temporary folder"),
-    ("crates/onnx-cli/src/cmd/repro.rs", 4, "-o, and a folder that the command has made"),
+    ("crates/onnx-cli/src/cmd/repro.rs", 5, "-o, and a folder that the command has made"),
     ("crates/onnx-cli/src/cmd/run.rs", 1, "-o"),
     ("crates/onnx-cli/src/cmd/test.rs", 1, "--junit"),
     ("crates/onnx-cli/src/cmd/train.rs", 1, "-o"),
