@@ -211,7 +211,7 @@ fn what_a_profile_cannot_say_is_reported_at_the_thing_itself() {
 }
 
 /// Two nodes that give what they take, one of which is meant.
-const IDLE: &str = "<ir_version: 10, opset_import: [\"\": 21], producer_name: \"a\", producer_version: \"1\", domain: \"a\">\n\
+const IDLE: &str = "<ir_version: 10, opset_import: [\"\": 21], producer_name: \"a\", producer_version: \"1\", domain: \"org.example\">\n\
     g (float[N] x) => (float[N] y)\n{\n   t = Identity(x)  # onnxtxt: allow(no-op): a name for tools\n   \
     u = Identity(t)\n   y = Relu(u)\n}\n";
 

@@ -15,13 +15,11 @@ use crate::types::{DimValue, ElemType};
 /// A map from names to their entities in one body.
 type Table<'m, T> = SecondaryMap<Name, Option<&'m T>>;
 
-/// The type of an initializer; that of a sparse one is of the dense tensor that it stands for, which no binding can assign:
-/// keys are names in the list `initializer`.
+/// The type of an initializer; that of a sparse one is of the dense tensor that it stands for.
 #[derive(Clone, Copy)]
 struct Stored<'m> {
     elem: Option<ElemType>,
     dims: &'m [i64],
-    is_sparse: bool,
 }
 
 /// Initializers by name.
@@ -89,14 +87,12 @@ fn initializers<'m>(view: &View<'m>, table: &mut States<'m>) {
     let graph = &body.graphs[root];
     for init in &graph.initializers {
         let tensor = &body.tensors[init.tensor];
-        table[body.values[init.value].name] =
-            Some(Stored { elem: tensor.elem, dims: &tensor.dims, is_sparse: false });
+        table[body.values[init.value].name] = Some(Stored { elem: tensor.elem, dims: &tensor.dims });
     }
     for init in &graph.sparse_initializers {
         if let Some(values) = init.tensor.values {
             let elem = body.tensors[values].elem;
-            table[body.values[init.value].name] =
-                Some(Stored { elem, dims: &init.tensor.dims, is_sparse: true });
+            table[body.values[init.value].name] = Some(Stored { elem, dims: &init.tensor.dims });
         }
     }
 }
@@ -138,15 +134,8 @@ impl<'m> Bindings<'_, 'm> {
                 continue;
             }
             let tensor = self.states[key];
-            match tensor {
-                None => {
-                    self.push(code, format!("training assigns to `{state}`, which is not an initializer"))
-                }
-                Some(Stored { is_sparse: true, .. }) => {
-                    self.push(code, format!("training assigns to `{state}`, which is a sparse initializer"));
-                    continue;
-                }
-                Some(_) => {}
+            if tensor.is_none() {
+                self.push(code, format!("training assigns to `{state}`, which is not an initializer"));
             }
             let Some(port) = entry.value.and_then(|v| results[v]) else {
                 self.push(

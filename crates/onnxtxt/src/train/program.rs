@@ -246,8 +246,12 @@ fn make_input(model: &mut Model, body: BodyId, variable: &Variable) {
     let values = &b.values;
     let graph = &mut b.graphs[root];
     let dense = graph.initializers.iter().position(|init| values[init.value].name == name);
-    let Some(at) = dense else { return };
-    let value = graph.initializers.remove(at).value;
+    let sparse = graph.sparse_initializers.iter().position(|init| values[init.value].name == name);
+    let value = match (dense, sparse) {
+        (Some(at), _) => graph.initializers.remove(at).value,
+        (None, Some(at)) => graph.sparse_initializers.remove(at).value,
+        (None, None) => return,
+    };
     graph.value_info.retain(|port| port.value != Some(value));
     if !graph.inputs.iter().any(|port| port.value == Some(value)) {
         graph.inputs.push(Port { name: Some(name), value: Some(value), ty: Some(ty), ..Port::default() });

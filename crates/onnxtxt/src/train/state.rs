@@ -2,7 +2,9 @@
 
 use onnx_exec::{Failure, Tensor};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
-use onnx_ir::{self as ir, BodyId, ElemType, Field, Initializer, Model, Name, Payload, TensorId, ValueId};
+use onnx_ir::{
+    self as ir, BodyId, ElemType, Field, Initializer, Model, Name, Payload, TensorId, ValueDef, ValueId,
+};
 
 /// The state of a training, to be saved and loaded again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +45,7 @@ pub(super) fn stored(model: &Model, body: BodyId, name: Name) -> Option<Result<T
     Some(value.and_then(|value| value.tensor().cloned()))
 }
 
-/// Puts a tensor in place of what the initializer of a body holds.
+/// Puts a tensor in place of what the initializer of a body holds. A sparse one becomes dense.
 pub(super) fn store(model: &mut Model, variable: &Variable) -> Result<(), Failure> {
     let Some(name) = model.names.find(&variable.name) else { return Ok(()) };
     let mut new = variable.value.to_stored()?;
@@ -60,6 +62,17 @@ pub(super) fn store(model: &mut Model, variable: &Variable) -> Result<(), Failur
             (extra.location, extra.segment) = (None, None);
             extra.external.clear();
         }
+        return Ok(());
+    }
+    let sparse = &body.graphs[root].sparse_initializers;
+    let Some(at) = sparse.iter().position(|init| is_it(body, init.value)) else { return Ok(()) };
+    let value = body.graphs[root].sparse_initializers.remove(at).value;
+    let field = new.elem.and_then(ir::ElemType::field);
+    new.data = new.data.into_iter().map(|payload| in_field(payload, field, new.elem)).collect();
+    let tensor = body.tensors.push(new);
+    body.graphs[root].initializers.push(Initializer { value, tensor });
+    if !matches!(body.values[value].def, ValueDef::Input(_)) {
+        body.values[value].def = ValueDef::Initializer(root);
     }
     Ok(())
 }

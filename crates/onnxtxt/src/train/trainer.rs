@@ -381,7 +381,8 @@ fn variables(model: &Model) -> Result<Vec<Variable>, Vec<Diagnostic>> {
         let Some(root) = b.root() else { return };
         let graph = &b.graphs[root];
         let dense = graph.initializers.iter().map(|init| init.value);
-        for name in dense.map(|value| b.values[value].name).filter(|name| is_state(*name)) {
+        let sparse = graph.sparse_initializers.iter().map(|init| init.value);
+        for name in dense.chain(sparse).map(|value| b.values[value].name).filter(|name| is_state(*name)) {
             let text = &model.names[name];
             if all.iter().any(|known| known.name == text) {
                 let message = format!("two graphs of the training have a state `{text}`");
