@@ -10,8 +10,11 @@ fn list(count: usize, each: impl Fn(usize) -> String) -> String {
     (0..count).map(each).collect::<Vec<_>>().join(", ")
 }
 
+/// The text of a size.
+type Text = fn(usize) -> String;
+
 /// Graphs of a size, by what there is much of.
-const DRAWN: &[(&str, fn(usize) -> String, usize)] = &[
+const DRAWN: &[(&str, Text, usize)] = &[
     (
         "scalars that one node reads",
         |n| {
@@ -79,7 +82,7 @@ fn drawing_takes_linear_time_and_memory() {
 }
 
 /// Nodes that compute with tensors of `n` axes.
-const RANKS: &[(&str, fn(usize) -> String)] = &[
+const RANKS: &[(&str, Text)] = &[
     ("Identity", |_| "y = Identity(x)".to_owned()),
     ("Add", |_| "y = Add(x, x)".to_owned()),
     ("Relu", |_| "y = Relu(x)".to_owned()),

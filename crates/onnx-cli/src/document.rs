@@ -18,7 +18,7 @@ pub(crate) enum Document {
     /// A list of operators.
     OperatorSet(SetFile),
     /// A graph, a function, a node, …
-    Part(Part),
+    Part(Box<Part>),
 }
 
 impl Input {
@@ -29,7 +29,7 @@ impl Input {
         }
         let value = self.value().map(Document::Value);
         let set = || self.operator_set().map(Document::OperatorSet);
-        value.or_else(set).or_else(|| self.part().map(Document::Part))
+        value.or_else(set).or_else(|| self.part().map(|part| Document::Part(Box::new(part))))
     }
 
     /// What the file is, if it is not a model.

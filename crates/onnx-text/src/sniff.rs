@@ -9,7 +9,7 @@ use onnx_ir::ElemType;
 pub enum TextKind {
     /// A model: [`parse_model`](crate::parse_model). Also the default.
     Model,
-    /// A graph without a model around it. It looks like a model without a header: only a [mark](MARK) tells them apart.
+    /// A graph without a model around it. It looks like a model without a header: only a comment `# proto-message: onnx.GraphProto` tells them apart.
     Graph,
     /// A function without a model around it.
     Function,

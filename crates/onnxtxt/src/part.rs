@@ -5,7 +5,9 @@
 
 use crate::loaded::Loaded;
 use crate::source::{File, Form, undecodable};
-use onnx_ir::diag::{Code, Diagnostic, Level, Parsed, code};
+use onnx_ir::diag::Parsed;
+#[cfg(feature = "ops")]
+use onnx_ir::diag::{Code, Diagnostic, Level, code};
 use onnx_ir::releases::{NEWEST_IR, newest_version};
 use onnx_ir::{Model, OpsetImport};
 use onnx_proto::{FileKind, FormatError, TooLarge};
@@ -93,6 +95,7 @@ impl Part {
     }
 
     /// Whether a finding is about the part, and not about what is missing around it.
+    #[cfg(feature = "ops")]
     fn applies(&self, diagnostic: &Diagnostic) -> bool {
         let outside: &[&Code] = match self.kind {
             TextKind::Function => OUTSIDE_OF_FUNCTION,
@@ -125,10 +128,13 @@ impl Part {
 }
 
 /// Findings about the model around a function: its graph, and functions that it calls.
+#[cfg(feature = "ops")]
 const OUTSIDE_OF_FUNCTION: &[&Code] = &[&code::GRAPH_MISSING, &code::CALL_UNRESOLVED];
 /// Findings about the graph around a node or a declaration.
+#[cfg(feature = "ops")]
 const OUTSIDE_OF_NODE: &[&Code] = &[&code::VALUE_UNDEFINED, &code::GRAPH_NAME, &code::CALL_UNRESOLVED];
 /// The same for what is in a node or a declaration, with the outputs of the node, and the name and rank of the declaration.
+#[cfg(feature = "ops")]
 const OUTSIDE_OF_ATTRIBUTE: &[&Code] = &[
     &code::VALUE_UNDEFINED,
     &code::GRAPH_NAME,

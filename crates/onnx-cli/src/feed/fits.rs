@@ -81,7 +81,7 @@ impl Extents {
         place: impl Into<Place>,
     ) -> Option<Diagnostic> {
         let place = place.into();
-        if let Some(found) = misfit(model, name, ty, value, place.clone()) {
+        if let Some(found) = misfit(model, name, ty, value, place) {
             let declared = elem(model, ty).filter(|elem| is_numeric(*elem));
             return Some(match (value, declared) {
                 (Value::Tensor(tensor), Some(to)) if tensor.elem() != to && is_numeric(tensor.elem()) => {

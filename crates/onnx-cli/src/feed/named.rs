@@ -3,7 +3,7 @@
 /// Splits an argument at the `=` after the longest name that is known, or else at the first one.
 ///
 /// A file whose name could belong to the name is given as a path: `x=./1=x.npy`.
-pub(crate) fn split<'g>(given: &'g str, is_known: impl Fn(&str) -> bool) -> Option<(&'g str, &'g str)> {
+pub(crate) fn split(given: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let at = |at: usize| (&given[..at], &given[at + 1..]);
     let mut ends = given.rmatch_indices('=').map(|(end, _)| at(end));
     ends.find(|(name, _)| is_known(name)).or_else(|| given.find('=').map(at))

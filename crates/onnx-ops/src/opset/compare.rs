@@ -50,7 +50,7 @@ pub fn compare(old: &OperatorSet, new: &OperatorSet) -> Vec<SetDifference> {
             (after < before).then(|| format!("the version of a set only grows: raise it to {before}"));
         add(format!("version {after}, and it was {before}"), broken, (Side::New, Entity::OpsetVersion));
     }
-    let [loaded_old, loaded_new] = [old, new].map(|set| Operators::of(set));
+    let [loaded_old, loaded_new] = [old, new].map(Operators::of);
     let raised = |broken: &str| {
         (after <= before).then(|| format!("{broken}: raise `opset_version` to {}", before + 1))
     };

@@ -66,7 +66,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::write(&folder.display().to_string(), error))
 }
 
-/// Whether [`write`] would be allowed to write this file now, for commands that work for a long time before they write.
+/// Whether [`write()`] would be allowed to write this file now, for commands that work for a long time before they write.
 ///
 /// # Errors
 ///

@@ -192,6 +192,9 @@ impl Filter {
     }
 }
 
+/// A source element and its weight.
+type Weighted = (usize, f64);
+
 /// The source elements of each result element: equally many for each, with indices clamped to the axis.
 pub(super) struct Weights {
     pub(super) taps: usize,
@@ -205,7 +208,7 @@ pub(super) struct Weights {
 impl Weights {
     /// Source elements and weights, for one element of the result after the other, and where those of each end. An element without
     /// weight does not contribute, even if it is infinite.
-    pub(super) fn elements(&self, extent: usize) -> Result<(List<(usize, f64)>, List<usize>), Failure> {
+    pub(super) fn elements(&self, extent: usize) -> Result<(List<Weighted>, List<usize>), Failure> {
         let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1).max(0);
         let (mut all, mut ends) = (List::with_room(self.weights.len())?, List::with_room(self.first.len())?);
         for (&first, weights) in self.first.iter().zip(self.weights.chunks_exact(self.taps.max(1))) {

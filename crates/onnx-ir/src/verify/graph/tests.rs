@@ -16,7 +16,7 @@ fn a_use_before_the_definition_is_reported_once_with_the_producer() {
 }
 
 #[test]
-fn a_node_that_reads_itself_is_out_of_order() {
+fn a_node_that_reads_itself_is_a_cycle() {
     let model = draft(|d| {
         d.graph("g", &["x"], &["y"], |d| {
             d.holder("If", &["x"], &["y"], |d| {
@@ -24,7 +24,7 @@ fn a_node_that_reads_itself_is_out_of_order() {
             });
         });
     });
-    assert_eq!(findings(&model), ["E0202 `y` is read by the node that produces it"]);
+    assert_eq!(findings(&model), ["E0213 `y` is read by the node that produces it"]);
 }
 
 #[test]

@@ -71,10 +71,10 @@ pub(in crate::parse::grammar) fn return_statement(inp: &mut Inp<'_, '_>) -> Out<
 pub(in crate::parse::grammar) fn graph_without_signature(inp: &mut Inp<'_, '_>) -> Out<Option<Graph>> {
     let at = position(inp);
     let tokens = inp.full_slice();
-    let names = tokens[at + 1..].iter().take(LOOK).take_while(|t| match t.kind {
-        Kind::Ident | Kind::String | Kind::Comma => true,
-        _ => false,
-    });
+    let names = tokens[at + 1..]
+        .iter()
+        .take(LOOK)
+        .take_while(|t| matches!(t.kind, Kind::Ident | Kind::String | Kind::Comma));
     let equals = at + 1 + names.count();
     let is_node = equals > at + 1
         && tokens.get(equals).is_some_and(|t| t.kind == Kind::Equals)
