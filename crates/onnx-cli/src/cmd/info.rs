@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
     if let Some(document) = input.document() {
-        let found = document.check(&input, &VerifyOptions::default());
+        let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
+        let found = document.check(&input, &options);
         if session.wants_json() {
             let text = json::document(&input, &document, Problems::of(&found));
             output::to_stdout(|out| out.write_all(text.as_bytes()))?;
