@@ -8,7 +8,7 @@ mod profiles;
 
 use crate::venv::{self, Env};
 use crate::{dirs, process};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -95,6 +95,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             process::run(bench.arg("--python").arg(runtimes()?).arg("fusion").args(models.arguments()))
         }
         Some(What::Models { models, reuse, write }) => {
+            ensure!(
+                !write || args.profile == "dist",
+                "docs/performance.md has the times of the program as it is installed: write it with the profile dist"
+            );
             let mut bench = bench(args)?;
             bench.arg("--python").arg(runtimes()?);
             match peers() {
