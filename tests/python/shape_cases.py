@@ -1,9 +1,8 @@
 """Collects the models of the reference's own tests of shape inference: what its strict inference says of each.
 
-The tests are not part of the installed package. They are in its source distribution, and need pytest:
+The tests are not part of the installed package. They are in its source distribution, and need pytest; `cargo xtask venv` fetches them.
 
-    pip download --no-deps --no-binary onnx onnx==1.23.2 && tar xzf onnx-1.23.2.tar.gz
-    python tests/python/shape_cases.py onnx-1.23.2/tests/python/shape_inference_test.py FOLDER
+    python tests/python/shape_cases.py target/onnx-source/tests/python/shape_inference_test.py FOLDER
 
 writes each different model to FOLDER, and prints a JSON list of the file, the test, what strict inference says against it
 (`null` if nothing), and the types that it infers.

@@ -83,6 +83,14 @@ pub(crate) fn ensure(env: Env) -> Result<PathBuf> {
             .context("the stand-ins for torch's GPU libraries need Linux on x86-64, gcc and readelf")?;
         process::run(Command::new(&python).args(["-c", "import torch, torchvision"]))?;
     }
+    if env == Env::Reference {
+        let script = dirs::root().join("xtask/py/fetch_tests.py");
+        let fetch =
+            process::run(Command::new(&python).arg(script).arg(dirs::root().join("target/onnx-source")));
+        if let Err(error) = fetch {
+            eprintln!("*** TESTS MISSING: those of the onnx package cannot be fetched: {error:#}");
+        }
+    }
     fs::write(stamp, wanted)?;
     Ok(python)
 }

@@ -1,7 +1,7 @@
 //! The reference's own tests of shape inference: whether `check` refuses what its strict inference refuses, and infers what it infers.
 //!
 //! The tests are not part of the package. They are in its source distribution, whose folder `ONNXTXT_ONNX_SOURCE` names, or
-//! `target/onnx-source`; `tests/python/shape_cases.py` says how to get it. Where we refused less, the files `S07-*`, `S10-*`, `S15-*` and
+//! `target/onnx-source`, where `cargo xtask venv` puts them. Where we refused less, the files `S07-*`, `S10-*`, `S15-*` and
 //! `S16-*` of `tests/suite/check` have cases of our own.
 
 use super::inference::compare;
@@ -34,7 +34,8 @@ const DEFAULT: &str =
 
 /// Refused by us only: the test, the code, and why it is right.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("", "E0701", "an output without a type, which the checker of the reference refuses"),
+    ("", "E0701", "an input without a type, which the checker of the reference refuses"),
+    ("", "E0713", "an output without a type, which the checker of the reference refuses"),
     ("", "E0702", "an output without a shape, which the checker of the reference refuses"),
     ("", "E1002", "a deprecated operator, which the checker of the reference refuses"),
     ("TestCustomSchemaShapeInference::", "E1001", "the test registers the operator"),
