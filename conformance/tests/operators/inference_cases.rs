@@ -1,8 +1,8 @@
 //! The reference's own tests of shape inference: whether `check` refuses what its strict inference refuses, and infers what it infers.
 //!
 //! The tests are not part of the package. They are in its source distribution, whose folder `ONNXTXT_ONNX_SOURCE` names, or
-//! `target/onnx-source`, where `cargo xtask venv` puts them. Where we refused less, the files `S07-*`, `S10-*`, `S15-*` and
-//! `S16-*` of `tests/suite/check` have cases of our own.
+//! `target/onnx-source`, where `cargo xtask venv` puts them. Where we refused less, the files `S07-*`, `S10-*` and `S15-*`
+//! of `tests/suite/check` have cases of our own.
 
 use super::inference::compare;
 use conformance::corpus::{left_out, scratch, workspace};

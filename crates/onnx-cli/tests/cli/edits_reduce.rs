@@ -137,7 +137,7 @@ fn a_command_that_destroys_its_model_does_not_destroy_ours() {
     let files = || (folder.read("m.onnx"), folder.read("m.onnx.data"));
     let before = files();
     let program = env!("CARGO_BIN_EXE_onnxtxt");
-    for destroys in ["echo lost >{}; echo lost >{}.data", "rm -f {} {}.data", "mv {} /dev/null"] {
+    for destroys in ["echo lost >{}; echo lost >{}.data", "rm -f {} {}.data", "mv {} {}.gone"] {
         // The weights are there when the command begins.
         let script = format!("{program} run {{}} --random -D N=2 >/dev/null || exit 9; {destroys}; exit 3");
         let command = ["--", "sh", "-c", &script];

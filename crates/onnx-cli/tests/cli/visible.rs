@@ -123,7 +123,7 @@ fn on_terminal(folder: &Folder, arguments: &str) -> String {
     let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_onnxtxt"));
     let mut script = std::process::Command::new("script");
     script.args(["-qec", &command, "/dev/null"]).current_dir(folder.path(""));
-    script.env("TERM", "dumb").stdin(std::process::Stdio::null());
+    script.env("TERM", "dumb").env("NO_COLOR", "1").stdin(std::process::Stdio::null());
     let shown = String::from_utf8_lossy(&script.output().unwrap().stdout).into_owned();
     // The terminal itself ends lines like this; whether there are colors is for other tests.
     let mut text = shown.replace("\r\n", "\n");
@@ -158,13 +158,13 @@ fn no_command_sends_the_texts_of_a_model_to_a_terminal() {
         "print t.onnxtxt --profile reference",
         "print t.onnxtxt --types",
         "print t.onnxtxt --profile review",
-        "convert t.onnxtxt --to text",
-        "convert t.onnxtxt --to text --profile reference",
-        "convert t.onnxtxt --to json",
-        "convert t.onnxtxt --to textproto",
-        "simplify t.onnxtxt",
-        "convert m.onnx --to json",
-        "convert m.onnx --to textproto",
+        "convert t.onnxtxt -o - --to text",
+        "convert t.onnxtxt -o - --to text --profile reference",
+        "convert t.onnxtxt -o - --to json",
+        "convert t.onnxtxt -o - --to textproto",
+        "simplify t.onnxtxt -o -",
+        "convert m.onnx -o - --to json",
+        "convert m.onnx -o - --to textproto",
         "info m.onnx",
         "diff m.onnx t.onnxtxt",
     ] {

@@ -264,14 +264,6 @@ pub(crate) fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     {
         return cx.fail_at_input(1, &code::CONSTANT_INPUT, format!("negative size {n}"));
     }
-    // Since version 11, they count from the end.
-    if cx.since() < 11
-        && let Some(index) =
-            cx.value(0).and_then(|v| v.elems.iter().find_map(|e| e.number().filter(|&n| n < 0.0)))
-    {
-        let message = format!("negative index {index}, which `OneHot` accepts since version 11");
-        return cx.fail_at_input(0, &code::CONSTANT_INPUT, message);
-    }
     let mut shape = cx.shape_of_ranks(0, 1, None)?;
     let axis = cx.int("axis")?;
     let place = cx.at_attr("axis");
