@@ -1,6 +1,6 @@
 //! The list of the operators of ONNX Runtime's CPU provider, `onnxruntime-operators.txt`, and what becomes of each here.
 
-/// What becomes of an operator.
+/// How the library treats an operator of ONNX Runtime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Random nodes, or those of a table, are compared with ONNX Runtime.
@@ -18,7 +18,7 @@ pub struct Listed {
     pub domain: &'static str,
     /// The operator.
     pub op: &'static str,
-    /// What becomes of it.
+    /// How the library treats it.
     pub state: State,
 }
 

@@ -165,7 +165,7 @@ fn peers() -> Result<PathBuf> {
 }
 
 /// A program of the build with a profile, whose folder lies beside that of the build that this program comes from.
-fn built(name: &str, profile: &str) -> Result<PathBuf> {
+pub(crate) fn built(name: &str, profile: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
     let target = this.ancestors().nth(2).context("this program lies in a folder of the build")?;
     let folder = if profile == "dev" { "debug" } else { profile };

@@ -4,7 +4,7 @@
 //! scalar instructions there, and a part that was not inlined is missing there, so the share of instructions in vector
 //! registers of the full width tells. The program needs no symbols.
 
-use crate::{dirs, process};
+use crate::{bench, dirs, process};
 use anyhow::{Context as _, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,11 +31,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Builds the program as it is installed.
 fn installed() -> Result<PathBuf> {
-    let root = dirs::root();
     let build = ["build", "--profile", "dist", "--package", "onnx-cli"];
-    process::run(Command::new(env!("CARGO")).current_dir(&root).args(build))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("dist/onnxtxt"))
+    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(build))?;
+    bench::built("onnxtxt", "dist")
 }
 
 /// Whether this program can be looked into: only on Linux functions have sections, and only for x86-64 several versions.

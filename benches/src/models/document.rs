@@ -39,8 +39,9 @@ fn about(machines: &[&Machine], versions: &[(String, String)], rows: &[Row]) -> 
     for (name, version) in versions {
         text += &format!(", {name} {version}");
     }
-    text += &format!(". Ours was built by `cargo build --profile {}`", profile());
-    text += match profile().as_str() {
+    let profile = profile();
+    text += &format!(". Ours was built by `cargo build --profile {profile}`");
+    text += match profile.as_str() {
         "dist" => ", as `cargo install --path crates/onnx-cli --profile dist` does.",
         _ => ", and not as the program is installed.",
     };

@@ -90,7 +90,7 @@ fn ones(model: &Model) -> Option<Vec<Option<Value>>> {
     graph.inputs.iter().map(input).collect()
 }
 
-/// What the library computes for a model, if it runs it.
+/// The results that the library computes for a model, if it runs it.
 fn ours(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut loaded = onnxtxt::parse(text);
     let inputs = ones(&loaded.model)?;

@@ -32,7 +32,7 @@ impl Input {
         value.or_else(set).or_else(|| self.part().map(|part| Document::Part(Box::new(part))))
     }
 
-    /// What the file is, if it is not a model.
+    /// The kind of the file, if it is not a model.
     pub(crate) fn other_kind(&self) -> Option<&'static str> {
         if self.kind != FileKind::Model {
             return Some(self.kind.name());

@@ -220,7 +220,7 @@ impl Session {
         }
     }
 
-    /// Mentions once for each file, to people, that a command goes on in spite of these errors.
+    /// Notes once for each file that a command continues in spite of these errors.
     pub(crate) fn tolerated(&mut self, file: &str, errors: &[Diagnostic]) {
         if errors.is_empty() || self.format != Format::Human || self.quiet {
             return;

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What the exit status says.
+/// The question that the exit status answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Whether the sets differ.

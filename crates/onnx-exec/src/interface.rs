@@ -111,18 +111,17 @@ impl Executable<'_> {
             return Err(Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why)));
         }
         for (i, port) in ports.iter().enumerate() {
-            match (inputs.get(i).and_then(Option::as_ref), port.ty) {
-                (Some(value), Some(ty)) if !value.fits(&self.model, ty) => {
-                    let name = self.model.text(port.name);
-                    let found = misfit(&self.model, name, ty, value, self.place(PortId::Input(i)));
-                    return found.map_or(Ok(()), |found| Err(Box::new(found)));
+            let (name, place) = (self.model.text(port.name), self.place(PortId::Input(i)));
+            let found = match inputs.get(i).and_then(Option::as_ref) {
+                Some(value) => port.ty.and_then(|ty| misfit(&self.model, name, ty, value, place)),
+                None if port.value.is_none() || self.has_default(port) => None,
+                None => {
+                    let why = format!("input `{name}` is not given");
+                    Some(Diagnostic::new(&code::RUN_FAILED, place, why))
                 }
-                (None, _) if port.value.is_some() && !self.has_default(port) => {
-                    let why = format!("input `{}` is not given", self.model.text(port.name));
-                    let place = self.place(PortId::Input(i));
-                    return Err(Box::new(Diagnostic::new(&code::RUN_FAILED, place, why)));
-                }
-                (Some(_) | None, _) => {}
+            };
+            if let Some(found) = found {
+                return Err(Box::new(found));
             }
         }
         Ok(())

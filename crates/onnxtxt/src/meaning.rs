@@ -10,7 +10,7 @@ use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
 use std::collections::BTreeMap;
 
-/// What of a model is going to be run.
+/// The part of a model that is going to be run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// The main graph.

@@ -329,7 +329,7 @@ pub(crate) fn read_all(bytes: &[u8], wanted: impl Fn(&str) -> Wanted) -> anyhow:
     read_at_most(bytes, most_of(bytes), wanted)
 }
 
-/// The same for arrays that have so many bytes together at most.
+/// Reads arrays that have at most this number of bytes together.
 pub(crate) fn read_at_most(
     bytes: &[u8],
     most: u64,

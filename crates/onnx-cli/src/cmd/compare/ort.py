@@ -2,7 +2,7 @@
 
     python ort.py MODEL INPUTS.npz NAMES.json RESULTS.npz
 
-NAMES.json is a list of results, or null for all. Prints the version. Results that are no arrays are left out.
+NAMES.json is a list of results, or null for all. Prints the version. Results that are not arrays are left out.
 """
 
 import json

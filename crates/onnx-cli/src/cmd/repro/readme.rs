@@ -18,7 +18,7 @@ pub(super) struct Readme<'r> {
     pub(super) command: &'r str,
     /// How the command ends for the original and for this model.
     pub(super) ends: Option<[End; 2]>,
-    /// What the difference between these depends on, if that is known.
+    /// The part of the model on which the difference between these depends, if it is known.
     pub(super) depends: Option<&'static str>,
     /// Whether the command has words in place of paths.
     pub(super) has_paths: bool,

@@ -1,8 +1,7 @@
 //! The MatMulFpQ4 kernel: a product with a matrix of 4-bit codes and their scales in one list of bytes.
 
-use super::super::real::Real;
 use super::super::{Call, Row};
-use crate::budget::spend;
+use super::blocks::products;
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::loops::Matrix;
@@ -72,10 +71,5 @@ fn mat_mul_fp_q4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         }
         Matrix::of_columns(&weights, k)
     })?;
-    let dims = [outer, &[n]].concat();
-    let count = call.has_room(a.elem(), &dims)?;
-    spend(count.saturating_mul(k))?;
-    let mut y = filled(count, 0.0)?;
-    weights.add_products(&f32::numbers(a)?, &mut y)?;
-    Ok(vec![f32::tensor(a.elem(), &dims, &y)?.into()])
+    products(call, outer, &weights, [k, n])
 }

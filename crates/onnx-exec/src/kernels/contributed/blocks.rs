@@ -171,6 +171,17 @@ fn mat_mul_bnb4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         }
         Matrix::of_columns(&weights, k)
     })?;
+    products(call, outer, &weights, [k, n])
+}
+
+/// The products of the rows of the first operand, `outer` of them, with a matrix of `n` columns of `k` elements.
+pub(super) fn products(
+    call: &Call<'_>,
+    outer: &[usize],
+    weights: &Matrix,
+    [k, n]: [usize; 2],
+) -> Result<Vec<Value>, Failure> {
+    let a = call.tensor(0)?;
     let dims = [outer, &[n]].concat();
     let count = call.has_room(a.elem(), &dims)?;
     spend(count.saturating_mul(k))?;
