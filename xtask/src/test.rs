@@ -184,7 +184,8 @@ const FOR_PARSERS: &[&str] = &[
 ];
 
 /// Crates whose tests compile without the features that other members of the workspace turn on.
-const ALONE: &[&str] = &["onnx-ir", "onnx-text", "onnx-proto", "onnx-ops", "onnx-exec", "onnxtxt"];
+const ALONE: &[&str] =
+    &["onnx-ir", "onnx-text", "onnx-proto", "onnx-formula", "onnx-ops", "onnx-exec", "onnxtxt"];
 
 /// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models. With `--all`, compiles
 /// each library alone, which checks most of the workspace once more.

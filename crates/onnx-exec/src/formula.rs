@@ -115,20 +115,6 @@ fn dense(tensor: &Tensor) -> Option<Dense> {
     Some(Dense { elem: tensor.elem(), dims: tensor.dims().to_vec(), numbers })
 }
 
-impl Elements for Tensor {
-    fn dims(&self) -> &[usize] {
-        Tensor::dims(self)
-    }
-
-    fn number(&self, offset: usize) -> Option<Number> {
-        let width = width(self.elem()).filter(|w| *w <= size_of::<u64>())?;
-        let bytes = self.bytes().get(offset.checked_mul(width)?..)?.get(..width)?;
-        let mut bits = [0; size_of::<u64>()];
-        bits[..width].copy_from_slice(bytes);
-        Number::from_bits(self.elem(), u64::from_le_bytes(bits))
-    }
-}
-
 /// A definition that is ready to run.
 pub(crate) struct Prepared {
     definition: Definition,

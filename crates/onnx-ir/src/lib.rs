@@ -55,6 +55,7 @@ mod tensor;
 mod types;
 #[cfg(feature = "verify")]
 mod verify;
+mod visible;
 mod walk;
 
 pub use attr::{Attr, AttrError, AttrType, AttrValue, Attrs, FromAttr};
@@ -90,4 +91,5 @@ pub use verify::{
     FileFacts, INLINE_KEY, VerifyOptions, check_file, check_location, verify, verify_data,
     verify_operator_set, verify_with,
 };
+pub use visible::is_active;
 pub use walk::{Walk, WalkEvent};

@@ -4,18 +4,9 @@
 //! control characters), change the order in which the rest of a line is displayed (bidirectional marks), or send commands to a CI
 //! system (a line that starts with `::`).
 
+pub use onnx_ir::is_active;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-
-/// Whether a character does something instead of being seen. Line breaks and tabs are not among them.
-pub fn is_active(c: char) -> bool {
-    let is_bidirectional = matches!(
-        c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    );
-    let is_separator = matches!(c, '\u{2028}' | '\u{2029}');
-    (c.is_control() && c != '\n' && c != '\t') || is_bidirectional || is_separator
-}
 
 /// Whether a text has an active character, or a line after the first one that starts with `::`.
 pub(crate) fn is_active_text(text: &str) -> bool {

@@ -33,6 +33,21 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("crates/onnx-text", &["onnx-proto", "onnx-ops", "onnx-cli", "prost", "prost-reflect"]),
+    (
+        "crates/onnx-formula",
+        &[
+            "onnx-text",
+            "onnx-proto",
+            "onnx-ops",
+            "onnx-exec",
+            "onnx-cli",
+            "logos",
+            "chumsky",
+            "ariadne",
+            "pretty",
+            "prost",
+        ],
+    ),
     ("crates/onnx-ops", &["onnx-proto", "onnx-cli", "logos", "chumsky", "ariadne", "pretty", "prost"]),
     ("crates/onnx-proto", &["onnx-text", "onnx-ops", "onnx-cli", "logos", "chumsky", "ariadne", "pretty"]),
 ];

@@ -5,6 +5,7 @@
 //! weights of a mapped model stay in the mapping.
 
 mod buffer;
+mod elements;
 mod owned;
 mod place;
 mod store;

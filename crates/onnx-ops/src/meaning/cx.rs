@@ -126,8 +126,3 @@ pub(crate) fn axes(list: Vec<i64>, rank: usize) -> Option<Vec<usize>> {
 pub(crate) fn long(n: usize) -> Option<i64> {
     i64::try_from(n).ok()
 }
-
-/// The product of sizes.
-pub(crate) fn count(dims: &[usize]) -> Option<usize> {
-    dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d))
-}

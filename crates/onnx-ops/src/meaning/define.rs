@@ -3,6 +3,7 @@
 use super::{Attributes, Cx, Definition};
 use crate::operators::{Operator, find};
 use crate::schema::Schema;
+use onnx_formula::{OperandType, OutputType};
 
 /// The row, if the operator is one of ONNX.
 fn row(schema: &Schema) -> Option<&'static Operator> {
@@ -12,7 +13,9 @@ fn row(schema: &Schema) -> Option<&'static Operator> {
 /// The definition of a node, if its operator has formulas and the node is valid.
 pub fn define(cx: &Cx<'_>) -> Option<Definition> {
     let define = row(cx.attributes.schema())?.define?;
-    define(cx).filter(|definition| definition.is_sound(cx))
+    let inputs: Vec<OperandType> = cx.inputs.iter().map(|i| i.map(|i| (i.elem, i.dims.len()))).collect();
+    let outputs: Vec<OutputType<'_>> = cx.outputs.iter().map(|o| o.map(|o| (o.elem, o.dims))).collect();
+    define(cx).filter(|definition| definition.is_sound(&inputs, &outputs))
 }
 
 /// Whether nodes of an operator of ai.onnx can have definitions.

@@ -140,7 +140,7 @@ pub(super) fn gelu(cx: &Cx<'_>) -> Option<Definition> {
 /// Moves elements toward 0 by the bias; 0 between the limits.
 pub(super) fn shrink(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
-    let float = crate::meaning::build::wide_float(elem);
+    let float = onnx_formula::wide_float(elem);
     let (bias, limit) = (cx.attributes.float("bias")?, cx.attributes.float("lambd")?);
     let x = cx.broadcast(0)?.into_type(elem, float);
     let (bias, limit) = (Expr::float(bias), Expr::float(limit));

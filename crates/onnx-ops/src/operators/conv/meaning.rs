@@ -1,10 +1,10 @@
 //! Convolutions: sums over the channels of a group and the kernel.
 
-use crate::meaning::build::wide;
 use crate::meaning::cx::long;
 use crate::meaning::window::Window;
 use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index};
 use crate::operators::quantize::meaning::{Scale, requantize};
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// A convolution of an input `N, C, …` with weights `M, C/group, …`.

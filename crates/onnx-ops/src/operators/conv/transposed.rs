@@ -15,11 +15,12 @@
 //! If the kernel is a multiple of the stride, there is one such convolution.
 
 use super::meaning::{Convolution, groups, with_bias};
-use crate::meaning::build::wide;
-use crate::meaning::cx::{count, long};
-use crate::meaning::number::is_float;
+use crate::meaning::cx::long;
 use crate::meaning::window::{Window, longs};
 use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Formula, Index};
+use onnx_formula::count;
+use onnx_formula::is_float;
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// The operands of the node.

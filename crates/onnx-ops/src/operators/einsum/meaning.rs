@@ -1,8 +1,8 @@
 //! `Einsum` as sums of products.
 
 use super::infer::{Equation, Term};
-use crate::meaning::build::wide;
 use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Index};
+use onnx_formula::wide;
 
 /// The axes of an equation with their indices: those of the result first.
 struct Labels {

@@ -1,9 +1,9 @@
 //! Elementwise arithmetic, logic and comparisons.
 
 use crate::meaning::cx::axis;
-use crate::meaning::float::format;
-use crate::meaning::number::is_float;
 use crate::meaning::{Binary, Cx, Definition, Expr, Formula, Index, Number, Unary};
+use onnx_formula::float::format;
+use onnx_formula::is_float;
 use onnx_ir::ElemType;
 
 pub(crate) fn unary(cx: &Cx<'_>, op: Unary) -> Option<Definition> {

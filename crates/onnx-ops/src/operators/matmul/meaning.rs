@@ -1,9 +1,9 @@
 //! Sums of products: matrix products, Einsum.
 
-use crate::meaning::build::wide;
-use crate::meaning::number::is_float;
 use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index};
 use crate::operators::quantize::meaning::{Scale, requantize};
+use onnx_formula::is_float;
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// The positions of elements of two factors.

@@ -14,7 +14,7 @@ fn of_feature(cx: &Cx<'_>, numbers: Vec<f64>) -> Option<Expr> {
 
 pub(super) fn binarizer(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
-    let float = crate::meaning::build::wide_float(elem);
+    let float = onnx_formula::wide_float(elem);
     let threshold = Expr::float(cx.attributes.float("threshold")?);
     let is_above = cx.broadcast(0)?.into_type(elem, float).greater(threshold);
     cx.element(Expr::number(elem, 1).if_else(is_above, Expr::number(elem, 0)))
@@ -22,7 +22,7 @@ pub(super) fn binarizer(cx: &Cx<'_>) -> Option<Definition> {
 
 /// `(x - offset) * scale`.
 pub(super) fn scaler(cx: &Cx<'_>) -> Option<Definition> {
-    let float = crate::meaning::build::wide_float(cx.input(0)?.elem);
+    let float = onnx_formula::wide_float(cx.input(0)?.elem);
     let numbers = |name: &str, default: f64| match cx.attributes.floats(name) {
         Some(list) if !list.is_empty() => of_feature(cx, list),
         Some(_) | None => Some(Expr::float(default)),

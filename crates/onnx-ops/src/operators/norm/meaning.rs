@@ -1,10 +1,11 @@
 //! Normalizations by mean and deviation.
 
-use crate::meaning::build::wide;
-use crate::meaning::cx::{count, long};
+use crate::meaning::cx::long;
 use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index, Unary};
 use crate::operators::pool::meaning::{root, to_power};
 use crate::operators::reduce::meaning::Axes;
+use onnx_formula::count;
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// An element of an input in at least single precision.

@@ -1,8 +1,8 @@
 //! Parts of tensors.
 
 use crate::meaning::cx::{axes, axis, long};
-use crate::meaning::number::is_float;
 use crate::meaning::{Binary, Cx, Definition, Expr, Formula, Index, Number};
+use onnx_formula::is_float;
 
 pub(super) fn slice(cx: &Cx<'_>) -> Option<Definition> {
     let dims = cx.input(0)?.dims;

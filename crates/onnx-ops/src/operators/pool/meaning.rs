@@ -1,10 +1,11 @@
 //! Pooling over windows, and over all spatial axes.
 
-use crate::meaning::build::wide;
-use crate::meaning::cx::{count, long};
-use crate::meaning::number::is_float;
+use crate::meaning::cx::long;
 use crate::meaning::window::{Window, sizes};
 use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Keep, Number, Unary};
+use onnx_formula::count;
+use onnx_formula::is_float;
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// Pooling of `N, C, …` over a window in each channel.

@@ -1,8 +1,8 @@
 //! Quantization: scales and zero points per tensor, per axis, or per block along an axis.
 
 use crate::meaning::cx::axis;
-use crate::meaning::number::{Kind, is_float};
 use crate::meaning::{Cast, Combine, Cx, Definition, Expr, Formula, Index, Rounding, Unary};
+use onnx_formula::{Kind, is_float};
 use onnx_ir::ElemType;
 
 /// An element of a scale or zero point, with its type.
@@ -85,7 +85,7 @@ pub(crate) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
     match Kind::of(out)? {
         Kind::Int(..) => {
             // Wide enough for adding the zero point, which a 16-bit float is not.
-            let wide = crate::meaning::build::wide(common);
+            let wide = onnx_formula::wide(common);
             let mut element = quotient.unary(Unary::Round).into_type(common, wide);
             if let Some(zero) = zero {
                 element = element + zero.to(wide);

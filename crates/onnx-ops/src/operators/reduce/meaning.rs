@@ -1,10 +1,11 @@
 //! Reductions along axes.
 
 use crate::infer::rule::axes::mask;
-use crate::meaning::build::wide;
-use crate::meaning::cx::{axes, axis, count};
-use crate::meaning::number::is_float;
+use crate::meaning::cx::{axes, axis};
 use crate::meaning::{Combine, Cx, Definition, Expr, Index, Keep, Unary};
+use onnx_formula::count;
+use onnx_formula::is_float;
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// The reduction axes, and the position of an element of the input.
@@ -110,7 +111,7 @@ pub(crate) fn log_of_sum(cx: &Cx<'_>) -> Option<Definition> {
 }
 
 fn log(x: Expr, elem: ElemType) -> Expr {
-    let float = crate::meaning::build::wide_float(elem);
+    let float = onnx_formula::wide_float(elem);
     let total = wide(elem);
     x.into_type(total, float).unary(Unary::Log).into_type(float, elem)
 }
@@ -119,7 +120,7 @@ fn log(x: Expr, elem: ElemType) -> Expr {
 /// body of the function.
 pub(crate) fn log_of_sum_of_powers(cx: &Cx<'_>) -> Option<Definition> {
     let out = cx.out()?;
-    let float = crate::meaning::build::wide_float(out.elem);
+    let float = onnx_formula::wide_float(out.elem);
     let load = |axes: &Axes| Expr::Load(0, axes.load.clone()).into_type(out.elem, float);
     let axes = Axes::of(cx)?;
     let nothing = Expr::float(f64::NEG_INFINITY);

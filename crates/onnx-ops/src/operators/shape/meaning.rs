@@ -1,8 +1,9 @@
 //! Tensors whose elements depend on their positions only.
 
-use crate::meaning::build::wide;
-use crate::meaning::cx::{count, long};
+use crate::meaning::cx::long;
 use crate::meaning::{Binary, Cx, Definition, Expr, Index, Number};
+use onnx_formula::count;
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 pub(crate) fn constant_of_shape(cx: &Cx<'_>) -> Option<Definition> {

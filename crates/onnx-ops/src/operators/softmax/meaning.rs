@@ -1,8 +1,8 @@
 //! Softmax and similar operators.
 
-use crate::meaning::build::wide;
 use crate::meaning::cx::axis;
 use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index, Keep, Unary};
+use onnx_formula::wide;
 use onnx_ir::ElemType;
 
 /// The axes of the softmax: one, or before version 13 all from `axis` on.

@@ -4,7 +4,7 @@
 //! The grammar is in `grammar/schedule.md`.
 
 use super::lex::{Token, index_of, tokens};
-use super::{Binary, Cast, Combine, Expr, Formula, Index, Keep, Number, Reduction, Rounding, Unary};
+use crate::{Binary, Cast, Combine, Expr, Formula, Index, Keep, Number, Reduction, Rounding, Unary};
 use onnx_ir::ElemType;
 use std::ops::Range;
 

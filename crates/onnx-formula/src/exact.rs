@@ -1,11 +1,10 @@
 //! Formulas whose results are equal bit for bit in every implementation.
 
-use super::number::is_float;
-use super::{Binary, Combine, Definition, Expr, Formula, Number, Unary};
+use crate::{Binary, Combine, Definition, Expr, Formula, Index, Number, Unary, is_float};
 use onnx_ir::ElemType;
 
 impl Definition {
-    /// Whether every runtime must yield the same bits, except for the edge cases that [`Mode::Portable`](super::Mode) refuses.
+    /// Whether every runtime must yield the same bits, except for the edge cases that [`Mode::Portable`](crate::Mode) refuses.
     /// `inputs` are the element types.
     pub fn is_exact(&self, inputs: &[Option<ElemType>]) -> bool {
         let mut loads = inputs.to_vec();
@@ -91,15 +90,15 @@ fn is_common(elem: ElemType) -> bool {
     is_machine || !is_float(elem)
 }
 
-impl super::Index {
+impl Index {
     fn roundings(&self, loads: &[Option<ElemType>], total: Option<ElemType>) -> Option<usize> {
         match self {
-            super::Index::Affine(..) => Some(0),
-            super::Index::Sum(parts) => {
+            Index::Affine(..) => Some(0),
+            Index::Sum(parts) => {
                 parts.iter().try_fold(0, |n, (part, _)| Some(n + part.roundings(loads, total)?))
             }
-            super::Index::Div(index, _) | super::Index::Rem(index, _) => index.roundings(loads, total),
-            super::Index::Element(expr) => expr.roundings(loads, total),
+            Index::Div(index, _) | Index::Rem(index, _) => index.roundings(loads, total),
+            Index::Element(expr) => expr.roundings(loads, total),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Conversion between stored tensors and numbers.
 
-use super::cx::count;
-use super::number::Number;
+use crate::Number;
 use onnx_ir::{ElemType, Field, Payload, Tensor};
 use smallvec::SmallVec;
 
@@ -88,4 +87,9 @@ impl Dense {
         };
         self.numbers.iter().map(int).collect()
     }
+}
+
+/// The product of sizes; `None` if it overflows.
+pub fn count(dims: &[usize]) -> Option<usize> {
+    dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d))
 }

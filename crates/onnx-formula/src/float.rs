@@ -1,7 +1,7 @@
 //! Conversions to powers of two; float formats are in [`onnx_ir::float`].
 
-use super::cast::Rounding;
-pub(crate) use onnx_ir::float::{Format, Special, format};
+use crate::Rounding;
+pub use onnx_ir::float::{Format, Special, format};
 use onnx_ir::float::{exponent_of, power};
 
 /// Rounds a number to a power of two. Out of range, it becomes the least or greatest power if the cast saturates, otherwise NaN.

@@ -1,12 +1,13 @@
-//! Checks invariants of definitions that [`define()`](super::define()) guarantees to its users: positions have an index for each
-//! dimension, indices belong to the result or to the reduction, and both operands of an operation have the same type.
+//! Checks invariants of definitions: positions have an index for each dimension, indices belong to the result or to the reduction, and both operands of an operation have the same type.
 
-use super::number::{Kind, is_float};
-use super::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Number, Unary};
+use crate::{Binary, Combine, Definition, Expr, Formula, Index, Kind, Number, Unary, is_float};
 use onnx_ir::ElemType;
 
-/// An operand: element type and rank.
-type OperandType = Option<(ElemType, usize)>;
+/// An operand: element type and rank; `None` for an omitted one.
+pub type OperandType = Option<(ElemType, usize)>;
+
+/// An output: element type and sizes; `None` for an omitted one.
+pub type OutputType<'a> = Option<(ElemType, &'a [usize])>;
 
 /// The type of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,28 +50,26 @@ impl ExprType {
 }
 
 impl Definition {
-    /// Whether the invariants hold for the node.
-    pub(super) fn is_sound(&self, cx: &Cx<'_>) -> bool {
-        self.check(cx).is_some()
+    /// Whether the invariants hold for a node with these inputs and outputs.
+    pub fn is_sound(&self, inputs: &[OperandType], outputs: &[OutputType<'_>]) -> bool {
+        self.check(inputs, outputs).is_some()
     }
 
-    fn check(&self, cx: &Cx<'_>) -> Option<()> {
-        let mut sources: Vec<OperandType> =
-            cx.inputs.iter().map(|input| input.map(|input| (input.elem, input.dims.len()))).collect();
+    fn check(&self, inputs: &[OperandType], outputs: &[OutputType<'_>]) -> Option<()> {
+        let mut sources = inputs.to_vec();
         for formula in &self.formulas {
             formula.check(&sources)?;
             sources.push(Some((formula.elem, formula.dims.len())));
         }
-        let mut pairs = self.outputs.iter().zip(cx.outputs);
+        let mut pairs = self.outputs.iter().zip(outputs);
         let is_declared = pairs.all(|(formula, output)| match (formula, output) {
-            (Some(formula), Some(output)) => self
+            (Some(formula), Some((elem, dims))) => self
                 .formulas
                 .get(*formula)
-                .is_some_and(|formula| formula.elem == output.elem && formula.dims == output.dims),
+                .is_some_and(|formula| formula.elem == *elem && formula.dims == *dims),
             (formula, output) => formula.is_none() && output.is_none(),
         });
-        (is_declared && self.outputs.len() == cx.outputs.len() && self.inputs == cx.inputs.len())
-            .then_some(())
+        (is_declared && self.outputs.len() == outputs.len() && self.inputs == inputs.len()).then_some(())
     }
 }
 

@@ -1,8 +1,7 @@
 //! Formulas that only move elements, and therefore apply to any element type.
 
-use super::eval::{Point, advance, offset};
-use super::number::Number;
-use super::{Definition, Elements, Expr, Formula, Mode};
+use crate::eval::{Point, advance, offset};
+use crate::{Definition, Elements, Expr, Formula, Mode, Number, count};
 
 /// The source of an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,7 +28,7 @@ impl Formula {
     /// The source of each element of a [move](Self::is_move). Only inputs with positions are read; of the others only the shape
     /// is used, so their elements can have any type. `None` if it takes more than `most` steps, or a position is out of bounds.
     pub fn sources(&self, inputs: &[Option<&dyn Elements>], most: usize) -> Option<Vec<ElementSource>> {
-        let total = super::cx::count(&self.dims).filter(|n| *n <= most && self.is_move())?;
+        let total = count(&self.dims).filter(|n| *n <= most && self.is_move())?;
         let mut point = Point::new(self.dims.len(), inputs, Mode::Reference);
         let mut sources = Vec::with_capacity(total);
         for _ in 0..total {

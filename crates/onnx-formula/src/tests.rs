@@ -1,6 +1,6 @@
 //! Arithmetic in edge cases; `conformance` compares operators with the reference evaluator.
 
-use super::{Binary, Cast, Mode, Number, Rounding, Unary};
+use crate::{Binary, Cast, Mode, Number, Rounding, Unary};
 use Number::{Float, Int};
 use onnx_ir::ElemType as E;
 

@@ -1,7 +1,30 @@
-//! Builders for formulas: `(x * alpha + beta).max(Expr::float(0.0))`.
+//! Expressions of elements, and their builders: `(x * alpha + beta).max(Expr::float(0.0))`.
 
-use super::{Binary, Cast, Combine, Expr, Formula, Index, Number, Reduction, Unary};
+use crate::{Binary, Cast, Index, Number, Unary, is_float};
 use onnx_ir::ElemType;
+
+/// An element.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// The element of an input at a position, with an index for each of its dimensions.
+    Load(usize, Vec<Index>),
+    /// A number, which adopts the type of the other operand.
+    Number(Number),
+    /// An index as a number, `int64`.
+    Index(Index),
+    /// The accumulator; only in `then` of a [`Formula`].
+    Total,
+    /// An operation on one element.
+    Unary(Unary, Box<Expr>),
+    /// An operation on two elements of one type.
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// The second if the first is true, otherwise the third; only the selected one is evaluated.
+    Select(Box<[Expr; 3]>),
+    /// A conversion to another type, or rounding to the same type.
+    Cast(Cast, Box<Expr>),
+    /// The bits of an element of the first type as an element of the second type of the same width.
+    Bits(ElemType, ElemType, Box<Expr>),
+}
 
 impl Expr {
     /// A number, which adopts the type of the other operand.
@@ -16,7 +39,7 @@ impl Expr {
 
     /// An integer or a float, depending on the type.
     pub fn number(elem: ElemType, n: i64) -> Expr {
-        if super::number::is_float(elem) { Expr::float(n as f64) } else { Expr::int(n) }
+        if is_float(elem) { Expr::float(n as f64) } else { Expr::int(n) }
     }
 
     /// An operation on one element.
@@ -40,41 +63,47 @@ impl Expr {
     }
 
     /// Converts from one type to another, if they differ.
-    pub(crate) fn into_type(self, from: ElemType, to: ElemType) -> Expr {
+    pub fn into_type(self, from: ElemType, to: ElemType) -> Expr {
         if from == to { self } else { self.cast(to) }
     }
 
-    pub(crate) fn max(self, other: Expr) -> Expr {
+    /// The maximum of two; NaN if one is NaN.
+    pub fn max(self, other: Expr) -> Expr {
         self.binary(Binary::Max, other)
     }
 
-    pub(crate) fn min(self, other: Expr) -> Expr {
+    /// The minimum of two; NaN if one is NaN.
+    pub fn min(self, other: Expr) -> Expr {
         self.binary(Binary::Min, other)
     }
 
-    pub(crate) fn less(self, other: Expr) -> Expr {
+    /// Whether this is less than the other.
+    pub fn less(self, other: Expr) -> Expr {
         self.binary(Binary::Less, other)
     }
 
-    pub(crate) fn greater(self, other: Expr) -> Expr {
+    /// Whether this is greater than the other.
+    pub fn greater(self, other: Expr) -> Expr {
         self.binary(Binary::Greater, other)
     }
 
-    pub(crate) fn equal(self, other: Expr) -> Expr {
+    /// Whether both are equal.
+    pub fn equal(self, other: Expr) -> Expr {
         self.binary(Binary::Equal, other)
     }
 
-    pub(crate) fn and(self, other: Expr) -> Expr {
+    /// Whether both conditions are true.
+    pub fn and(self, other: Expr) -> Expr {
         self.binary(Binary::And, other)
     }
 
     /// The conjunction; `None` without conditions.
-    pub(crate) fn all(conditions: impl IntoIterator<Item = Expr>) -> Option<Expr> {
+    pub fn all(conditions: impl IntoIterator<Item = Expr>) -> Option<Expr> {
         conditions.into_iter().reduce(Expr::and)
     }
 
     /// This where the condition is true, if there is one, otherwise the other.
-    pub(crate) fn guarded(self, condition: Option<Expr>, other: Expr) -> Expr {
+    pub fn guarded(self, condition: Option<Expr>, other: Expr) -> Expr {
         match condition {
             Some(condition) => self.if_else(condition, other),
             None => self,
@@ -82,7 +111,7 @@ impl Expr {
     }
 
     /// A number selected by an index below their count. Conditions are nested as in a binary search, to limit the depth.
-    pub(crate) fn table(index: &Index, numbers: &[Number]) -> Option<Expr> {
+    pub fn table(index: &Index, numbers: &[Number]) -> Option<Expr> {
         match numbers {
             [] => None,
             [number] => Some(Expr::Number(*number)),
@@ -102,7 +131,7 @@ impl Expr {
     }
 
     /// Combines many operands by one operation, as a balanced tree.
-    pub(crate) fn fold(mut all: Vec<Expr>, op: Binary) -> Option<Expr> {
+    pub fn fold(mut all: Vec<Expr>, op: Binary) -> Option<Expr> {
         while all.len() > 1 {
             let mut next = Vec::with_capacity(all.len().div_ceil(2));
             let mut rest = all.into_iter();
@@ -141,79 +170,4 @@ impl std::ops::Neg for Expr {
     fn neg(self) -> Expr {
         self.unary(Unary::Neg)
     }
-}
-
-impl Index {
-    /// An index.
-    pub fn of(index: usize) -> Index {
-        Index::Affine(0, vec![(index, 1)])
-    }
-
-    /// A fixed position.
-    pub fn at(position: i64) -> Index {
-        Index::Affine(position, Vec::new())
-    }
-
-    /// Divides by an extent.
-    pub(crate) fn div(self, by: i64) -> Index {
-        if by == 1 { self } else { Index::Div(Box::new(self), by) }
-    }
-
-    /// The remainder.
-    pub(crate) fn rem(self, by: i64) -> Index {
-        if by == 1 { Index::at(0) } else { Index::Rem(Box::new(self), by) }
-    }
-
-    /// The sum of two, affine if both are. Numbers that overflow 64 bits are not in any tensor.
-    pub(crate) fn plus(self, other: Index) -> Index {
-        match (self, other) {
-            (Index::Affine(a, mut terms), Index::Affine(b, others)) => {
-                for (index, by) in others {
-                    match terms.iter_mut().find(|(i, _)| *i == index) {
-                        Some((_, sum)) => *sum = sum.saturating_add(by),
-                        None => terms.push((index, by)),
-                    }
-                }
-                terms.retain(|(_, by)| *by != 0);
-                Index::Affine(a.saturating_add(b), terms)
-            }
-            (a, b) => Index::Sum(vec![(a, 1), (b, 1)]),
-        }
-    }
-
-    /// A multiple, affine if the index is.
-    pub(crate) fn times(self, by: i64) -> Index {
-        match self {
-            Index::Affine(offset, terms) => {
-                let terms = terms.into_iter().map(|(i, of)| (i, of.saturating_mul(by)));
-                Index::Affine(offset.saturating_mul(by), terms.collect())
-            }
-            other if by == 1 => other,
-            other => Index::Sum(vec![(other, by)]),
-        }
-    }
-}
-
-impl Formula {
-    /// Adds a reduction.
-    pub(crate) fn over(self, dims: Vec<usize>, combine: Combine, elem: ElemType) -> Formula {
-        Formula { over: Some(Reduction { dims, combine, elem }), ..self }
-    }
-
-    /// Adds an epilogue.
-    pub(crate) fn then(self, then: Expr) -> Formula {
-        Formula { then: Some(then), ..self }
-    }
-}
-
-/// The type in which functions of possibly integer elements are computed.
-pub(crate) fn wide_float(elem: ElemType) -> ElemType {
-    let is_single = super::number::is_float(elem) && elem != ElemType::DOUBLE;
-    if is_single { ElemType::FLOAT } else { ElemType::DOUBLE }
-}
-
-/// The type in which floats are summed: at least single precision.
-pub(crate) fn wide(elem: ElemType) -> ElemType {
-    let is_narrow = super::number::is_float(elem) && elem != ElemType::DOUBLE;
-    if is_narrow { ElemType::FLOAT } else { elem }
 }

@@ -6,7 +6,7 @@
 //! The text parses to an equal formula (`read`); its grammar is in `grammar/schedule.md`.
 
 use super::lex::is_plain_name;
-use super::{Binary, Cast, Combine, Definition, Expr, Formula, Index, Keep, Number, Rounding, Unary};
+use crate::{Binary, Cast, Combine, Definition, Expr, Formula, Index, Keep, Number, Rounding, Unary};
 use onnx_ir::ElemType;
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -36,7 +36,7 @@ pub fn quoted(name: &str) -> String {
     for c in name.chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
-            c if c.is_control() || onnx_text::is_active(c) => {
+            c if c.is_control() || onnx_ir::is_active(c) => {
                 let _ = write!(text, "\\u{{{:x}}}", u32::from(c));
             }
             c => text.push(c),

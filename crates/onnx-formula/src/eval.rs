@@ -1,7 +1,8 @@
 //! Reference evaluation of formulas, element by element.
 
-use super::number::{Kind, Number};
-use super::{Binary, Combine, Definition, Dense, Elements, Expr, Formula, Index, Keep, Mode};
+use crate::{
+    Binary, Combine, Definition, Dense, Elements, Expr, Formula, Index, Keep, Kind, Mode, Number, count,
+};
 use onnx_ir::ElemType;
 
 impl Definition {
@@ -38,7 +39,7 @@ impl Formula {
     /// loads.
     pub fn evaluate(&self, inputs: &[Option<&dyn Elements>], mode: Mode, most: usize) -> Option<Dense> {
         let over: &[usize] = self.over.as_ref().map_or(&[], |over| &over.dims);
-        let (total, each) = (super::cx::count(&self.dims)?, super::cx::count(over)?);
+        let (total, each) = (count(&self.dims)?, count(over)?);
         let steps = self.expr.loads().max(1).checked_mul(each)?.checked_add(1)?;
         let last = self.then.as_ref().map_or(0, Expr::loads);
         total.checked_mul(steps.checked_add(last)?).filter(|n| *n <= most)?;
@@ -61,7 +62,7 @@ impl Formula {
             (*at, rest) = (rest.checked_rem(*d)?, rest.checked_div(*d)?);
         }
         (rest == 0).then_some(())?;
-        self.at_point(&mut point, super::cx::count(over)?)
+        self.at_point(&mut point, count(over)?)
     }
 
     /// The element at a position; `each` is the number of reduced elements.
@@ -91,7 +92,7 @@ impl Formula {
 }
 
 /// The next position in row-major order.
-pub(super) fn advance(at: &mut [usize], dims: &[usize]) {
+pub(crate) fn advance(at: &mut [usize], dims: &[usize]) {
     for (i, d) in at.iter_mut().zip(dims).rev() {
         *i += 1;
         if *i < *d {
@@ -209,16 +210,16 @@ impl Combine {
 }
 
 /// The point at which an expression is evaluated.
-pub(super) struct Point<'a> {
-    pub(super) at: Vec<usize>,
-    pub(super) inputs: &'a [Option<&'a dyn Elements>],
+pub(crate) struct Point<'a> {
+    pub(crate) at: Vec<usize>,
+    pub(crate) inputs: &'a [Option<&'a dyn Elements>],
     mode: Mode,
     total: Option<Number>,
 }
 
 impl<'a> Point<'a> {
     /// The first position.
-    pub(super) fn new(indices: usize, inputs: &'a [Option<&'a dyn Elements>], mode: Mode) -> Self {
+    pub(crate) fn new(indices: usize, inputs: &'a [Option<&'a dyn Elements>], mode: Mode) -> Self {
         Point { at: vec![0; indices], inputs, mode, total: None }
     }
 }
@@ -239,7 +240,7 @@ impl Expr {
         }
     }
 
-    pub(super) fn at(&self, point: &Point<'_>) -> Option<Number> {
+    pub(crate) fn at(&self, point: &Point<'_>) -> Option<Number> {
         match self {
             Expr::Load(input, position) => {
                 let from = (*point.inputs.get(*input)?)?;
@@ -262,7 +263,7 @@ impl Expr {
 }
 
 /// The row-major offset of a position.
-pub(super) fn offset(position: &[Index], dims: &[usize], point: &Point<'_>) -> Option<usize> {
+pub(crate) fn offset(position: &[Index], dims: &[usize], point: &Point<'_>) -> Option<usize> {
     if position.len() != dims.len() {
         return None;
     }

@@ -1,8 +1,7 @@
 //! Conversion of elements to another type.
 
-use super::Mode;
-use super::float::{self, Format, Special};
-use super::number::{Kind, Number};
+use crate::float::{self, Format, Special};
+use crate::{Kind, Mode, Number};
 use onnx_ir::ElemType;
 
 /// A conversion.

@@ -1,6 +1,6 @@
 //! Single elements and their bit patterns.
 
-use super::float::{self, Format};
+use crate::float::{self, Format};
 use onnx_ir::ElemType;
 
 /// An element: integers and booleans exactly, floats of any width as doubles.
@@ -14,16 +14,18 @@ pub enum Number {
 
 /// The kind of numbers of an element type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// True or false.
     Bool,
     /// The number of bits, and whether it is signed.
     Int(u32, bool),
+    /// The format.
     Float(Format),
 }
 
 impl Kind {
-    /// `None` for strings, complex numbers, and unknown types.
-    pub(crate) fn of(elem: ElemType) -> Option<Kind> {
+    /// The kind of a type; `None` for strings, complex numbers, and unknown types.
+    pub fn of(elem: ElemType) -> Option<Kind> {
         use ElemType as E;
         Some(match elem {
             E::BOOL => Kind::Bool,
@@ -45,8 +47,20 @@ impl Kind {
 }
 
 /// Whether the type's elements are floats.
-pub(crate) fn is_float(elem: ElemType) -> bool {
+pub fn is_float(elem: ElemType) -> bool {
     matches!(Kind::of(elem), Some(Kind::Float(_)))
+}
+
+/// The type in which functions of possibly integer elements are computed.
+pub fn wide_float(elem: ElemType) -> ElemType {
+    let is_single = is_float(elem) && elem != ElemType::DOUBLE;
+    if is_single { ElemType::FLOAT } else { ElemType::DOUBLE }
+}
+
+/// The type in which floats are summed: at least single precision.
+pub fn wide(elem: ElemType) -> ElemType {
+    let is_narrow = is_float(elem) && elem != ElemType::DOUBLE;
+    if is_narrow { ElemType::FLOAT } else { elem }
 }
 
 impl Number {

@@ -1,8 +1,7 @@
 //! Arithmetic on single elements.
 
-use super::Mode;
-use super::number::Number;
-use Number::{Float, Int};
+use crate::Mode;
+use crate::Number::{self, Float, Int};
 
 /// An operation on one element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +80,7 @@ impl Unary {
     }
 
     /// The result, before wrapping to the type.
-    pub(super) fn apply(self, x: Number, mode: Mode) -> Option<Number> {
+    pub(crate) fn apply(self, x: Number, mode: Mode) -> Option<Number> {
         let result = match (self, x) {
             (Unary::Neg, Int(n)) => Int(n.wrapping_neg()),
             (Unary::Abs, Int(n)) => Int(n.wrapping_abs()),
@@ -153,7 +152,7 @@ impl Binary {
     }
 
     /// The result, before wrapping to the type; `None` if the operands are of different kinds.
-    pub(super) fn apply(self, a: Number, b: Number, mode: Mode) -> Option<Number> {
+    pub(crate) fn apply(self, a: Number, b: Number, mode: Mode) -> Option<Number> {
         let result = match (self, a, b) {
             (Binary::And, a, b) => truth(a.is_true() && b.is_true()),
             (Binary::Or, a, b) => truth(a.is_true() || b.is_true()),
