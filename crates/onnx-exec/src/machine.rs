@@ -8,7 +8,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::loops::has_tile_registers;
-use crate::loops::{Job, peak, widest};
+use crate::loops::product::peak;
+use crate::loops::{Job, widest};
 use crate::pool;
 use crate::profile::Work;
 use std::hint::black_box;

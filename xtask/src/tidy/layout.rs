@@ -22,23 +22,23 @@ const UNSAFE: &[(&str, &str)] = &[
         "calls instructions that the processor was seen to have, and loads and stores what was seen to be there",
     ),
     (
-        "crates/onnx-exec/src/loops/micro/amx.rs",
+        "crates/onnx-exec/src/loops/product/micro/amx.rs",
         "asks the system for registers, and calls instructions that the processor was seen to have, on what was seen to be there",
     ),
     (
-        "crates/onnx-exec/src/loops/micro/avx2.rs",
+        "crates/onnx-exec/src/loops/product/micro/avx2.rs",
         "calls instructions that the processor was seen to have, and loads what was seen to be there",
     ),
     (
-        "crates/onnx-exec/src/loops/micro/avx512.rs",
+        "crates/onnx-exec/src/loops/product/micro/avx512.rs",
         "calls instructions that the processor was seen to have, and loads what was seen to be there",
     ),
     (
-        "crates/onnx-exec/src/loops/micro/neon.rs",
+        "crates/onnx-exec/src/loops/product/micro/neon.rs",
         "calls instructions that every such processor has, and loads what was seen to be there",
     ),
     (
-        "crates/onnx-exec/src/loops/micro/tile.rs",
+        "crates/onnx-exec/src/loops/product/micro/tile.rs",
         "loads and stores through pointers, of places that were looked at before, by these instructions",
     ),
     ("crates/onnx-exec/src/loops/squares.rs", "calls instructions that the processor was seen to have"),

@@ -1,7 +1,7 @@
 //! The loop form of a formula, as schedules print and set it.
 
 use super::Nest;
-use super::contract::Contraction;
+use super::product::Contraction;
 use std::fmt::{self, Display, Formatter};
 
 /// The forms of loops.

@@ -2,11 +2,11 @@
 
 use super::axes::{Axes, Extents};
 use super::choice::{Allowed, Choice, Form};
-use super::contract::Contraction;
 use super::epilogue::{Epilogue, Shape};
 use super::facts::{Around, FactTable, PartFacts};
 use super::pieces::Pieces;
-use super::product::{Codes, Factor, contraction};
+use super::product::Contraction;
+use super::product::recognize::{Codes, Factor, contraction};
 use super::program::{Bound, Instr, Program, Reg};
 use super::taps::{MOST_OF_STENCIL, Taps};
 use super::total::{are_totals_floats, total_class};

@@ -1,7 +1,7 @@
 //! Prints nests.
 
-use super::contract::Contraction;
 use super::epilogue::Epilogue;
+use super::product::Contraction;
 use super::program::{Instr, Program, Reg};
 use super::{Class, Linear, Nest};
 use onnx_ir::ElemType;

@@ -5,7 +5,7 @@
 
 use super::channels::{Factors, Pixels, are_channels};
 use super::narrow::{brain_to_single, half_to_single};
-use super::product::Factor;
+use super::product::recognize::Factor;
 use super::program::{Bound, Instr, Program};
 use super::strip::Strip;
 use super::view::{Operands, View};

@@ -17,7 +17,7 @@ mod split;
 use super::interpret::{numbers, run};
 use super::lanes::Registers;
 use super::memory::store;
-use super::micro::Line;
+use super::product::micro::Line;
 use super::program::Program;
 use super::strip::Strip;
 use super::view::{Operands, View};

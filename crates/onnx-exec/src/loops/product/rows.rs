@@ -7,12 +7,12 @@
 use super::columns::ROWS_TO_PACK;
 use super::image::Image;
 use super::kind::Kind;
+use super::micro::{Micro, Rows, StepList, Turn};
 use super::pack::{Packer, padding};
 use super::prepacked::Prepacked;
 use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
 use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
-use crate::loops::micro::{Micro, Rows, StepList, Turn};
 use crate::loops::program::Instr;
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;

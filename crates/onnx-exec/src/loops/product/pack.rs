@@ -3,6 +3,7 @@
 //! A factor that loads an operand is copied in runs ([`Stretches`]); any other factor is computed by its program.
 
 use super::kind::Kind;
+use super::micro::Micro;
 use super::stretches::{Loaded, Stretches};
 use super::{Bytes, Flip, Side, place};
 use crate::budget::spend;
@@ -10,7 +11,6 @@ use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
-use crate::loops::micro::Micro;
 use crate::loops::program::Program;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;

@@ -1,10 +1,10 @@
 //! The differences between products of single floats and of bytes.
 
+use super::micro::Factor;
 use crate::failure::{Failure, fail};
 use crate::loops::Class;
 use crate::loops::epilogue::Total;
 use crate::loops::lanes::Registers;
-use crate::loops::micro::Factor;
 use crate::loops::program::Reg;
 use crate::loops::squares::{SIDE, Turn, Turning, turning};
 use crate::loops::widest::{Job, widest};

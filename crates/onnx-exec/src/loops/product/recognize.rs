@@ -6,12 +6,12 @@
 //! (int32(x[…, i2 - 1]) - int32(zero)) if 0 < i2 else 0        =        int32(x[…, i2 - 1] if 0 < i2 else zero) - int32(zero)
 //! ```
 
-use super::Linear;
-use super::axes::Axes;
-use super::contract::{Bytes, Contraction, Flip, Side, depends};
-use super::lower::{Types, cost};
 use super::micro::Factor as _;
-use super::program::{Bound, Instr, Program};
+use super::{Bytes, Contraction, Flip, Side, depends};
+use crate::loops::Linear;
+use crate::loops::axes::Axes;
+use crate::loops::lower::{Types, cost};
+use crate::loops::program::{Bound, Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ const LEAST_STEPS: usize = 4;
 pub(crate) const MOST_EXACT: usize = 1 << 15;
 
 /// A factor that is a byte minus a zero point.
-pub(super) struct Codes {
+pub(in crate::loops) struct Codes {
     is_signed: bool,
     /// The byte, in bounds.
     byte: Expr,
@@ -39,7 +39,7 @@ pub(super) struct Codes {
 
 impl Codes {
     /// The factors of a sum of products of bytes; `None` for other formulas.
-    pub(super) fn of(formula: &Formula, operands: &Types<'_>) -> Option<[Codes; 2]> {
+    pub(in crate::loops) fn of(formula: &Formula, operands: &Types<'_>) -> Option<[Codes; 2]> {
         let over = formula.over.as_ref()?;
         let count = over.dims.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
         let is_sum = over.combine == Combine::Sum
@@ -112,7 +112,7 @@ fn has_sign(expr: &Expr, operands: &Types<'_>) -> Option<bool> {
 }
 
 /// A lowered factor.
-pub(super) struct Factor {
+pub(in crate::loops) struct Factor {
     program: Program,
     bytes: Option<Lowered>,
 }
@@ -125,12 +125,15 @@ struct Lowered {
 }
 
 impl Factor {
-    pub(super) fn float(program: Program) -> Factor {
+    pub(in crate::loops) fn float(program: Program) -> Factor {
         Factor { program, bytes: None }
     }
 
     /// Lowers a byte factor; `lower` lowers expressions.
-    pub(super) fn bytes<'e>(codes: &'e Codes, lower: impl Fn(&'e Expr) -> Option<Program>) -> Option<Factor> {
+    pub(in crate::loops) fn bytes<'e>(
+        codes: &'e Codes,
+        lower: impl Fn(&'e Expr) -> Option<Program>,
+    ) -> Option<Factor> {
         let zero = match &codes.zero {
             Some(zero) => Some(lower(zero)?),
             None => None,
@@ -156,7 +159,7 @@ impl Factor {
     }
 
     /// The programs of the byte and of its zero point, if its only bounds are those of a single load.
-    pub(super) fn byte(&self) -> Option<(&Program, Option<&Program>)> {
+    pub(in crate::loops) fn byte(&self) -> Option<(&Program, Option<&Program>)> {
         let bytes = self.bytes.as_ref()?;
         Some((&self.program, bytes.zero.as_ref()))
     }
@@ -206,7 +209,7 @@ impl Factor {
 }
 
 /// The matrix product of two factors, if it has enough rows, columns and steps.
-pub(super) fn contraction(
+pub(in crate::loops) fn contraction(
     elem: ElemType,
     axes: &Axes,
     a: Factor,

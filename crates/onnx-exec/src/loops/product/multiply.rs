@@ -3,13 +3,13 @@
 use super::columns::Columns;
 use super::finish::{ColumnRun, Finish};
 use super::kind::Kind;
+use super::micro::{End, Micro, Rows, Tile};
 use super::read::Read;
 use super::rows::{RowSource, RowTile};
 use super::zeros::Zeros;
 use super::{Contraction, ROWS, blocks, place};
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::loops::micro::{End, Micro, Rows, Tile};
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use smallvec::SmallVec;

@@ -9,9 +9,9 @@
 //! ```
 
 use super::kind::Kind;
+use super::micro::{Columns, Steps};
 use super::order::Ordered;
 use super::{Flip, Side};
-use crate::loops::micro::{Columns, Steps};
 use crate::loops::program::{Instr, Program};
 use crate::loops::view::Operands;
 

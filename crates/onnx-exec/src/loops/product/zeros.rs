@@ -7,6 +7,7 @@
 //! micro-kernel. All of this is modulo 2^32, as the sum is.
 
 use super::kind::Kind;
+use super::micro::{Columns, Micro, Rows, Steps, Tile};
 use super::read::packed_steps;
 use super::rows::RowSource;
 use super::{Contraction, Side, blocks, depends, place};
@@ -14,7 +15,6 @@ use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
-use crate::loops::micro::{Columns, Micro, Rows, Steps, Tile};
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
 use crate::loops::widest::{Job, widest};

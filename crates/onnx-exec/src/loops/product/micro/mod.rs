@@ -18,12 +18,12 @@ mod plain;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tile;
 
-pub(super) use end::{End, Line};
+pub(in crate::loops) use end::{End, Line};
 use smallvec::SmallVec;
 use std::fmt::Debug;
 
 /// A type of factors: single floats, or bytes, which are unsigned in `a` and signed in `b`.
-pub(super) trait Factor: bytemuck::Pod + Debug {
+pub(in crate::loops) trait Factor: bytemuck::Pod + Debug {
     /// The accumulator type; integers wrap around.
     type Total: bytemuck::Pod + PartialEq + Debug;
 
@@ -133,52 +133,52 @@ impl Factor for u8 {
 
 /// The rows of a tile: each group of steps starts at its step offset plus `apart` per row.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'n, T> {
-    pub(super) numbers: &'n [T],
-    pub(super) apart: usize,
-    pub(super) steps: Steps<'n>,
-    pub(super) turn: Turn,
+pub(in crate::loops) struct Rows<'n, T> {
+    pub(in crate::loops) numbers: &'n [T],
+    pub(in crate::loops) apart: usize,
+    pub(in crate::loops) steps: Steps<'n>,
+    pub(in crate::loops) turn: Turn,
 }
 
 impl<'n, T> Rows<'n, T> {
     /// Rows that are all equally far apart.
-    pub(super) fn of(numbers: &'n [T], apart: usize, steps: Steps<'n>) -> Self {
+    pub(in crate::loops) fn of(numbers: &'n [T], apart: usize, steps: Steps<'n>) -> Self {
         Rows { numbers, apart, steps, turn: Turn::default() }
     }
 }
 
 /// The row at which a tile continues in another line of an image, for kernels that [can](Micro::turns) do so.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Turn {
+pub(in crate::loops) struct Turn {
     /// The first row of the other line; at most half of a tile is before it, and at most half after it.
-    pub(super) row: usize,
+    pub(in crate::loops) row: usize,
     /// The additional offset of that row and of those after it.
-    pub(super) later: usize,
+    pub(in crate::loops) later: usize,
 }
 
 /// The columns of a tile: each group of steps starts at its step offset, with contiguous columns.
 #[derive(Clone, Copy)]
-pub(super) struct Columns<'n, T> {
-    pub(super) numbers: &'n [T],
-    pub(super) steps: Steps<'n>,
+pub(in crate::loops) struct Columns<'n, T> {
+    pub(in crate::loops) numbers: &'n [T],
+    pub(in crate::loops) steps: Steps<'n>,
     /// The first so many groups are [narrow](Factor::is_narrow).
-    pub(super) narrow: usize,
+    pub(in crate::loops) narrow: usize,
 }
 
 /// The offsets of groups of steps.
 #[derive(Clone, Copy)]
-pub(super) struct Steps<'s> {
+pub(in crate::loops) struct Steps<'s> {
     at: &'s [usize],
     last: usize,
 }
 
 impl<'s> Steps<'s> {
-    pub(super) fn of(at: &'s [usize]) -> Self {
+    pub(in crate::loops) fn of(at: &'s [usize]) -> Self {
         Steps { at, last: at.iter().copied().max().unwrap_or(0) }
     }
 
     /// The same groups in another order, which says the number of each.
-    pub(super) fn in_order<'o>(self, order: &[u8], room: &'o mut Vec<usize>) -> Steps<'o> {
+    pub(in crate::loops) fn in_order<'o>(self, order: &[u8], room: &'o mut Vec<usize>) -> Steps<'o> {
         room.clear();
         room.extend(order.iter().filter_map(|group| self.at.get(usize::from(*group))));
         Steps { at: room, last: self.last }
@@ -186,7 +186,7 @@ impl<'s> Steps<'s> {
 }
 
 /// The offsets of all groups of steps, block by block.
-pub(super) struct StepList {
+pub(in crate::loops) struct StepList {
     at: Vec<usize>,
     /// The greatest offset of the block up to each group.
     last: Vec<usize>,
@@ -194,7 +194,7 @@ pub(super) struct StepList {
 
 impl StepList {
     /// Groups of steps in blocks of `block` groups.
-    pub(super) fn of(at: Vec<usize>, block: usize) -> Self {
+    pub(in crate::loops) fn of(at: Vec<usize>, block: usize) -> Self {
         let mut last: Vec<usize> = Vec::with_capacity(at.len());
         for block in at.chunks(block.max(1)) {
             let mut most = 0;
@@ -207,7 +207,7 @@ impl StepList {
     }
 
     /// The first groups of a block.
-    pub(super) fn block(&self, groups: std::ops::Range<usize>) -> Steps<'_> {
+    pub(in crate::loops) fn block(&self, groups: std::ops::Range<usize>) -> Steps<'_> {
         let last = groups.end.checked_sub(1).and_then(|at| self.last.get(at)).copied().unwrap_or(0);
         Steps { at: &self.at[groups], last }
     }
@@ -216,41 +216,41 @@ impl StepList {
 /// A tile to compute. The kernel computes at least `size` rows and columns, and not more rows; `b` has all columns of a tile, and
 /// `c` at least `size` rows with the columns of a whole tile. With an end, columns are a multiple of [`Micro::lanes`], and
 /// `c` becomes unspecified.
-pub(super) struct Tile<'t, T: Factor> {
-    pub(super) a: Rows<'t, T>,
-    pub(super) b: Columns<'t, T>,
-    pub(super) c: &'t mut [T::Total],
+pub(in crate::loops) struct Tile<'t, T: Factor> {
+    pub(in crate::loops) a: Rows<'t, T>,
+    pub(in crate::loops) b: Columns<'t, T>,
+    pub(in crate::loops) c: &'t mut [T::Total],
     /// The distance between rows of `c`.
-    pub(super) stride: usize,
-    pub(super) size: [usize; 2],
+    pub(in crate::loops) stride: usize,
+    pub(in crate::loops) size: [usize; 2],
     /// Whether these are the first products, which overwrite `c`.
-    pub(super) is_first: bool,
+    pub(in crate::loops) is_first: bool,
     /// For the last products.
-    pub(super) end: Option<End<'t>>,
+    pub(in crate::loops) end: Option<End<'t>>,
 }
 
 /// A micro-kernel and the size of its tile.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Micro<T: Factor> {
-    pub(super) rows: usize,
-    pub(super) columns: usize,
+pub(in crate::loops) struct Micro<T: Factor> {
+    pub(in crate::loops) rows: usize,
+    pub(in crate::loops) columns: usize,
     /// The columns of a register.
-    pub(super) lanes: usize,
+    pub(in crate::loops) lanes: usize,
     /// The groups of steps that are contiguous in each row where rows are packed.
-    pub(super) together: usize,
+    pub(in crate::loops) together: usize,
     /// Whether it takes less time for groups that are narrow.
-    pub(super) knows_narrow: bool,
+    pub(in crate::loops) knows_narrow: bool,
     /// With fewer steps in all, the next kernel is faster.
-    pub(super) least_steps: usize,
+    pub(in crate::loops) least_steps: usize,
     /// Whether half of the rows of a tile may be in another line.
-    pub(super) turns: bool,
+    pub(in crate::loops) turns: bool,
     run: Kernel<T>,
     /// Gives up what it keeps of the processor between tiles.
     release: Option<fn()>,
 }
 
 /// Tiles that are run one after the other, on one thread; at the end the kernel gives up what it keeps between them.
-pub(super) struct Session {
+pub(in crate::loops) struct Session {
     release: Option<fn()>,
 }
 
@@ -282,12 +282,12 @@ impl<T: Factor> Micro<T> {
     }
 
     /// The fastest kernel for this processor and products of many steps.
-    pub(super) fn best() -> Micro<T> {
+    pub(in crate::loops) fn best() -> Micro<T> {
         Micro::best_for(usize::MAX)
     }
 
     /// The fastest kernel for this processor and products of so many steps.
-    pub(super) fn best_for(steps: usize) -> Micro<T> {
+    pub(in crate::loops) fn best_for(steps: usize) -> Micro<T> {
         let kernels = T::kernels().into_iter();
         #[cfg(test)]
         let kernels = kernels.skip(FORCED.get());
@@ -296,17 +296,17 @@ impl<T: Factor> Micro<T> {
     }
 
     /// Begins a session, to be kept while tiles are run.
-    pub(super) fn session(self) -> Session {
+    pub(in crate::loops) fn session(self) -> Session {
         Session { release: self.release }
     }
 
     /// The steps of a row that are contiguous where rows are packed.
-    pub(super) fn steps_together(self) -> usize {
+    pub(in crate::loops) fn steps_together(self) -> usize {
         self.together * T::GROUP
     }
 
     /// Adds the products of all steps to a tile, or overwrites it with them.
-    pub(super) fn run(self, tile: Tile<'_, T>) {
+    pub(in crate::loops) fn run(self, tile: Tile<'_, T>) {
         (self.run)(tile);
     }
 }
@@ -319,7 +319,7 @@ pub(crate) fn has_tile_registers() -> bool {
 
 /// Adds products of single floats to accumulators in registers for `rounds` rounds, and returns the number of operations; `None`
 /// if there is only the plain kernel.
-pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
+pub(in crate::loops) fn peak_of_floats(rounds: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     let peak = avx512::peak_of_floats(rounds).or_else(|| avx2::peak_of_floats(rounds));
     #[cfg(target_arch = "aarch64")]
@@ -333,7 +333,7 @@ pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
 }
 
 /// The same for bytes.
-pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
+pub(in crate::loops) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     let peak = amx::peak_of_bytes(rounds)
         .or_else(|| avx512::peak_of_bytes(rounds))
@@ -355,7 +355,7 @@ thread_local! {
 
 /// Does something as if the processor had not the first kernels, so many of them, on this thread alone.
 #[cfg(test)]
-pub(super) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
+pub(in crate::loops) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
     let before = FORCED.replace(number);
     let result = work();
     FORCED.set(before);

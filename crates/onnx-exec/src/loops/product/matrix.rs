@@ -1,10 +1,10 @@
 //! Prepacked matrices for kernels that multiply many rows by the same matrix.
 
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
-use super::parallel::{LEAST_PRODUCTS, parallel};
-use super::widest::{Job, widest};
 use crate::failure::Failure;
 use crate::list::{List, filled};
+use crate::loops::parallel::{LEAST_PRODUCTS, parallel};
+use crate::loops::widest::{Job, widest};
 use crate::pool;
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! Epilogues of products: from accumulators to elements of the result.
 
 use super::kind::Kind;
+use super::micro::End;
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
@@ -8,7 +9,6 @@ use crate::loops::epilogue::{Numbers, Shape};
 use crate::loops::interpret::{numbers, run_into};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::{Places, load, store};
-use crate::loops::micro::End;
 use crate::loops::pipeline::Out;
 use crate::loops::program::Reg;
 use crate::loops::strip::Strip;

@@ -2,6 +2,7 @@
 
 use super::finish::ColumnRun;
 use super::kind::Kind;
+use super::micro::{Micro, Steps};
 use super::multiply::{ColumnSource, Product, There, group};
 use super::pack::Packer;
 use super::patch::Patch;
@@ -10,7 +11,6 @@ use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
 use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
-use crate::loops::micro::{Micro, Steps};
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use std::ops::Range;

@@ -22,11 +22,11 @@ mod weights;
 
 use super::finish::{ColumnRun, Finish};
 use super::image::Image;
+use super::micro::{self, Factor, Micro, Rows, StepList, Steps};
 use super::prepacked::Prepacked;
 use super::{Contraction, blocks};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
-use crate::loops::micro::{self, Factor, Micro, Rows, StepList, Steps};
 use crate::loops::scratch::scratch;
 use crate::loops::view::Operands;
 use crate::loops::widest::widest;

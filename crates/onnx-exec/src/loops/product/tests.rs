@@ -1,6 +1,6 @@
 //! Products of bytes with each micro-kernel of the processor, held against formulas element by element.
 
-use crate::loops::micro::{Factor, forced};
+use super::micro::{Factor, forced};
 use crate::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::ElemType;
 use onnx_ops::schema::Registry;

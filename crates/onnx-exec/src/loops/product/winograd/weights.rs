@@ -4,7 +4,7 @@ use super::super::prepacked::Prepacked;
 use super::super::{Contraction, blocks};
 use super::transform::{Backward, Forward, IN, OUT, PRODUCTS, WIDE, of_weights};
 use crate::failure::Failure;
-use crate::loops::micro::{Factor, Micro};
+use crate::loops::product::micro::{Factor, Micro};
 use crate::loops::widest::widest;
 
 /// The error against double precision that is accepted, relative to the sum of absolute products; otherwise weights are refused.
@@ -114,7 +114,7 @@ impl Plain<'_> {
 
 impl Contraction {
     /// The transformed weights of a convolution with taps on these axes; `None` if they are refused.
-    pub(in crate::loops::contract) fn winograd_weights(
+    pub(in crate::loops::product) fn winograd_weights(
         &self,
         packed: &Prepacked,
         [down, along, channel]: [usize; 3],
@@ -129,6 +129,6 @@ impl Contraction {
 }
 
 /// Whether this many channels fill whole vectors.
-pub(in crate::loops::contract) fn are_lanes(channels: usize) -> bool {
+pub(in crate::loops::product) fn are_lanes(channels: usize) -> bool {
     channels > 0 && channels.is_multiple_of(WIDE)
 }

@@ -1,12 +1,12 @@
 //! Groups of packed columns in the order in which they are multiplied.
 //!
-//! Products of groups that are [narrow](crate::loops::micro::Factor::is_narrow) take less time on some processors. A sum of integers is
+//! Products of groups that are [narrow](super::micro::Factor::is_narrow) take less time on some processors. A sum of integers is
 //! the same in any order, so the narrow groups of each tile are put before the others when columns are packed before the run, and it is
 //! kept which group stands where: rows are read in that order.
 
 use super::blocks;
 use super::kind::Kind;
-use crate::loops::micro::Micro;
+use super::micro::Micro;
 
 /// The order of all groups of the tiles of packed columns: as many numbers as there are groups, as they lie.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl<'o> Ordered<'o> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::micro::Factor;
+    use crate::loops::product::micro::Factor;
 
     #[test]
     fn narrow_groups_come_first_and_none_is_lost() {
