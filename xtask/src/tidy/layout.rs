@@ -10,7 +10,7 @@ const LONG: usize = 600;
 /// The files that may say `unsafe`, each with the reason.
 const UNSAFE: &[(&str, &str)] = &[
     (
-        "crates/onnx-exec/src/loops/channels.rs",
+        "crates/onnx-exec/src/loops/stencil/channels.rs",
         "loads numbers that were seen to be there, without looking at each again",
     ),
     (

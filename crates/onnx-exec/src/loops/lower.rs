@@ -8,7 +8,7 @@ use super::pieces::Pieces;
 use super::product::Contraction;
 use super::product::recognize::{Codes, Factor, contraction};
 use super::program::{Bound, Instr, Program, Reg};
-use super::taps::{MOST_OF_STENCIL, Taps};
+use super::stencil::{MOST_OF_STENCIL, Taps};
 use super::total::{are_totals_floats, total_class};
 use super::{Class, LANES, Linear, Nest, Reduction};
 use foldhash::HashMap;

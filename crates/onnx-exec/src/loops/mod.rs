@@ -16,7 +16,6 @@
 //! Formulas that have no nest (bit operations on other types, unsigned 64-bit integers) are evaluated element by element.
 
 mod axes;
-mod channels;
 mod check;
 mod choice;
 mod epilogue;
@@ -40,15 +39,12 @@ mod run;
 mod scratch;
 mod softmax;
 mod squares;
+mod stencil;
 mod strip;
 mod sums;
-mod taps;
-mod tiles;
 mod total;
 mod view;
-mod widened;
 mod widest;
-mod windows;
 mod work;
 
 pub(crate) use check::agree;
@@ -72,7 +68,7 @@ pub(crate) use run::{Worker, Workers};
 pub(crate) use scratch::scratch;
 use smallvec::SmallVec;
 pub(crate) use softmax::{Results, Softmax};
-use taps::Taps;
+use stencil::Taps;
 pub(crate) use view::View;
 pub(crate) use widest::{Job, widest};
 

@@ -3,22 +3,27 @@
 //! Depthwise convolutions, row-times-matrix products and pooling have this form. The offsets of steps are static, so for each
 //! strip only the in-bounds range is computed before combining.
 
-use super::channels::{Factors, Pixels, are_channels};
+pub(super) mod channels;
+pub(super) mod tiles;
+pub(super) mod widened;
+pub(super) mod windows;
+
 use super::narrow::{brain_to_single, half_to_single};
 use super::product::recognize::Factor;
 use super::program::{Bound, Instr, Program};
 use super::strip::Strip;
 use super::view::{Operands, View};
-use super::widened::Widened;
 use super::widest::{Job, widest};
-use super::windows::{Window, Windows, steps_of};
 use super::{Class, Linear};
 use crate::failure::{Failure, fail};
 use crate::tensor::advance;
+use channels::{Factors, Pixels, are_channels};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine};
 use smallvec::SmallVec;
 use std::ops::Range;
+use widened::Widened;
+use windows::{Window, Windows, steps_of};
 
 /// The most steps whose offsets are stored.
 const MOST_STEPS: usize = 1 << 16;

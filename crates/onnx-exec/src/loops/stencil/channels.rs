@@ -13,14 +13,14 @@
     reason = "loads through pointers, of places that were looked at before: to look at each again takes longer than to compute with it"
 )]
 
-use super::program::Bound;
-use super::scratch::AlignedFloats;
-use super::strip::Strip;
-use super::taps::{Elements, TapLoad, TapStep, Taps};
 use super::tiles::{Combining, Greatest, GreatestOrNone, Least, LeastOrNone, Stretch, Sums, WIDE};
 use super::widened::Widened;
-use super::widest::Job;
 use super::windows::steps_of;
+use super::{Elements, TapLoad, TapStep, Taps};
+use crate::loops::program::Bound;
+use crate::loops::scratch::AlignedFloats;
+use crate::loops::strip::Strip;
+use crate::loops::widest::Job;
 use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -29,7 +29,7 @@ use std::ops::Range;
 const PIXELS: usize = 4;
 
 /// Whether each step reads the channels as contiguous lanes, with no element for two lanes.
-pub(super) fn are_channels(x: &TapLoad, steps: &[TapStep], along: usize, extent: usize) -> bool {
+pub(in crate::loops) fn are_channels(x: &TapLoad, steps: &[TapStep], along: usize, extent: usize) -> bool {
     let is_of_lane = |bound: &Bound| bound.function.by[along] != 0;
     let extent = extent as i64;
     let mut places: SmallVec<[i64; 16]> = steps.iter().map(|step| step.x).collect();
@@ -41,14 +41,14 @@ pub(super) fn are_channels(x: &TapLoad, steps: &[TapStep], along: usize, extent:
 
 /// The factors of all steps for all channels, in the order of the steps, gathered if their operand has another layout.
 #[derive(Default)]
-pub(super) struct Factors {
+pub(in crate::loops) struct Factors {
     numbers: AlignedFloats,
     /// The offset of the first factor.
     of: Option<i64>,
 }
 
 /// The factors for the lanes of a strip, with an offset for each step.
-pub(super) struct Weights<'w> {
+pub(in crate::loops) struct Weights<'w> {
     numbers: &'w [f32],
     /// The offset for the first lane, and the number of factors per step if they are gathered.
     first: i64,
@@ -57,13 +57,13 @@ pub(super) struct Weights<'w> {
 
 impl Factors {
     /// Invalidates the gathered factors.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::loops) fn clear(&mut self) {
         self.of = None;
     }
 
     /// The factors of `count` channels from an offset on, `by` apart, for the lanes from one on. Gathered factors have the zero
     /// point of their channel subtracted.
-    pub(super) fn of<'f>(
+    pub(in crate::loops) fn of<'f>(
         &'f mut self,
         elements: Elements<'f>,
         (first, by): (i64, i64),
@@ -103,16 +103,16 @@ impl Weights<'_> {
 }
 
 /// The reduction for one strip.
-pub(super) struct Pixels<'p> {
-    pub(super) taps: &'p Taps,
-    pub(super) strip: Strip,
-    pub(super) x: Elements<'p>,
-    pub(super) factors: Option<Weights<'p>>,
+pub(in crate::loops) struct Pixels<'p> {
+    pub(in crate::loops) taps: &'p Taps,
+    pub(in crate::loops) strip: Strip,
+    pub(in crate::loops) x: Elements<'p>,
+    pub(in crate::loops) factors: Option<Weights<'p>>,
     /// The offset of the elements for the first lane, and the values of bounds there.
-    pub(super) start: i64,
-    pub(super) values: SmallVec<[i64; 4]>,
-    pub(super) widened: &'p mut Widened,
-    pub(super) out: &'p mut [f32],
+    pub(in crate::loops) start: i64,
+    pub(in crate::loops) values: SmallVec<[i64; 4]>,
+    pub(in crate::loops) widened: &'p mut Widened,
+    pub(in crate::loops) out: &'p mut [f32],
 }
 
 /// A step for the pixels of a line: its offset for the first pixel, the pixels for which it is in bounds, and its number.

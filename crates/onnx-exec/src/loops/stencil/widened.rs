@@ -3,16 +3,16 @@
 //! Neighbouring lines of a stencil read the same lines of the image: of a convolution of 3×3, each is read for three lines of
 //! results. A stretch stays in its place until another takes it, and the one that was read the longest time ago goes first.
 
-use super::narrow::{brain_to_single, half_to_single};
-use super::scratch::AlignedFloats;
-use super::taps::Elements;
+use super::Elements;
 use super::tiles::WIDE;
+use crate::loops::narrow::{brain_to_single, half_to_single};
+use crate::loops::scratch::AlignedFloats;
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Widened stretches, each at a multiple of the pitch.
 #[derive(Default)]
-pub(super) struct Widened {
+pub(in crate::loops) struct Widened {
     numbers: AlignedFloats,
     /// The most elements of a stretch.
     pitch: usize,
@@ -30,18 +30,18 @@ struct Stretch {
 
 impl Widened {
     /// Forgets all stretches, which are of other operands.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::loops) fn clear(&mut self) {
         self.stretches.clear();
     }
 
     /// The numbers that stretches begin in.
-    pub(super) fn numbers(&self) -> &[f32] {
+    pub(in crate::loops) fn numbers(&self) -> &[f32] {
         &self.numbers
     }
 
     /// Begins to read these ranges of the operand, which are widened if they are not there; `None` if the operand has not all.
     #[inline(always)]
-    pub(super) fn read(&mut self, x: Elements<'_>, ranges: &[Range<usize>]) -> Option<()> {
+    pub(in crate::loops) fn read(&mut self, x: Elements<'_>, ranges: &[Range<usize>]) -> Option<()> {
         let zero = x.zero().to_bits();
         let longest = ranges.iter().map(|range| range.len()).max().unwrap_or(0).next_multiple_of(WIDE);
         let is_more = longest > self.pitch || self.numbers.len() < ranges.len() * self.pitch;
@@ -77,7 +77,7 @@ impl Widened {
 
     /// How much further than in the operand a range lies that is being read.
     #[inline(always)]
-    pub(super) fn shift(&self, range: &Range<usize>) -> Option<i64> {
+    pub(in crate::loops) fn shift(&self, range: &Range<usize>) -> Option<i64> {
         let place = self
             .stretches
             .iter()

@@ -10,13 +10,13 @@
 //! ```
 //! Steps share a patch if their distance is a whole number of result steps along the last two axes.
 
-use super::Linear;
-use super::narrow::{brain_to_single, half_to_single};
-use super::program::Bound;
-use super::strip::Strip;
-use super::taps::{Elements, TapLoad, TapStep, Taps};
 use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
-use super::widest::Job;
+use super::{Elements, TapLoad, TapStep, Taps};
+use crate::loops::Linear;
+use crate::loops::narrow::{brain_to_single, half_to_single};
+use crate::loops::program::Bound;
+use crate::loops::strip::Strip;
+use crate::loops::widest::Job;
 use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -30,7 +30,7 @@ const LEAST_ROWS: usize = 3;
 
 /// How the steps of a reduction read from patches.
 #[derive(Clone, Debug)]
-pub(super) struct Windows {
+pub(in crate::loops) struct Windows {
     patches: Vec<WindowPatch>,
     /// First the runs of three steps, then of two, then of one.
     runs: Vec<StepRun>,
@@ -58,26 +58,26 @@ struct WindowPatch {
 }
 
 /// The reduction of a strip.
-pub(super) struct Window<'w> {
-    pub(super) windows: &'w Windows,
-    pub(super) taps: &'w Taps,
-    pub(super) strip: Strip,
-    pub(super) x: Elements<'w>,
+pub(in crate::loops) struct Window<'w> {
+    pub(in crate::loops) windows: &'w Windows,
+    pub(in crate::loops) taps: &'w Taps,
+    pub(in crate::loops) strip: Strip,
+    pub(in crate::loops) x: Elements<'w>,
     /// The factors, and the offset of the first.
-    pub(super) factors: Option<(Elements<'w>, i64)>,
+    pub(in crate::loops) factors: Option<(Elements<'w>, i64)>,
     /// The zero points of the factors of each plane.
-    pub(super) zeros: SmallVec<[f32; 4]>,
+    pub(in crate::loops) zeros: SmallVec<[f32; 4]>,
     /// The offset of the elements for the first lane, and the values of functions with bounds there.
-    pub(super) start: i64,
-    pub(super) values: SmallVec<[i64; 4]>,
-    pub(super) patches: &'w mut Vec<f32>,
+    pub(in crate::loops) start: i64,
+    pub(in crate::loops) values: SmallVec<[i64; 4]>,
+    pub(in crate::loops) patches: &'w mut Vec<f32>,
     /// The accumulators, with room after them.
-    pub(super) out: &'w mut [f32],
+    pub(in crate::loops) out: &'w mut [f32],
 }
 
 impl Windows {
     /// The stencil of some steps, if copying to patches is worth it.
-    pub(super) fn of(
+    pub(in crate::loops) fn of(
         x: &TapLoad,
         factor: Option<&TapLoad>,
         steps: &[TapStep],
@@ -152,7 +152,7 @@ fn apart(place: i64, by: [i64; 2], added: &[i64], bounds: &[[i64; 2]]) -> Option
 }
 
 /// The increments of a function per plane, row and lane.
-pub(super) fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
+pub(in crate::loops) fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
     let before = |by: usize| along.checked_sub(by).map_or(0, |axis| function.by[axis]);
     [before(2), before(1), function.by[along]]
 }

@@ -6,30 +6,30 @@
 use smallvec::SmallVec;
 
 /// Lanes of a chunk.
-pub(super) const WIDE: usize = 16;
+pub(in crate::loops) const WIDE: usize = 16;
 /// Chunks that are accumulated at once, which hides the latency of additions.
-pub(super) const HIGH: usize = 4;
+pub(in crate::loops) const HIGH: usize = 4;
 
 /// The lanes of a chunk.
-pub(super) type Stretch = [f32; WIDE];
+pub(in crate::loops) type Stretch = [f32; WIDE];
 
 /// A combining operation of an accumulator with an element and its factor.
-pub(super) trait Combining {
+pub(in crate::loops) trait Combining {
     const NEUTRAL: f32;
 
     fn combine<const FUSED: bool>(total: f32, x: f32, factor: f32) -> f32;
 }
 
 /// Sums of products.
-pub(super) struct Sums;
+pub(in crate::loops) struct Sums;
 /// Maximum, for elements without NaN.
-pub(super) struct Greatest;
+pub(in crate::loops) struct Greatest;
 /// Minimum, for elements without NaN.
-pub(super) struct Least;
+pub(in crate::loops) struct Least;
 /// Maximum that propagates NaN.
-pub(super) struct GreatestOrNone;
+pub(in crate::loops) struct GreatestOrNone;
 /// Minimum that propagates NaN.
-pub(super) struct LeastOrNone;
+pub(in crate::loops) struct LeastOrNone;
 
 impl Combining for Sums {
     const NEUTRAL: f32 = 0.0;
@@ -81,16 +81,16 @@ impl Combining for LeastOrNone {
 /// The steps of a reduction: the offset of the first for the first chunk, and all factors. Each further step reads one chunk
 /// further.
 #[derive(Default)]
-pub(super) struct Steps {
-    pub(super) threes: SmallVec<[(usize, [f32; 3]); 8]>,
-    pub(super) twos: SmallVec<[(usize, [f32; 2]); 8]>,
-    pub(super) ones: SmallVec<[(usize, [f32; 1]); 16]>,
+pub(in crate::loops) struct Steps {
+    pub(in crate::loops) threes: SmallVec<[(usize, [f32; 3]); 8]>,
+    pub(in crate::loops) twos: SmallVec<[(usize, [f32; 2]); 8]>,
+    pub(in crate::loops) ones: SmallVec<[(usize, [f32; 1]); 16]>,
 }
 
 impl Steps {
     /// The accumulators of chunks; `None` if an offset is out of range.
     #[inline(always)]
-    pub(super) fn totals<C: Combining, const FUSED: bool>(
+    pub(in crate::loops) fn totals<C: Combining, const FUSED: bool>(
         &self,
         from: &[f32],
         pitch: usize,
