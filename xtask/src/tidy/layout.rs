@@ -41,7 +41,7 @@ const UNSAFE: &[(&str, &str)] = &[
         "crates/onnx-exec/src/loops/product/micro/tile.rs",
         "loads and stores through pointers, of places that were looked at before, by these instructions",
     ),
-    ("crates/onnx-exec/src/loops/squares.rs", "calls instructions that the processor was seen to have"),
+    ("crates/onnx-exec/src/loops/copy/transpose.rs", "calls instructions that the processor was seen to have"),
     (
         "crates/onnx-exec/src/loops/widest.rs",
         "calls functions for registers that the processor was seen to have",

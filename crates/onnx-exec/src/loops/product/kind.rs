@@ -3,10 +3,10 @@
 use super::micro::Factor;
 use crate::failure::{Failure, fail};
 use crate::loops::Class;
+use crate::loops::copy::transpose::{SIDE, Turn, Turning, turning};
 use crate::loops::epilogue::Total;
 use crate::loops::lanes::Registers;
 use crate::loops::program::Reg;
-use crate::loops::squares::{SIDE, Turn, Turning, turning};
 use crate::loops::widest::{Job, widest};
 use onnx_ir::ElemType;
 

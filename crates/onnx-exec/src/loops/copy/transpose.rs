@@ -2,18 +2,18 @@
 
 #![allow(unsafe_code, reason = "vector instructions, in functions that only run where they are there")]
 
-use super::widest::{Job, widest};
+use crate::loops::widest::{Job, widest};
 use bytemuck::Pod;
 
 /// Rows and columns of a square.
-pub(super) const SIDE: usize = 16;
+pub(in crate::loops) const SIDE: usize = 16;
 
 /// A square of numbers, row after row.
-pub(super) type Square<T> = [[T; SIDE]; SIDE];
+pub(in crate::loops) type Square<T> = [[T; SIDE]; SIDE];
 
 /// Transposes squares with the widest instructions of the processor. It exists only where those are there.
 #[derive(Clone, Copy)]
-pub(super) struct Turn(Level);
+pub(in crate::loops) struct Turn(Level);
 
 #[derive(Clone, Copy)]
 enum Level {
@@ -26,7 +26,7 @@ enum Level {
 }
 
 /// Work that transposes squares.
-pub(super) trait Turning {
+pub(in crate::loops) trait Turning {
     /// The result.
     type Out;
 
@@ -35,7 +35,7 @@ pub(super) trait Turning {
 }
 
 /// Does work that transposes squares in the widest registers.
-pub(super) fn turning<W: Turning>(work: W) -> W::Out {
+pub(in crate::loops) fn turning<W: Turning>(work: W) -> W::Out {
     widest(Widest(work))
 }
 
@@ -63,7 +63,7 @@ impl<W: Turning> Job for Widest<W> {
 impl Turn {
     /// The transposed square.
     #[inline(always)]
-    pub(super) fn square<T: Pod>(self, square: &Square<T>) -> Square<T> {
+    pub(in crate::loops) fn square<T: Pod>(self, square: &Square<T>) -> Square<T> {
         let mut out = *square;
         match self.0 {
             // SAFETY: a `Turn` of this level exists only where a job runs with these instructions.

@@ -4,19 +4,22 @@
 //! contiguous along another axis, both axes are tiled, so that reads and writes use whole cache lines. Contiguous rows may have
 //! padding at both ends, and may start at computed offsets, for many rows at once.
 
-use super::gathered::Gathered;
+pub(super) mod gather;
+pub(super) mod transpose;
+
 use super::program::{Bound, Instr, Program};
-use super::squares::{SIDE, Square, Turn, Turning, turning};
 use super::view::{Operands, View};
 use super::{Class, Linear, Nest};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
 use bytemuck::Pod;
+use gather::Gathered;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 use smallvec::SmallVec;
 use std::ops::Range;
+use transpose::{SIDE, Square, Turn, Turning, turning};
 
 /// Elements of a tile along the contiguous axis of the operand.
 const BLOCK: usize = SIDE;

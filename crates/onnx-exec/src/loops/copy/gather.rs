@@ -3,20 +3,20 @@
 //! If the elements of a result row are contiguous in the operand, only the offset of the first one is computed, by the steps of
 //! the program that compute offsets, for as many rows at once as a strip has lanes.
 
-use super::interpret::{numbers, run};
-use super::lanes::Registers;
-use super::program::{Instr, Program, Reg};
-use super::strip::Strip;
-use super::view::Operands;
-use super::{Class, LANES};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::loops::interpret::{numbers, run};
+use crate::loops::lanes::Registers;
+use crate::loops::program::{Instr, Program, Reg};
+use crate::loops::strip::Strip;
+use crate::loops::view::Operands;
+use crate::loops::{Class, LANES};
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The offsets of rows.
 #[derive(Clone, Debug)]
-pub(super) struct Gathered {
+pub(in crate::loops) struct Gathered {
     /// Computes the offsets of first elements, with lanes along the row axis.
     program: Program,
     places: Reg,
@@ -24,7 +24,7 @@ pub(super) struct Gathered {
 
 impl Gathered {
     /// The row gather of a program whose last step gathers whole rows.
-    pub(super) fn of(dims: &[usize], body: &Program) -> Option<Gathered> {
+    pub(in crate::loops) fn of(dims: &[usize], body: &Program) -> Option<Gathered> {
         let [before @ .., Instr::Gather { places, .. }] = &body.instrs[..] else { return None };
         let last = dims.len().checked_sub(1).filter(|last| *last > 0)?;
         // The increment of each register from one element of a row to the next, if known; constants have 0.
@@ -66,7 +66,7 @@ impl Gathered {
     }
 
     /// Copies a range of elements of the result, in row-major order.
-    pub(super) fn run<T: Copy>(
+    pub(in crate::loops) fn run<T: Copy>(
         &self,
         operands: &Operands<'_>,
         dims: &[usize],
