@@ -1,13 +1,17 @@
 //! Accumulators of reductions.
 
+pub(super) mod softmax;
+pub(super) mod sums;
+pub(super) mod total;
+
 use super::Class;
 use super::lanes::Registers;
 use super::program::Reg;
-use super::sums::{AddAlong, AddPending, AddRows, AddSingles};
 use super::view::Operands;
 use super::widest::{Job, widest};
 use onnx_ops::meaning::{Combine, Keep};
 use std::ops::Range;
+use sums::{AddAlong, AddPending, AddRows, AddSingles};
 
 /// The number of partial accumulators for a strip along the reduction, which are combined at the end.
 pub(super) const ALONG: usize = 64;

@@ -2,18 +2,18 @@
 //!
 //! Converting every element would take longer than adding it. The order depends only on the number of elements.
 
-use super::reduce::ALONG;
-use super::widest::Job;
+use super::ALONG;
+use crate::loops::widest::Job;
 
 /// Elements that are summed in single floats before the sum is added to a double.
-pub(super) const BLOCK: usize = 8;
+pub(in crate::loops) const BLOCK: usize = 8;
 
 /// Adds a lane to each pending sum, and full blocks to doubles.
-pub(super) struct AddPending<'p> {
-    pub(super) single: &'p mut [f32],
-    pub(super) double: &'p mut [f64],
-    pub(super) pending: &'p mut usize,
-    pub(super) x: &'p [f32],
+pub(in crate::loops) struct AddPending<'p> {
+    pub(in crate::loops) single: &'p mut [f32],
+    pub(in crate::loops) double: &'p mut [f64],
+    pub(in crate::loops) pending: &'p mut usize,
+    pub(in crate::loops) x: &'p [f32],
 }
 
 impl Job for AddPending<'_> {
@@ -36,9 +36,9 @@ impl Job for AddPending<'_> {
 }
 
 /// Adds single floats to doubles.
-pub(super) struct AddSingles<'p> {
-    pub(super) double: &'p mut [f64],
-    pub(super) single: &'p [f32],
+pub(in crate::loops) struct AddSingles<'p> {
+    pub(in crate::loops) double: &'p mut [f64],
+    pub(in crate::loops) single: &'p [f32],
 }
 
 impl Job for AddSingles<'_> {
@@ -51,9 +51,9 @@ impl Job for AddSingles<'_> {
 }
 
 /// Adds single floats to the first [`ALONG`] sums in turn.
-pub(super) struct AddAlong<'p> {
-    pub(super) totals: &'p mut [f64],
-    pub(super) x: &'p [f32],
+pub(in crate::loops) struct AddAlong<'p> {
+    pub(in crate::loops) totals: &'p mut [f64],
+    pub(in crate::loops) x: &'p [f32],
 }
 
 impl Job for AddAlong<'_> {
@@ -68,10 +68,10 @@ impl Job for AddAlong<'_> {
 }
 
 /// Sums rows, in the order of [`AddAlong`] and the fold of accumulators.
-pub(super) struct AddRows<'p> {
-    pub(super) lanes: usize,
-    pub(super) x: &'p [f32],
-    pub(super) totals: &'p mut [f64],
+pub(in crate::loops) struct AddRows<'p> {
+    pub(in crate::loops) lanes: usize,
+    pub(in crate::loops) x: &'p [f32],
+    pub(in crate::loops) totals: &'p mut [f64],
 }
 
 impl Job for AddRows<'_> {
@@ -88,7 +88,7 @@ impl Job for AddRows<'_> {
 
 /// The sum of a row.
 #[inline(always)]
-pub(super) fn sum_of_row(row: &[f32]) -> f64 {
+pub(in crate::loops) fn sum_of_row(row: &[f32]) -> f64 {
     let mut all = [0.0; ALONG];
     add_along(&mut all, row);
     let mut n = ALONG;

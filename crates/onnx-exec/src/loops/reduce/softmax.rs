@@ -9,16 +9,16 @@
 //! These nests are run one after the other for a block of rows, which then comes from the second-level cache four times, and memory waits
 //! while the exponentials are computed. Each operation is that of its own nest, so results are equal bit for bit.
 
-use super::math;
-use super::pipeline::divide;
-use super::program::{Instr, Reg};
-use super::reduce::greatest_of_row;
+use super::greatest_of_row;
 use super::sums::sum_of_row;
-use super::view::{Operands, View};
-use super::widest::{Job, fetch, widest};
-use super::{Class, Linear, Nest};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::loops::math;
+use crate::loops::pipeline::divide;
+use crate::loops::program::{Instr, Reg};
+use crate::loops::view::{Operands, View};
+use crate::loops::widest::{Job, fetch, widest};
+use crate::loops::{Class, Linear, Nest};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Unary};
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! The register class of accumulators.
 
-use super::Class;
+use crate::loops::Class;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Combine, Expr};
 
 /// Whether an expression only converts accumulators to single floats.
-pub(super) fn are_totals_floats(expr: &Expr) -> bool {
+pub(in crate::loops) fn are_totals_floats(expr: &Expr) -> bool {
     match expr {
         Expr::Total => false,
         Expr::Cast(cast, x) if **x == Expr::Total => cast.to == ElemType::FLOAT,
@@ -18,7 +18,7 @@ pub(super) fn are_totals_floats(expr: &Expr) -> bool {
 }
 
 /// The class of the accumulator of a reduction.
-pub(super) fn total_class(combine: Combine, class: Class) -> Class {
+pub(in crate::loops) fn total_class(combine: Combine, class: Class) -> Class {
     match combine {
         Combine::ArgMax(_) | Combine::ArgMin(_) => Class::Int,
         Combine::Max | Combine::Min => class,
