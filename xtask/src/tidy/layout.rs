@@ -43,7 +43,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ),
     ("crates/onnx-exec/src/loops/copy/transpose.rs", "calls instructions that the processor was seen to have"),
     (
-        "crates/onnx-exec/src/loops/widest.rs",
+        "crates/onnx-exec/src/loops/lanes/multiversion.rs",
         "calls functions for registers that the processor was seen to have",
     ),
     ("crates/onnx-exec/src/pool.rs", "lends a task to threads that live longer, and waits for them"),

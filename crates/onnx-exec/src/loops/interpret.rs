@@ -2,11 +2,11 @@
 
 use super::Class;
 use super::lanes::Registers;
-use super::memory::{Places, gather, load};
+use super::lanes::access::{Places, gather, load};
+use super::lanes::strip::{Strip, Walk};
+use super::lanes::view::{Operands, View};
 use super::pipeline::Out;
 use super::program::{Bound, Instr, Program, Reg};
-use super::strip::{Strip, Walk};
-use super::view::{Operands, View};
 use crate::failure::{Failure, fail};
 use onnx_ir::ElemType;
 use smallvec::SmallVec;

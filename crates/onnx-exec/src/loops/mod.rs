@@ -24,9 +24,6 @@ mod facts;
 mod interpret;
 mod lanes;
 mod lower;
-pub(crate) mod math;
-mod memory;
-mod narrow;
 mod parallel;
 mod pieces;
 mod pipeline;
@@ -37,15 +34,14 @@ mod reduce;
 mod run;
 mod scratch;
 mod stencil;
-mod strip;
-mod view;
-mod widest;
 mod work;
 
 pub(crate) use check::agree;
 pub(crate) use choice::{Choice, Form};
 use copy::Moved;
 use epilogue::Epilogue;
+pub(crate) use lanes::multiversion::{Job, widest};
+pub(crate) use lanes::view::View;
 pub(crate) use lower::{Operand, Types};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
@@ -64,8 +60,6 @@ pub(crate) use run::{Worker, Workers};
 pub(crate) use scratch::scratch;
 use smallvec::SmallVec;
 use stencil::Taps;
-pub(crate) use view::View;
-pub(crate) use widest::{Job, widest};
 
 /// The most elements of a strip: enough to amortize the overhead of a step, and few enough for the registers of a program, of 4
 /// or 8 KiB each, to stay in the first-level cache.

@@ -3,8 +3,8 @@
 //! Parts start at strip boundaries, and a strip is computed in the same way in any part, so results do not depend on the number
 //! of threads.
 
+use super::lanes::view::Operands;
 use super::run::Workers;
-use super::view::Operands;
 use super::{LANES, Nest};
 use crate::budget::Budget;
 use crate::failure::Failure;

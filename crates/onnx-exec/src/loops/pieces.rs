@@ -9,10 +9,10 @@
 //! ```
 //! Padding is not split: loads have bounds.
 
+use super::lanes::view::Operands;
 use super::lower::Types;
 use super::program::{Bound, Program};
 use super::run::Worker;
-use super::view::Operands;
 use super::{LANES, Nest};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
@@ -326,10 +326,10 @@ impl Settle<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::View;
     use super::super::{Operand, agree};
     use super::*;
     use crate::loops::Workers;
+    use crate::loops::lanes::view::View;
     use crate::tensor::Tensor;
     use onnx_ir::ElemType;
     use onnx_ops::meaning::{Elements, Mode};

@@ -2,16 +2,16 @@
 
 use super::epilogue::Numbers;
 use super::interpret::{numbers, run, run_into};
+use super::lanes::access::store;
+use super::lanes::multiversion::{Job, widest};
+use super::lanes::strip::Strip;
+use super::lanes::view::Operands;
 use super::lanes::{Registers, SLACK, short_of, wrap_all};
-use super::memory::store;
 use super::pipeline::Out;
 use super::program::{Instr, Reg};
 use super::reduce::{Strips, Totals};
 use super::scratch::AlignedFloats;
 use super::stencil::{Laid, Taps};
-use super::strip::Strip;
-use super::view::Operands;
-use super::widest::{Job, widest};
 use super::{Class, LANES, Nest, Reduction};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};

@@ -5,7 +5,8 @@
 
 use crate::failure::Failure;
 use crate::list::{List, filled};
-use crate::loops::{Job, parallel, widest};
+use crate::loops::lanes::multiversion;
+use crate::loops::{Job, parallel};
 use crate::pool;
 
 /// With more rows, dequantizing the weights once is faster.

@@ -7,7 +7,8 @@
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::list::{List, filled};
-use crate::loops::{Job, Matrix, math, widest};
+use crate::loops::lanes::{math, multiversion};
+use crate::loops::{Job, Matrix};
 use std::ops::Range;
 
 /// Queries per tile, and keys per block: their products fit into the second-level cache.

@@ -5,7 +5,8 @@ use super::number::Number;
 use crate::failure::Failure;
 use crate::kernels::contributed::through_bytes;
 use crate::list::{List, filled};
-use crate::loops::{Job, widest};
+use crate::loops::Job;
+use crate::loops::lanes::multiversion;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {

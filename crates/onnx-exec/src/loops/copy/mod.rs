@@ -7,8 +7,8 @@
 pub(super) mod gather;
 pub(super) mod transpose;
 
+use super::lanes::view::{Operands, View};
 use super::program::{Bound, Instr, Program};
-use super::view::{Operands, View};
 use super::{Class, Linear, Nest};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};

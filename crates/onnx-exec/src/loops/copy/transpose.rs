@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "vector instructions, in functions that only run where they are there")]
 
-use crate::loops::widest::{Job, widest};
+use crate::loops::lanes::multiversion::{Job, widest};
 use bytemuck::Pod;
 
 /// Rows and columns of a square.

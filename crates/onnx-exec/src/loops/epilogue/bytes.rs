@@ -9,7 +9,7 @@
 //! which whole number is nearest, and in doubles for the few numbers that lie nearly halfway.
 
 use super::{Rows, Total};
-use crate::loops::widest::{Job, widest};
+use crate::loops::lanes::multiversion::{Job, widest};
 #[cfg(target_arch = "x86_64")]
 use avx2::{Registers, RoundingMethod};
 

@@ -1,25 +1,31 @@
 //! Vector registers of programs, and arithmetic on them.
 
+pub(super) mod access;
 mod double;
 mod each;
 mod int;
 mod kept;
+pub(crate) mod math;
+pub(super) mod multiversion;
+pub(super) mod narrow;
 mod single;
+pub(super) mod strip;
+pub(super) mod view;
 mod wrap;
 
 use super::Class;
-use super::memory::{Places, load};
-use super::narrow::{round_to_brain, round_to_half};
 use super::pipeline::Edges;
 use super::program::Reg;
-use super::strip::Walk;
-use super::view::Operands;
-use super::widest::{Job, widest};
+use access::{Places, load};
 use each::{both, each};
 use kept::Kept;
+use multiversion::{Job, widest};
+use narrow::{round_to_brain, round_to_half};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Mode, Number, Unary};
 use std::cell::RefCell;
+use strip::Walk;
+use view::Operands;
 use wrap::each_wrapped;
 pub(super) use wrap::{wrap, wrap_all};
 

@@ -2,7 +2,7 @@
 
 use super::Lanes;
 use super::each::{both, each, pairs};
-use crate::loops::math;
+use super::math;
 use onnx_ops::meaning::{Binary, Unary};
 
 /// A unary operation.

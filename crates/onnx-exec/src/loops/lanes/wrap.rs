@@ -1,7 +1,7 @@
 //! Integers wrapped to an element type.
 
 use super::each::each;
-use crate::loops::widest::{Job, widest};
+use super::multiversion::{Job, widest};
 use onnx_ir::ElemType;
 
 /// Integers that are wrapped together.

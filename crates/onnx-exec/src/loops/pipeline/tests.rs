@@ -3,10 +3,10 @@
 use super::Out;
 use crate::loops::interpret::{numbers, run_into};
 use crate::loops::lanes::Registers;
-use crate::loops::memory::store;
+use crate::loops::lanes::access::store;
+use crate::loops::lanes::strip::Strip;
+use crate::loops::lanes::view::View;
 use crate::loops::program::{Instr, Program, Reg};
-use crate::loops::strip::Strip;
-use crate::loops::view::View;
 use crate::loops::{Class, LANES, Linear};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};

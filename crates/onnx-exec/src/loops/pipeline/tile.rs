@@ -1,9 +1,9 @@
 //! Tiles of a pipeline: the lanes that are processed at once, in hardware registers.
 
+use crate::loops::lanes::math;
+use crate::loops::lanes::multiversion::Job;
+use crate::loops::lanes::narrow::{round_to_brain, round_to_half};
 use crate::loops::lanes::{are_short, int_of, short_of};
-use crate::loops::math;
-use crate::loops::narrow::{round_to_brain, round_to_half};
-use crate::loops::widest::Job;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
@@ -404,7 +404,7 @@ mod tests {
     /// The definition, as a quantization at once and one by one.
     #[test]
     fn quantizations_are_those_of_their_operations() {
-        use crate::loops::widest::widest;
+        use crate::loops::lanes::multiversion::widest;
         let halves = (-700..700).map(|i| i as f32 * 0.5);
         let odd = [f32::NAN, f32::INFINITY, -f32::INFINITY, 3e38, -3e38, 1e-40, -0.0, f32::MIN_POSITIVE, 1e9];
         for (zero, least, most) in

@@ -11,8 +11,8 @@ use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
 use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
+use crate::loops::lanes::view::Operands;
 use crate::loops::scratch::{Scratch, scratch};
-use crate::loops::view::Operands;
 use std::ops::Range;
 
 /// With this many rows, columns are packed even if they could be read in place: packed ones are contiguous.

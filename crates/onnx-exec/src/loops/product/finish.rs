@@ -8,11 +8,11 @@ use crate::loops::LANES;
 use crate::loops::epilogue::{Numbers, Shape};
 use crate::loops::interpret::{numbers, run_into};
 use crate::loops::lanes::Registers;
-use crate::loops::memory::{Places, load, store};
+use crate::loops::lanes::access::{Places, load, store};
+use crate::loops::lanes::strip::Strip;
+use crate::loops::lanes::view::{Operands, View};
 use crate::loops::pipeline::Out;
 use crate::loops::program::Reg;
-use crate::loops::strip::Strip;
-use crate::loops::view::{Operands, View};
 use crate::tensor::{strides, width};
 use std::ops::Range;
 

@@ -14,8 +14,8 @@ use super::read::sums;
 use super::{CACHED, Side};
 use crate::failure::{Failure, fail};
 use crate::loops::Linear;
+use crate::loops::lanes::view::Operands;
 use crate::loops::program::{Bound, Instr};
-use crate::loops::view::Operands;
 use std::ops::Range;
 
 /// Pixels at a multiple of this distance in bytes compete for the same few lines of the first-level cache.

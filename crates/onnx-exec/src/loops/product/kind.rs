@@ -6,8 +6,8 @@ use crate::loops::Class;
 use crate::loops::copy::transpose::{SIDE, Turn, Turning, turning};
 use crate::loops::epilogue::Total;
 use crate::loops::lanes::Registers;
+use crate::loops::lanes::multiversion::{Job, widest};
 use crate::loops::program::Reg;
-use crate::loops::widest::{Job, widest};
 use onnx_ir::ElemType;
 
 /// The element type of packed factors.

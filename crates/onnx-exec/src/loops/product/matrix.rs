@@ -3,8 +3,8 @@
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use crate::failure::Failure;
 use crate::list::{List, filled};
+use crate::loops::lanes::multiversion::{Job, widest};
 use crate::loops::parallel::{LEAST_PRODUCTS, parallel};
-use crate::loops::widest::{Job, widest};
 use crate::pool;
 use std::ops::Range;
 

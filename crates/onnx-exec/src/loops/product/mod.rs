@@ -45,8 +45,8 @@ mod zeros;
 
 use super::LANES;
 use super::epilogue::{ByteFirst, Epilogue, Shape, split};
+use super::lanes::view::Operands;
 use super::program::{Instr, Program};
-use super::view::Operands;
 use crate::failure::{Failure, fail};
 use columns::ColumnAccess;
 use kind::Kind;

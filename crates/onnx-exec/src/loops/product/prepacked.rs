@@ -7,9 +7,9 @@ use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, p
 use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::loops::Nest;
+use crate::loops::lanes::view::{Operands, View};
 use crate::loops::program::Program;
 use crate::loops::scratch::words_of;
-use crate::loops::view::{Operands, View};
 use crate::recycle::Block;
 use crate::tensor::Tensor;
 use std::sync::Arc;

@@ -12,8 +12,8 @@ use super::kind::Kind;
 use super::micro::{Columns, Steps};
 use super::order::Ordered;
 use super::{Flip, Side};
+use crate::loops::lanes::view::Operands;
 use crate::loops::program::{Instr, Program};
-use crate::loops::view::Operands;
 
 /// Columns for a block of steps.
 #[derive(Clone, Copy)]

@@ -13,9 +13,9 @@ use super::prepacked::Prepacked;
 use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
 use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
+use crate::loops::lanes::view::Operands;
 use crate::loops::program::Instr;
 use crate::loops::scratch::{Scratch, scratch};
-use crate::loops::view::Operands;
 use std::ops::Range;
 
 /// Rows at a multiple of this distance in bytes compete for the same few lines of the first-level cache, too few for a tile.

@@ -15,9 +15,9 @@ use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
-use crate::loops::strip::Strip;
-use crate::loops::view::Operands;
-use crate::loops::widest::{Job, widest};
+use crate::loops::lanes::multiversion::{Job, widest};
+use crate::loops::lanes::strip::Strip;
+use crate::loops::lanes::view::Operands;
 use std::ops::Range;
 
 /// The zero points of a contraction.

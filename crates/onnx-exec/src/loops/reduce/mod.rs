@@ -6,9 +6,9 @@ pub(super) mod total;
 
 use super::Class;
 use super::lanes::Registers;
+use super::lanes::multiversion::{Job, widest};
+use super::lanes::view::Operands;
 use super::program::Reg;
-use super::view::Operands;
-use super::widest::{Job, widest};
 use onnx_ops::meaning::{Combine, Keep};
 use std::ops::Range;
 use sums::{AddAlong, AddPending, AddRows, AddSingles};

@@ -3,7 +3,7 @@
 //! Converting every element would take longer than adding it. The order depends only on the number of elements.
 
 use super::ALONG;
-use crate::loops::widest::Job;
+use crate::loops::lanes::multiversion::Job;
 
 /// Elements that are summed in single floats before the sum is added to a double.
 pub(in crate::loops) const BLOCK: usize = 8;

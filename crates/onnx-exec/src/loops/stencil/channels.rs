@@ -17,10 +17,10 @@ use super::tiles::{Combining, Greatest, GreatestOrNone, Least, LeastOrNone, Stre
 use super::widened::Widened;
 use super::windows::steps_of;
 use super::{Elements, TapLoad, TapStep, Taps};
+use crate::loops::lanes::multiversion::Job;
+use crate::loops::lanes::strip::Strip;
 use crate::loops::program::Bound;
 use crate::loops::scratch::AlignedFloats;
-use crate::loops::strip::Strip;
-use crate::loops::widest::Job;
 use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;

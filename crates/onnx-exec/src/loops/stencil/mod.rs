@@ -8,12 +8,12 @@ pub(super) mod tiles;
 pub(super) mod widened;
 pub(super) mod windows;
 
-use super::narrow::{brain_to_single, half_to_single};
+use super::lanes::multiversion::{Job, widest};
+use super::lanes::narrow::{brain_to_single, half_to_single};
+use super::lanes::strip::Strip;
+use super::lanes::view::{Operands, View};
 use super::product::recognize::Factor;
 use super::program::{Bound, Instr, Program};
-use super::strip::Strip;
-use super::view::{Operands, View};
-use super::widest::{Job, widest};
 use super::{Class, Linear};
 use crate::failure::{Failure, fail};
 use crate::tensor::advance;

@@ -13,10 +13,10 @@
 use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
 use super::{Elements, TapLoad, TapStep, Taps};
 use crate::loops::Linear;
-use crate::loops::narrow::{brain_to_single, half_to_single};
+use crate::loops::lanes::multiversion::Job;
+use crate::loops::lanes::narrow::{brain_to_single, half_to_single};
+use crate::loops::lanes::strip::Strip;
 use crate::loops::program::Bound;
-use crate::loops::strip::Strip;
-use crate::loops::widest::Job;
 use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;

@@ -7,7 +7,7 @@
 
 use super::avx2::{DOUBLE, Registers, RoundingMethod, SINGLE, TELLABLE, TOLD};
 use super::{Bytes, Rows, Total};
-use crate::loops::widest::is_wide;
+use crate::loops::lanes::multiversion::is_wide;
 use smallvec::SmallVec;
 use std::arch::x86_64::{
     __m256, __m256i, __m512, __m512i, __mmask8, __mmask16, _CMP_GT_OQ, _MM_FROUND_NO_EXC,

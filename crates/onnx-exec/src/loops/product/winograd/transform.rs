@@ -6,7 +6,7 @@
 //! Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), section 4.3. Channels are lanes, so each transform
 //! applies the same sums to 16 channels at a time.
 
-use crate::loops::widest::Job;
+use crate::loops::lanes::multiversion::Job;
 
 /// The rows and columns of a tile of the result, and of its input.
 pub(super) const OUT: usize = 4;
@@ -185,7 +185,7 @@ impl Job for Backward<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::widest::widest;
+    use crate::loops::lanes::multiversion::widest;
 
     #[test]
     fn a_tile_is_what_the_sums_of_products_are() {

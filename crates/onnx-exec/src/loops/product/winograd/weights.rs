@@ -4,8 +4,8 @@ use super::super::prepacked::Prepacked;
 use super::super::{Contraction, blocks};
 use super::transform::{Backward, Forward, IN, OUT, PRODUCTS, WIDE, of_weights};
 use crate::failure::Failure;
+use crate::loops::lanes::multiversion::widest;
 use crate::loops::product::micro::{Factor, Micro};
-use crate::loops::widest::widest;
 
 /// The error against double precision that is accepted, relative to the sum of absolute products; otherwise weights are refused.
 const TOLERANCE: f64 = 2e-5;

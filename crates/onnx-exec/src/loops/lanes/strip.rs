@@ -1,6 +1,6 @@
 //! Strips: contiguous lanes along an axis, and if it is short, along the axes before it.
 
-use super::{LANES, Linear};
+use crate::loops::{LANES, Linear};
 use std::ops::Range;
 
 // Functions are inlined so that strips stay in registers: a read from memory right after a write of another width would wait for
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// The lanes of a strip: planes of rows of lanes, in row-major order.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Strip {
+pub(in crate::loops) struct Strip {
     /// The axes of planes, rows and lanes; missing ones have extent 1.
     axes: [usize; 3],
     extents: [usize; 3],
@@ -16,33 +16,33 @@ pub(super) struct Strip {
 
 /// The offsets of the lanes of a strip: start, and for planes, rows and lanes the extents and strides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk {
-    pub(super) start: i64,
-    pub(super) extents: [usize; 3],
-    pub(super) by: [i64; 3],
+pub(in crate::loops) struct Walk {
+    pub(in crate::loops) start: i64,
+    pub(in crate::loops) extents: [usize; 3],
+    pub(in crate::loops) by: [i64; 3],
 }
 
 impl Strip {
     /// Lanes along one axis.
     #[inline(always)]
-    pub(super) fn line(along: usize, n: usize) -> Strip {
+    pub(in crate::loops) fn line(along: usize, n: usize) -> Strip {
         Strip { axes: [along; 3], extents: [1, 1, n] }
     }
 
     /// Rows along `across`, with lanes along `along`.
     #[inline(always)]
-    pub(super) fn rows(across: usize, along: usize, rows: usize, lanes: usize) -> Strip {
+    pub(in crate::loops) fn rows(across: usize, along: usize, rows: usize, lanes: usize) -> Strip {
         Strip { axes: [along, across, along], extents: [1, rows, lanes] }
     }
 
     /// The longest strip from a position on, with at most `left` lanes.
-    pub(super) fn at(at: &[usize], dims: &[usize], left: usize) -> Strip {
+    pub(in crate::loops) fn at(at: &[usize], dims: &[usize], left: usize) -> Strip {
         Strip::at_most(at, dims, left, LANES)
     }
 
     /// The same with at most `most` lanes, more than registers have.
     #[inline(always)]
-    pub(super) fn at_most(at: &[usize], dims: &[usize], left: usize, most: usize) -> Strip {
+    pub(in crate::loops) fn at_most(at: &[usize], dims: &[usize], left: usize, most: usize) -> Strip {
         let last = dims.len() - 1;
         let most = most.min(left);
         let lanes = most.min(dims[last] - at[last]);
@@ -62,46 +62,46 @@ impl Strip {
 
     /// The first row of the strip.
     #[inline(always)]
-    pub(super) fn first_row(self) -> Strip {
+    pub(in crate::loops) fn first_row(self) -> Strip {
         Strip::line(self.axes[2], self.extents[2])
     }
 
     /// The first plane of the strip.
     #[inline(always)]
-    pub(super) fn first_plane(self) -> Strip {
+    pub(in crate::loops) fn first_plane(self) -> Strip {
         let [_, rows, lanes] = self.extents;
         Strip { extents: [1, rows, lanes], ..self }
     }
 
     /// Whether lanes are along an axis.
-    pub(super) fn is_along(&self, axis: usize) -> bool {
+    pub(in crate::loops) fn is_along(&self, axis: usize) -> bool {
         self.axes[2] == axis
     }
 
     /// The number of lanes.
     #[inline(always)]
-    pub(super) fn n(&self) -> usize {
+    pub(in crate::loops) fn n(&self) -> usize {
         self.extents.iter().product()
     }
 
     /// The numbers of planes, rows per plane and lanes per row.
     #[inline(always)]
-    pub(super) fn extents(&self) -> [usize; 3] {
+    pub(in crate::loops) fn extents(&self) -> [usize; 3] {
         self.extents
     }
 
     /// Lanes per row.
-    pub(super) fn lanes(&self) -> usize {
+    pub(in crate::loops) fn lanes(&self) -> usize {
         self.extents[2]
     }
 
     /// Rows per plane.
-    pub(super) fn height(&self) -> usize {
+    pub(in crate::loops) fn height(&self) -> usize {
         self.extents[1]
     }
 
     /// Advances a position past the strip.
-    pub(super) fn pass(&self, at: &mut [usize], dims: &[usize]) {
+    pub(in crate::loops) fn pass(&self, at: &mut [usize], dims: &[usize]) {
         let outermost = self.extents.iter().position(|d| *d > 1).unwrap_or(2);
         let axis = self.axes[outermost];
         at[axis] += self.extents[outermost];
@@ -115,13 +115,13 @@ impl Strip {
 
     /// The values of a function on the strip.
     #[inline(always)]
-    pub(super) fn walk(&self, function: &Linear, at: &[usize]) -> Walk {
+    pub(in crate::loops) fn walk(&self, function: &Linear, at: &[usize]) -> Walk {
         let by = self.axes.map(|axis| function.by[axis]);
         Walk { start: function.at(at), extents: self.extents, by }
     }
 
     /// Visits the rows: the lanes of each, and its offset along the axes of planes and rows.
-    pub(super) fn each_row<E>(
+    pub(in crate::loops) fn each_row<E>(
         &self,
         mut visit: impl FnMut(Range<usize>, [usize; 2]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -136,13 +136,13 @@ impl Strip {
     }
 
     /// Moves a position along the axes of planes and rows.
-    pub(super) fn moved(&self, at: &mut [usize], by: [usize; 2]) {
+    pub(in crate::loops) fn moved(&self, at: &mut [usize], by: [usize; 2]) {
         at[self.axes[0]] += by[0];
         at[self.axes[1]] += by[1];
     }
 
     /// Undoes `moved`.
-    pub(super) fn back(&self, at: &mut [usize], by: [usize; 2]) {
+    pub(in crate::loops) fn back(&self, at: &mut [usize], by: [usize; 2]) {
         at[self.axes[0]] -= by[0];
         at[self.axes[1]] -= by[1];
     }
@@ -151,7 +151,7 @@ impl Strip {
 impl Walk {
     /// The stride of all lanes, if it also holds between rows.
     #[inline(always)]
-    pub(super) fn stride(&self) -> Option<i64> {
+    pub(in crate::loops) fn stride(&self) -> Option<i64> {
         let [planes, rows, lanes] = self.extents;
         let [of_plane, of_row, by] = self.by;
         let are_one = |count: usize, step: i64, n: usize| count == 1 || step == by * n as i64;
@@ -160,7 +160,7 @@ impl Walk {
 
     /// The same with rows merged where they form one longer row.
     #[inline(always)]
-    pub(super) fn merged(self) -> Walk {
+    pub(in crate::loops) fn merged(self) -> Walk {
         let [planes, rows, lanes] = self.extents;
         let [of_plane, of_row, by] = self.by;
         if of_row == by * lanes as i64 || rows == 1 {
@@ -170,7 +170,7 @@ impl Walk {
     }
 
     /// The offset of a row.
-    pub(super) fn row(&self, [plane, row]: [usize; 2]) -> i64 {
+    pub(in crate::loops) fn row(&self, [plane, row]: [usize; 2]) -> i64 {
         self.start + self.by[0] * plane as i64 + self.by[1] * row as i64
     }
 }

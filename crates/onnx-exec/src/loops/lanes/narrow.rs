@@ -2,7 +2,7 @@
 
 /// Converts `float16` to a single float.
 #[inline(always)]
-pub(super) fn half_to_single(bits: u16) -> f32 {
+pub(in crate::loops) fn half_to_single(bits: u16) -> f32 {
     let bits = u32::from(bits);
     let (sign, rest) = ((bits & 0x8000) << 16, bits & 0x7fff);
     // Multiplication by 2^112 adjusts the exponent, also for subnormal numbers.
@@ -14,7 +14,7 @@ pub(super) fn half_to_single(bits: u16) -> f32 {
 
 /// Rounds a single float to `float16`.
 #[inline(always)]
-pub(super) fn single_to_half(x: f32) -> u16 {
+pub(in crate::loops) fn single_to_half(x: f32) -> u16 {
     let x = round_to_half(x);
     let (sign, rest) = (x.to_bits() >> 16 & 0x8000, x.to_bits() & 0x7fff_ffff);
     // After rounding no set bits are lost here; multiplication by 2^-112 produces the subnormal numbers of `float16`.
@@ -25,7 +25,7 @@ pub(super) fn single_to_half(x: f32) -> u16 {
 
 /// Rounds a single float to a value of `float16`, ties to even.
 #[inline(always)]
-pub(super) fn round_to_half(x: f32) -> f32 {
+pub(in crate::loops) fn round_to_half(x: f32) -> f32 {
     let bits = x.to_bits();
     let size = x.abs();
     let normal = f32::from_bits((bits & 0x7fff_ffff).wrapping_add(0xfff + (bits >> 13 & 1)) & !0x1fff);
@@ -39,19 +39,19 @@ pub(super) fn round_to_half(x: f32) -> f32 {
 
 /// Converts `bfloat16` to a single float.
 #[inline(always)]
-pub(super) fn brain_to_single(bits: u16) -> f32 {
+pub(in crate::loops) fn brain_to_single(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
 /// Rounds a single float to `bfloat16`.
 #[inline(always)]
-pub(super) fn single_to_brain(x: f32) -> u16 {
+pub(in crate::loops) fn single_to_brain(x: f32) -> u16 {
     (round_to_brain(x).to_bits() >> 16) as u16
 }
 
 /// Rounds a single float to a value of `bfloat16`, ties to even.
 #[inline(always)]
-pub(super) fn round_to_brain(x: f32) -> f32 {
+pub(in crate::loops) fn round_to_brain(x: f32) -> f32 {
     let bits = x.to_bits();
     let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & !0xffff);
     if x.is_nan() { f32::from_bits(quiet(x).to_bits() & !0xffff) } else { rounded }

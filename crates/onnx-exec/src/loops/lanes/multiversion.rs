@@ -67,7 +67,7 @@ fn width() -> Width {
 }
 
 /// Whether registers have 512 bits.
-pub(super) fn is_wide() -> bool {
+pub(in crate::loops) fn is_wide() -> bool {
     #[cfg(target_arch = "x86_64")]
     return width() == Width::Avx512;
     #[cfg(not(target_arch = "x86_64"))]

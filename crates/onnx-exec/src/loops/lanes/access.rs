@@ -1,19 +1,19 @@
 //! Loads and stores of lanes.
 
-use super::Class;
-use super::lanes::{Registers, are_short, int_of, short_of, wrap};
+use super::multiversion::{Job, widest};
 use super::narrow::{brain_to_single, half_to_single, single_to_brain, single_to_half};
-use super::program::Reg;
 use super::strip::Walk;
 use super::view::View;
-use super::widest::{Job, widest};
+use super::{Registers, are_short, int_of, short_of, wrap};
+use crate::loops::Class;
+use crate::loops::program::Reg;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 use std::ops::Range;
 
 /// The offsets of lanes.
 #[derive(Clone, Copy)]
-pub(super) enum Places<'a> {
+pub(in crate::loops) enum Places<'a> {
     /// The first offset and the stride.
     Stride(i64, i64),
     /// Rows with strides.
@@ -137,7 +137,13 @@ fn stretch<A>(from: &[A], start: i64, by: i64, n: usize) -> Option<(&[A], usize)
 }
 
 /// Loads some lanes of a register.
-pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: View<'_>, places: Places<'_>) {
+pub(in crate::loops) fn load(
+    regs: &mut Registers,
+    lanes: Range<usize>,
+    to: Reg,
+    from: View<'_>,
+    places: Places<'_>,
+) {
     use ElemType as E;
     let places = places.from(from.first);
     match to.class {
@@ -168,7 +174,7 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
 }
 
 /// [`load`] of integers at the offsets in another register.
-pub(super) fn gather(regs: &mut Registers, n: usize, to: Reg, from: View<'_>, places: Reg) {
+pub(in crate::loops) fn gather(regs: &mut Registers, n: usize, to: Reg, from: View<'_>, places: Reg) {
     let all = std::mem::take(&mut regs.int[places.at]);
     load(regs, 0..n, to, from, Places::Each(&all[..n], 0));
     regs.int[places.at] = all;
@@ -190,7 +196,7 @@ fn ints(out: &mut [i64], from: View<'_>, places: Places<'_>) {
 }
 
 /// Rounds lanes to the element type and stores them; they must be in the register itself.
-pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
+pub(in crate::loops) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
     use ElemType as E;
     fn put<T: bytemuck::Pod, A: Copy + Default>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {
         let to = bytemuck::cast_slice_mut::<u8, T>(to);

@@ -75,13 +75,13 @@ pub(crate) fn exp<const FUSED: bool>(x: f32) -> f32 {
 
 /// Whether a number is in the range of [`exp_within`].
 #[inline(always)]
-pub(super) fn is_within(x: f32) -> bool {
+pub(in crate::loops) fn is_within(x: f32) -> bool {
     x.abs() < 87.0
 }
 
 /// The same as [`exp`], bit for bit, if neither the result nor its power of two is near the limits of the type.
 #[inline(always)]
-pub(super) fn exp_within<const FUSED: bool>(x: f32) -> f32 {
+pub(in crate::loops) fn exp_within<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(x);
     (e + 1.0) * power_of_two(n)
 }
@@ -97,7 +97,7 @@ pub(crate) fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
+pub(in crate::loops) fn log<const FUSED: bool>(x: f32) -> f32 {
     let is_tiny = x < f32::MIN_POSITIVE;
     let bits = (if is_tiny { x * 8_388_608.0 } else { x }).to_bits() as i32;
     // The exponent that leaves a mantissa in [√½, √2).
@@ -151,7 +151,7 @@ pub(crate) fn tanh<const FUSED: bool>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn erf<const FUSED: bool>(x: f32) -> f32 {
+pub(in crate::loops) fn erf<const FUSED: bool>(x: f32) -> f32 {
     let tail = poly::<FUSED, 6>(
         x * x,
         [-5.953_781e-4, 4.985_95e-3, -2.676_172_7e-2, 0.112_816_83, -0.376_124_8, 0.128_379_15],
@@ -176,7 +176,7 @@ pub(super) fn erf<const FUSED: bool>(x: f32) -> f32 {
 }
 
 /// The largest argument of [`sin`] and [`cos`].
-pub(super) const LARGEST_ANGLE: f32 = 100_000.0;
+pub(in crate::loops) const LARGEST_ANGLE: f32 = 100_000.0;
 
 /// The sine of an angle plus `quarters` quarter turns.
 #[inline(always)]
@@ -210,25 +210,25 @@ fn turned<const FUSED: bool>(x: f32, quarters: i32) -> f32 {
 
 /// The sine of angles up to [`LARGEST_ANGLE`].
 #[inline(always)]
-pub(super) fn sin<const FUSED: bool>(x: f32) -> f32 {
+pub(in crate::loops) fn sin<const FUSED: bool>(x: f32) -> f32 {
     if x == 0.0 { x } else { turned::<FUSED>(x, 0) }
 }
 
 /// The cosine of angles up to [`LARGEST_ANGLE`].
 #[inline(always)]
-pub(super) fn cos<const FUSED: bool>(x: f32) -> f32 {
+pub(in crate::loops) fn cos<const FUSED: bool>(x: f32) -> f32 {
     turned::<FUSED>(x, 1)
 }
 
 /// Whether a pair is in the domain of [`pow`].
 #[inline(always)]
-pub(super) fn has_power(base: f32, exponent: f32) -> bool {
+pub(in crate::loops) fn has_power(base: f32, exponent: f32) -> bool {
     (f32::MIN_POSITIVE..f32::INFINITY).contains(&base) && exponent.abs() < 1e30
 }
 
 /// A power, for pairs that satisfy [`has_power`].
 #[inline(always)]
-pub(super) fn pow<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
+pub(in crate::loops) fn pow<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
     let bits = base.to_bits() as i32;
     let whole = bits.wrapping_sub(0x3f35_04f3) >> 23;
     let m = f64::from(f32::from_bits(bits.wrapping_sub(whole << 23) as u32));
@@ -271,7 +271,7 @@ pub(super) fn pow<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::widest::{Job, widest};
+    use crate::loops::lanes::multiversion::{Job, widest};
 
     /// A function compiled with and without fused multiply-add.
     struct Strip<'s> {
