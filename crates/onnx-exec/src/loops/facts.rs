@@ -2,8 +2,8 @@
 //!
 //! Without the table each query would walk its expression again at each level, and lowering would take quadratic time.
 
-use super::axes::{Axes, Extents};
 use super::lower::Types;
+use super::program::axes::{Axes, Extents};
 use super::{Class, lower};
 use foldhash::HashMap;
 use foldhash::fast::FixedState;

@@ -1,12 +1,12 @@
 //! Lowers formulas to loop nests.
 
-use super::axes::{Axes, Extents};
 use super::choice::{Allowed, Choice, Form};
 use super::epilogue::{Epilogue, Shape};
 use super::facts::{Around, FactTable, PartFacts};
 use super::pieces::Pieces;
 use super::product::Contraction;
 use super::product::recognize::{Codes, Factor, contraction};
+use super::program::axes::{Axes, Extents};
 use super::program::{Bound, Instr, Program, Reg};
 use super::reduce::total::{are_totals_floats, total_class};
 use super::stencil::{MOST_OF_STENCIL, Taps};

@@ -15,13 +15,11 @@
 //!
 //! Formulas that have no nest (bit operations on other types, unsigned 64-bit integers) are evaluated element by element.
 
-mod axes;
 mod check;
 mod choice;
 mod copy;
 mod epilogue;
 mod facts;
-mod interpret;
 mod lanes;
 mod lower;
 mod parallel;

@@ -1,13 +1,13 @@
 //! Runs a nest.
 
 use super::epilogue::Numbers;
-use super::interpret::{numbers, run, run_into};
 use super::lanes::access::store;
 use super::lanes::multiversion::{Job, widest};
 use super::lanes::strip::Strip;
 use super::lanes::view::Operands;
 use super::lanes::{Registers, SLACK, short_of, wrap_all};
 use super::pipeline::Out;
+use super::program::interpret::{numbers, run, run_into};
 use super::program::{Instr, Reg};
 use super::reduce::{Strips, Totals};
 use super::scratch::AlignedFloats;

@@ -5,10 +5,10 @@
 
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
-use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::Operands;
+use crate::loops::program::interpret::{numbers, run};
 use crate::loops::program::{Instr, Program, Reg};
 use crate::loops::{Class, LANES};
 use smallvec::SmallVec;

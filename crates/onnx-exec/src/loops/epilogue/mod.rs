@@ -14,7 +14,6 @@ mod bytes;
 mod recognize;
 mod split;
 
-use super::interpret::{numbers, run};
 use super::lanes::Registers;
 use super::lanes::access::store;
 use super::lanes::math;
@@ -23,6 +22,7 @@ use super::lanes::strip::Strip;
 use super::lanes::view::{Operands, View};
 use super::product::micro::Line;
 use super::program::Program;
+use super::program::interpret::{numbers, run};
 use super::{Class, Linear};
 use crate::failure::{Failure, fail};
 use crate::tensor::strides;

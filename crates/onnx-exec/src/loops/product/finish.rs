@@ -6,13 +6,13 @@ use super::{Contraction, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::epilogue::{Numbers, Shape};
-use crate::loops::interpret::{numbers, run_into};
 use crate::loops::lanes::Registers;
 use crate::loops::lanes::access::{Places, load, store};
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::{Operands, View};
 use crate::loops::pipeline::Out;
 use crate::loops::program::Reg;
+use crate::loops::program::interpret::{numbers, run_into};
 use crate::tensor::{strides, width};
 use std::ops::Range;
 

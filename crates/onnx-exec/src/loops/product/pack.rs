@@ -9,11 +9,11 @@ use super::{Bytes, Flip, Side, place};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
-use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::Operands;
 use crate::loops::program::Program;
+use crate::loops::program::interpret::{numbers, run};
 use std::ops::Range;
 
 /// Packs a factor.

@@ -9,8 +9,8 @@
 use super::micro::Factor as _;
 use super::{Bytes, Contraction, Flip, Side, depends};
 use crate::loops::Linear;
-use crate::loops::axes::Axes;
 use crate::loops::lower::{Types, cost};
+use crate::loops::program::axes::Axes;
 use crate::loops::program::{Bound, Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};

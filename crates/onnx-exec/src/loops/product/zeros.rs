@@ -13,11 +13,11 @@ use super::rows::RowSource;
 use super::{Contraction, Side, blocks, depends, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
-use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::lanes::multiversion::{Job, widest};
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::Operands;
+use crate::loops::program::interpret::{numbers, run};
 use std::ops::Range;
 
 /// The zero points of a contraction.

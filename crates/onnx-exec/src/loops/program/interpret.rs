@@ -1,18 +1,18 @@
 //! The interpreter of programs, strip by strip.
 
-use super::Class;
-use super::lanes::Registers;
-use super::lanes::access::{Places, gather, load};
-use super::lanes::strip::{Strip, Walk};
-use super::lanes::view::{Operands, View};
-use super::pipeline::Out;
-use super::program::{Bound, Instr, Program, Reg};
+use super::{Bound, Instr, Program, Reg};
 use crate::failure::{Failure, fail};
+use crate::loops::Class;
+use crate::loops::lanes::Registers;
+use crate::loops::lanes::access::{Places, gather, load};
+use crate::loops::lanes::strip::{Strip, Walk};
+use crate::loops::lanes::view::{Operands, View};
+use crate::loops::pipeline::Out;
 use onnx_ir::ElemType;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-pub(super) fn numbers(program: &Program, regs: &mut Registers) {
+pub(in crate::loops) fn numbers(program: &Program, regs: &mut Registers) {
     for &(to, float, int) in &program.numbers {
         regs.fill(to, float, int);
     }
@@ -20,7 +20,7 @@ pub(super) fn numbers(program: &Program, regs: &mut Registers) {
 
 /// Runs a program for a strip from a position on. If `wanted` is given, single-float results may be written there instead of into
 /// the result register; returns whether they were.
-pub(super) fn run(
+pub(in crate::loops) fn run(
     program: &Program,
     regs: &mut Registers,
     operands: &Operands<'_>,
@@ -32,7 +32,7 @@ pub(super) fn run(
 }
 
 /// The same with an optional destination.
-pub(super) fn run_into(
+pub(in crate::loops) fn run_into(
     program: &Program,
     regs: &mut Registers,
     operands: &Operands<'_>,

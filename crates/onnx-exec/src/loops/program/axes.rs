@@ -1,26 +1,26 @@
 //! Merges adjacent axes of a formula that every load and every index used as a number traverses like a single axis.
 
-use super::Linear;
-use super::program::Bound;
+use super::Bound;
+use crate::loops::Linear;
 use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 
 /// The axes of a formula and their merged axes.
-pub(super) struct Axes {
+pub(in crate::loops) struct Axes {
     /// The original extents.
     old: Vec<usize>,
     /// For each original axis, its merged axis and whether it is the innermost one there; `None` if its extent is 1.
     place: Vec<Option<(usize, bool)>>,
     /// The extents of the merged axes of the result, and of those of the reduction.
-    pub(super) dims: Vec<usize>,
-    pub(super) over: Vec<usize>,
+    pub(in crate::loops) dims: Vec<usize>,
+    pub(in crate::loops) over: Vec<usize>,
 }
 
 /// The shapes of operands, by number.
-pub(super) type Extents<'a> = dyn Fn(usize) -> Option<&'a [usize]> + 'a;
+pub(in crate::loops) type Extents<'a> = dyn Fn(usize) -> Option<&'a [usize]> + 'a;
 
 impl Axes {
-    pub(super) fn of<'a>(formula: &Formula, operands: &Extents<'a>) -> Option<Axes> {
+    pub(in crate::loops) fn of<'a>(formula: &Formula, operands: &Extents<'a>) -> Option<Axes> {
         let over: &[usize] = formula.over.as_ref().map_or(&[], |over| &over.dims);
         let old: Vec<usize> = formula.dims.iter().chain(over).copied().collect();
         let mut axes = Axes { place: vec![None; old.len()], old, dims: Vec::new(), over: Vec::new() };
@@ -74,12 +74,12 @@ impl Axes {
     }
 
     /// The extents of all merged axes.
-    pub(super) fn extents(&self) -> Vec<usize> {
+    pub(in crate::loops) fn extents(&self) -> Vec<usize> {
         self.dims.iter().chain(&self.over).copied().collect()
     }
 
     /// Converts a function of the original axes to the merged axes.
-    pub(super) fn moved(&self, function: &Linear) -> Linear {
+    pub(in crate::loops) fn moved(&self, function: &Linear) -> Linear {
         let mut by: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.count());
         for (place, factor) in self.place.iter().zip(&function.by) {
             if let Some((axis, true)) = place {
@@ -90,7 +90,7 @@ impl Axes {
     }
 
     /// An affine index as a function of the original axes.
-    pub(super) fn affine(&self, offset: i64, terms: &[(usize, i64)]) -> Option<Linear> {
+    pub(in crate::loops) fn affine(&self, offset: i64, terms: &[(usize, i64)]) -> Option<Linear> {
         let mut by: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.old.len());
         for (axis, factor) in terms {
             let slot = by.get_mut(*axis)?;
@@ -100,7 +100,7 @@ impl Axes {
     }
 
     /// Whether a function is in `0..extent` at all positions.
-    pub(super) fn is_in(&self, function: &Linear, extent: usize) -> bool {
+    pub(in crate::loops) fn is_in(&self, function: &Linear, extent: usize) -> bool {
         let (least, most) = self.range(function);
         least >= 0 && most < extent as i128
     }
@@ -116,12 +116,17 @@ impl Axes {
     }
 
     /// The offset in an operand as a function of the original axes, if every index of a load is affine and in bounds.
-    pub(super) fn place(&self, position: &[Index], dims: &[usize]) -> Option<Linear> {
+    pub(in crate::loops) fn place(&self, position: &[Index], dims: &[usize]) -> Option<Linear> {
         self.place_where(position, dims, &[])
     }
 
     /// [`place`](Self::place) for a load under conditions that keep some functions in bounds.
-    pub(super) fn place_where(&self, position: &[Index], dims: &[usize], bounds: &[Bound]) -> Option<Linear> {
+    pub(in crate::loops) fn place_where(
+        &self,
+        position: &[Index],
+        dims: &[usize],
+        bounds: &[Bound],
+    ) -> Option<Linear> {
         let mut sum = Linear { base: 0, by: SmallVec::from_elem(0, self.old.len()) };
         let mut stride = 1i64;
         for (index, &d) in position.iter().zip(dims).rev() {

@@ -1,5 +1,8 @@
 //! Programs: the straight-line code for a strip.
 
+pub(super) mod axes;
+pub(super) mod interpret;
+
 use super::pipeline::Pipeline;
 use super::{Class, Linear};
 use onnx_ir::ElemType;
