@@ -41,6 +41,7 @@ mod list;
 mod liveness;
 mod loops;
 mod machine;
+mod parallel;
 mod plan;
 mod pool;
 mod prepare;
@@ -48,6 +49,7 @@ mod profile;
 mod random;
 mod recycle;
 mod run;
+mod scratch;
 mod tensor;
 mod value;
 

@@ -6,11 +6,9 @@
 //! The bandwidth depends on the working set, because what fits into a cache is read from there. It is measured for several sizes;
 //! for a kernel it is interpolated to the bytes that the kernel moves.
 
-use crate::loops::Job;
 #[cfg(target_arch = "x86_64")]
 use crate::loops::has_tile_registers;
-use crate::loops::lanes::multiversion;
-use crate::loops::product::peak;
+use crate::loops::{Job, peak, widest};
 use crate::pool;
 use crate::profile::Work;
 use std::hint::black_box;

@@ -10,7 +10,7 @@ use super::real::Real;
 use super::{Attributes, Call, Kernel};
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
-use crate::loops::parallel;
+use crate::parallel::parallel;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;

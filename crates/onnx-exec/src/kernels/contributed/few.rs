@@ -5,8 +5,8 @@
 
 use crate::failure::Failure;
 use crate::list::{List, filled};
-use crate::loops::lanes::multiversion;
-use crate::loops::{Job, parallel};
+use crate::loops::{Job, widest};
+use crate::parallel::parallel;
 use crate::pool;
 
 /// With more rows, dequantizing the weights once is faster.

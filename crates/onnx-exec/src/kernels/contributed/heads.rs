@@ -7,8 +7,7 @@
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::list::{List, filled};
-use crate::loops::lanes::{math, multiversion};
-use crate::loops::{Job, Matrix};
+use crate::loops::{Job, Matrix, math, widest};
 use std::ops::Range;
 
 /// Queries per tile, and keys per block: their products fit into the second-level cache.

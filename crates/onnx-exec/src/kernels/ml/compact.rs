@@ -15,7 +15,7 @@
 use super::forest::{Aggregate, Forest, Next, Node, Test};
 use super::rounded;
 use crate::failure::Failure;
-use crate::loops::parallel;
+use crate::parallel::parallel;
 use crate::pool;
 use foldhash::HashMap;
 use onnx_ir::ElemType;

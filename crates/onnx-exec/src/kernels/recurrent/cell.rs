@@ -5,8 +5,7 @@ use super::number::Number;
 use crate::failure::Failure;
 use crate::kernels::contributed::through_bytes;
 use crate::list::{List, filled};
-use crate::loops::Job;
-use crate::loops::lanes::multiversion;
+use crate::loops::{Job, widest};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {

@@ -15,7 +15,7 @@ use super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
-use crate::loops::parallel;
+use crate::parallel::parallel;
 use crate::pool;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;

@@ -1,7 +1,7 @@
 //! Numeric operations of cells: vectorized with micro-kernels for single floats, plain for doubles.
 
 use crate::kernels::real::Real;
-use crate::loops::lanes::math;
+use crate::loops::math;
 
 /// The number type of states and gates.
 pub(super) trait Number: Real {

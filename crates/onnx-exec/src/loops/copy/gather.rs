@@ -5,12 +5,11 @@
 
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
-use crate::loops::lanes::Registers;
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::Operands;
+use crate::loops::lanes::{Class, LANES, Reg, Registers};
 use crate::loops::program::interpret::{numbers, run};
-use crate::loops::program::{Instr, Program, Reg};
-use crate::loops::{Class, LANES};
+use crate::loops::program::{Instr, Program};
 use smallvec::SmallVec;
 use std::ops::Range;
 

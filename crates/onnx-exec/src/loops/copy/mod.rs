@@ -8,8 +8,8 @@ pub(super) mod gather;
 pub(super) mod transpose;
 
 use super::lanes::view::{Operands, View};
+use super::lanes::{Class, Linear};
 use super::program::{Bound, Instr, Program};
-use super::{Class, Linear, Nest};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
@@ -349,14 +349,4 @@ fn square<'f, T: Copy + 'f>(line: impl Fn(usize) -> Option<&'f [T]>) -> Option<S
         *to = *line(column)?.first_chunk::<BLOCK>()?;
     }
     Some(lines)
-}
-
-impl Nest {
-    /// The copy that the nest consists of, if it does nothing else.
-    pub(super) fn moves(&self) -> Option<Moved> {
-        if self.reduction.is_some() || self.then.is_some() {
-            return None;
-        }
-        Moved::of(self.elem, &self.dims, &self.body)
-    }
 }

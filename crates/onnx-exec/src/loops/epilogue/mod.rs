@@ -11,22 +11,21 @@
 //! double precision. A function of the quantized byte and constants becomes a table of 256 bytes, filled by its program once.
 
 mod bytes;
+mod line;
 mod recognize;
 mod split;
 
-use super::lanes::Registers;
 use super::lanes::access::store;
-use super::lanes::math;
 use super::lanes::multiversion::{Job, widest};
 use super::lanes::strip::Strip;
 use super::lanes::view::{Operands, View};
-use super::product::micro::Line;
+use super::lanes::{Class, Linear, Registers, math};
 use super::program::Program;
 use super::program::interpret::{numbers, run};
-use super::{Class, Linear};
 use crate::failure::{Failure, fail};
 use crate::tensor::strides;
 use bytes::Bytes;
+pub(super) use line::Line;
 use onnx_ir::ElemType;
 pub(super) use split::{ByteFirst, split};
 use std::sync::{Arc, OnceLock};

@@ -1,8 +1,8 @@
 //! Recognizes programs that are epilogues, by symbolic execution of their registers.
 
 use super::{Activation, Epilogue, Shape, Tail, Term};
-use crate::loops::program::{Instr, Program, Reg};
-use crate::loops::{Class, Linear};
+use crate::loops::lanes::{Class, Linear, Reg};
+use crate::loops::program::{Instr, Program};
 use crate::tensor::strides;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};

@@ -8,8 +8,8 @@
 //! are several times as fast without the first.
 
 use super::{Epilogue, Shape};
-use crate::loops::Class;
-use crate::loops::program::{Instr, Program, Reg};
+use crate::loops::lanes::{Class, Reg};
+use crate::loops::program::{Instr, Program};
 use onnx_ir::ElemType;
 
 /// A byte that an epilogue makes, and its type.

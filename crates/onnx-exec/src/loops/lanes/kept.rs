@@ -1,7 +1,6 @@
 //! A cache of unused registers.
 
-use super::SLACK;
-use crate::loops::LANES;
+use super::{LANES, SLACK};
 
 /// The most registers of a class that are kept.
 const MOST: usize = 64;

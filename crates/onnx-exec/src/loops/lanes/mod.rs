@@ -5,29 +5,36 @@ mod double;
 mod each;
 mod int;
 mod kept;
+mod linear;
 pub(crate) mod math;
 pub(super) mod multiversion;
 pub(super) mod narrow;
+mod register;
 mod single;
 pub(super) mod strip;
+pub(super) mod tile;
 pub(super) mod view;
 mod wrap;
 
-use super::Class;
-use super::pipeline::Edges;
-use super::program::Reg;
 use access::{Places, load};
 use each::{both, each};
 use kept::Kept;
+pub(super) use linear::Linear;
 use multiversion::{Job, widest};
 use narrow::{round_to_brain, round_to_half};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Mode, Number, Unary};
+pub(super) use register::{Class, Reg};
 use std::cell::RefCell;
 use strip::Walk;
+use tile::Edges;
 use view::Operands;
 use wrap::each_wrapped;
 pub(super) use wrap::{wrap, wrap_all};
+
+/// The most elements of a strip: enough to amortize the overhead of a step, and few enough for the registers of a program, of 4
+/// or 8 KiB each, to stay in the first-level cache.
+pub(super) const LANES: usize = 1024;
 
 /// The registers of a program.
 ///

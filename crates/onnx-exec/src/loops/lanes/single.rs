@@ -1,8 +1,7 @@
 //! Arithmetic on lanes of single floats.
 
-use super::Lanes;
 use super::each::{both, each, pairs};
-use super::math;
+use super::{Lanes, math};
 use onnx_ops::meaning::{Binary, Unary};
 
 /// A unary operation.

@@ -1,6 +1,6 @@
 //! Strips: contiguous lanes along an axis, and if it is short, along the axes before it.
 
-use crate::loops::{LANES, Linear};
+use super::{LANES, Linear};
 use std::ops::Range;
 
 // Functions are inlined so that strips stay in registers: a read from memory right after a write of another width would wait for

@@ -1,16 +1,15 @@
 //! Runs pipelines: locates the sources, then runs all stages tile by tile.
 
 #[cfg(target_arch = "x86_64")]
-use super::tile::WIDE;
-use super::tile::{InMemory, Lanes, NARROW, PARTS, Quantization, Quantized, TILE, Tile, Whole, is_short};
+use super::tile::{InMemory, Quantization, Quantized, Tile, Whole, is_short};
 use super::{Pipeline, Stage, StageOperand};
 use crate::failure::{Failure, fail};
 use crate::loops::lanes::multiversion::{Job, fetch, is_wide, widest};
 use crate::loops::lanes::narrow::{brain_to_single, half_to_single, single_to_brain};
 use crate::loops::lanes::strip::{Strip, Walk};
+use crate::loops::lanes::tile::{Aligned, Edges, Lanes, NARROW, PARTS, TILE, WIDE};
 use crate::loops::lanes::view::{Operands, View};
-use crate::loops::lanes::{Registers, Stand, are_short, int_of, short_of};
-use crate::loops::program::Reg;
+use crate::loops::lanes::{Reg, Registers, Stand, are_short, int_of, short_of};
 use half::f16;
 use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 use onnx_ir::ElemType;
@@ -116,31 +115,6 @@ impl<X: Copy, F: Fn(X) -> f32> Job for Widened<'_, X, F> {
     fn run<const FUSED: bool>(self) {
         self.to.iter_mut().zip(self.from).for_each(|(to, x)| *to = (self.convert)(*x));
     }
-}
-
-/// A tile in memory.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-pub(in crate::loops) struct Aligned([f32; TILE]);
-
-impl Aligned {
-    /// The lanes of a tile; they are there for both widths.
-    #[inline(always)]
-    fn lanes<const W: usize>(&self) -> Option<&Lanes<W>> {
-        self.0.as_chunks::<W>().0.first_chunk()
-    }
-
-    #[inline(always)]
-    fn lanes_mut<const W: usize>(&mut self) -> Option<&mut Lanes<W>> {
-        self.0.as_chunks_mut::<W>().0.first_chunk_mut()
-    }
-}
-
-/// Memory for tiles: what is kept, and lanes where there are fewer than a tile.
-#[derive(Default)]
-pub(in crate::loops) struct Edges {
-    kept: Vec<Aligned>,
-    lanes: Vec<Aligned>,
 }
 
 /// The second operand of a stage, with the strides of planes and rows.

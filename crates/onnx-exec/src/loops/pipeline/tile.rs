@@ -1,24 +1,14 @@
 //! Tiles of a pipeline: the lanes that are processed at once, in hardware registers.
 
-use crate::loops::lanes::math;
 use crate::loops::lanes::multiversion::Job;
 use crate::loops::lanes::narrow::{round_to_brain, round_to_half};
-use crate::loops::lanes::{are_short, int_of, short_of};
+use crate::loops::lanes::tile::{Lanes, NARROW, PARTS};
+use crate::loops::lanes::{are_short, int_of, math, short_of};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
-/// Parts of a tile: one hardware register each, and as many registers are left to compute with, even where there are 16 of them.
-pub(super) const PARTS: usize = 8;
-/// Lanes of a part in registers of 512 bits, and in narrower ones.
-pub(super) const WIDE: usize = 16;
-pub(super) const NARROW: usize = 8;
-/// The most lanes of a tile.
-pub(super) const TILE: usize = PARTS * WIDE;
 /// Lanes that are computed in memory together. Every tile has a multiple of them.
 const TOGETHER: usize = PARTS * NARROW;
-
-/// The lanes of a tile in memory.
-pub(super) type Lanes<const W: usize> = [[f32; W]; PARTS];
 
 /// The lanes of a tile, `W` in each part. Fields rather than an array of parts: then they stay in registers.
 #[derive(Clone, Copy)]

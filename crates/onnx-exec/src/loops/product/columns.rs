@@ -12,7 +12,7 @@ use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
 use crate::loops::lanes::view::Operands;
-use crate::loops::scratch::{Scratch, scratch};
+use crate::scratch::{Scratch, scratch};
 use std::ops::Range;
 
 /// With this many rows, columns are packed even if they could be read in place: packed ones are contiguous.

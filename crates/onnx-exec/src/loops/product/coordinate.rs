@@ -1,7 +1,7 @@
 //! Spatial coordinates of the columns of a convolution.
 
 use super::read::sums;
-use crate::loops::Linear;
+use crate::loops::lanes::Linear;
 use crate::loops::program::Bound;
 use smallvec::SmallVec;
 use std::ops::Range;

@@ -9,11 +9,10 @@
 
 use super::coordinate::Coordinate;
 use super::kind::Kind;
-use super::place;
 use super::read::sums;
-use super::{CACHED, Side};
+use super::{CACHED, Side, place};
 use crate::failure::{Failure, fail};
-use crate::loops::Linear;
+use crate::loops::lanes::Linear;
 use crate::loops::lanes::view::Operands;
 use crate::loops::program::{Bound, Instr};
 use std::ops::Range;

@@ -2,12 +2,10 @@
 
 use super::micro::Factor;
 use crate::failure::{Failure, fail};
-use crate::loops::Class;
 use crate::loops::copy::transpose::{SIDE, Turn, Turning, turning};
 use crate::loops::epilogue::Total;
-use crate::loops::lanes::Registers;
 use crate::loops::lanes::multiversion::{Job, widest};
-use crate::loops::program::Reg;
+use crate::loops::lanes::{Class, Reg, Registers};
 use onnx_ir::ElemType;
 
 /// The element type of packed factors.

@@ -1,10 +1,11 @@
 //! Prepacked matrices for kernels that multiply many rows by the same matrix.
 
+use super::LEAST_PRODUCTS;
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use crate::failure::Failure;
 use crate::list::{List, filled};
 use crate::loops::lanes::multiversion::{Job, widest};
-use crate::loops::parallel::{LEAST_PRODUCTS, parallel};
+use crate::parallel::parallel;
 use crate::pool;
 use std::ops::Range;
 

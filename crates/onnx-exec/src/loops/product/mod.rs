@@ -43,8 +43,8 @@ mod tests;
 mod winograd;
 mod zeros;
 
-use super::LANES;
 use super::epilogue::{ByteFirst, Epilogue, Shape, split};
+use super::lanes::LANES;
 use super::lanes::view::Operands;
 use super::program::{Instr, Program};
 use crate::failure::{Failure, fail};
@@ -60,6 +60,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use stretches::Alike;
 use winograd::Winograd;
+
+/// Products with fewer steps run on one thread.
+pub(super) const LEAST_PRODUCTS: usize = 1 << 19;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;

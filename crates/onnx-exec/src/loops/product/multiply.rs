@@ -11,7 +11,7 @@ use super::{Contraction, ROWS, blocks, place};
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::lanes::view::Operands;
-use crate::loops::scratch::{Scratch, scratch};
+use crate::scratch::{Scratch, scratch};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::ops::Range;

@@ -18,7 +18,7 @@ use super::read::sums;
 use super::stretches::copy;
 use super::{CACHED, Side, place};
 use crate::failure::{Failure, fail};
-use crate::loops::Linear;
+use crate::loops::lanes::Linear;
 use crate::loops::lanes::view::Operands;
 use crate::loops::program::{Bound, Instr};
 use onnx_ir::ElemType;

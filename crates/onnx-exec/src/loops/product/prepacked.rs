@@ -6,11 +6,10 @@ use super::winograd::Winograd;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
 use crate::budget::Charge;
 use crate::failure::Failure;
-use crate::loops::Nest;
 use crate::loops::lanes::view::{Operands, View};
 use crate::loops::program::Program;
-use crate::loops::scratch::words_of;
 use crate::recycle::Block;
+use crate::scratch::words_of;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -276,28 +275,22 @@ impl Contraction {
         let operands = side.program.operands().chain(padding.into_iter().flat_map(Program::operands));
         operands.map(known).collect()
     }
-}
 
-impl Nest {
-    /// Packs the constant factors of a matrix product, unless they are packed already. A convolution with non-constant weights
-    /// becomes a plain product.
-    pub(crate) fn pack_constants(
+    /// Packs its constant factors, unless they are packed already. A convolution with non-constant weights becomes a plain product.
+    pub(in crate::loops) fn pack_constants(
         &mut self,
         constants: &[Option<&Tensor>],
         packed: &mut Packed,
         precision: Precision,
     ) -> Result<(), Failure> {
-        if let (Some(contraction), Precision::Exact) = (&mut self.contraction, precision) {
-            contraction.winograd = None;
+        if precision == Precision::Exact {
+            self.winograd = None;
         }
-        match &mut self.contraction {
-            None => Ok(()),
-            Some(contraction) if contraction.a.bytes.is_some() => contraction.pack::<u8>(constants, packed),
-            Some(contraction) => {
-                let done = contraction.pack::<f32>(constants, packed);
-                contraction.winograd.take_if(|it| it.weights.is_none());
-                done
-            }
+        if self.a.bytes.is_some() {
+            return self.pack::<u8>(constants, packed);
         }
+        let done = self.pack::<f32>(constants, packed);
+        self.winograd.take_if(|it| it.weights.is_none());
+        done
     }
 }

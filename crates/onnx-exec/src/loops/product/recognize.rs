@@ -8,10 +8,9 @@
 
 use super::micro::Factor as _;
 use super::{Bytes, Contraction, Flip, Side, depends};
-use crate::loops::Linear;
-use crate::loops::lower::{Types, cost};
+use crate::loops::lanes::Linear;
 use crate::loops::program::axes::Axes;
-use crate::loops::program::{Bound, Instr, Program};
+use crate::loops::program::{Bound, Instr, Program, Types};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};
 use smallvec::SmallVec;
@@ -190,7 +189,7 @@ impl Factor {
         let inner = extents.len() - 1;
         let along = |axis: usize| Program { along: axis, ..self.program.clone() };
         let (steps, across) = (along(inner), own.last().map(|last| along(*last)));
-        let is_cheap = |across: &Program| cost(across, extents[across.along]) <= cost(&steps, extents[inner]);
+        let is_cheap = |across: &Program| across.cost(extents[across.along]) <= steps.cost(extents[inner]);
         let (program, is_along_steps) = match across.filter(is_cheap) {
             Some(across) => (across, false),
             None => (steps, true),

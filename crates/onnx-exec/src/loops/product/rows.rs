@@ -15,7 +15,7 @@ use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
 use crate::loops::lanes::view::Operands;
 use crate::loops::program::Instr;
-use crate::loops::scratch::{Scratch, scratch};
+use crate::scratch::{Scratch, scratch};
 use std::ops::Range;
 
 /// Rows at a multiple of this distance in bytes compete for the same few lines of the first-level cache, too few for a tile.

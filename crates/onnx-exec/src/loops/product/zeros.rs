@@ -12,11 +12,10 @@ use super::read::packed_steps;
 use super::rows::RowSource;
 use super::{Contraction, Side, blocks, depends, place};
 use crate::failure::{Failure, fail};
-use crate::loops::LANES;
-use crate::loops::lanes::Registers;
 use crate::loops::lanes::multiversion::{Job, widest};
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::Operands;
+use crate::loops::lanes::{LANES, Registers};
 use crate::loops::program::interpret::{numbers, run};
 use std::ops::Range;
 

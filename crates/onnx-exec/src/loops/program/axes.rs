@@ -1,7 +1,7 @@
 //! Merges adjacent axes of a formula that every load and every index used as a number traverses like a single axis.
 
 use super::Bound;
-use crate::loops::Linear;
+use crate::loops::lanes::Linear;
 use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 

@@ -1,12 +1,11 @@
 //! The interpreter of programs, strip by strip.
 
-use super::{Bound, Instr, Program, Reg};
+use super::{Bound, Instr, Program};
 use crate::failure::{Failure, fail};
-use crate::loops::Class;
-use crate::loops::lanes::Registers;
 use crate::loops::lanes::access::{Places, gather, load};
 use crate::loops::lanes::strip::{Strip, Walk};
 use crate::loops::lanes::view::{Operands, View};
+use crate::loops::lanes::{Class, Reg, Registers};
 use crate::loops::pipeline::Out;
 use onnx_ir::ElemType;
 use smallvec::SmallVec;

@@ -2,19 +2,14 @@
 
 pub(super) mod axes;
 pub(super) mod interpret;
+mod operands;
+mod pipelines;
 
+use super::lanes::{Class, LANES, Linear, Reg};
 use super::pipeline::Pipeline;
-use super::{Class, Linear};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
-
-/// A register: a strip of lanes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Reg {
-    pub(super) class: Class,
-    /// The index in its class.
-    pub(super) at: usize,
-}
+pub(crate) use operands::{Operand, Types};
 
 /// One step.
 #[derive(Clone, PartialEq, Debug)]
@@ -330,6 +325,20 @@ impl Program {
             matches!(instr, Instr::Unary { .. } | Instr::Binary { .. } | Instr::Select { .. })
         };
         self.instrs.iter().filter(is_work).count()
+    }
+
+    /// The relative cost of an element if strips go along its axis, which has this extent.
+    pub(super) fn cost(&self, extent: usize) -> f64 {
+        let loads = self.instrs.iter().map(|instr| match instr {
+            Instr::Load { place, .. } | Instr::LoadWhere { place, .. } => match place.by[self.along] {
+                0 | 1 => 1.0,
+                _ => 4.0,
+            },
+            Instr::Gather { .. } => 4.0,
+            _ => 1.0,
+        });
+        // The overhead of a strip.
+        loads.sum::<f64>() + 40.0 / extent.clamp(1, LANES) as f64
     }
 
     pub(super) fn reg(&mut self, class: Class) -> Reg {

@@ -4,11 +4,9 @@ pub(super) mod softmax;
 pub(super) mod sums;
 pub(super) mod total;
 
-use super::Class;
-use super::lanes::Registers;
 use super::lanes::multiversion::{Job, widest};
 use super::lanes::view::Operands;
-use super::program::Reg;
+use super::lanes::{Class, Reg, Registers};
 use onnx_ops::meaning::{Combine, Keep};
 use std::ops::Range;
 use sums::{AddAlong, AddPending, AddRows, AddSingles};

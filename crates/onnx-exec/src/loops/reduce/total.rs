@@ -1,6 +1,6 @@
 //! The register class of accumulators.
 
-use crate::loops::Class;
+use crate::loops::lanes::Class;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Combine, Expr};
 

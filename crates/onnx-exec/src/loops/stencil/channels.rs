@@ -20,7 +20,7 @@ use super::{Elements, TapLoad, TapStep, Taps};
 use crate::loops::lanes::multiversion::Job;
 use crate::loops::lanes::strip::Strip;
 use crate::loops::program::Bound;
-use crate::loops::scratch::AlignedFloats;
+use crate::scratch::AlignedFloats;
 use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;

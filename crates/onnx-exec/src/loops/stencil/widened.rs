@@ -6,7 +6,7 @@
 use super::Elements;
 use super::tiles::WIDE;
 use crate::loops::lanes::narrow::{brain_to_single, half_to_single};
-use crate::loops::scratch::AlignedFloats;
+use crate::scratch::AlignedFloats;
 use smallvec::SmallVec;
 use std::ops::Range;
 

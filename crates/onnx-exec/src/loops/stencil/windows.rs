@@ -12,7 +12,7 @@
 
 use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
 use super::{Elements, TapLoad, TapStep, Taps};
-use crate::loops::Linear;
+use crate::loops::lanes::Linear;
 use crate::loops::lanes::multiversion::Job;
 use crate::loops::lanes::narrow::{brain_to_single, half_to_single};
 use crate::loops::lanes::strip::Strip;

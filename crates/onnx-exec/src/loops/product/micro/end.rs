@@ -5,6 +5,8 @@
 //!     min(max((total - less[column]) * scale[column] + bias[column] + of_rows[row] + other[row, column], least), most)
 //! ```
 
+use crate::loops::epilogue::Line;
+
 /// Where the results of a block of accumulators go, and how they are computed.
 pub(in crate::loops) struct End<'e> {
     pub(in crate::loops) out: &'e mut [f32],
@@ -14,18 +16,6 @@ pub(in crate::loops) struct End<'e> {
     pub(in crate::loops) less: Option<&'e [i32]>,
     /// `None` if results are the accumulators.
     pub(in crate::loops) line: Option<Line<'e>>,
-}
-
-/// A clamped linear function, with numbers for each column, row and result.
-#[derive(Clone, Copy)]
-pub(in crate::loops) struct Line<'e> {
-    pub(in crate::loops) scale: &'e [f32],
-    pub(in crate::loops) bias: &'e [f32],
-    pub(in crate::loops) of_rows: Option<&'e [f32]>,
-    /// In the layout of the results.
-    pub(in crate::loops) other: Option<&'e [f32]>,
-    pub(in crate::loops) least: f32,
-    pub(in crate::loops) most: f32,
 }
 
 impl End<'_> {

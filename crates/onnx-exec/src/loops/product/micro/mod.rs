@@ -18,7 +18,7 @@ mod plain;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tile;
 
-pub(in crate::loops) use end::{End, Line};
+pub(in crate::loops) use end::End;
 use smallvec::SmallVec;
 use std::fmt::Debug;
 

@@ -89,7 +89,7 @@ pub(super) trait Singles: Copy {
     unsafe fn put(self, to: *mut f32);
 }
 
-/// A [`Line`](super::Line) at a position.
+/// A [`Line`](crate::loops::epilogue::Line) at a position.
 pub(super) struct LineAt {
     pub(super) scale: *const f32,
     pub(super) bias: *const f32,

@@ -29,7 +29,7 @@ use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::loops::lanes::multiversion::widest;
 use crate::loops::lanes::view::Operands;
-use crate::loops::scratch::scratch;
+use crate::scratch::scratch;
 use std::ops::Range;
 use std::sync::Arc;
 use transform::{Backward, Forward, IN, OUT, PRODUCTS};
@@ -204,9 +204,9 @@ struct Products<'p> {
     most: usize,
     rows: StepList,
     packed: Vec<usize>,
-    transformed: crate::loops::scratch::Scratch<f32>,
-    sums: crate::loops::scratch::Scratch<f32>,
-    results: crate::loops::scratch::Scratch<f32>,
+    transformed: crate::scratch::Scratch<f32>,
+    sums: crate::scratch::Scratch<f32>,
+    results: crate::scratch::Scratch<f32>,
 }
 
 impl<'p> Products<'p> {

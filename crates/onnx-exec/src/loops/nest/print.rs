@@ -1,9 +1,10 @@
 //! Prints nests.
 
-use super::epilogue::Epilogue;
-use super::product::Contraction;
-use super::program::{Instr, Program, Reg};
-use super::{Class, Linear, Nest};
+use super::Nest;
+use crate::loops::epilogue::Epilogue;
+use crate::loops::lanes::{Class, Linear, Reg};
+use crate::loops::product::Contraction;
+use crate::loops::program::{Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 use std::fmt::{self, Display, Formatter};

@@ -9,13 +9,13 @@
 //! ```
 //! Padding is not split: loads have bounds.
 
-use super::lanes::view::Operands;
-use super::lower::Types;
-use super::program::{Bound, Program};
+use super::Nest;
 use super::run::Worker;
-use super::{LANES, Nest};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
+use crate::loops::lanes::LANES;
+use crate::loops::lanes::view::Operands;
+use crate::loops::program::{Bound, Program, Types};
 use crate::tensor::count;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 use std::ops::Range;
@@ -31,22 +31,22 @@ const BATCH: usize = 4 * LANES;
 
 /// The pieces of a result, split along one axis.
 #[derive(Clone, Debug)]
-pub(super) struct Pieces {
+pub(in crate::loops) struct Pieces {
     /// The elements of all pieces per position of the axes before the split one.
-    pub(super) row: usize,
-    pub(super) pieces: Vec<Piece>,
+    pub(in crate::loops) row: usize,
+    pub(in crate::loops) pieces: Vec<Piece>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(in crate::loops) struct Piece {
     /// Its elements in each row.
-    pub(super) of_row: Range<usize>,
-    pub(super) nest: Nest,
+    pub(in crate::loops) of_row: Range<usize>,
+    pub(in crate::loops) nest: Nest,
 }
 
 impl Pieces {
     /// The pieces of a formula without a reduction that selects by position, if all pieces have loops.
-    pub(super) fn of(formula: &Formula, operands: &Types<'_>) -> Option<Pieces> {
+    pub(in crate::loops) fn of(formula: &Formula, operands: &Types<'_>) -> Option<Pieces> {
         let dims = &formula.dims;
         let elements = count(dims).filter(|_| formula.over.is_none() && formula.then.is_none())?;
         let mut cuts = vec![Vec::new(); dims.len()];
@@ -75,7 +75,7 @@ impl Pieces {
     }
 
     /// Computes some elements of the result, in row-major order.
-    pub(super) fn run(
+    pub(in crate::loops) fn run(
         &self,
         workers: &mut [Worker],
         operands: &Operands<'_>,
@@ -133,7 +133,7 @@ impl Pieces {
 
 impl Nest {
     /// The nest of a formula that is computed piece by piece.
-    pub(super) fn of_pieces(formula: &Formula, pieces: Pieces) -> Option<Nest> {
+    pub(in crate::loops) fn of_pieces(formula: &Formula, pieces: Pieces) -> Option<Nest> {
         let outer = count(&formula.dims)? / pieces.row.max(1);
         Some(Nest {
             elem: formula.elem,
@@ -326,10 +326,10 @@ impl Settle<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Operand, agree};
     use super::*;
-    use crate::loops::Workers;
     use crate::loops::lanes::view::View;
+    use crate::loops::nest::{Workers, agree};
+    use crate::loops::program::Operand;
     use crate::tensor::Tensor;
     use onnx_ir::ElemType;
     use onnx_ops::meaning::{Elements, Mode};

@@ -2,9 +2,9 @@
 //!
 //! Without the table each query would walk its expression again at each level, and lowering would take quadratic time.
 
-use super::lower::Types;
-use super::program::axes::{Axes, Extents};
-use super::{Class, lower};
+use crate::loops::lanes::Class;
+use crate::loops::program::Types;
+use crate::loops::program::axes::{Axes, Extents};
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use onnx_ir::ElemType;
@@ -13,39 +13,39 @@ use std::hash::{BuildHasher as _, Hash};
 
 /// The facts of a part of an expression.
 #[derive(Clone, Copy)]
-pub(super) struct PartFacts {
+pub(in crate::loops) struct PartFacts {
     /// Equal parts have equal hashes, and zeros hash the same for both signs.
-    pub(super) hash: u64,
+    pub(in crate::loops) hash: u64,
     /// The register class that it determines. The inner `None` is a number, which adopts the class of the other operand; the
     /// outer `None` has no loops.
-    pub(super) class: Option<Option<Class>>,
+    pub(in crate::loops) class: Option<Option<Class>>,
     /// Whether it is an unsigned 64-bit integer, which registers cannot hold.
-    pub(super) has_no_sign: bool,
+    pub(in crate::loops) has_no_sign: bool,
     /// Whether an index of a load may be out of bounds.
-    pub(super) can_fail: bool,
+    pub(in crate::loops) can_fail: bool,
 }
 
 /// The facts of all parts of expressions, by their address; the expressions outlive the table.
 #[derive(Default)]
-pub(super) struct FactTable(HashMap<*const Expr, PartFacts>);
+pub(in crate::loops) struct FactTable(HashMap<*const Expr, PartFacts>);
 
 /// The context of an expression.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'b, 'a> {
-    pub(super) operands: &'b Types<'a>,
-    pub(super) extents: &'b Extents<'b>,
-    pub(super) axes: &'b Axes,
-    pub(super) total: Option<Class>,
+pub(in crate::loops) struct Around<'b, 'a> {
+    pub(in crate::loops) operands: &'b Types<'a>,
+    pub(in crate::loops) extents: &'b Extents<'b>,
+    pub(in crate::loops) axes: &'b Axes,
+    pub(in crate::loops) total: Option<Class>,
 }
 
 impl FactTable {
     /// The facts of a part of an expression that was added.
-    pub(super) fn of(&self, expr: &Expr) -> Option<PartFacts> {
+    pub(in crate::loops) fn of(&self, expr: &Expr) -> Option<PartFacts> {
         self.0.get(&std::ptr::from_ref(expr)).copied()
     }
 
     /// Adds an expression and all its parts.
-    pub(super) fn add(&mut self, expr: &Expr, around: Around<'_, '_>) -> PartFacts {
+    pub(in crate::loops) fn add(&mut self, expr: &Expr, around: Around<'_, '_>) -> PartFacts {
         if let Some(known) = self.of(expr) {
             return known;
         }
@@ -91,7 +91,7 @@ impl FactTable {
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (of(a), of(b));
-                let wider = || lower::wider(a.class?, b.class?);
+                let wider = || wider(a.class?, b.class?);
                 PartFacts {
                     hash: hash_of(&(6u8, *op as u8, a.hash, b.hash)),
                     class: if op.is_test() { Some(Some(Class::Int)) } else { wider() },
@@ -101,7 +101,7 @@ impl FactTable {
             }
             Expr::Select(parts) => {
                 let [condition, yes, no] = parts.each_ref().map(of);
-                let wider = || lower::wider(yes.class?, no.class?);
+                let wider = || wider(yes.class?, no.class?);
                 PartFacts {
                     hash: hash_of(&(7u8, condition.hash, yes.hash, no.hash)),
                     class: wider(),
@@ -159,4 +159,14 @@ impl FactTable {
 
 fn hash_of(what: &impl Hash) -> u64 {
     FixedState::default().hash_one(what)
+}
+
+/// The common register class of two operands; the outer `None` if there is none.
+pub(in crate::loops) fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>> {
+    Some(match (a, b) {
+        (None, other) | (other, None) => other,
+        (Some(a), Some(b)) if a == b => Some(a),
+        (Some(Class::Int), Some(_)) | (Some(_), Some(Class::Int)) => return None,
+        (Some(_), Some(_)) => Some(Class::Double),
+    })
 }

@@ -1,31 +1,21 @@
 //! Lowers formulas to loop nests.
 
 use super::choice::{Allowed, Choice, Form};
-use super::epilogue::{Epilogue, Shape};
-use super::facts::{Around, FactTable, PartFacts};
+use super::facts::{Around, FactTable, PartFacts, wider};
 use super::pieces::Pieces;
-use super::product::Contraction;
-use super::product::recognize::{Codes, Factor, contraction};
-use super::program::axes::{Axes, Extents};
-use super::program::{Bound, Instr, Program, Reg};
-use super::reduce::total::{are_totals_floats, total_class};
-use super::stencil::{MOST_OF_STENCIL, Taps};
-use super::{Class, LANES, Linear, Nest, Reduction};
+use super::{Nest, Reduction};
+use crate::loops::epilogue::{Epilogue, Shape};
+use crate::loops::lanes::{Class, Linear, Reg};
+use crate::loops::product::Contraction;
+use crate::loops::product::recognize::{Codes, Factor, contraction};
+use crate::loops::program::axes::{Axes, Extents};
+use crate::loops::program::{Bound, Instr, Operand, Program, Types};
+use crate::loops::reduce::total::{are_totals_floats, total_class};
+use crate::loops::stencil::{MOST_OF_STENCIL, Taps};
 use foldhash::HashMap;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
 use smallvec::SmallVec;
-
-/// An operand of a formula: element type, shape, and whether it is constant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Operand<'a> {
-    pub(crate) elem: ElemType,
-    pub(crate) dims: &'a [usize],
-    pub(crate) is_constant: bool,
-}
-
-/// The operands of formulas, by number.
-pub(crate) type Types<'a> = dyn Fn(usize) -> Option<Operand<'a>> + 'a;
 
 impl Nest {
     /// The loops of a formula; `None` if its types have no loops.
@@ -88,7 +78,7 @@ impl Nest {
         if over.is_some() && stencil.is_none() {
             let other = Program { along: inner, ..body.clone() };
             let all = axes.extents();
-            if allowed.along(cost(&other, all[inner]) < cost(&body, all[last])) {
+            if allowed.along(other.cost(all[inner]) < body.cost(all[last])) {
                 (body, is_inner) = (other, true);
             }
         }
@@ -207,20 +197,6 @@ impl Nest {
         nest.moved = nest.moves().filter(|_| allowed.has(Form::Copy));
         Some(nest)
     }
-}
-
-/// The relative cost of an element if strips go along the axis.
-pub(super) fn cost(program: &Program, extent: usize) -> f64 {
-    let loads = program.instrs.iter().map(|instr| match instr {
-        Instr::Load { place, .. } | Instr::LoadWhere { place, .. } => match place.by[program.along] {
-            0 | 1 => 1.0,
-            _ => 4.0,
-        },
-        Instr::Gather { .. } => 4.0,
-        _ => 1.0,
-    });
-    // The overhead of a strip.
-    loads.sum::<f64>() + 40.0 / extent.clamp(1, LANES) as f64
 }
 
 type Seen = (u64, Class, Option<Reg>);
@@ -586,16 +562,6 @@ impl<'e> Builder<'_, '_, 'e> {
             Index::Element(expr) => self.expr(expr, Class::Int, mask)?,
         })
     }
-}
-
-/// The common register class of two operands; the outer `None` if there is none.
-pub(super) fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>> {
-    Some(match (a, b) {
-        (None, other) | (other, None) => other,
-        (Some(a), Some(b)) if a == b => Some(a),
-        (Some(Class::Int), Some(_)) | (Some(_), Some(Class::Int)) => return None,
-        (Some(_), Some(_)) => Some(Class::Double),
-    })
 }
 
 /// Whether an operation depends on the signedness of 64-bit integers.

@@ -1,13 +1,12 @@
 //! Pipelines yield the same results as separate steps, bit for bit.
 
-use super::Out;
-use crate::loops::lanes::Registers;
 use crate::loops::lanes::access::store;
 use crate::loops::lanes::strip::Strip;
 use crate::loops::lanes::view::View;
+use crate::loops::lanes::{Class, LANES, Linear, Reg, Registers};
+use crate::loops::pipeline::Out;
 use crate::loops::program::interpret::{numbers, run_into};
-use crate::loops::program::{Instr, Program, Reg};
-use crate::loops::{Class, LANES, Linear};
+use crate::loops::program::{Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 

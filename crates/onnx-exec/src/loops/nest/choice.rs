@@ -1,7 +1,7 @@
 //! The loop form of a formula, as schedules print and set it.
 
 use super::Nest;
-use super::product::Contraction;
+use crate::loops::product::Contraction;
 use std::fmt::{self, Display, Formatter};
 
 /// The forms of loops.
@@ -70,40 +70,40 @@ impl Display for Choice {
 
 /// The forms that lowering may use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Allowed(Option<Choice>);
+pub(in crate::loops) struct Allowed(Option<Choice>);
 
 impl Allowed {
     /// Any form.
-    pub(super) const ALL: Allowed = Allowed(None);
+    pub(in crate::loops) const ALL: Allowed = Allowed(None);
 
-    pub(super) fn only(choice: Choice) -> Allowed {
+    pub(in crate::loops) fn only(choice: Choice) -> Allowed {
         Allowed(Some(choice))
     }
 
     /// Whether this form is allowed.
-    pub(super) fn has(self, form: Form) -> bool {
+    pub(in crate::loops) fn has(self, form: Form) -> bool {
         self.0.is_none_or(|choice| choice.form == form)
     }
 
     /// Whether a matrix product is allowed, plain or by Winograd's algorithm.
-    pub(super) fn has_product(self) -> bool {
+    pub(in crate::loops) fn has_product(self) -> bool {
         self.has(Form::Product) || self.has(Form::Winograd)
     }
 
     /// Whether the schedule requires this form.
-    pub(super) fn must_be(self, form: Form) -> bool {
+    pub(in crate::loops) fn must_be(self, form: Form) -> bool {
         self.0.is_some_and(|choice| choice.form == form)
     }
 
     /// Whether strips go along the reduction, by requirement or because it is better.
-    pub(super) fn along(self, is_better: bool) -> bool {
+    pub(in crate::loops) fn along(self, is_better: bool) -> bool {
         match self.0.map(|choice| choice.form) {
             None => is_better,
             Some(form) => form == Form::Along,
         }
     }
 
-    pub(super) fn has_one_pass(self) -> bool {
+    pub(in crate::loops) fn has_one_pass(self) -> bool {
         self.0.is_none_or(|choice| choice.is_one_pass)
     }
 }

@@ -1,20 +1,20 @@
 //! Runs a nest.
 
-use super::epilogue::Numbers;
-use super::lanes::access::store;
-use super::lanes::multiversion::{Job, widest};
-use super::lanes::strip::Strip;
-use super::lanes::view::Operands;
-use super::lanes::{Registers, SLACK, short_of, wrap_all};
-use super::pipeline::Out;
-use super::program::interpret::{numbers, run, run_into};
-use super::program::{Instr, Reg};
-use super::reduce::{Strips, Totals};
-use super::scratch::AlignedFloats;
-use super::stencil::{Laid, Taps};
-use super::{Class, LANES, Nest, Reduction};
+use super::{Nest, Reduction};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::loops::epilogue::Numbers;
+use crate::loops::lanes::access::store;
+use crate::loops::lanes::multiversion::{Job, widest};
+use crate::loops::lanes::strip::Strip;
+use crate::loops::lanes::view::Operands;
+use crate::loops::lanes::{Class, LANES, Reg, Registers, SLACK, short_of, wrap_all};
+use crate::loops::pipeline::Out;
+use crate::loops::program::Instr;
+use crate::loops::program::interpret::{numbers, run, run_into};
+use crate::loops::reduce::{Strips, Totals};
+use crate::loops::stencil::{Laid, Taps};
+use crate::scratch::AlignedFloats;
 use crate::tensor::{advance, width};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;

@@ -3,20 +3,20 @@
 //! Parts start at strip boundaries, and a strip is computed in the same way in any part, so results do not depend on the number
 //! of threads.
 
-use super::lanes::view::Operands;
+use super::Nest;
 use super::run::Workers;
-use super::{LANES, Nest};
-use crate::budget::Budget;
+
 use crate::failure::Failure;
+use crate::loops::lanes::LANES;
+use crate::loops::lanes::view::Operands;
+use crate::loops::product::LEAST_PRODUCTS;
+use crate::parallel::{MAX_INLINE_PARTS, share};
 use crate::pool;
 use crate::tensor::width;
 use smallvec::SmallVec;
-use std::sync::{Mutex, PoisonError};
 
 /// Nests with fewer steps run on one thread.
 const LEAST_STEPS: usize = 1 << 16;
-/// The same for matrix products, whose steps are faster.
-pub(super) const LEAST_PRODUCTS: usize = 1 << 19;
 
 /// Parts of a matrix product have at least so many rows.
 const TILE: usize = 12;
@@ -42,7 +42,7 @@ impl Nest {
         }
         let width = width(self.elem).unwrap_or(1);
         let threads = threads.min(units);
-        let mut parts: SmallVec<[_; FEW]> = SmallVec::with_capacity(threads);
+        let mut parts: SmallVec<[_; MAX_INLINE_PARTS]> = SmallVec::with_capacity(threads);
         let (mut rest, mut first) = (out, 0);
         for thread in 1..=threads {
             let last = (units * thread / threads * unit).min(count);
@@ -79,39 +79,4 @@ impl Nest {
             None => steps.saturating_mul(self.body.instrs.len().max(1)) < LEAST_STEPS,
         }
     }
-}
-
-/// For up to this many threads, parts need no allocation.
-const FEW: usize = 4;
-
-/// Runs parts of some work on the threads of the pool, and returns the failure of the first part that failed.
-pub(crate) fn parallel<P: Send>(
-    parts: Vec<P>,
-    work: impl Fn(P) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
-    share(parts, work)
-}
-
-/// The same for parts from an iterator, without allocation for few threads.
-pub(crate) fn share<P: Send>(
-    parts: impl IntoIterator<Item = P>,
-    work: impl Fn(P) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
-    let parts: SmallVec<[_; FEW]> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
-    let budget = Budget::here();
-    let failure = Mutex::new(None);
-    pool::each(&parts, &|number, part| {
-        let result = match &budget {
-            Some(budget) => budget.enter(|| work(part)),
-            None => work(part),
-        };
-        if let Err(why) = result {
-            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-            if failure.as_ref().is_none_or(|(known, _)| number < *known) {
-                *failure = Some((number, why));
-            }
-        }
-    });
-    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failure.map_or(Ok(()), |(_, why)| Err(why))
 }

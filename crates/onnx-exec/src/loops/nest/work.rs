@@ -1,7 +1,8 @@
 //! The arithmetic of a nest, to compare its time with the peak of the processor.
 
-use super::program::{Instr, Program};
-use super::{Class, Nest};
+use super::Nest;
+use crate::loops::lanes::Class;
+use crate::loops::program::{Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Unary};
 
