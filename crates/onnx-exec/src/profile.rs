@@ -1,12 +1,7 @@
 //! Profiles: the time and the work of each kernel of a run.
 
-use crate::compile::{Executable, lock_of};
-use crate::run::{RunOptions, TimedStep};
-use crate::value::Value;
-use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The work of a kernel. For a node that runs outside plans, only the bytes are known.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -52,7 +47,7 @@ pub struct KernelProfile {
     pub op: String,
     /// The name of its last node, which may be empty.
     pub name: String,
-    /// Its nodes in [`Executable::model`].
+    /// Its nodes in [`Executable::model`](crate::Executable::model).
     pub nodes: Vec<NodeId>,
     /// The tensors that it computes: element types and shapes.
     pub results: Vec<(ElemType, Vec<usize>)>,
@@ -88,49 +83,5 @@ impl Profile {
                 kernel.times.extend(other.times);
             }
         }
-    }
-}
-
-impl Executable<'_> {
-    /// Runs the model at least once, until `is_enough` returns true for the number of runs, and returns the times of each kernel.
-    ///
-    /// # Errors
-    ///
-    /// The run fails.
-    pub fn profile(
-        &self,
-        inputs: &[Option<Value>],
-        options: &RunOptions<'_>,
-        is_enough: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<Profile, Box<Diagnostic>> {
-        let mut profile = self.profile_once(inputs, options)?;
-        let mut runs = 1;
-        while !is_enough(runs) {
-            profile.add(self.profile_once(inputs, options)?);
-            runs += 1;
-        }
-        Ok(profile)
-    }
-
-    fn profile_once(
-        &self,
-        inputs: &[Option<Value>],
-        options: &RunOptions<'_>,
-    ) -> Result<Profile, Box<Diagnostic>> {
-        let kernels = Mutex::new(Vec::new());
-        let begin = Instant::now();
-        let time = |step: &TimedStep<'_>| {
-            lock_of(&kernels).push(KernelProfile {
-                op: step.op.to_owned(),
-                name: step.name.to_owned(),
-                nodes: step.nodes.to_vec(),
-                results: step.results.to_vec(),
-                start: step.start.saturating_duration_since(begin),
-                times: vec![step.took],
-                work: step.work,
-            });
-        };
-        self.run(inputs.to_vec(), &RunOptions { time: Some(&time), ..options.clone() })?;
-        Ok(Profile { kernels: kernels.into_inner().unwrap_or_else(PoisonError::into_inner) })
     }
 }

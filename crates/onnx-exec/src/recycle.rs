@@ -8,10 +8,11 @@
 
 use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
+use crate::sync::lock;
 use memmap2::MmapMut;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// The alignment of blocks: a cache line, which is also the widest vector register.
 pub(crate) const ALIGN: usize = 64;
@@ -258,7 +259,7 @@ impl Recycler {
     }
 
     fn shelves(&self) -> MutexGuard<'_, [Vec<Arc<Charged>>; SHELVES]> {
-        self.small.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.small)
     }
 
     /// Bytes with arbitrary contents.
@@ -305,7 +306,7 @@ impl Recycler {
     }
 
     fn state(&self) -> MutexGuard<'_, RecyclerState> {
-        self.large.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.large)
     }
 }
 

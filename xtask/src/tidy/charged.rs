@@ -4,7 +4,7 @@ use super::Finding;
 use super::source::File;
 
 /// Where kernels are, and what runs graphs in nodes.
-const FOLDERS: &[&str] = &["crates/onnx-exec/src/kernels", "crates/onnx-exec/src/control"];
+const FOLDERS: &[&str] = &["crates/onnx-exec/src/kernels", "crates/onnx-exec/src/run/control"];
 /// Lists of elements, and strings that are charged after they have been made.
 const LISTS: &[&str] = &[
     "Vec<f64>",

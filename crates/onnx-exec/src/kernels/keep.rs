@@ -1,7 +1,7 @@
 //! A cache of data that kernels derive from attributes and constant inputs, such as tree tables and packed weights.
 
-use crate::compile::lock_of;
 use crate::failure::Failure;
+use crate::sync::lock;
 use crate::tensor::Tensor;
 use foldhash::HashMap;
 use onnx_ir::NodeId;
@@ -26,7 +26,7 @@ pub(super) fn kept<T: Any + Send + Sync>(
     inputs: Vec<Option<Tensor>>,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Arc<T>, Failure> {
-    let is_first = match lock_of(keep).get(&node) {
+    let is_first = match lock(keep).get(&node) {
         None => true,
         Some(Kept::Made(of, made)) => {
             let is_same = |(a, b): (&Option<Tensor>, &Option<Tensor>)| match (a, b) {
@@ -46,7 +46,7 @@ pub(super) fn kept<T: Any + Send + Sync>(
     };
     let made = Arc::new(make()?);
     let now = if is_first { Kept::Made(inputs, Arc::clone(&made) as _) } else { Kept::Changes };
-    lock_of(keep).insert(node, now);
+    lock(keep).insert(node, now);
     Ok(made)
 }
 
@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(*ask(&[&a]).expect("kept"), 1);
         assert_eq!(*ask(&[&b]).expect("another tensor, though equal"), 2);
         assert_eq!(*ask(&[&a]).expect("not kept"), 3);
-        assert!(matches!(lock_of(&keep)[&node], Kept::Changes));
+        assert!(matches!(lock(&keep)[&node], Kept::Changes));
     }
 }

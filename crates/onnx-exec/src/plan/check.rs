@@ -1,10 +1,9 @@
 //! Verifies plans, and formulas between stages: every slot is written before it is read, loads are in bounds, and tensors that
 //! are live at the same time do not overlap.
 
-use super::define::PartitionItem;
 use super::index::Position;
 use super::rewrite::{extents, operands};
-use super::{Partition, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
+use super::{Partition, PartitionItem, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use onnx_ops::meaning::{Expr, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 

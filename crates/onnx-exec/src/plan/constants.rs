@@ -7,22 +7,20 @@
 //! scale[i1] * (total + b[i1] - mean[i1]) / sqrt(variance[i1] + 1e-5) + bias[i1]   ──▶   total * %7[i1] + %8[i1]
 //! ```
 
-use super::define::{Partition, PartitionItem};
 use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, renumber_by, walk};
-use super::{Assignment, PlanStep, Slot, SlotSource, root, types};
+use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, root, types};
 use crate::budget::spend;
-use crate::compile::{Executable, lock_of};
 use crate::failure::Failure;
-use crate::loops::{Nest, Precision, View, Workers};
+use crate::loops::{Nest, View, Workers};
 use crate::tensor::Tensor;
 use foldhash::HashMap;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 
 /// Formulas of more steps are computed by the run, which charges their steps.
-const MOST_STEPS: usize = 1 << 26;
+const MAX_FOLDED_STEPS: usize = 1 << 26;
 
 /// Which formulas are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,9 +29,6 @@ pub(super) enum Which {
     /// All but dequantized bytes: products may read the bytes themselves.
     ButBytes,
 }
-
-/// Smaller constants are not worth a system call.
-const LEAST_RELEASED: usize = 1 << 18;
 
 /// Computes the formulas that load only constants.
 pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Failure> {
@@ -57,37 +52,6 @@ pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Fai
     }
     *items = kept;
     Ok(())
-}
-
-/// Packs the constant factors of matrix products, once for all plans. The packed copies take as much memory again.
-///
-/// Stored tensors that have been packed are released; a later read loads their pages again.
-pub(super) fn pack(steps: &mut [PlanStep], slots: &[Slot], executable: &Executable<'_>) {
-    for step in steps {
-        let PlanStep::Kernel(kernel) = step else { continue };
-        let constant = |slot: &usize| match &slots[root(slots, *slot)].source {
-            SlotSource::Constant(tensor) => Some(tensor),
-            SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => None,
-        };
-        let constants: Vec<Option<&Tensor>> = kernel.loads.iter().map(constant).collect();
-        // Kernels with several members are computed in blocks of few rows, for which fast algorithms do not pay.
-        let is_exact = executable.options.exact || kernel.members.len() > 1;
-        let precision = if is_exact { Precision::Exact } else { Precision::Fast };
-        for member in kernel.members.iter_mut().filter(|member| member.nest.is_product()) {
-            let Some(node) = member.assignment.nodes.first() else { continue };
-            let mut packed = lock_of(&executable.packed);
-            // Without memory for it, packing happens in each run.
-            _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default(), precision);
-            let Some(release) = executable.options.release else { continue };
-            for operand in member.nest.packed_operands() {
-                if let Some(Some(tensor)) = constants.get(operand)
-                    && tensor.bytes().len() >= LEAST_RELEASED
-                {
-                    release(tensor.bytes());
-                }
-            }
-        }
-    }
 }
 
 /// The value of a constant formula; `None` for other formulas, and for those that are too large or fail. Charges the steps of the
@@ -121,7 +85,7 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
     let mut local = formula.clone();
     renumber_by(&mut local, &operands);
     let nest = Nest::of(&local, &|number| types(slots)(*operands.get(number)?))?;
-    (nest.steps() <= MOST_STEPS).then_some((nest, views))
+    (nest.steps() <= MAX_FOLDED_STEPS).then_some((nest, views))
 }
 
 /// Removes the subtraction of zero points that are 0 everywhere.
@@ -168,7 +132,7 @@ fn without_zeros(expr: &mut Expr, is_zero: &mut dyn FnMut(usize) -> bool) {
 }
 
 /// Parts with more elements are computed where they are used.
-const MOST_OF_PART: usize = 1 << 16;
+const MAX_PART_ELEMENTS: usize = 1 << 16;
 
 /// Computes the constant parts of formulas.
 pub(super) fn parts(partition: &mut Partition) -> Result<(), Failure> {
@@ -451,7 +415,7 @@ impl Parts<'_> {
         let dims: Vec<usize> =
             used.iter().map(|index| self.extents.get(*index).copied()).collect::<Option<_>>()?;
         let count = crate::tensor::count(&dims)?;
-        if !is_plain || count > MOST_OF_PART || count == 0 {
+        if !is_plain || count > MAX_PART_ELEMENTS || count == 0 {
             return None;
         }
         let place = |index: usize| match used.iter().position(|used| *used == index) {

@@ -12,14 +12,13 @@
 //! is split as well (`split`). Dequantized bytes are read as bytes, by products as integers (`dequantized`). The loops of the
 //! fused formula must be at least as good as those of the parts: a matrix product stays one, and linear positions stay linear.
 
-use super::define::{Partition, PartitionItem};
 use super::dequantized::{is_dequantized, whole};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
 use super::split::{roughness, split};
 use super::views::{alias, is_in_order, known};
 use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, reads_across, rounded, walks_once, weight};
-use super::{Assignment, Refusals, Refused, Slot, root, types};
+use super::{Assignment, Partition, PartitionItem, Refusals, Refused, Slot, root, types};
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::Nest;

@@ -12,12 +12,14 @@
 //! A matrix product is a kernel of its own, except batched ones: then a row is a whole matrix, and what attention computes for a
 //! head stays in the caches from the first product to the second. Small unrelated formulas with equal rows share a kernel.
 
-use super::define::{Partition, PartitionItem};
 use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber_by};
 use super::split::split;
-use super::{Assignment, Kernel, Member, PlanStep, Refusals, Refused, Slot, SlotSource, root, types};
+use super::{
+    Assignment, Kernel, Member, NodeStep, Partition, PartitionItem, PlanStep, Refusals, Refused, Slot,
+    SlotSource, root, types,
+};
 use crate::loops::{self, Nest, Softmax, Workers};
 use foldhash::HashMap;
 use onnx_ir::NodeId;
@@ -57,7 +59,7 @@ struct Product {
 
 enum DraftStep {
     Kernel(Draft),
-    Node(NodeId),
+    Node(Box<NodeStep>),
 }
 
 /// The kernels and nodes of a plan, in order.

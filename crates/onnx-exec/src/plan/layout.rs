@@ -13,12 +13,11 @@
 //! whose loops would be worse reads a copy.
 
 use super::constants::evaluated;
-use super::define::{Partition, PartitionItem};
 use super::fuse::{Loops, distinct, judge};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, walk};
 use super::weigh::mentions;
-use super::{Assignment, Slot, SlotSource, root};
+use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, root};
 use crate::budget::spend;
 use crate::failure::Failure;
 use foldhash::HashMap;
@@ -258,7 +257,7 @@ fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Partition
     for item in &partition.items {
         let it = match item {
             PartitionItem::Node(node) => {
-                items.push(PartitionItem::Node(*node));
+                items.push(PartitionItem::Node(node.clone()));
                 continue;
             }
             PartitionItem::Formula(it) => it,

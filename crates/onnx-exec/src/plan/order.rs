@@ -12,20 +12,15 @@
 
 use super::{PlanStep, Slot, SlotSource, root};
 use foldhash::HashMap;
-use onnx_ir::{Body, ValueId};
+use onnx_ir::ValueId;
 
 /// The steps in the better order.
-pub(super) fn order(
-    steps: Vec<PlanStep>,
-    slots: &[Slot],
-    published: &[(ValueId, usize)],
-    body: &Body,
-) -> Vec<PlanStep> {
+pub(super) fn order(steps: Vec<PlanStep>, slots: &[Slot], published: &[(ValueId, usize)]) -> Vec<PlanStep> {
     let mut is_passing: Vec<bool> =
         slots.iter().map(|slot| matches!(slot.source, SlotSource::Formula)).collect();
     published.iter().for_each(|(_, slot)| is_passing[root(slots, *slot)] = false);
     let uses: Vec<Uses> = steps.iter().map(|step| Uses::of(step, slots)).collect();
-    let keys = keys(&steps, &uses, slots, &is_passing, body);
+    let keys = keys(&steps, &uses, slots, &is_passing);
     let mut sorted: Vec<usize> = (0..steps.len()).collect();
     sorted.sort_by_key(|&step| (keys[step], step));
     let listed: Vec<usize> = (0..steps.len()).collect();
@@ -61,7 +56,7 @@ impl Uses {
 }
 
 /// For each step the step after which it runs: itself, or the one that computes the last of its operands.
-fn keys(steps: &[PlanStep], uses: &[Uses], slots: &[Slot], is_passing: &[bool], body: &Body) -> Vec<usize> {
+fn keys(steps: &[PlanStep], uses: &[Uses], slots: &[Slot], is_passing: &[bool]) -> Vec<usize> {
     let mut last_reader: HashMap<usize, usize> = HashMap::default();
     for (at, step) in uses.iter().enumerate() {
         last_reader.extend(step.read.iter().map(|slot| (*slot, at)));
@@ -87,9 +82,7 @@ fn keys(steps: &[PlanStep], uses: &[Uses], slots: &[Slot], is_passing: &[bool], 
                 }
                 maker.extend(uses.made.iter().map(|slot| (*slot, at)));
             }
-            PlanStep::Node(node) => {
-                by_node.extend(body.nodes[*node].outputs.iter().flatten().map(|value| (*value, at)));
-            }
+            PlanStep::Node(step) => by_node.extend(step.results.iter().map(|value| (*value, at))),
             PlanStep::Publish(..) | PlanStep::Release(..) => {}
         }
         keys.push(key);

@@ -4,10 +4,9 @@
 //! become values have memory of their own.
 
 use super::rewrite::operands;
-use super::{PlanStep, Slot, SlotSource, SlotStorage, root};
-use crate::compile::Executable;
+use super::{Partition, PlanStep, Slot, SlotSource, SlotStorage, root};
 use foldhash::HashMap;
-use onnx_ir::{NodeId, ValueId};
+use onnx_ir::ValueId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The alignment of offsets: a cache line.
@@ -48,7 +47,7 @@ pub(super) fn place(
             Some(Wanted { slot, bytes: slots[slot].bytes().next_multiple_of(ALIGN), first, last })
         })
         .collect();
-    let (offsets, arena) = if wanted.len() <= MOST_BY_SIZE { by_size(&wanted) } else { by_time(&wanted) };
+    let (offsets, arena) = if wanted.len() <= MAX_BY_SIZE { by_size(&wanted) } else { by_time(&wanted) };
     for (wanted, offset) in wanted.iter().zip(offsets) {
         places[wanted.slot] = SlotStorage::Arena(offset);
     }
@@ -56,7 +55,7 @@ pub(super) fn place(
 }
 
 /// Up to this many slots, offsets are assigned by size, which takes quadratic time.
-const MOST_BY_SIZE: usize = 1 << 10;
+const MAX_BY_SIZE: usize = 1 << 10;
 
 /// A slot with its lifetime in steps, both ends included.
 struct Wanted {
@@ -168,15 +167,8 @@ impl Gaps {
 }
 
 /// The steps, with values published as soon as they are computed and released after their last reader.
-pub(super) fn steps(
-    kernels: Vec<PlanStep>,
-    slots: &[Slot],
-    places: &[SlotStorage],
-    published: &[(ValueId, usize)],
-    executable: &Executable<'_>,
-    nodes: &[NodeId],
-) -> Vec<PlanStep> {
-    let body = executable.body();
+pub(super) fn steps(kernels: Vec<PlanStep>, partition: &Partition, places: &[SlotStorage]) -> Vec<PlanStep> {
+    let Partition { slots, published, dead, .. } = partition;
     // The step that computes each slot, and the last step that reads each value and each separate tensor.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
     let mut by_node: HashMap<ValueId, usize> = HashMap::default();
@@ -193,13 +185,9 @@ pub(super) fn steps(
                     }
                 }
             }
-            PlanStep::Node(node) => {
-                body.nodes[*node].outputs.iter().flatten().for_each(|value| {
-                    by_node.insert(*value, at);
-                });
-                for value in executable.liveness.reads(body, *node) {
-                    last_of_value.insert(value, at);
-                }
+            PlanStep::Node(step) => {
+                by_node.extend(step.results.iter().map(|value| (*value, at)));
+                last_of_value.extend(step.reads.iter().map(|value| (*value, at)));
             }
             PlanStep::Publish(..) | PlanStep::Release(..) => {}
         }
@@ -216,7 +204,7 @@ pub(super) fn steps(
     let mut release: Vec<(Vec<ValueId>, Vec<usize>)> = vec![Default::default(); kernels.len()];
     // Inputs stay until the end, because the nodes may have to be run again one by one.
     let slot_of: HashMap<ValueId, usize> = published.iter().copied().collect();
-    for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
+    for value in dead {
         let own = slot_of.get(value).map(|slot| born(*slot));
         let begun = own.or_else(|| by_node.get(value).map(|at| Some(*at)));
         let at = begun.map_or(end, |begun| {

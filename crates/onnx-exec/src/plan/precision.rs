@@ -11,9 +11,8 @@
 //! A `Cast` of the model still rounds, as do results that are outputs or that are read by nodes outside of kernels.
 //! [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off.
 
-use super::define::{Partition, PartitionItem};
 use super::rewrite::parts;
-use super::{Slot, SlotSource, root};
+use super::{Partition, PartitionItem, Slot, SlotSource, root};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Expr;
 
@@ -23,7 +22,7 @@ fn is_narrow(elem: ElemType) -> bool {
 }
 
 /// Keeps the results that only the formulas of the partition read in `float`.
-pub(super) fn widen(partition: &mut Partition) {
+pub(crate) fn widen(partition: &mut Partition) {
     let Partition { items, slots, published, .. } = partition;
     if !slots.iter().any(|slot| is_narrow(slot.elem) && matches!(slot.source, SlotSource::Formula)) {
         return;

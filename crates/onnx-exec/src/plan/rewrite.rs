@@ -211,7 +211,7 @@ pub(super) fn size(formula: &Formula) -> usize {
 }
 
 /// Renumbers operands; those without a number get `usize::MAX`.
-pub(super) fn renumber(formula: &mut Formula, number: &dyn Fn(usize) -> Option<usize>) {
+pub(crate) fn renumber(formula: &mut Formula, number: &dyn Fn(usize) -> Option<usize>) {
     expr_numbers(&mut formula.expr, number);
     if let Some(then) = &mut formula.then {
         expr_numbers(then, number);

@@ -6,13 +6,9 @@
 //!   float[2,3] y[i0, i1] = max(a[i0, i1], 0.0)
 //! ```
 
-use super::Partition;
-use super::define::PartitionItem;
 use super::text::names;
-use crate::compile::{Executable, lock_of};
-use crate::run::RunOptions;
-use crate::value::Value;
-use onnx_ir::diag::Diagnostic;
+use super::{Names, Partition, PartitionItem};
+use crate::sync::lock;
 use onnx_ir::{EntityId as _, GraphId};
 use onnx_ops::meaning;
 use std::collections::BTreeMap;
@@ -40,61 +36,34 @@ pub(crate) struct Recorder(Mutex<Option<(Stage, Texts)>>);
 
 impl Recorder {
     /// Records the formulas of a plan, if this is the recorded stage.
-    pub(super) fn record(
-        &self,
-        stage: Stage,
-        graph: GraphId,
-        start: usize,
-        partition: &Partition,
-        executable: &Executable<'_>,
-    ) {
-        if let Some((wanted, texts)) = &mut *lock_of(&self.0)
+    pub(super) fn record(&self, stage: Stage, graph: GraphId, partition: &Partition, names: &dyn Names) {
+        if let Some((wanted, texts)) = &mut *lock(&self.0)
             && *wanted == stage
         {
-            texts.insert((graph, start), partition.text(graph, start, executable));
+            texts.insert((graph, partition.start), partition.text(graph, names));
         }
     }
 
-    fn start(&self, stage: Stage) {
-        *lock_of(&self.0) = Some((stage, Texts::new()));
+    /// Begins recording a stage.
+    pub(crate) fn start(&self, stage: Stage) {
+        *lock(&self.0) = Some((stage, Texts::new()));
     }
 
-    /// Ends recording.
-    fn take(&self) -> Texts {
-        lock_of(&self.0).take().map(|(_, texts)| texts).unwrap_or_default()
-    }
-}
-
-impl Executable<'_> {
-    /// The formulas after a planning stage for such inputs, as text. The model is run for nested graphs, and if types depend on
-    /// computed values.
-    ///
-    /// # Errors
-    ///
-    /// Planning or running fails.
-    pub fn formulas(
-        &self,
-        stage: Stage,
-        inputs: Vec<Option<Value>>,
-        options: &RunOptions<'_>,
-    ) -> Result<String, Box<Diagnostic>> {
-        lock_of(&self.plans).clear();
-        self.recorder.start(stage);
-        let done = self.plan_whole(inputs, options);
-        let texts = self.recorder.take();
-        done.map(|()| texts.into_values().collect())
+    /// Ends recording; returns the texts of all plans, in order.
+    pub(crate) fn take(&self) -> String {
+        lock(&self.0).take().map(|(_, texts)| texts.into_values().collect()).unwrap_or_default()
     }
 }
 
 impl Partition {
     /// Its formulas and nodes, one per line.
-    fn text(&self, graph: GraphId, start: usize, executable: &Executable<'_>) -> String {
-        let names = names(&self.slots, &self.named, executable);
+    pub(super) fn text(&self, graph: GraphId, of: &dyn Names) -> String {
+        let names = names(&self.slots, &self.named, of);
         let mut text = String::new();
-        let _ = writeln!(text, "formulas of nodes {start}..{} in graph {}", self.end, graph.index());
+        let _ = writeln!(text, "formulas of nodes {}..{} in graph {}", self.start, self.end, graph.index());
         for item in &self.items {
             let _ = match item {
-                PartitionItem::Node(node) => writeln!(text, "  node {}", executable.op(*node)),
+                PartitionItem::Node(step) => writeln!(text, "  node {}", of.op(step.node)),
                 PartitionItem::Formula(assignment) => {
                     let name = |slot: usize| names[slot].clone();
                     let line = meaning::line(&assignment.formula, &names[assignment.slot], &name);

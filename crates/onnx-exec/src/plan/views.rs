@@ -1,10 +1,9 @@
 //! Finds formulas that need no loops: aliases of tensors, and gathers at constant positions.
 
 use super::check::outside;
-use super::define::{Partition, PartitionItem};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
-use super::{Assignment, Slot, SlotSource, types};
+use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, types};
 use crate::loops::Nest;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Formula};

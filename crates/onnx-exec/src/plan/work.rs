@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 impl Plan {
     /// The work of a kernel. For a tensor that is read in part, at most one element counts per step that reads it.
-    pub(super) fn work(&self, kernel: &Kernel) -> Work {
+    pub(crate) fn work(&self, kernel: &Kernel) -> Work {
         let mut work = Work::default();
         let mut steps = 0u64;
         for member in &kernel.members {

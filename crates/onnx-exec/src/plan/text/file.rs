@@ -1,10 +1,9 @@
 //! Splits a schedule text into plans, and selects the plan for the current values.
 
+use super::Names;
 use super::read::PlanReader;
 use super::write::elements;
-use crate::plan::define::Partition;
-use crate::plan::{Need, Plan, Slot, SlotSource};
-use crate::run::Run;
+use crate::plan::{Need, Partition, Plan, PlanContext, Slot, SlotSource};
 use foldhash::HashSet;
 use onnx_ir::diag::{Code, Diagnostic, Span, code};
 use onnx_ir::{ElemType, EntityId as _, GraphId};
@@ -12,7 +11,7 @@ use onnx_ops::meaning::{Elements as _, Mistake, Number, Reader};
 use std::ops::Range;
 
 /// The longest accepted text: places have 32 bits.
-const MOST_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 1 << 30;
 
 /// The text of a schedule and its plans.
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl Invalid {
 
 impl ScheduleFile {
     /// Splits a text into plans.
-    pub(crate) fn of(text: &str) -> Result<ScheduleFile, Box<Diagnostic>> {
+    pub(crate) fn parse(text: &str) -> Result<ScheduleFile, Box<Diagnostic>> {
         let sections = sections(text).map_err(|mistake| Invalid::from(mistake).diagnostic(0))?;
         Ok(ScheduleFile { text: text.to_owned(), sections })
     }
@@ -82,20 +81,21 @@ impl ScheduleFile {
     }
 
     /// The plan for the nodes of a graph from `at` on and the current values; `None` if the text has no plan for these nodes.
+    /// `define` returns the formulas of the nodes; its argument is whether they may depend on elements of current values.
     pub(crate) fn plan(
         &self,
-        run: &mut Run<'_, '_>,
-        graph: GraphId,
+        context: &PlanContext<'_>,
         at: usize,
+        define: &mut dyn FnMut(bool) -> Result<Partition, Box<Diagnostic>>,
     ) -> Result<Option<Plan>, Box<Diagnostic>> {
         let mut first = None;
-        for section in self.sections(graph, at) {
+        for section in self.sections(context.graph, at) {
             let body = &self.text[section.body.clone()];
             let reads =
                 reads(body).map_err(|mistake| Invalid::from(mistake).diagnostic(section.body.start))?;
             let may_assume = reads.iter().any(|read| read.elements.is_some());
-            let partition = Partition::of(run, graph, at, may_assume)?;
-            if let Err(wrong) = fits(&reads, &partition, run) {
+            let partition = define(may_assume)?;
+            if let Err(wrong) = fits(&reads, &partition, context.names) {
                 first.get_or_insert(wrong.diagnostic(section.body.start));
                 continue;
             }
@@ -108,7 +108,7 @@ impl ScheduleFile {
                 // Conditions on sequences and optionals are not printed.
                 continue;
             }
-            let built = PlanReader::of(body, partition, run.executable, graph, at).and_then(PlanReader::plan);
+            let built = PlanReader::new(body, partition, context).and_then(PlanReader::plan);
             return built.map(Some).map_err(|wrong| wrong.diagnostic(section.body.start));
         }
         first.map_or(Ok(None), Err)
@@ -117,7 +117,7 @@ impl ScheduleFile {
 
 /// Finds the headers of plans: `plan of nodes 0..5 in graph 0`.
 fn sections(text: &str) -> Result<Vec<PlanText>, Mistake> {
-    if text.len() > MOST_BYTES {
+    if text.len() > MAX_BYTES {
         return Err(Mistake::new(0..0, "the text has more than 1 GiB"));
     }
     let mut reader = Reader::new(text)?;
@@ -193,8 +193,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<ReadClause, Mistake> {
 }
 
 /// Whether the current values satisfy the conditions of a plan.
-fn fits(reads: &[ReadClause], partition: &Partition, run: &Run<'_, '_>) -> Result<(), Invalid> {
-    let name = |value| run.executable.value_name(value);
+fn fits(reads: &[ReadClause], partition: &Partition, names: &dyn Names) -> Result<(), Invalid> {
+    let name = |value| names.value(value);
     let mut found: HashSet<usize> = HashSet::default();
     for read in reads {
         let (elem, dims) = (read.elem, &read.dims[..]);

@@ -10,7 +10,7 @@ use onnx_ops::meaning::{Formula, Mistake};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-impl PlanReader<'_, '_, '_> {
+impl PlanReader<'_, '_> {
     /// Parses a kernel and its formulas.
     pub(super) fn kernel(&mut self) -> Result<Kernel, Invalid> {
         let from = self.reader.place();
@@ -135,8 +135,8 @@ impl PlanReader<'_, '_, '_> {
                     loop {
                         let at = self.reader.place();
                         let position = self.reader.count()?;
-                        let is_here = (self.start..self.partition.end).contains(&position);
-                        let Some(node) = self.nodes.get(position).filter(|_| is_here) else {
+                        let is_here = (self.partition.start..self.partition.end).contains(&position);
+                        let Some(node) = self.context.nodes.get(position).filter(|_| is_here) else {
                             return Err(mismatch(&at, format!("the plan has no node {position}")));
                         };
                         clauses.nodes.push(*node);
@@ -168,7 +168,7 @@ impl PlanReader<'_, '_, '_> {
         let mut words = String::new();
         let mut found = None;
         // The longest matching name of a loop form.
-        for _ in 0..MOST_WORDS {
+        for _ in 0..MAX_WORDS {
             let word = self.reader.peek();
             if !word.bytes().all(|c| c.is_ascii_alphabetic()) || word.is_empty() {
                 break;
@@ -198,7 +198,7 @@ impl PlanReader<'_, '_, '_> {
 }
 
 /// The most words in the name of a loop form.
-const MOST_WORDS: usize = 4;
+const MAX_WORDS: usize = 4;
 
 /// A formula of a kernel with its clauses.
 pub(super) struct Clauses {

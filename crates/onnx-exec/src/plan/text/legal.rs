@@ -1,9 +1,9 @@
 //! Verifies parsed schedules, beyond what holds for every plan (`check`).
 
+use super::Names;
 use super::kernel::Clauses;
-use crate::compile::Executable;
 use crate::plan::rewrite::{extents, operands};
-use crate::plan::{PlanStep, Slot, SlotSource, SlotStorage, check, group, place, root};
+use crate::plan::{Partition, PlanStep, Slot, SlotSource, SlotStorage, check, group, place, root};
 use foldhash::HashMap;
 use onnx_ir::ValueId;
 use onnx_ops::meaning::{Expr, Formula, Index};
@@ -129,11 +129,10 @@ pub(super) fn layouts(slots: &[Slot]) -> Result<(), (usize, String)> {
 /// Whether results that are read outside the plan have the expected storage, and every node finds its inputs.
 pub(super) fn order(
     steps: &[PlanStep],
-    slots: &[Slot],
-    published: &[(ValueId, usize)],
-    executable: &Executable<'_>,
+    partition: &Partition,
+    names: &dyn Names,
 ) -> Result<(), (usize, String)> {
-    let body = executable.body();
+    let Partition { slots, published, .. } = partition;
     let mut made: HashMap<usize, usize> = HashMap::default();
     let mut by_node: HashMap<ValueId, usize> = HashMap::default();
     for (at, step) in steps.iter().enumerate() {
@@ -141,9 +140,7 @@ pub(super) fn order(
             PlanStep::Kernel(kernel) => {
                 made.extend(kernel.members.iter().map(|member| (member.assignment.slot, at)));
             }
-            PlanStep::Node(node) => {
-                by_node.extend(body.nodes[*node].outputs.iter().flatten().map(|v| (*v, at)))
-            }
+            PlanStep::Node(step) => by_node.extend(step.results.iter().map(|value| (*value, at))),
             PlanStep::Publish(..) | PlanStep::Release(..) => {}
         }
     }
@@ -167,12 +164,12 @@ pub(super) fn order(
                     }
                 }
             }
-            PlanStep::Node(node) => {
-                for value in executable.liveness.reads(body, *node) {
+            PlanStep::Node(step) => {
+                for value in &step.reads {
                     let when =
-                        slot_of.get(&value).map_or_else(|| by_node.get(&value).copied(), |slot| born(*slot));
+                        slot_of.get(value).map_or_else(|| by_node.get(value).copied(), |slot| born(*slot));
                     if when >= Some(at) && when.is_some() {
-                        let name = executable.value_name(value);
+                        let name = names.value(*value);
                         return Err((at, format!("it reads `{name}`, which is computed later")));
                     }
                 }

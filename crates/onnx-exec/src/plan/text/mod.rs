@@ -27,3 +27,14 @@ mod write;
 pub(crate) use file::ScheduleFile;
 pub(crate) use write::Counts;
 pub(super) use write::names;
+
+use onnx_ir::{NodeId, ValueId};
+
+/// The names that plans are printed with and read by.
+pub(crate) trait Names {
+    /// The name of a value.
+    fn value(&self, value: ValueId) -> &str;
+
+    /// The operator of a node.
+    fn op(&self, node: NodeId) -> &str;
+}

@@ -3,21 +3,20 @@
 use super::file::{Invalid, illegal, mismatch, read, shown};
 use super::write::names;
 use super::{legal, sample};
-use crate::compile::Executable;
-use crate::plan::define::{Partition, PartitionItem};
-use crate::plan::{Plan, PlanStep, Slot, SlotSource, SlotStorage, constants, place, root};
+use crate::plan::{
+    NodeStep, Partition, PartitionItem, Plan, PlanContext, PlanStep, Slot, SlotSource, SlotStorage,
+    constants, place, root,
+};
 use foldhash::HashMap;
+use onnx_ir::ElemType;
 use onnx_ir::diag::code;
-use onnx_ir::{ElemType, GraphId, NodeId};
 use onnx_ops::meaning::{Formula, Mistake, Reader};
 use std::ops::Range;
 
 /// The state of parsing a plan.
-pub(super) struct PlanReader<'t, 'x, 'r> {
+pub(super) struct PlanReader<'t, 'c> {
     pub(super) reader: Reader<'t>,
-    executable: &'x Executable<'r>,
-    pub(super) start: usize,
-    pub(super) nodes: &'x [NodeId],
+    pub(super) context: &'c PlanContext<'c>,
     pub(super) partition: Partition,
     /// The slots of the nodes' formulas, before parsing.
     definition: Vec<Slot>,
@@ -34,15 +33,13 @@ pub(super) struct PlanReader<'t, 'x, 'r> {
     steps_at: Vec<Range<usize>>,
 }
 
-impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
-    pub(super) fn of(
+impl<'t, 'c> PlanReader<'t, 'c> {
+    pub(super) fn new(
         text: &'t str,
         partition: Partition,
-        executable: &'x Executable<'r>,
-        graph: GraphId,
-        start: usize,
+        context: &'c PlanContext<'c>,
     ) -> Result<Self, Invalid> {
-        let names = names(&partition.slots, &partition.named, executable);
+        let names = names(&partition.slots, &partition.named, context.names);
         let slots = names.into_iter().enumerate().map(|(slot, name)| (name, slot)).collect();
         let is_there = |slot: &Slot| matches!(slot.source, SlotSource::Value(_) | SlotSource::Constant(_));
         let formula = |item: &PartitionItem| match item {
@@ -51,9 +48,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         };
         Ok(PlanReader {
             reader: Reader::new(text)?,
-            executable,
-            start,
-            nodes: &executable.body().graphs[graph].nodes,
+            context,
             definition: partition.slots.clone(),
             formulas: partition.items.iter().filter_map(formula).collect(),
             is_defined: partition.slots.iter().map(is_there).collect(),
@@ -97,7 +92,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         for (value, slot) in &self.partition.published {
             let (there, defined) = (&self.partition.slots[*slot], &self.definition[*slot]);
             if there.dims != defined.dims || there.elem != defined.elem || !there.axes.is_empty() {
-                let name = shown(self.executable.value_name(*value));
+                let name = shown(self.context.names.value(*value));
                 let at = self.defined_at.get(slot).cloned().unwrap_or(0..0);
                 let why =
                     format!("{name} is read elsewhere: it must be {} with its axes in order", defined.ty());
@@ -105,7 +100,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             }
             let slot = root(&self.partition.slots, *slot);
             if !self.is_defined[slot] {
-                let name = self.executable.value_name(*value);
+                let name = self.context.names.value(*value);
                 return Err(illegal(
                     &end,
                     format!("no kernel computes {}, which is read elsewhere", shown(name)),
@@ -113,7 +108,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             }
             if matches!(self.partition.slots[slot].source, SlotSource::Formula) {
                 if !matches!(self.places[slot], SlotStorage::Elsewhere | SlotStorage::Own) {
-                    let name = shown(self.executable.value_name(*value));
+                    let name = shown(self.context.names.value(*value));
                     let at = self.defined_at.get(&slot).cloned().unwrap_or(0..0);
                     return Err(illegal(
                         &at,
@@ -137,16 +132,15 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             ));
         }
         legal::layouts(&self.partition.slots).map_err(|(slot, why)| self.wrong(slot, why))?;
-        let Partition { end: last, needs, slots, published, named, expected, folded, .. } = self.partition;
-        constants::pack(&mut self.steps, &slots, self.executable);
-        legal::order(&self.steps, &slots, &published, self.executable)
+        self.context.packing.pack(&mut self.steps, &self.partition.slots);
+        legal::order(&self.steps, &self.partition, self.context.names)
             .map_err(|(step, why)| illegal(&self.steps_at[step], why))?;
-        let arena = legal::arena(&self.places, &slots);
-        let nodes = &self.nodes[self.start..last];
-        let steps = place::steps(self.steps, &slots, &self.places, &published, self.executable, nodes);
-        let names = names(&slots, &named, self.executable);
+        let arena = legal::arena(&self.places, &self.partition.slots);
+        let steps = place::steps(self.steps, &self.partition, &self.places);
+        let names = names(&self.partition.slots, &self.partition.named, self.context.names);
+        let Partition { start, end, needs, slots, named, expected, folded, .. } = self.partition;
         let plan = Plan {
-            nodes: self.start..last,
+            nodes: start..end,
             needs,
             slots,
             folded,
@@ -156,7 +150,6 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             refused: HashMap::default(),
             expected,
             named,
-            rooms: Default::default(),
         };
         let at = |slot: usize| self.defined_at.get(&slot).cloned().unwrap_or(0..0);
         if let Some((slot, why)) = plan.mistake(&|slot| shown(&names[slot])) {
@@ -184,12 +177,11 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     /// Whether each node without a formula is run exactly once.
     fn are_nodes_run(&self, end: &Range<usize>) -> Result<(), Invalid> {
         for item in &self.partition.items {
-            let PartitionItem::Node(node) = item else { continue };
-            let count =
-                self.steps.iter().filter(|step| matches!(step, PlanStep::Node(it) if it == node)).count();
+            let PartitionItem::Node(step) = item else { continue };
+            let count = self.steps.iter().filter(|it| matches!(it, PlanStep::Node(it) if it == step)).count();
             if count != 1 {
-                let at = self.nodes.iter().position(|it| it == node).unwrap_or_default();
-                let op = self.executable.op(*node);
+                let at = self.context.nodes.iter().position(|it| *it == step.node).unwrap_or_default();
+                let op = self.context.names.op(step.node);
                 return Err(illegal(
                     end,
                     format!("node {at} ({op}) must be run once, but is run {count} times"),
@@ -199,13 +191,14 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         Ok(())
     }
 
-    fn node(&mut self) -> Result<NodeId, Invalid> {
+    fn node(&mut self) -> Result<Box<NodeStep>, Invalid> {
         self.reader.expect("node")?;
         let at = self.reader.place();
         let position = self.reader.count()?;
-        let is_it = |item: &&PartitionItem| matches!(item, PartitionItem::Node(node) if self.nodes.get(position) == Some(node));
+        let node = self.context.nodes.get(position);
+        let is_it = |item: &&PartitionItem| matches!(item, PartitionItem::Node(it) if node == Some(&it.node));
         match self.partition.items.iter().find(is_it) {
-            Some(PartitionItem::Node(node)) => Ok(*node),
+            Some(PartitionItem::Node(step)) => Ok(step.clone()),
             _ => Err(illegal(&at, format!("node {position} is not run by itself: kernels compute it"))),
         }
     }

@@ -1,6 +1,6 @@
 //! Prints plans.
 
-use crate::compile::Executable;
+use super::Names;
 use crate::plan::rewrite::operands;
 use crate::plan::{Kernel, Need, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use crate::tensor::Tensor;
@@ -19,8 +19,8 @@ impl Slot {
 
 impl Kernel {
     /// The operators that are fused into the kernel.
-    pub(in crate::plan) fn label(&self, executable: &Executable<'_>) -> String {
-        let mut ops: Vec<&str> = self.nodes.iter().map(|node| executable.op(*node)).collect();
+    pub(crate) fn label(&self, names: &dyn Names) -> String {
+        let mut ops: Vec<&str> = self.nodes.iter().map(|node| names.op(*node)).collect();
         ops.dedup();
         ops.join("+")
     }
@@ -37,17 +37,17 @@ pub(crate) struct Counts {
 }
 
 impl Plan {
-    /// Prints the plan of a graph, with kernels numbered from `first` on.
+    /// Prints the plan for a graph with these nodes, with kernels numbered from `first` on.
     pub(crate) fn write(
         &self,
-        executable: &Executable<'_>,
-        graph: GraphId,
+        of: &dyn Names,
+        (graph, nodes): (GraphId, &[NodeId]),
         first: usize,
         out: &mut String,
     ) -> fmt::Result {
-        let names = names(&self.slots, &self.named, executable);
+        let names = names(&self.slots, &self.named, of);
         writeln!(out, "plan of nodes {}..{} in graph {}", self.nodes.start, self.nodes.end, graph.index())?;
-        self.write_needs(executable, out)?;
+        self.write_needs(of, out)?;
         self.write_constants(&names, out)?;
         for (slot, of) in self.slots.iter().enumerate() {
             if let SlotSource::Alias(of) = of.source {
@@ -60,22 +60,21 @@ impl Plan {
                 )?;
             }
         }
-        let nodes = &executable.body().graphs[graph].nodes[self.nodes.clone()];
         let position: HashMap<NodeId, usize> =
-            nodes.iter().enumerate().map(|(at, node)| (*node, self.nodes.start + at)).collect();
+            nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
         let mut number = first;
         for step in &self.steps {
             match step {
                 PlanStep::Kernel(kernel) => {
-                    self.write_kernel(kernel, executable, number, (&names, &position), out)?;
+                    self.write_kernel(kernel, of, number, (&names, &position), out)?;
                     number += 1;
                 }
-                PlanStep::Node(node) => {
-                    let at = position.get(node).copied().unwrap_or_default();
-                    writeln!(out, "  node {at}    # {}", executable.op(*node))?;
+                PlanStep::Node(step) => {
+                    let at = position.get(&step.node).copied().unwrap_or_default();
+                    writeln!(out, "  node {at}    # {}", of.op(step.node))?;
                 }
                 PlanStep::Publish(value, slot) => {
-                    let name = executable.value_name(*value);
+                    let name = of.value(*value);
                     if names[*slot] != name {
                         let of = &names[root(&self.slots, *slot)];
                         writeln!(out, "  # {}: {} = {}", quoted(name), self.slots[*slot].ty(), quoted(of))?;
@@ -88,9 +87,9 @@ impl Plan {
     }
 
     /// Prints the conditions of the plan.
-    fn write_needs(&self, executable: &Executable<'_>, out: &mut String) -> fmt::Result {
+    fn write_needs(&self, of: &dyn Names, out: &mut String) -> fmt::Result {
         for (value, need) in &self.needs {
-            let name = quoted(executable.value_name(*value));
+            let name = quoted(of.value(*value));
             match need {
                 Need::Tensor(elem, dims) => {
                     let ty = Slot::new(*elem, dims.to_vec(), SlotSource::Formula).ty();
@@ -161,7 +160,7 @@ impl Plan {
     fn write_kernel(
         &self,
         kernel: &Kernel,
-        executable: &Executable<'_>,
+        of: &dyn Names,
         number: usize,
         (names, position): (&[String], &HashMap<NodeId, usize>),
         out: &mut String,
@@ -171,7 +170,7 @@ impl Plan {
             _ => format!(" of {} rows, {} at a time", kernel.rows, kernel.block),
         };
         let parallel = if kernel.members.len() > 1 && kernel.is_parallel() { ", in parallel" } else { "" };
-        writeln!(out, "  kernel {number}{rows}    # {}{parallel}", kernel.label(executable))?;
+        writeln!(out, "  kernel {number}{rows}    # {}{parallel}", kernel.label(of))?;
         for member in &kernel.members {
             let slot = member.assignment.slot;
             let formula = &member.assignment.formula;
@@ -236,19 +235,15 @@ impl Plan {
 }
 
 /// Unique names for all slots: the names of their values, otherwise numbers.
-pub(in crate::plan) fn names(
-    slots: &[Slot],
-    named: &[(ValueId, usize)],
-    executable: &Executable<'_>,
-) -> Vec<String> {
+pub(in crate::plan) fn names(slots: &[Slot], named: &[(ValueId, usize)], of: &dyn Names) -> Vec<String> {
     let mut names: Vec<String> = (0..slots.len()).map(|slot| format!("%{slot}")).collect();
     let mut taken: HashSet<&str> = HashSet::default();
-    let of_values = slots.iter().enumerate().filter_map(|(slot, of)| match of.source {
-        SlotSource::Value(value) => Some((value, slot)),
+    let of_values = slots.iter().enumerate().filter_map(|(at, slot)| match slot.source {
+        SlotSource::Value(value) => Some((value, at)),
         SlotSource::Constant(_) | SlotSource::Formula | SlotSource::Alias(_) => None,
     });
     for (value, slot) in of_values.chain(named.iter().copied()) {
-        let name = executable.value_name(value);
+        let name = of.value(value);
         // A name that looks like a slot number would be ambiguous.
         if !name.is_empty() && !name.starts_with('%') && names[slot].starts_with('%') && taken.insert(name) {
             name.clone_into(&mut names[slot]);

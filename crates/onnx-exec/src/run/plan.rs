@@ -1,104 +1,121 @@
 //! Runs plans.
 
-use super::room::{Access, Around, Desk, Load, Outs, Own, Room, workers_at};
-use super::{Kernel, Member, Plan, PlanStep, Slot, SlotSource, root};
+use super::Run;
+use super::workspace::{
+    Access, KernelWorkers, Load, Operands, OwnedResult, Results, Workspace, WorkspacePool, workers_at,
+};
 use crate::budget::{Charge, spend};
 use crate::failure::{Failure, fail};
-use crate::loops::{Results, View, Worker};
+use crate::loops::{self, View, Worker};
+use crate::options::TimedStep;
 use crate::parallel::share;
+use crate::plan::{Kernel, Member, Plan, PlanStep, Slot, SlotSource, root};
 use crate::pool;
 use crate::recycle::ALIGN;
-use crate::run::Run;
 use crate::scratch::scratch;
-use crate::tensor::{Tensor, width};
+use crate::tensor::Tensor;
 use crate::value::Value;
+use onnx_ir::ValueId;
 use onnx_ir::diag::Diagnostic;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Kernels with fewer steps are not worth several threads.
-const LEAST_STEPS: usize = 1 << 15;
-
 /// Why a plan stopped.
-pub(crate) enum Stopped {
+pub(super) enum Stop {
     /// Running node by node finds the node that fails.
-    Failed(Failure),
-    Told(Box<Diagnostic>),
+    RetryByNode(Failure),
+    Reported(Box<Diagnostic>),
 }
 
-impl From<Failure> for Stopped {
+impl From<Failure> for Stop {
     fn from(why: Failure) -> Self {
-        Stopped::Failed(why)
+        Stop::RetryByNode(why)
     }
 }
 
-impl From<Box<Diagnostic>> for Stopped {
+impl From<Box<Diagnostic>> for Stop {
     fn from(finding: Box<Diagnostic>) -> Self {
-        Stopped::Told(finding)
+        Stop::Reported(finding)
     }
 }
 
-impl Plan {
+/// A plan and the memory of its runs.
+pub(crate) struct PlanRunner {
+    pub(crate) plan: Plan,
+    workspaces: WorkspacePool,
+}
+
+impl PlanRunner {
+    pub(super) fn new(plan: Plan) -> PlanRunner {
+        PlanRunner { plan, workspaces: WorkspacePool::default() }
+    }
+
     /// Runs the plan and stores its results as values of the run.
-    pub(crate) fn run(&self, run: &mut Run<'_, '_>) -> Result<(), Stopped> {
-        let mut room = self.rooms.take(self)?;
-        let _charge = Charge::of(self.arena + room.local.bytes().len())?;
-        if room.arena.bytes().len() < self.arena {
-            let mut arena = run.executable.recycler.take(self.arena)?;
-            self.steps(run, arena.bytes_mut(), &mut room)?;
+    pub(super) fn run(&self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = &self.plan;
+        let mut workspace = self.workspaces.take(plan)?;
+        let _charge = Charge::of(plan.arena + workspace.block_memory.bytes().len())?;
+        if workspace.arena.bytes().len() < plan.arena {
+            let mut arena = run.caches.recycler.take(plan.arena)?;
+            self.steps(run, arena.bytes_mut(), &mut workspace)?;
         } else {
-            let mut arena = std::mem::take(&mut room.arena);
-            self.steps(run, arena.bytes_mut(), &mut room)?;
-            room.arena = arena;
+            let mut arena = std::mem::take(&mut workspace.arena);
+            self.steps(run, arena.bytes_mut(), &mut workspace)?;
+            workspace.arena = arena;
         }
-        self.rooms.give_back(room);
+        self.workspaces.give_back(workspace);
         Ok(())
     }
 
-    fn steps(&self, run: &mut Run<'_, '_>, arena: &mut [u8], room: &mut Room) -> Result<(), Stopped> {
-        let Room { own, desks, local, .. } = room;
-        let mut accesses = self.rooms.accesses(self).iter().zip(desks);
-        for step in &self.steps {
+    fn steps(&self, run: &mut Run<'_, '_>, arena: &mut [u8], workspace: &mut Workspace) -> Result<(), Stop> {
+        let plan = &self.plan;
+        let Workspace { owned, workers, block_memory, .. } = workspace;
+        let mut accesses = self.workspaces.accesses(plan).iter().zip(workers);
+        for step in &plan.steps {
             match step {
                 PlanStep::Kernel(kernel) => {
                     run.limits_of(&kernel.nodes)?;
                     let start = run.is_timed().then(Instant::now);
-                    let Some((access, desk)) = accesses.next() else { return Err(no_room().into()) };
-                    let memory = Memory { arena, own, desk, local: local.bytes_mut() };
-                    let done = spend(access.steps).and_then(|()| self.kernel(kernel, access, run, memory));
-                    done.map_err(|why| match kernel.node() {
+                    let Some((access, workers)) = accesses.next() else { return Err(no_workspace().into()) };
+                    let blocks = block_memory.bytes_mut();
+                    let memory = Memory { arena, owned, workers, blocks };
+                    let done =
+                        spend(access.steps).and_then(|()| plan.run_kernel(kernel, access, run, memory));
+                    done.map_err(|why| match kernel.last_node() {
                         // Running node by node would need at least as much.
                         Some(node) if why.is_limit() => {
-                            Stopped::Told(run.failed(node, why.code(), &why.to_string()))
+                            Stop::Reported(run.failed(node, why.code(), &why.to_string()))
                         }
-                        Some(_) | None => Stopped::Failed(why),
+                        Some(_) | None => Stop::RetryByNode(why),
                     })?;
                     if let Some(start) = start {
-                        self.tell(kernel, run, start, start.elapsed());
+                        plan.report_time(kernel, run, start, start.elapsed());
                     }
                 }
-                PlanStep::Node(node) => {
-                    run.limits(*node)?;
-                    run.single(*node)?;
-                    self.is_as_expected(run, *node)?;
+                PlanStep::Node(step) => {
+                    run.limits(step.node)?;
+                    run.single(step.node)?;
+                    plan.is_as_expected(run, &step.results)?;
                 }
                 PlanStep::Publish(value, slot) => {
-                    let tensor = self.tensor(*slot, run, own)?.reshaped(&self.slots[*slot].dims)?;
+                    let tensor = plan.tensor(*slot, run, owned)?.reshaped(&plan.slots[*slot].dims)?;
                     run.set(*value, Value::Tensor(tensor));
                 }
                 PlanStep::Release(values, slots) => {
                     values.iter().for_each(|value| run.forget(*value));
-                    slots.iter().for_each(|slot| own[*slot] = None);
+                    slots.iter().for_each(|slot| owned[*slot] = None);
                 }
             }
         }
         Ok(())
     }
+}
 
+impl Plan {
     /// Checks the results of a node against inference.
-    fn is_as_expected(&self, run: &Run<'_, '_>, node: onnx_ir::NodeId) -> Result<(), Failure> {
-        for value in run.executable.body().nodes[node].outputs.iter().flatten() {
+    fn is_as_expected(&self, run: &Run<'_, '_>, results: &[ValueId]) -> Result<(), Failure> {
+        for value in results {
             let Some(slot) = self.expected.get(value) else { continue };
             let Slot { elem, dims, .. } = &self.slots[*slot];
             let is_same = match run.get(*value) {
@@ -117,119 +134,106 @@ impl Plan {
         &'t self,
         slot: usize,
         run: &'t Run<'_, '_>,
-        own: &'t [Option<Tensor>],
+        owned: &'t [Option<Tensor>],
     ) -> Result<&'t Tensor, Failure> {
         let slot = root(&self.slots, slot);
         let tensor = match &self.slots[slot].source {
             SlotSource::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
             SlotSource::Constant(tensor) => Some(tensor),
-            SlotSource::Formula | SlotSource::Alias(_) => own[slot].as_ref(),
+            SlotSource::Formula | SlotSource::Alias(_) => owned[slot].as_ref(),
         };
         tensor.ok_or_else(missing)
     }
 
-    fn kernel(
+    /// Runs a kernel on the memory of its operands and results.
+    fn run_kernel(
         &self,
         kernel: &Kernel,
         access: &Access,
         run: &mut Run<'_, '_>,
         memory: Memory<'_>,
     ) -> Result<(), Failure> {
-        let Memory { arena, own, desk, local } = memory;
+        let Memory { arena, owned, workers, blocks } = memory;
         // Results with memory of their own, separate from the operands.
-        let mut mine: SmallVec<[(usize, Own, Tensor); 4]> = SmallVec::new();
-        for (member, it) in access.own.iter().enumerate() {
+        let mut results: SmallVec<[(usize, OwnedResult, Tensor); 4]> = SmallVec::new();
+        for (member, it) in access.owned.iter().enumerate() {
             let Some(it) = it else { continue };
             let Slot { elem, dims, .. } = &self.slots[it.slot];
             let tensor = match it.value.and_then(|value| run.destination(value, *elem, dims)) {
                 Some(tensor) => tensor,
-                None => Tensor::recycled(*elem, dims, &run.executable.recycler)?,
+                None => Tensor::recycled(*elem, dims, &run.caches.recycler)?,
             };
-            mine.push((member, *it, tensor));
+            results.push((member, *it, tensor));
         }
-        let mut outs: Outs<'_> = kernel.members.iter().map(|_| None).collect();
-        let mut around: Around<'_> = kernel.loads.iter().map(|_| None).collect();
-        access.cut(kernel, &self.slots, arena, &mut around, &mut outs)?;
-        for (member, _, tensor) in &mut mine {
+        let mut outs: Results<'_> = kernel.members.iter().map(|_| None).collect();
+        let mut operands: Operands<'_> = kernel.loads.iter().map(|_| None).collect();
+        access.cut(kernel, &self.slots, arena, &mut operands, &mut outs)?;
+        for (member, _, tensor) in &mut results {
             outs[*member] = Some(tensor.bytes_mut()?);
         }
-        for (around, load) in around.iter_mut().zip(&access.loads) {
+        // Operands outside of the arena.
+        for (operand, load) in operands.iter_mut().zip(&access.loads) {
             let tensor = match load {
-                Load::Here => continue,
+                Load::Arena => continue,
                 Load::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
                 Load::Constant(slot) => match &self.slots[*slot].source {
                     SlotSource::Constant(tensor) => Some(tensor),
                     SlotSource::Value(_) | SlotSource::Formula | SlotSource::Alias(_) => None,
                 },
-                Load::Own(slot) => own[*slot].as_ref(),
+                Load::Owned(slot) => owned[*slot].as_ref(),
             };
-            *around = Some(View::of(tensor.ok_or_else(missing)?));
+            *operand = Some(View::of(tensor.ok_or_else(missing)?));
         }
-        kernel.run(access, &around, outs, desk, local)?;
-        drop(around);
-        for (_, it, tensor) in mine {
-            own[it.slot] = Some(tensor);
+        kernel.run(access, &operands, outs, workers, blocks)?;
+        drop(operands);
+        for (_, it, tensor) in results {
+            owned[it.slot] = Some(tensor);
         }
         Ok(())
     }
 
-    fn tell(&self, kernel: &Kernel, run: &Run<'_, '_>, start: Instant, took: Duration) {
-        let Some(node) = kernel.node() else { return };
+    fn report_time(&self, kernel: &Kernel, run: &Run<'_, '_>, start: Instant, took: Duration) {
+        let Some(node) = kernel.last_node() else { return };
         let results = kernel.members.iter().filter(|m| !m.is_local).map(|m| &self.slots[m.assignment.slot]);
         let results: Vec<_> = results.map(|slot| (slot.elem, slot.dims.clone())).collect();
-        let name = run.executable.model.text(run.executable.body().nodes[node].name);
-        let (op, nodes, work) = (&*kernel.label(run.executable), &kernel.nodes[..], self.work(kernel));
-        run.tell(&crate::run::TimedStep { op, name, nodes, results: &results, start, took, work });
+        let name = run.program.model.text(run.program.body().nodes[node].name);
+        let (op, nodes, work) = (&*kernel.label(run.program), &kernel.nodes[..], self.work(kernel));
+        run.tell(&TimedStep { op, name, nodes, results: &results, start, took, work });
     }
 }
 
 impl Kernel {
-    /// Its last node.
-    fn node(&self) -> Option<onnx_ir::NodeId> {
-        self.nodes.last().copied()
-    }
-
-    /// The number of evaluated elements, counting the elements of reductions.
-    pub(super) fn steps(&self) -> usize {
-        self.members.iter().map(|member| member.nest.steps()).fold(0, usize::saturating_add)
-    }
-
-    /// Whether its blocks are worth several threads.
-    pub(super) fn is_parallel(&self) -> bool {
-        self.steps() >= LEAST_STEPS
-    }
-
     /// Computes all rows on the threads of the pool.
     fn run<'o>(
         &'o self,
         access: &Access,
-        around: &[Option<View<'_>>],
-        mut outs: Outs<'_>,
-        desk: &'o mut Desk,
-        local: &mut [u8],
+        operands: &[Option<View<'_>>],
+        mut outs: Results<'_>,
+        kept: &'o mut KernelWorkers,
+        block_memory: &mut [u8],
     ) -> Result<(), Failure> {
         let blocks = self.rows.div_ceil(self.block.max(1));
-        let threads = if access.is_little { 1 } else { pool::threads() };
+        let threads = if access.is_small { 1 } else { pool::threads() };
         if let ([member], [Some(out)]) = (&self.members[..], &mut outs[..]) {
             let count = member.nest.count();
             if threads > 1 {
-                return member.nest.run_all(around, out, &member.workers);
+                return member.nest.run_all(operands, out, &member.workers);
             }
             if !member.nest.keeps_worker() {
-                return member.nest.run(around, 0..count, out, &member.workers);
+                return member.nest.run(operands, 0..count, out, &member.workers);
             }
-            let workers = workers_at(desk, self.members.iter().map(|member| &member.nest));
+            let workers = workers_at(kept, self.members.iter().map(|member| &member.nest));
             return match workers {
-                [worker] => worker.run(&member.nest, around, 0..count, out),
-                _ => Err(no_room()),
+                [worker] => worker.run(&member.nest, operands, 0..count, out),
+                _ => Err(no_workspace()),
             };
         }
         let threads = threads.min(blocks).max(1);
         if threads == 1 {
-            let workers = workers_at(desk, self.members.iter().map(|member| &member.nest));
-            self.rows(around, 0..self.rows, outs, local, workers)?;
+            let workers = workers_at(kept, self.members.iter().map(|member| &member.nest));
+            self.rows(operands, 0..self.rows, outs, block_memory, workers)?;
             if !self.members.iter().all(|member| member.nest.keeps_worker()) {
-                desk.clear();
+                kept.clear();
             }
             return Ok(());
         }
@@ -238,7 +242,7 @@ impl Kernel {
         let mut first = 0;
         for thread in 1..=threads {
             let last = (blocks * thread / threads).saturating_mul(self.block).min(self.rows);
-            let (mut now, mut later) = (Outs::new(), Outs::new());
+            let (mut now, mut later) = (Results::new(), Results::new());
             for (member, out) in self.members.iter().zip(rest) {
                 let (a, b) = match out {
                     Some(out) => {
@@ -254,10 +258,11 @@ impl Kernel {
             (rest, first) = (later, last);
         }
         share(parts, |(rows, outs)| {
-            let mut local = scratch::<u8>(access.local)?;
+            let mut block_memory = scratch::<u8>(access.block_bytes)?;
             let members = self.members.iter();
-            let mut workers: Desk = members.map(|member| member.workers.take(&member.nest)).collect();
-            let done = self.rows(around, rows, outs, &mut local, &mut workers);
+            let mut workers: KernelWorkers =
+                members.map(|member| member.workers.take(&member.nest)).collect();
+            let done = self.rows(operands, rows, outs, &mut block_memory, &mut workers);
             for (member, worker) in self.members.iter().zip(workers) {
                 member.workers.give_back(&member.nest, worker);
             }
@@ -268,10 +273,10 @@ impl Kernel {
     /// Computes some rows, block by block.
     fn rows(
         &self,
-        around: &[Option<View<'_>>],
+        operands: &[Option<View<'_>>],
         rows: Range<usize>,
-        outs: Outs<'_>,
-        mut local: &mut [u8],
+        outs: Results<'_>,
+        mut block_memory: &mut [u8],
         workers: &mut [Worker],
     ) -> Result<(), Failure> {
         let mut memory: SmallVec<[&mut [u8]; 64]> = SmallVec::new();
@@ -280,21 +285,22 @@ impl Kernel {
                 Some(out) => out,
                 None => {
                     let bytes = member.bytes(self.block);
-                    let Some((now, later)) = local.split_at_mut_checked(bytes.next_multiple_of(ALIGN)) else {
-                        return Err(no_room());
+                    let Some((now, later)) = block_memory.split_at_mut_checked(bytes.next_multiple_of(ALIGN))
+                    else {
+                        return Err(no_workspace());
                     };
-                    local = later;
+                    block_memory = later;
                     &mut now[..bytes]
                 }
             });
         }
-        self.blocks(around, rows, &mut memory, workers)
+        self.blocks(operands, rows, &mut memory, workers)
     }
 
     /// The same with memory for all members, including blocks for local results.
     fn blocks(
         &self,
-        around: &[Option<View<'_>>],
+        operands: &[Option<View<'_>>],
         rows: Range<usize>,
         outs: &mut [&mut [u8]],
         workers: &mut [Worker],
@@ -304,7 +310,7 @@ impl Kernel {
             let block = first..rows.end.min(first.saturating_add(self.block.max(1)));
             // The first row in the memory of a member.
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
-            let mut operands: Around<'_> = SmallVec::from_slice(around);
+            let mut operands: Operands<'_> = SmallVec::from_slice(operands);
             let mut results: SmallVec<[&[u8]; 64]> = SmallVec::new();
             // The elements of a member in this block.
             let elements = |member: &Member| block.start * member.each..block.end * member.each;
@@ -338,10 +344,10 @@ impl Kernel {
                     members.next().map(|(_, member)| member).zip(outs.next())
                 };
                 let (Some((exps, of_exps)), Some((sums, of_sums))) = (next(), next()) else {
-                    return Err(no_room());
+                    return Err(no_workspace());
                 };
                 let mut quotient = if softmax.is_divided() { next() } else { None };
-                let to = Results {
+                let to = loops::Results {
                     most: out.get_mut(part(member)).ok_or_else(too_few)?,
                     exps: of_exps.get_mut(part(exps)).ok_or_else(too_few)?,
                     sums: of_sums.get_mut(part(sums)).ok_or_else(too_few)?,
@@ -360,22 +366,13 @@ impl Kernel {
     }
 }
 
-impl Member {
-    fn width(&self) -> usize {
-        width(self.assignment.formula.elem).unwrap_or(1)
-    }
-
-    pub(super) fn bytes(&self, rows: usize) -> usize {
-        rows * self.each * self.width()
-    }
-}
-
 /// The memory of a kernel.
 struct Memory<'m> {
     arena: &'m mut [u8],
-    own: &'m mut [Option<Tensor>],
-    desk: &'m mut Desk,
-    local: &'m mut [u8],
+    owned: &'m mut [Option<Tensor>],
+    workers: &'m mut KernelWorkers,
+    /// Blocks of local results.
+    blocks: &'m mut [u8],
 }
 
 fn missing() -> Failure {
@@ -386,6 +383,6 @@ fn too_few() -> Failure {
     Failure::new("a result has fewer elements than are computed")
 }
 
-fn no_room() -> Failure {
-    Failure::new("a kernel has no room in its plan")
+fn no_workspace() -> Failure {
+    Failure::new("a kernel has no memory in its plan")
 }

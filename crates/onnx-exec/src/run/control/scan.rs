@@ -57,7 +57,7 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>
         }
     }
     let graph = site.graph(run, 0)?;
-    let ports = &run.executable.body().graphs[graph].outputs;
+    let ports = &run.program.body().graphs[graph].outputs;
     let stacked = all.iter().zip(ports).map(|(all, port)| Ok(stack(run, all, 0, false, port)?.into()));
     site.told(run, stacked.collect())
 }
@@ -105,8 +105,8 @@ fn scan(
             return Err(run.failed(site.node, &code::RUN_FAILED, &why));
         }
     };
-    let executable = run.executable;
-    let ports = executable.body().graphs[graph].outputs.get(states..).unwrap_or_default();
+    let program = run.program;
+    let ports = program.body().graphs[graph].outputs.get(states..).unwrap_or_default();
     // If all slices are processed, each output has as many slices.
     let is_whole = steps == length;
     let new = |(i, _)| {

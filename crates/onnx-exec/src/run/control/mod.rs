@@ -2,66 +2,22 @@
 //!
 //! A subgraph reads values of enclosing graphs by their own ids, so running it means setting its inputs and running its nodes.
 
-mod invariant;
 mod looped;
 mod scan;
 mod stack;
 
-pub(crate) use invariant::hoist;
-
 use crate::failure::Failure;
 use crate::kernels::Attributes;
 use crate::list::List;
+use crate::program::{Control, Kind};
 use crate::run::{Results, Run};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, NodeId};
-use onnx_ops::schema::{Lookup, Schema};
-
-/// An operator that runs subgraphs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    If,
-    Loop,
-    Scan,
-    SequenceMap,
-}
-
-/// A control flow node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Control {
-    kind: Kind,
-    /// The body, or the branches: first `then`, second `else`.
-    graphs: [Option<GraphId>; 2],
-}
-
-impl Kind {
-    pub(crate) fn find(domain: &str, op: &str) -> Option<Kind> {
-        Some(match (domain, op) {
-            ("", "If") => Kind::If,
-            ("", "Loop") => Kind::Loop,
-            ("", "Scan") => Kind::Scan,
-            ("", "SequenceMap") => Kind::SequenceMap,
-            _ => return None,
-        })
-    }
-
-    /// The names of the attributes that hold its subgraphs.
-    fn graphs(self) -> &'static [&'static str] {
-        match self {
-            Kind::If => &["then_branch", "else_branch"],
-            Kind::Loop | Kind::Scan | Kind::SequenceMap => &["body"],
-        }
-    }
-}
+use onnx_ops::schema::Lookup;
 
 impl Control {
-    pub(crate) fn of(kind: Kind, attrs: &Attributes<'_>) -> Control {
-        let graph = |at: usize| kind.graphs().get(at).and_then(|name| attrs.graph(name));
-        Control { kind, graphs: [graph(0), graph(1)] }
-    }
-
     pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Results, Box<Diagnostic>> {
         let site = ControlNode { node, control: self };
         match self.kind {
@@ -87,14 +43,13 @@ impl ControlNode {
     }
 
     fn attrs<'x>(self, run: &Run<'x, '_>) -> Result<Attributes<'x>, Box<Diagnostic>> {
-        let executable = run.executable;
-        let n = &executable.body().nodes[self.node];
-        let version = executable.model().newest_import(executable.body, "").unwrap_or(1);
-        let Lookup::Found(id) = executable.registry.lookup("", executable.model().text(n.op), version) else {
+        let program = run.program;
+        let n = &program.body().nodes[self.node];
+        let version = program.model.newest_import(program.body, "").unwrap_or(1);
+        let Lookup::Found(id) = program.registry.lookup("", program.model.text(n.op), version) else {
             return Err(run.failed(self.node, &code::RUN_FAILED, "the operator is not known"));
         };
-        let schema: &Schema = executable.registry.get(id);
-        Ok(Attributes { model: executable.model(), body: executable.body(), node: n, schema })
+        Ok(program.attributes(self.node, id))
     }
 
     /// One of the subgraphs of the node.
@@ -106,7 +61,7 @@ impl ControlNode {
     }
 
     fn input<'v>(self, run: &'v Run<'_, '_>, i: usize) -> Result<&'v Value, Box<Diagnostic>> {
-        let inputs = &run.executable.body().nodes[self.node].inputs;
+        let inputs = &run.program.body().nodes[self.node].inputs;
         match inputs.get(i).copied().flatten() {
             Some(value) => run.needed(self.node, value),
             None => Err(run.failed(self.node, &code::RUN_FAILED, &format!("input {i} is left out"))),
@@ -138,7 +93,7 @@ fn map(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagn
         return Err(run.failed(site.node, &code::RUN_FAILED, "input 0 is left out"));
     };
     let count = site.told(run, first.elements())?.len();
-    let outputs = run.executable.body().graphs[graph].outputs.len();
+    let outputs = run.program.body().graphs[graph].outputs.len();
     let with_room = |_| List::with_room(count);
     let mut results: Vec<List<Value>> = site.told(run, (0..outputs).map(with_room).collect())?;
     for i in 0..count {

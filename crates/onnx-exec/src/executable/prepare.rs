@@ -1,7 +1,8 @@
 //! Planning before the first run, inputs by name, and outputs in memory of the caller.
 
-use crate::compile::Executable;
-use crate::run::{Run, RunOptions};
+use super::Executable;
+use crate::options::RunOptions;
+use crate::run::{Run, run_to};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -42,10 +43,10 @@ impl Executable<'_> {
         types: &[Option<(ElemType, &[usize])>],
         options: &RunOptions<'_>,
     ) -> Result<(), Box<Diagnostic>> {
-        if self.options.is_plain() {
+        if self.program.options.is_plain() {
             return Ok(());
         }
-        Run::with(self, options, |run| {
+        Run::with(&self.program, &self.caches, options, |run| {
             let zeros = |ty: &Option<(ElemType, &[usize])>| match ty {
                 Some((elem, dims)) => Tensor::zeros(*elem, dims).map(|tensor| Some(Value::Tensor(tensor))),
                 None => Ok(None),
@@ -59,9 +60,9 @@ impl Executable<'_> {
                 ))
             };
             let inputs = inputs.map_err(told)?;
-            self.ensure_inputs(&inputs)?;
+            self.program.ensure_inputs(&inputs)?;
             run.take(inputs);
-            run.plan_for(self.root, 0, false).map(|_| ())
+            run.plan_for(self.program.root, 0, false).map(|_| ())
         })
     }
 
@@ -107,7 +108,7 @@ impl Executable<'_> {
             Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => None,
         });
         let destinations = destinations.collect();
-        let (mut results, mut unused) = self.run_to(inputs, destinations, options)?;
+        let (mut results, mut unused) = run_to(&self.program, &self.caches, inputs, destinations, options)?;
         for (result, port) in results.iter_mut().zip(ports) {
             // Results that were computed elsewhere are copied.
             let memory = unused.iter_mut().find(|(of, _)| Some(*of) == port.value);
@@ -139,7 +140,7 @@ impl Executable<'_> {
         for (name, value) in given {
             let wrong = |why: String| Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why));
             let Some(at) = ports.iter().position(|port| self.model().text(port.name) == name) else {
-                return Err(self.no_input(name));
+                return Err(self.program.no_input(name));
             };
             if inputs[at].replace(value).is_some() {
                 return Err(wrong(format!("input `{name}` is given twice")));

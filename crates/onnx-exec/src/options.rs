@@ -1,4 +1,4 @@
-//! Options of a run.
+//! Options of compiling and of a run.
 
 use crate::budget::{Budget, Memory};
 use crate::pool;
@@ -7,9 +7,35 @@ use crate::recycle::Recycler;
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
+use onnx_ops::gradient::Results;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
+
+/// Options of [`compile()`](crate::compile()).
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    /// Checks the results of small formulas, element by element, against the reference evaluation after each run of their loops.
+    /// Slow; finds mistakes of this crate.
+    pub check_loops: bool,
+    /// Runs nodes one by one without fusion: the slow reference.
+    pub node_by_node: bool,
+    /// Rounds every result to its type, as the operators define it. Otherwise `float16` and `bfloat16` values stay in single
+    /// precision between the nodes of a plan, and convolutions may use algorithms that round differently.
+    pub exact: bool,
+    /// The treatment of intermediate results that nodes `Gradient` need: kept, or computed again to save memory.
+    pub gradient_results: Results,
+    /// Called with the bytes of stored tensors that will not be read again because a packed copy was made: a program that maps
+    /// files can release their pages.
+    pub release: Option<fn(&[u8])>,
+}
+
+impl CompileOptions {
+    /// Whether planning is disabled.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.check_loops || self.node_by_node
+    }
+}
 
 /// Options of a run.
 #[derive(Clone)]
@@ -90,7 +116,7 @@ impl Default for RunOptions<'_> {
 const STEPS: u64 = 1_000_000;
 
 impl RunOptions<'_> {
-    pub(super) fn steps_at_most(&self) -> u64 {
+    pub(crate) fn steps_at_most(&self) -> u64 {
         self.fuel.saturating_mul(STEPS)
     }
 
@@ -102,7 +128,7 @@ impl RunOptions<'_> {
         }
     }
 
-    pub(super) fn budget(&self, recycler: &Arc<Recycler>) -> Arc<Budget> {
+    pub(crate) fn budget(&self, recycler: &Arc<Recycler>) -> Arc<Budget> {
         let (steps, cancel) = (self.steps_at_most(), self.cancel.clone());
         let budget = match &self.memory {
             Some(memory) => Budget::with_memory(memory, steps, cancel),

@@ -110,7 +110,7 @@ impl Stack {
             SoFar::Rows(rows, count) => {
                 let mut dims = rows.dims().to_vec();
                 dims[0] = count;
-                let mut whole = Tensor::recycled(rows.elem(), &dims, &run.executable.recycler)?;
+                let mut whole = Tensor::recycled(rows.elem(), &dims, &run.caches.recycler)?;
                 let to = whole.bytes_mut()?;
                 to.copy_from_slice(&rows.bytes()[..to.len()]);
                 Ok(whole)
@@ -126,7 +126,7 @@ const FIRST: usize = 16;
 fn rows_of(run: &Run<'_, '_>, slice: &Tensor, count: usize) -> Result<Tensor, Failure> {
     let mut dims = Dims::from_slice(slice.dims());
     dims.insert(0, count);
-    Tensor::recycled(slice.elem(), &dims, &run.executable.recycler)
+    Tensor::recycled(slice.elem(), &dims, &run.caches.recycler)
 }
 
 fn differ(first: &[usize], other: &[usize]) -> Failure {
@@ -213,7 +213,7 @@ fn place(axis: i64, rank: usize) -> Result<usize, Failure> {
 }
 
 fn declared(run: &Run<'_, '_>, port: &Port) -> (ElemType, Vec<usize>) {
-    let types = &run.executable.model().types;
+    let types = &run.program.model.types;
     match port.ty.map(|ty| &types[ty].kind) {
         Some(TypeKind::Tensor(tensor)) => {
             let extent = |dim: &onnx_ir::Dim| match dim.value {

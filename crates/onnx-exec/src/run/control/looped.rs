@@ -21,8 +21,8 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>
     let Some(mut carried) = inputs.collect::<Option<Vec<Value>>>() else {
         return Err(run.failed(site.node, &code::RUN_FAILED, "a value that the loop carries is left out"));
     };
-    let executable = run.executable;
-    let ports = &executable.body().graphs[graph].outputs;
+    let program = run.program;
+    let ports = &program.body().graphs[graph].outputs;
     let count = carried.len();
     let Some(stacked) = ports.get(1 + count..) else {
         return Err(run.failed(
@@ -70,8 +70,8 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>
 
 /// Whether the body returns its condition unchanged or a constant true: then only the trip count ends the loop.
 fn is_endless(run: &Run<'_, '_>, graph: GraphId) -> bool {
-    let executable = run.executable;
-    let body = executable.body();
+    let program = run.program;
+    let body = program.body();
     let condition = body.graphs[graph].inputs.get(1).and_then(|port| port.value);
     let mut given = body.graphs[graph].outputs.first().and_then(|port| port.value);
     // The bound ends the walk in a cycle of nodes, which the run reports.
@@ -80,11 +80,11 @@ fn is_endless(run: &Run<'_, '_>, graph: GraphId) -> bool {
         if Some(value) == condition {
             return true;
         }
-        if let Some(stored) = executable.stored[value].as_ref().filter(|_| executable.is_constant(value)) {
+        if let Some(stored) = program.stored[value].as_ref().filter(|_| program.is_constant(value)) {
             return truth(stored).unwrap_or(false);
         }
         given = match body.values[value].def {
-            ValueDef::Output(node, _) if executable.op(node) == "Identity" => {
+            ValueDef::Output(node, _) if program.op(node) == "Identity" => {
                 body.nodes[node].inputs.first().copied().flatten()
             }
             ValueDef::Output(..) | ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => {

@@ -1,9 +1,11 @@
-//! Schedules of a whole model: printed, parsed and followed.
+//! Schedules of a whole model, printed, parsed and followed; and its formulas between the stages of planning.
 
-use super::text::Counts;
-use super::{Plan, ScheduleFile};
-use crate::compile::{Action, Executable, lock_of};
-use crate::run::{Run, RunOptions};
+use super::Executable;
+use crate::options::RunOptions;
+use crate::plan::{Counts, ScheduleFile, Stage};
+use crate::program::Action;
+use crate::run::{PlanRunner, Run};
+use crate::sync::lock;
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{EntityId as _, GraphId, NodeId, SecondaryMap};
@@ -48,8 +50,8 @@ impl Executable<'_> {
         options: &RunOptions<'_>,
     ) -> Result<Schedule, Box<Diagnostic>> {
         self.plan_whole(inputs, options)?;
-        let kept = lock_of(&self.plans);
-        let mut plans: Vec<(GraphId, usize, Arc<Plan>)> = kept
+        let kept = lock(&self.caches.plans);
+        let mut plans: Vec<(GraphId, usize, Arc<PlanRunner>)> = kept
             .iter()
             .flat_map(|((graph, at), plans)| plans.iter().map(|plan| (*graph, *at, Arc::clone(plan))))
             .collect();
@@ -58,13 +60,15 @@ impl Executable<'_> {
         plans.sort_by_key(|(graph, at, _)| (*graph, *at));
         let (mut text, mut stats) = (String::new(), Stats::default());
         let names = self.graph_names();
+        let body = self.program.body();
         let mut last = None;
-        for (graph, _, plan) in plans {
-            if graph != self.root && last != Some(graph) {
+        for (graph, _, runner) in plans {
+            let plan = &runner.plan;
+            if graph != self.program.root && last != Some(graph) {
                 let _ = writeln!(text, "# graph {}: {}", graph.index(), names[graph]);
             }
             last = Some(graph);
-            let _ = plan.write(self, graph, stats.kernels, &mut text);
+            let _ = plan.write(&self.program, (graph, &body.graphs[graph].nodes), stats.kernels, &mut text);
             let Counts { kernels, nodes, flops, bytes, arena } = plan.counts();
             stats.kernels += kernels;
             stats.nodes += nodes;
@@ -111,31 +115,50 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<(), Box<Diagnostic>> {
-        let given = ScheduleFile::of(text)?;
-        lock_of(&self.plans).clear();
-        *lock_of(&self.given) = Some(Arc::new(given));
+        let given = ScheduleFile::parse(text)?;
+        lock(&self.caches.plans).clear();
+        *lock(&self.caches.given) = Some(Arc::new(given));
         let done = self.plan_whole(inputs, options);
         if done.is_err() {
-            lock_of(&self.plans).clear();
-            *lock_of(&self.given) = None;
+            lock(&self.caches.plans).clear();
+            *lock(&self.caches.given) = None;
         }
         done
     }
 
+    /// The formulas after a planning stage for such inputs, as text. The model is run for nested graphs, and if types depend on
+    /// computed values.
+    ///
+    /// # Errors
+    ///
+    /// Planning or running fails.
+    pub fn formulas(
+        &self,
+        stage: Stage,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<String, Box<Diagnostic>> {
+        lock(&self.caches.plans).clear();
+        self.caches.recorder.start(stage);
+        let done = self.plan_whole(inputs, options);
+        let texts = self.caches.recorder.take();
+        done.map(|()| texts)
+    }
+
     /// Plans for such inputs. The model is run for nested graphs, and if types depend on computed values.
-    pub(super) fn plan_whole(
+    fn plan_whole(
         &self,
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<(), Box<Diagnostic>> {
-        self.ensure_inputs(&inputs)?;
-        let is_whole = Run::with(self, options, |run| {
+        self.program.ensure_inputs(&inputs)?;
+        let is_whole = Run::with(&self.program, &self.caches, options, |run| {
             run.take(inputs.clone());
-            let plan = run.plan(self.root, 0)?;
+            let plan = run.plan(self.program.root, 0)?;
             // Nested graphs are planned when they run.
-            let is_control = |node: &NodeId| matches!(self.actions[*node], Some(Action::Control(_)));
-            let nodes = &self.body().graphs[self.root].nodes;
-            let is_planned = plan.is_some_and(|plan| plan.nodes.end == nodes.len());
+            let is_control = |node: &NodeId| matches!(self.program.actions[*node], Some(Action::Control(_)));
+            let nodes = &self.program.body().graphs[self.program.root].nodes;
+            let is_planned = plan.is_some_and(|runner| runner.plan.nodes.end == nodes.len());
             Ok::<_, Box<Diagnostic>>(is_planned && !nodes.iter().any(is_control))
         })?;
         if is_whole { Ok(()) } else { self.run(inputs, options).map(|_| ()) }
@@ -144,11 +167,11 @@ impl Executable<'_> {
     /// The node and attribute of each nested graph.
     fn graph_names(&self) -> SecondaryMap<GraphId, String> {
         let mut names = SecondaryMap::default();
-        let body = self.body();
+        let body = self.program.body();
         for node in body.nodes.ids() {
             for attr in &body.nodes[node].attrs {
                 for graph in attr.values.iter().flat_map(onnx_ir::AttrValue::graphs) {
-                    names[*graph] = format!("{} of {}", self.model().text(attr.name), self.op(node));
+                    names[*graph] = format!("{} of {}", self.model().text(attr.name), self.program.op(node));
                 }
             }
         }

@@ -1,20 +1,29 @@
 //! Selects the nodes of a plan and converts them to formulas, as far as their types are known.
+//!
+//! Types come from inference, which asks for the current values (`Known`): a run knows them, and so does a table of a test.
 
-use super::{Assignment, Need, Slot, SlotSource, precision};
+mod definition;
+mod expand;
+mod known;
+
+pub(crate) use definition::{MAX_RANK, definition_of_values};
+pub(crate) use known::{DefineBody, Known};
+
 use crate::budget::spend;
-use crate::compile::{Action, Executable};
 use crate::facts::{fact, type_of};
-use crate::formula::{self, Input, extents};
 use crate::loops::{self, Nest};
-use crate::run::Run;
+use crate::plan::{
+    Assignment, Names, Need, NodeStep, Partition, PartitionItem, Slot, SlotSource, renumber, widen,
+};
+use crate::program::{Action, Program};
 use crate::tensor::{Tensor, count};
 use crate::value::Value;
+use definition::{Input, definition, extents};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
-use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
-use onnx_ops::meaning::{Expr, Formula, value_inputs};
+use onnx_ops::meaning::value_inputs;
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 
@@ -25,33 +34,9 @@ const STEPS_OF_NODE: usize = 1 << 10;
 /// The most nodes of a plan.
 const MOST_NODES: usize = 1 << 14;
 
-/// The nodes of a plan as formulas, before fusion.
-#[derive(Debug, Default)]
-pub(crate) struct Partition {
-    /// The index after the last node.
-    pub(super) end: usize,
-    pub(super) needs: Vec<(ValueId, Need)>,
-    pub(super) slots: Vec<Slot>,
-    pub(super) items: Vec<PartitionItem>,
-    /// The formulas of slots that have become constants, in the order of their computation.
-    pub(super) folded: Vec<(usize, Formula)>,
-    /// The values that are read outside the plan, and their slots.
-    pub(super) published: Vec<(ValueId, usize)>,
-    /// The slots of values.
-    pub(super) named: Vec<(ValueId, usize)>,
-    /// Of these, the results of nodes that run outside kernels.
-    pub(super) expected: HashMap<ValueId, usize>,
-}
-
-#[derive(Debug)]
-pub(super) enum PartitionItem {
-    Formula(Box<Assignment>),
-    Node(NodeId),
-}
-
 /// The planner's knowledge of a value.
 #[derive(Clone)]
-pub(super) enum KnownValue {
+enum KnownValue {
     /// Its value.
     Constant(Value),
     /// It is a tensor slot, so its type is known.
@@ -61,178 +46,107 @@ pub(super) enum KnownValue {
 }
 
 /// The effect of a node on the plan.
-pub(super) enum Flow {
-    On,
+enum Flow {
+    Continue,
     /// The plan ends before the node: it needs values that the run must compute first.
-    Before,
+    EndBefore,
     /// The plan ends after the node: the types of its results are unknown.
-    Behind,
+    EndAfter,
 }
 
-pub(super) struct Define<'p, 'x, 'r> {
-    pub(super) run: &'p mut Run<'x, 'r>,
+/// The nodes that have been converted so far.
+struct Define<'p> {
+    program: &'p Program<'p>,
+    known: &'p mut dyn Known,
     graph: GraphId,
-    start: usize,
-    pub(super) partition: Partition,
-    pub(super) known: HashMap<ValueId, KnownValue>,
+    partition: Partition,
+    values: HashMap<ValueId, KnownValue>,
     needed: HashSet<ValueId>,
     /// Whether the plan may depend on elements of current values.
     may_assume: bool,
     /// The slots of stored values that formulas read.
     stored: HashMap<ValueId, usize>,
     /// The node whose function body is being defined, and the nesting depth of bodies.
-    pub(super) outer: Option<NodeId>,
-    pub(super) depth: usize,
+    outer: Option<NodeId>,
+    depth: usize,
 }
 
-impl Partition {
-    /// Defines the nodes of a graph from `start` on.
-    pub(crate) fn of(
-        run: &mut Run<'_, '_>,
-        graph: GraphId,
-        start: usize,
-        may_assume: bool,
-    ) -> Result<Partition, Box<Diagnostic>> {
-        let executable = run.executable;
-        let nodes = &executable.body().graphs[graph].nodes;
-        let mut define = Define {
-            run,
-            graph,
-            start,
-            partition: Partition { end: start, ..Partition::default() },
-            known: HashMap::default(),
-            needed: HashSet::default(),
-            may_assume,
-            stored: HashMap::default(),
-            outer: None,
-            depth: 0,
-        };
-        for &node in nodes[start..].iter().take(MOST_NODES) {
-            if let Err(why) = spend(STEPS_OF_NODE * (1 + executable.body().nodes[node].inputs.len())) {
-                return Err(executable.failed(node, why.code(), &format!("it cannot be planned: {why}")));
-            }
-            match define.node(node) {
-                Flow::On => define.partition.end += 1,
-                Flow::Before if define.partition.end > start => break,
-                Flow::Before | Flow::Behind => {
-                    if define
-                        .partition
-                        .items
-                        .last()
-                        .is_none_or(|last| !matches!(last, PartitionItem::Node(n) if *n == node))
-                    {
-                        define.partition.items.push(PartitionItem::Node(node));
-                    }
-                    define.partition.end += 1;
-                    break;
+/// Defines the nodes of a graph from `start` on, as far as their types are known. With `may_assume`, the formulas may depend on
+/// elements of current values.
+pub(crate) fn define(
+    program: &Program<'_>,
+    known: &mut dyn Known,
+    graph: GraphId,
+    start: usize,
+    may_assume: bool,
+) -> Result<Partition, Box<Diagnostic>> {
+    let nodes = &program.body().graphs[graph].nodes;
+    let mut define = Define {
+        program,
+        known,
+        graph,
+        partition: Partition { start, end: start, ..Partition::default() },
+        values: HashMap::default(),
+        needed: HashSet::default(),
+        may_assume,
+        stored: HashMap::default(),
+        outer: None,
+        depth: 0,
+    };
+    for &node in nodes[start..].iter().take(MOST_NODES) {
+        if let Err(why) = spend(STEPS_OF_NODE * (1 + program.body().nodes[node].inputs.len())) {
+            return Err(program.failed(node, why.code(), &format!("it cannot be planned: {why}")));
+        }
+        match define.node(node) {
+            Flow::Continue => define.partition.end += 1,
+            Flow::EndBefore if define.partition.end > start => break,
+            Flow::EndBefore | Flow::EndAfter => {
+                let is_it = |item: &PartitionItem| matches!(item, PartitionItem::Node(it) if it.node == node);
+                if !define.partition.items.last().is_some_and(is_it) {
+                    define.node_step(node);
                 }
+                define.partition.end += 1;
+                break;
             }
         }
-        define.publish();
-        let mut partition = define.partition;
-        if !executable.options.exact {
-            precision::widen(&mut partition);
-        }
-        Ok(partition)
     }
-
-    /// An estimate of the memory that planning takes for formulas and slots, including later stages.
-    pub(super) fn bytes(&self) -> usize {
-        const STAGES: usize = 4;
-        let of_item = |item: &PartitionItem| match item {
-            PartitionItem::Formula(it) => {
-                size_of::<Assignment>() + size_of::<Expr>() * super::rewrite::size(&it.formula)
-            }
-            PartitionItem::Node(_) => size_of::<PartitionItem>(),
-        };
-        let slots = self.slots.len() * size_of::<Slot>();
-        STAGES * self.items.iter().map(of_item).fold(slots, usize::saturating_add)
+    define.publish();
+    let mut partition = define.partition;
+    if !program.options.exact {
+        widen(&mut partition);
     }
-
-    /// The index of its last node.
-    pub(crate) fn last(&self) -> usize {
-        self.end.saturating_sub(1)
-    }
+    Ok(partition)
 }
 
-/// A position to return to.
-pub(super) struct Mark {
-    slots: usize,
-    items: usize,
-    named: usize,
-}
-
-impl Partition {
-    pub(super) fn mark(&self) -> Mark {
-        Mark { slots: self.slots.len(), items: self.items.len(), named: self.named.len() }
-    }
-
-    /// Removes everything after a mark.
-    pub(super) fn back_to(&mut self, mark: Mark) {
-        self.slots.truncate(mark.slots);
-        self.items.truncate(mark.items);
-        self.named.truncate(mark.named);
-    }
-
-    /// The type of a slot.
-    pub(super) fn ty(&self, slot: usize) -> Ty {
-        ty(&self.slots[slot])
-    }
-}
-
-impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
-    /// Defines the body of a function in place of a node, for inputs with these facts.
-    pub(super) fn within(
-        run: &'p mut Run<'x, 'r>,
-        graph: GraphId,
-        partition: Partition,
-        known: Vec<(ValueId, KnownValue)>,
-        outer: NodeId,
-        depth: usize,
-    ) -> Self {
-        Define {
-            run,
-            graph,
-            start: 0,
-            partition,
-            known: known.into_iter().collect(),
-            needed: HashSet::default(),
-            may_assume: false,
-            stored: HashMap::default(),
-            outer: Some(outer),
-            depth,
-        }
-    }
-}
-
-impl<'x> Define<'_, 'x, '_> {
-    pub(super) fn node(&mut self, node: NodeId) -> Flow {
-        let executable = self.run.executable;
-        let n = &executable.body().nodes[node];
-        let Some(action) = executable.actions[node].as_ref() else { return Flow::Behind };
+impl Define<'_> {
+    /// Converts a node to formulas, a constant, or a step of the plan.
+    fn node(&mut self, node: NodeId) -> Flow {
+        let program = self.program;
+        let n = &program.body().nodes[node];
+        let Some(action) = program.actions[node].as_ref() else { return Flow::EndAfter };
         let schema = match action {
             Action::Constant(value) => {
                 if let Some(output) = n.outputs.iter().flatten().next() {
-                    self.known.insert(*output, KnownValue::Constant(value.clone()));
+                    self.values.insert(*output, KnownValue::Constant(value.clone()));
                 }
-                return Flow::On;
+                return Flow::Continue;
             }
-            Action::Control(_) => return Flow::Behind,
+            Action::Control(_) => return Flow::EndAfter,
             Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
         };
         let inputs: Vec<Option<KnownValue>> =
             n.inputs.iter().map(|v| v.and_then(|v| self.value(v))).collect();
         // Missing values are reported when the node runs.
         if n.inputs.iter().zip(&inputs).any(|(value, known)| value.is_some() && known.is_none()) {
-            return Flow::Behind;
+            return Flow::EndAfter;
         }
         let is_constant = inputs.iter().flatten().all(|known| matches!(known, KnownValue::Constant(_)));
-        let is_random = executable.registry.get(schema).random;
-        let Some(mut outputs) = self.facts(node, &inputs) else { return Flow::Behind };
+        let is_random = program.registry.get(schema).random;
+        let Some(mut outputs) = self.facts(node, &inputs) else { return Flow::EndAfter };
         let mut inputs = inputs;
         if !outputs.iter().zip(&n.outputs).all(|(fact, value)| value.is_none() || is_complete(&fact.ty)) {
             if n.inputs.iter().flatten().any(|value| self.is_made_here(*value)) {
-                return Flow::Before;
+                return Flow::EndBefore;
             }
             if self.assume(node, &mut inputs, |_| true)
                 && let Some(better) = self.facts(node, &inputs)
@@ -241,36 +155,36 @@ impl<'x> Define<'_, 'x, '_> {
             }
         }
         let may_fold = is_constant && !is_random && !is_dequantization(&inputs, &outputs);
-        if may_fold && self.fold(node, &inputs, &outputs) || self.known(node, &outputs) {
-            return Flow::On;
+        if may_fold && self.fold(node, &inputs, &outputs) || self.has_known_elements(node, &outputs) {
+            return Flow::Continue;
         }
         if let Action::Formula(schema) = action {
-            let wanted = value_inputs(executable.registry.get(*schema));
+            let wanted = value_inputs(program.registry.get(*schema));
             let is_unknown =
                 |i: &usize| matches!(inputs.get(*i), Some(Some(KnownValue::Slot(_) | KnownValue::Fact(_))));
             if wanted.iter().any(is_unknown) {
                 let made =
                     |i: &usize| n.inputs.get(*i).copied().flatten().is_some_and(|v| self.is_made_here(v));
                 if wanted.iter().any(made) {
-                    return Flow::Before;
+                    return Flow::EndBefore;
                 }
                 self.assume(node, &mut inputs, |i| wanted.contains(&i));
             }
             if self.formulas(node, *schema, &inputs, &outputs) || self.expand(node, &inputs) {
-                return Flow::On;
+                return Flow::Continue;
             }
         }
-        self.partition.items.push(PartitionItem::Node(node));
+        self.node_step(node);
         self.results(node, &outputs)
     }
 
     /// The planner's knowledge of a value that a node reads.
     fn value(&mut self, value: ValueId) -> Option<KnownValue> {
-        if let Some(known) = self.known.get(&value) {
+        if let Some(known) = self.values.get(&value) {
             return Some(known.clone());
         }
-        let executable = self.run.executable;
-        let known = match (self.run.get(value)?, executable.is_constant(value)) {
+        let program = self.program;
+        let known = match (self.known.value(value)?, program.is_constant(value)) {
             (there, true) => KnownValue::Constant(there.clone()),
             (Value::Tensor(tensor), false) if !tensor.is_strings() => {
                 let (elem, dims) = (tensor.elem(), tensor.dims());
@@ -288,7 +202,7 @@ impl<'x> Define<'_, 'x, '_> {
                 KnownValue::Fact(Fact::of(type_of(&other)))
             }
         };
-        self.known.insert(value, known.clone());
+        self.values.insert(value, known.clone());
         Some(known)
     }
 
@@ -299,7 +213,7 @@ impl<'x> Define<'_, 'x, '_> {
 
     /// Whether a node of the plan computes a value, so that its elements do not exist yet.
     fn is_made_here(&self, value: ValueId) -> bool {
-        match self.known.get(&value) {
+        match self.values.get(&value) {
             Some(KnownValue::Slot(slot)) => {
                 !matches!(self.partition.slots[*slot].source, SlotSource::Value(value) if self.needed.contains(&value))
             }
@@ -318,31 +232,36 @@ impl<'x> Define<'_, 'x, '_> {
         if !self.may_assume {
             return false;
         }
-        let executable = self.run.executable;
-        let values = &executable.body().nodes[node].inputs;
+        let program = self.program;
+        let values = &program.body().nodes[node].inputs;
         let mut is_any = false;
         for (i, (input, value)) in inputs.iter_mut().zip(values).enumerate() {
             let (Some(known @ KnownValue::Slot(_)), Some(value)) = (input, value) else { continue };
-            let Some(Value::Tensor(tensor)) = self.run.get(*value) else { continue };
+            let Some(Value::Tensor(tensor)) = self.known.value(*value) else { continue };
             if !which(i) || !says_shapes(tensor) {
                 continue;
             }
             self.partition.needs.push((*value, Need::Elements(tensor.clone())));
             *known = KnownValue::Constant(Value::Tensor(tensor.clone()));
-            self.known.insert(*value, known.clone());
+            self.values.insert(*value, known.clone());
             is_any = true;
         }
         is_any
     }
 
+    /// The inferred results of a node.
     fn facts(&self, node: NodeId, inputs: &[Option<KnownValue>]) -> Option<Vec<Fact>> {
-        let of = |known: &KnownValue| match known {
+        let facts: Vec<Option<Fact>> =
+            inputs.iter().map(|known| known.as_ref().map(|known| self.fact_of(known))).collect();
+        self.known.infer(node, &facts)
+    }
+
+    fn fact_of(&self, known: &KnownValue) -> Fact {
+        match known {
             KnownValue::Constant(value) => fact(value),
-            KnownValue::Slot(slot) => Fact::of(ty(&self.partition.slots[*slot])),
+            KnownValue::Slot(slot) => Fact::of(self.partition.ty(*slot)),
             KnownValue::Fact(fact) => fact.clone(),
-        };
-        let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
-        self.run.infer(node, &facts).ok()
+        }
     }
 
     /// Computes a node with constant inputs if the result is small. The result of a node without a formula must not be larger
@@ -352,12 +271,12 @@ impl<'x> Define<'_, 'x, '_> {
             Some(KnownValue::Constant(Value::Tensor(tensor))) => tensor.len(),
             Some(KnownValue::Constant(_) | KnownValue::Slot(_) | KnownValue::Fact(_)) | None => 0,
         });
-        let is_kernel = matches!(self.run.executable.actions[node], Some(Action::Kernel(..)));
+        let is_kernel = matches!(self.program.actions[node], Some(Action::Kernel(..)));
         let most = if is_kernel { given.max().unwrap_or(0).max(MOST_FOLDED) } else { MOST_FOLDED };
         let is_small = |fact: &Fact| {
             extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= most))
         };
-        let n = &self.run.executable.body().nodes[node];
+        let n = &self.program.body().nodes[node];
         if !outputs.iter().zip(&n.outputs).all(|(fact, value)| value.is_none() || is_small(fact)) {
             return false;
         }
@@ -365,18 +284,18 @@ impl<'x> Define<'_, 'x, '_> {
             Some(KnownValue::Constant(value)) => Some(value.clone()),
             Some(KnownValue::Slot(_) | KnownValue::Fact(_)) | None => None,
         });
-        let Ok(results) = self.run.apply(node, inputs.collect()) else { return false };
+        let Some(results) = self.known.fold(node, inputs.collect()) else { return false };
         for (value, result) in n.outputs.iter().zip(results) {
             if let Some(value) = value {
-                self.known.insert(*value, KnownValue::Constant(result));
+                self.values.insert(*value, KnownValue::Constant(result));
             }
         }
         true
     }
 
     /// Uses inferred elements if they are known for all results, so that shapes become constants.
-    fn known(&mut self, node: NodeId, outputs: &[Fact]) -> bool {
-        let n = &self.run.executable.body().nodes[node];
+    fn has_known_elements(&mut self, node: NodeId, outputs: &[Fact]) -> bool {
+        let n = &self.program.body().nodes[node];
         let known = |fact: &Fact| {
             let (elem, dims) = extents(&fact.ty)?;
             let ints = fact.value.as_ref()?.ints()?;
@@ -389,7 +308,7 @@ impl<'x> Define<'_, 'x, '_> {
             let Some(tensor) = known(fact) else { return false };
             found.push((*value, KnownValue::Constant(Value::Tensor(tensor))));
         }
-        self.known.extend(found);
+        self.values.extend(found);
         true
     }
 
@@ -401,8 +320,8 @@ impl<'x> Define<'_, 'x, '_> {
         inputs: &[Option<KnownValue>],
         outputs: &[Fact],
     ) -> bool {
-        let executable = self.run.executable;
-        let n = &executable.body().nodes[node];
+        let program = self.program;
+        let n = &program.body().nodes[node];
         let mut operands = Vec::with_capacity(inputs.len());
         for known in inputs {
             operands.push(match known {
@@ -426,7 +345,7 @@ impl<'x> Define<'_, 'x, '_> {
                 o.as_ref().map(|(elem, dims, tensor)| Input { elem: *elem, dims, tensor: tensor.as_ref() })
             })
             .collect();
-        let Some(definition) = formula::definition(executable, node, schema, &typed, outputs) else {
+        let Some(definition) = definition(program, node, schema, &typed, outputs) else {
             return false;
         };
         let mut loads: Vec<Option<loops::Operand<'_>>> = typed
@@ -464,7 +383,7 @@ impl<'x> Define<'_, 'x, '_> {
         }
         numbers.resize(definition.inputs, usize::MAX);
         for mut formula in definition.formulas {
-            super::rewrite::renumber(&mut formula, &|operand| numbers.get(operand).copied());
+            renumber(&mut formula, &|operand| numbers.get(operand).copied());
             let slot = self.slot(formula.elem, formula.dims.clone(), SlotSource::Formula);
             numbers.push(slot);
             let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };
@@ -476,15 +395,23 @@ impl<'x> Define<'_, 'x, '_> {
                 if self.outer.is_none() {
                     self.partition.named.push((*value, slot));
                 }
-                self.known.insert(*value, KnownValue::Slot(slot));
+                self.values.insert(*value, KnownValue::Slot(slot));
             }
         }
         true
     }
 
+    /// Adds a node that runs outside kernels.
+    fn node_step(&mut self, node: NodeId) {
+        let (program, body) = (self.program, self.program.body());
+        let reads = program.liveness.reads(body, node).collect();
+        let results = body.nodes[node].outputs.iter().flatten().copied().collect();
+        self.partition.items.push(PartitionItem::Node(Box::new(NodeStep { node, reads, results })));
+    }
+
     /// Creates slots for the results of a node that runs outside kernels.
     fn results(&mut self, node: NodeId, outputs: &[Fact]) -> Flow {
-        let n = &self.run.executable.body().nodes[node];
+        let n = &self.program.body().nodes[node];
         for (value, fact) in n.outputs.iter().zip(outputs) {
             let Some(value) = *value else { continue };
             let known = match extents(&fact.ty) {
@@ -494,20 +421,20 @@ impl<'x> Define<'_, 'x, '_> {
                     self.partition.expected.insert(value, slot);
                     KnownValue::Slot(slot)
                 }
-                None => return Flow::Behind,
+                None => return Flow::EndAfter,
             };
-            self.known.insert(value, known);
+            self.values.insert(value, known);
         }
-        Flow::On
+        Flow::Continue
     }
 
     /// Finds the values that are read outside the formulas of the plan.
     fn publish(&mut self) {
-        let executable: &'x Executable<'_> = self.run.executable;
-        let body = executable.body();
-        let nodes = &body.graphs[self.graph].nodes[self.start..self.partition.end];
+        let program = self.program;
+        let body = program.body();
+        let nodes = &body.graphs[self.graph].nodes[self.partition.start..self.partition.end];
         // Stored and assumed values exist already.
-        let is_computed = |node: &&NodeId| !matches!(executable.actions[**node], Some(Action::Constant(_)));
+        let is_computed = |node: &&NodeId| !matches!(program.actions[**node], Some(Action::Constant(_)));
         let computed: HashSet<ValueId> = nodes
             .iter()
             .filter(is_computed)
@@ -515,17 +442,19 @@ impl<'x> Define<'_, 'x, '_> {
             .collect();
         // A value that is not dead after any node of the plan is read by later nodes or is an output of the graph.
         let mut wanted = computed.clone();
-        for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
+        let dead = nodes.iter().flat_map(|node| &program.liveness.dead_after[*node]);
+        self.partition.dead = dead.copied().collect();
+        for value in &self.partition.dead {
             wanted.remove(value);
         }
         for item in &self.partition.items {
-            if let PartitionItem::Node(node) = item {
-                wanted.extend(executable.liveness.reads(body, *node));
+            if let PartitionItem::Node(step) = item {
+                wanted.extend(&step.reads);
             }
         }
         let mut published = Vec::new();
         let mut values: Vec<(ValueId, KnownValue)> =
-            self.known.drain().filter(|(v, _)| wanted.contains(v)).collect();
+            self.values.drain().filter(|(v, _)| wanted.contains(v)).collect();
         values.sort_unstable_by_key(|(value, _)| *value);
         for (value, known) in values {
             match known {
@@ -547,10 +476,6 @@ impl<'x> Define<'_, 'x, '_> {
         }
         self.partition.published = published;
     }
-}
-
-fn ty(slot: &Slot) -> Ty {
-    Ty::tensor(slot.elem, slot.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const)))
 }
 
 /// Whether a tensor is small enough to be a shape, axes, a count or scales. Larger tensors are data.
@@ -575,4 +500,14 @@ fn is_dequantization(inputs: &[Option<KnownValue>], outputs: &[Fact]) -> bool {
 
 fn is_complete(ty: &Ty) -> bool {
     extents(ty).is_some()
+}
+
+impl Names for Program<'_> {
+    fn value(&self, value: ValueId) -> &str {
+        self.value_name(value)
+    }
+
+    fn op(&self, node: NodeId) -> &str {
+        Program::op(self, node)
+    }
 }

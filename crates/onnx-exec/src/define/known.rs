@@ -1,0 +1,25 @@
+//! What defining nodes asks of its surroundings: a run, or a table of a test.
+
+use crate::program::Program;
+use crate::value::Value;
+use onnx_ir::{NodeId, ValueId};
+use onnx_ops::infer::Fact;
+
+/// What is known about values and nodes when they are defined.
+pub(crate) trait Known {
+    /// The current value, if it has one.
+    fn value(&self, value: ValueId) -> Option<&Value>;
+
+    /// The types of the results of a node for inputs with these facts; `None` if they do not fit the operator.
+    fn infer(&self, node: NodeId, inputs: &[Option<Fact>]) -> Option<Vec<Fact>>;
+
+    /// The results of a node without subgraphs for these inputs; `None` if it fails.
+    fn fold(&mut self, node: NodeId, inputs: Vec<Option<Value>>) -> Option<Vec<Value>>;
+
+    /// Calls `define` with the function body of a node for inputs with these facts, and what is known inside of it. Does nothing
+    /// if the node has no body.
+    fn body(&self, node: NodeId, inputs: &[Option<Fact>], define: DefineBody<'_>);
+}
+
+/// Defines the function body of a node.
+pub(crate) type DefineBody<'d> = &'d mut dyn FnMut(&Program<'_>, &mut dyn Known);
