@@ -4,6 +4,7 @@
 //! Rust file is the code: comments, strings and test modules are blanked first (see [`source`]).
 
 mod charged;
+mod imports;
 mod layout;
 mod libraries;
 mod packed;
@@ -19,7 +20,11 @@ use std::fmt;
 use std::process::Command;
 
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Print the imports between the rooms of every crate, and check nothing
+    #[arg(long)]
+    imports: bool,
+}
 
 /// One broken rule at one place. `line` is 1-based, 0 for the whole file.
 pub(crate) struct Finding {
@@ -43,8 +48,12 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(crate) fn run(_: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let files = files()?;
+    if args.imports {
+        print!("{}", imports::report(&files));
+        return Ok(());
+    }
     let findings: Vec<Finding> = [
         libraries::one_home(&files),
         libraries::layers(&files),
@@ -55,6 +64,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
         layout::no_ignored_test(&files),
         layout::unsafe_is_listed(&files),
         charged::lists_are_charged(&files),
+        imports::point_down(&files),
         packed::stays_inside(&files),
         packed::manifests_describe(&files),
         text::no_machine_paths(&files),
