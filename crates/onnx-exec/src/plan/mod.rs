@@ -36,6 +36,8 @@ mod precision;
 mod rewrite;
 mod split;
 mod stages;
+#[cfg(test)]
+mod tests;
 mod text;
 mod views;
 mod weigh;

@@ -32,7 +32,7 @@ struct PlanText {
 
 /// An error in a schedule, with its code.
 #[derive(Debug)]
-pub(super) struct Invalid {
+pub(in crate::plan) struct Invalid {
     pub(super) code: &'static Code,
     pub(super) mistake: Mistake,
 }

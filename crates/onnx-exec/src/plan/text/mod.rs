@@ -25,6 +25,8 @@ mod sample;
 mod write;
 
 pub(crate) use file::ScheduleFile;
+#[cfg(test)]
+pub(super) use read::PlanReader;
 pub(crate) use write::Counts;
 pub(super) use write::names;
 

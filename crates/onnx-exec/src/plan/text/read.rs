@@ -14,7 +14,7 @@ use onnx_ops::meaning::{Formula, Mistake, Reader};
 use std::ops::Range;
 
 /// The state of parsing a plan.
-pub(super) struct PlanReader<'t, 'c> {
+pub(in crate::plan) struct PlanReader<'t, 'c> {
     pub(super) reader: Reader<'t>,
     pub(super) context: &'c PlanContext<'c>,
     pub(super) partition: Partition,
@@ -33,8 +33,11 @@ pub(super) struct PlanReader<'t, 'c> {
     steps_at: Vec<Range<usize>>,
 }
 
+#[cfg(test)]
+type ParsedSteps = (Partition, HashMap<String, usize>, Vec<PlanStep>, Vec<SlotStorage>);
+
 impl<'t, 'c> PlanReader<'t, 'c> {
-    pub(super) fn new(
+    pub(in crate::plan) fn new(
         text: &'t str,
         partition: Partition,
         context: &'c PlanContext<'c>,
@@ -62,6 +65,18 @@ impl<'t, 'c> PlanReader<'t, 'c> {
     }
 
     pub(super) fn plan(mut self) -> Result<Plan, Invalid> {
+        self.parse()?;
+        self.finish()
+    }
+
+    /// The parsed steps, with the slots and their names and storage.
+    #[cfg(test)]
+    pub(in crate::plan) fn steps(mut self) -> Result<ParsedSteps, Invalid> {
+        self.parse()?;
+        Ok((self.partition, self.slots, self.steps, self.places))
+    }
+
+    fn parse(&mut self) -> Result<(), Invalid> {
         while self.reader.peek() == "reads" {
             read(&mut self.reader)?;
         }
@@ -83,7 +98,7 @@ impl<'t, 'c> PlanReader<'t, 'c> {
                 _ => return Err(self.reader.unexpected("`constant`, `alias`, `kernel` or `node`").into()),
             }
         }
-        self.finish()
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Plan, Invalid> {

@@ -1,0 +1,112 @@
+//! Which formulas are fused, and why others are not.
+
+use super::{Written, assert_lines};
+use crate::plan::fuse::fuse;
+
+fn check(what: &str, before: &str, after: &str) {
+    let mut written = Written::read(before);
+    let refused = fuse(&mut written.partition).unwrap();
+    assert_eq!(written.partition.mistake(), None, "{what}");
+    assert_lines(what, &(written.text() + &written.refused(&refused)), after);
+}
+
+#[test]
+fn elementwise_formulas_become_one() {
+    check(
+        "a chain",
+        "reads float[4] x
+         float[4] a[i0] = exp(x[i0])
+         float[4] b[i0] = a[i0] + 1.0
+         float[4] y[i0] = b[i0] * x[i0]
+         publishes y",
+        "float[4] y[i0] = (exp(x[i0]) + 1.0) * x[i0]",
+    );
+    check(
+        "a view is read through",
+        "reads float[4,6] x
+         float[6,4] t[i0, i1] = x[i1, i0]
+         float[6,4] y[i0, i1] = t[i0, i1] + 1.0
+         publishes y",
+        "float[6,4] y[i0, i1] = x[i1, i0] + 1.0",
+    );
+    check(
+        "a copy in the same order is no formula any more",
+        "reads float[2,3] x
+         float[6] r[i0] = x[i0 / 3, i0 % 3]
+         float[6] y[i0] = sqrt(r[i0])
+         publishes y",
+        "alias float[6] r of x
+         float[6] y[i0] = sqrt(x[i0 / 3, i0 % 3])",
+    );
+}
+
+#[test]
+fn reductions_take_what_is_before_and_after_them() {
+    check(
+        "an elementwise operation before a sum",
+        "reads float[4,8] x
+         float[4,8] e[i0, i1] = exp(x[i0, i1])
+         float[4] y[i0] = sum over i1 < 8 of e[i0, i1]
+         publishes y",
+        "float[4] y[i0] = sum over i1 < 8 of exp(x[i0, i1])",
+    );
+    check(
+        "bias and activation after a matrix product",
+        "reads float[8,16] x
+         reads float[16,4] w
+         reads float[4] b
+         float[8,4] p[i0, i1] = sum over i2 < 16 of x[i0, i2] * w[i2, i1]
+         float[8,4] s[i0, i1] = p[i0, i1] + b[i1]
+         float[8,4] y[i0, i1] = max(s[i0, i1], 0.0)
+         publishes y",
+        "float[8,4] y[i0, i1] = max(total + b[i1], 0.0) where total = sum over i2 < 16 of x[i0, i2] * w[i2, i1]",
+    );
+}
+
+#[test]
+fn refusals_have_a_reason() {
+    check(
+        "a result of which others read every element",
+        "reads float[4] x
+         float[4] a[i0] = exp(x[i0])
+         float[4] y[i0] = a[i0] + 1.0
+         float[4] z[i0] = a[i0] - 1.0
+         publishes y, z",
+        "",
+    );
+    check(
+        "a result of the plan",
+        "reads float[4] x
+         float[4] a[i0] = exp(x[i0])
+         float[4] y[i0] = a[i0] + 1.0
+         publishes a, y",
+        "",
+    );
+    check(
+        "elements that would be computed for each row again",
+        "reads float[4] x
+         reads float[8,4] z
+         float[4] a[i0] = exp(x[i0])
+         float[8,4] y[i0, i1] = a[i1] * z[i0, i1]
+         publishes y",
+        "",
+    );
+    check(
+        "a function in a factor of a matrix product",
+        "reads float[8,16] x
+         reads float[16,4] w
+         float[8,16] e[i0, i1] = exp(x[i0, i1])
+         float[8,4] y[i0, i1] = sum over i2 < 16 of e[i0, i2] * w[i2, i1]
+         publishes y",
+        "",
+    );
+    check(
+        "a transposed product",
+        "reads float[8,16] x
+         reads float[16,4] w
+         float[8,4] p[i0, i1] = sum over i2 < 16 of x[i0, i2] * w[i2, i1]
+         float[4,8] y[i0, i1] = p[i1, i0] + 1.0
+         publishes y",
+        "",
+    );
+}
