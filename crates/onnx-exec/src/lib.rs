@@ -10,6 +10,19 @@
 //!                       └ other nodes: control flow with its subgraphs, a kernel, or a function body
 //! ```
 //!
+//! The modules lie one above the other, and each uses only those below it (`cargo xtask tidy`):
+//!
+//! ```text
+//! executable   Executable = Program + Caches; compile, run, schedule, profile, prepare
+//! run          one run of a program, node by node or plan by plan, and the caches that all its runs share
+//! define       nodes to formulas, as far as a run, or a test, knows types and values
+//! plan         formulas to kernels in stages, which know neither the model nor a run
+//! program      what compiling makes of a model, and what never changes
+//! kernels      operators that are no formulas
+//! loops        formulas to loops over numbers
+//! …            tensors, values, memory, threads, options
+//! ```
+//!
 //! ```
 //! use onnx_exec::{CompileOptions, RunOptions, Tensor, compile};
 //! use onnx_ops::schema::Registry;
@@ -23,7 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Outside plans, a node is run by the first of these that exists: control flow (`control`), a kernel (`kernels`), the formula
+//! Outside plans, a node is run by the first of these that exists: control flow (`run::control`), a kernel (`kernels`), the formula
 //! that [`onnx_ops::meaning`] has for it, its function body. Inference on the actual inputs determines the types of the outputs,
 //! so every size is a number.
 

@@ -45,7 +45,7 @@ impl<T> List<T> {
     /// Appends an element.
     pub(crate) fn push(&mut self, item: T) -> Result<(), Failure> {
         if self.items.len() == self.items.capacity() {
-            self.reserve(self.items.len().max(LEAST))?;
+            self.reserve(self.items.len().max(MIN_CAPACITY))?;
         }
         look(self.items.len() + 1)?;
         self.items.push(item);
@@ -97,7 +97,7 @@ impl<T> List<T> {
     /// Inserts an element before an index, or at the end.
     pub(crate) fn insert(&mut self, at: usize, item: T) -> Result<(), Failure> {
         if self.items.len() == self.items.capacity() {
-            self.reserve(self.items.len().max(LEAST))?;
+            self.reserve(self.items.len().max(MIN_CAPACITY))?;
         }
         self.items.insert(at, item);
         Ok(())
@@ -129,7 +129,7 @@ impl<T> List<T> {
 }
 
 /// The capacity after the first `push`.
-const LEAST: usize = 4;
+const MIN_CAPACITY: usize = 4;
 
 /// A list of `count` equal elements.
 pub(crate) fn filled<T: Clone>(count: usize, with: T) -> Result<List<T>, Failure> {

@@ -78,7 +78,7 @@ const SAMPLE: usize = 16 << 20;
 /// Samples per measurement; the best one counts, which excludes interference by other processes.
 const SAMPLES: usize = 12;
 /// Samples of the largest set, which take long.
-const FEW_SAMPLES: usize = 4;
+const SAMPLES_OF_LARGEST: usize = 4;
 /// Floats per cache line.
 const LINE: usize = 16;
 /// Rounds of a sample.
@@ -163,7 +163,7 @@ fn rate(threads: usize, work: &(dyn Fn() -> u64 + Sync)) -> f64 {
 impl Bandwidth {
     fn measure(set: usize, threads: usize, numbers: &mut [f32]) -> Bandwidth {
         let numbers = &mut numbers[..set / size_of::<f32>()];
-        let samples = if set < SAMPLE { SAMPLES } else { FEW_SAMPLES };
+        let samples = if set < SAMPLE { SAMPLES } else { SAMPLES_OF_LARGEST };
         let rounds = (SAMPLE / set).max(1);
         let mut best = |work: &(dyn Fn(&mut [f32]) + Sync)| {
             let mut least = f64::INFINITY;

@@ -23,7 +23,7 @@ const LOOKS: u32 = if cfg!(miri) { 10 } else { 4_000 };
 /// How often it polls while a run uses several threads: some milliseconds, longer than the single-threaded phases of a run.
 const LOOKS_IN_RUN: u32 = if cfg!(miri) { 10 } else { 200_000 };
 /// The most threads that are started.
-const MOST: usize = 256;
+const MAX_THREADS: usize = 256;
 
 thread_local! {
     /// The number of threads that [`run`] uses when this thread calls it.
@@ -43,7 +43,7 @@ pub(crate) fn with_threads<T>(threads: usize, work: impl FnOnce() -> T) -> T {
             RUNS.fetch_sub(self.1, Ordering::Relaxed);
         }
     }
-    let threads = threads.clamp(1, MOST);
+    let threads = threads.clamp(1, MAX_THREADS);
     let is_run = usize::from(threads > 1);
     RUNS.fetch_add(is_run, Ordering::Relaxed);
     let _restore = Restore(THREADS.replace(threads), is_run);
@@ -114,13 +114,13 @@ pub(crate) fn each<T: Send>(parts: &[Mutex<Option<T>>], task: &(dyn Fn(usize, T)
 /// Tasks that several threads claim.
 struct Job<'j> {
     task: &'j (dyn Fn(usize) + Sync),
-    shares: [Share; MOST_SHARES],
+    shares: [Share; MAX_SHARES],
     /// The number of shares in use.
     count: usize,
 }
 
 /// The most shares of a job. With more threads, several begin with the same share.
-const MOST_SHARES: usize = 16;
+const MAX_SHARES: usize = 16;
 
 /// Successive tasks that a thread begins with.
 struct Share {
@@ -131,7 +131,7 @@ struct Share {
 
 impl Job<'_> {
     fn new(task: &(dyn Fn(usize) + Sync), tasks: usize, threads: usize) -> Job<'_> {
-        let count = threads.min(MOST_SHARES);
+        let count = threads.min(MAX_SHARES);
         let at = |share: usize| tasks * share.min(count) / count;
         let shares = std::array::from_fn(|i| Share { next: AtomicUsize::new(at(i)), end: at(i + 1) });
         Job { task, shares, count }

@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 pub(crate) const ALIGN: usize = 64;
 const WORD: usize = size_of::<u128>();
 /// Smaller blocks are kept in shelves.
-pub(crate) const LEAST: usize = 1 << 16;
+pub(crate) const MIN_BLOCK_BYTES: usize = 1 << 16;
 /// Each shelf holds blocks of twice the size of the previous one; the smallest are a cache line.
-const SHELVES: usize = (LEAST / ALIGN).ilog2() as usize + 1;
+const SHELVES: usize = (MIN_BLOCK_BYTES / ALIGN).ilog2() as usize + 1;
 /// The most bytes in one shelf.
-const MOST_ON_SHELF: usize = 1 << 18;
+const MAX_SHELF_BYTES: usize = 1 << 18;
 /// Allocations from this size on use the fallible interface.
 const LARGE: usize = 1 << 20;
 /// Blocks from this size on use huge pages if the system supports them: at least two pages.
@@ -108,7 +108,7 @@ fn charge(bytes: usize) -> Result<Charge, Failure> {
 /// The shelf of blocks of this size.
 fn shelf_of(bytes: usize) -> Option<usize> {
     let lines = bytes.div_ceil(ALIGN).max(1);
-    (bytes < LEAST).then(|| lines.next_power_of_two().ilog2() as usize)
+    (bytes < MIN_BLOCK_BYTES).then(|| lines.next_power_of_two().ilog2() as usize)
 }
 
 /// The free blocks.
@@ -253,7 +253,7 @@ impl Recycler {
     fn put_on_shelf(&self, free: Arc<Charged>) {
         let Some(shelf) = free.block.shelf else { return };
         let mut shelves = self.shelves();
-        if shelves[shelf].len() < MOST_ON_SHELF / (ALIGN << shelf) {
+        if shelves[shelf].len() < MAX_SHELF_BYTES / (ALIGN << shelf) {
             shelves[shelf].push(free);
         }
     }
@@ -264,7 +264,7 @@ impl Recycler {
 
     /// Bytes with arbitrary contents.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Result<Block, Failure> {
-        if bytes < LEAST { Block::zeroed(bytes) } else { Ok(self.block(bytes)?.0) }
+        if bytes < MIN_BLOCK_BYTES { Block::zeroed(bytes) } else { Ok(self.block(bytes)?.0) }
     }
 
     /// A large block, and whether its pages are new and therefore zero.
@@ -365,7 +365,7 @@ mod tests {
         let many: Vec<Shared> =
             (0..1000).map(|_| recycler.shared(1024, Contents::Any).expect("memory")).collect();
         drop(many);
-        assert_eq!(recycler.shelves()[4].len(), MOST_ON_SHELF / 1024);
+        assert_eq!(recycler.shelves()[4].len(), MAX_SHELF_BYTES / 1024);
         drop(recycler);
         assert_eq!(third.bytes().len(), 1024);
     }
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn zeros_are_zeros_whatever_was_there_before() {
         let recycler = Arc::new(Recycler::default());
-        for bytes in [0, 1, 63, 64, 65, LEAST - 1, LEAST, LEAST + 1, 5 << 20] {
+        for bytes in [0, 1, 63, 64, 65, MIN_BLOCK_BYTES - 1, MIN_BLOCK_BYTES, MIN_BLOCK_BYTES + 1, 5 << 20] {
             for _ in 0..2 {
                 let mut shared = recycler.shared(bytes, Contents::Zeros).expect("there is memory");
                 assert!(shared.bytes().len() == bytes && shared.bytes().iter().all(|byte| *byte == 0));

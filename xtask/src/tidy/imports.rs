@@ -39,7 +39,7 @@ struct Import<'f> {
     to: String,
 }
 
-/// Imports against the layers, circles of rooms, and modules that no layer has.
+/// imports against the layers, and modules that no layer has.
 pub(super) fn point_down(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in crates(files) {

@@ -5,6 +5,8 @@
 mod definition;
 mod expand;
 mod known;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use definition::{MAX_RANK, definition_of_values};
 pub(crate) use known::{DefineBody, Known};
@@ -28,11 +30,11 @@ use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 
 /// Results with more elements are not computed before the run.
-const MOST_FOLDED: usize = 1 << 16;
+const MAX_FOLDED_ELEMENTS: usize = 1 << 16;
 /// Steps charged for planning a node, and for each of its inputs.
 const STEPS_OF_NODE: usize = 1 << 10;
 /// The most nodes of a plan.
-const MOST_NODES: usize = 1 << 14;
+const MAX_NODES: usize = 1 << 14;
 
 /// The planner's knowledge of a value.
 #[derive(Clone)]
@@ -93,7 +95,7 @@ pub(crate) fn define(
         outer: None,
         depth: 0,
     };
-    for &node in nodes[start..].iter().take(MOST_NODES) {
+    for &node in nodes[start..].iter().take(MAX_NODES) {
         if let Err(why) = spend(STEPS_OF_NODE * (1 + program.body().nodes[node].inputs.len())) {
             return Err(program.failed(node, why.code(), &format!("it cannot be planned: {why}")));
         }
@@ -272,9 +274,9 @@ impl Define<'_> {
             Some(KnownValue::Constant(_) | KnownValue::Slot(_) | KnownValue::Fact(_)) | None => 0,
         });
         let is_kernel = matches!(self.program.actions[node], Some(Action::Kernel(..)));
-        let most = if is_kernel { given.max().unwrap_or(0).max(MOST_FOLDED) } else { MOST_FOLDED };
+        let max_elements = if is_kernel { given.max().unwrap_or(0).max(MAX_FOLDED_ELEMENTS) } else { MAX_FOLDED_ELEMENTS };
         let is_small = |fact: &Fact| {
-            extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= most))
+            extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= max_elements))
         };
         let n = &self.program.body().nodes[node];
         if !outputs.iter().zip(&n.outputs).all(|(fact, value)| value.is_none() || is_small(fact)) {
@@ -322,6 +324,7 @@ impl Define<'_> {
     ) -> bool {
         let program = self.program;
         let n = &program.body().nodes[node];
+        // The definition of the node for the types of its inputs.
         let mut operands = Vec::with_capacity(inputs.len());
         for known in inputs {
             operands.push(match known {
@@ -348,6 +351,7 @@ impl Define<'_> {
         let Some(definition) = definition(program, node, schema, &typed, outputs) else {
             return false;
         };
+        // All formulas must have loops.
         let mut loads: Vec<Option<loops::Operand<'_>>> = typed
             .iter()
             .map(|i| i.map(|i| loops::Operand { elem: i.elem, dims: i.dims, is_constant: false }))
@@ -359,6 +363,7 @@ impl Define<'_> {
             }
             loads.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims, is_constant: false }));
         }
+        // The slots of the inputs; each stored value has one slot.
         let mut numbers: Vec<usize> = Vec::new();
         for ((known, operand), value) in inputs.iter().zip(&operands).zip(&n.inputs) {
             numbers.push(match (known, operand) {
@@ -382,6 +387,7 @@ impl Define<'_> {
             });
         }
         numbers.resize(definition.inputs, usize::MAX);
+        // The formulas and their slots.
         for mut formula in definition.formulas {
             renumber(&mut formula, &|operand| numbers.get(operand).copied());
             let slot = self.slot(formula.elem, formula.dims.clone(), SlotSource::Formula);
@@ -480,12 +486,12 @@ impl Define<'_> {
 
 /// Whether a tensor is small enough to be a shape, axes, a count or scales. Larger tensors are data.
 fn says_shapes(tensor: &Tensor) -> bool {
-    let most = match tensor.elem() {
+    let max_elements = match tensor.elem() {
         ElemType::INT64 | ElemType::INT32 => 64,
         ElemType::FLOAT => 8,
         _ => 0,
     };
-    tensor.rank() <= 1 && tensor.len() <= most
+    tensor.rank() <= 1 && tensor.len() <= max_elements
 }
 
 /// Whether a node dequantizes stored bytes elementwise: products read the bytes themselves.

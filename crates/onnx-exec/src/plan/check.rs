@@ -77,6 +77,7 @@ fn always<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
 impl Plan {
     /// The first mistake in a plan, with its slot; `name` returns the name of a slot.
     pub(super) fn mistake(&self, name: &dyn Fn(usize) -> String) -> Option<(usize, String)> {
+        // Every kernel reads what earlier steps have written, and writes each slot once.
         let mut written: Vec<Option<usize>> = vec![None; self.slots.len()];
         let mut last_read = vec![0; self.slots.len()];
         for (at, step) in self.steps.iter().enumerate() {
@@ -116,6 +117,7 @@ impl Plan {
                 }
             }
         }
+        // The bytes of each slot in the arena, with its first and last step.
         let lives: Vec<(usize, usize, usize, usize, usize)> = (0..self.slots.len())
             .filter_map(|slot| match (self.places[slot], written[slot]) {
                 (SlotStorage::Arena(start), Some(at)) => {

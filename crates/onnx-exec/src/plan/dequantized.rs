@@ -18,7 +18,7 @@ use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number};
 /// Whether a formula only dequantizes bytes that it loads.
 pub(super) fn is_dequantized(formula: &Formula, slots: &[Slot]) -> bool {
     let is_plain = formula.over.is_none() && formula.elem == ElemType::FLOAT;
-    is_plain && Dequantized::of(&formula.expr, slots).is_some_and(|it| matches!(it.byte, Expr::Load(..)))
+    is_plain && Dequantized::recognize(&formula.expr, slots).is_some_and(|it| matches!(it.byte, Expr::Load(..)))
 }
 
 /// `(float(byte) - float(zero)) * scale`
@@ -29,7 +29,7 @@ struct Dequantized<'e> {
 }
 
 impl<'e> Dequantized<'e> {
-    fn of(expr: &'e Expr, slots: &[Slot]) -> Option<Self> {
+    fn recognize(expr: &'e Expr, slots: &[Slot]) -> Option<Self> {
         let (expr, scale) = match expr {
             Expr::Binary(Binary::Mul, x, scale) => (&**x, Some(&**scale)),
             _ => (expr, None),
@@ -88,9 +88,9 @@ pub(super) fn whole(formula: &Formula, slots: &[Slot]) -> Option<Formula> {
     let all = extents(formula);
     let indices: Vec<Position> = (0..all.len()).map(Position::index).collect();
     let load = |operand, position| Some(super::rewrite::load(operand, position));
-    let behind = Rewrite { indices: &indices, extents: &all, total: Some(&total), load: &load };
+    let epilogue = Rewrite { indices: &indices, extents: &all, total: Some(&total), load: &load };
     let then = match &formula.then {
-        Some(then) => behind.expr(then)?,
+        Some(then) => epilogue.expr(then)?,
         None => total.clone(),
     };
     let mut over = over.clone();
@@ -104,7 +104,7 @@ fn factor(expr: &Expr, rank: usize, slots: &[Slot]) -> Option<(Expr, Option<Expr
         Expr::Select(parts) if parts[2] == Expr::Number(Number::Float(0.0)) => (Some(&parts[0]), &parts[1]),
         _ => (None, expr),
     };
-    let it = Dequantized::of(expr, slots)?;
+    let it = Dequantized::recognize(expr, slots)?;
     let mut is_even = true;
     for part in [it.scale, it.zero].into_iter().flatten() {
         walk(part, &mut |part| match part {

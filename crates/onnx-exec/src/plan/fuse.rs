@@ -29,13 +29,13 @@ use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// The largest expression that fusion may produce, in parts.
-const MOST_PARTS: usize = 160;
+const MAX_PARTS: usize = 160;
 const TOO_LONG: &str = "the expression would be too long";
 /// The most operands that fusion may produce.
-const MOST_OPERANDS: usize = 24;
+const MAX_OPERANDS: usize = 24;
 
 /// Formulas with more parts are not fused: an attempt costs time in proportion to the parts, and the result would be refused.
-const TOO_LARGE: usize = 4 * MOST_PARTS;
+const MAX_PARTS_TRIED: usize = 4 * MAX_PARTS;
 /// Steps charged for each part of an expression that fusion visits.
 const STEPS_OF_PART: usize = 64;
 
@@ -216,7 +216,7 @@ impl<'s> Fuse<'s> {
         let formula = whole(&formula, self.slots)?;
         let loops = self.judge(&formula)?;
         nodes.extend(product.nodes.iter().copied());
-        let fits = size(&formula) <= MOST_PARTS && operands(&formula).len() <= MOST_OPERANDS;
+        let fits = size(&formula) <= MAX_PARTS && operands(&formula).len() <= MAX_OPERANDS;
         (loops.is_of_bytes && fits).then_some((formula, loops, nodes))
     }
 
@@ -225,7 +225,7 @@ impl<'s> Fuse<'s> {
     fn absorb(&mut self, at: usize, is_bytes: bool) -> Result<(), Failure> {
         // Producers that were refused for the current formula.
         let mut tried: HashSet<usize> = HashSet::default();
-        while self.sizes[at] <= TOO_LARGE
+        while self.sizes[at] <= MAX_PARTS_TRIED
             && self.is_dequantizing(at) == is_bytes
             && self.absorb_one(at, &mut tried)?
         {}
@@ -304,17 +304,17 @@ impl<'s> Fuse<'s> {
         consumer: &Assignment,
         [from, to]: [Option<Loops>; 2],
     ) -> Result<(Formula, Loops), Option<&'static str>> {
-        if self.least_size(&producer.formula, producer.slot, &consumer.formula) > MOST_PARTS {
+        if self.least_size(&producer.formula, producer.slot, &consumer.formula) > MAX_PARTS {
             return Err(Some(TOO_LONG));
         }
         let formula = match &producer.formula.over {
             None => self.inlined(producer, consumer, to)?,
-            Some(_) => self.behind(producer, consumer, from)?,
+            Some(_) => self.as_epilogue(producer, consumer, from)?,
         };
-        if size(&formula) > MOST_PARTS {
+        if size(&formula) > MAX_PARTS {
             return Err(Some(TOO_LONG));
         }
-        if operands(&formula).len() > MOST_OPERANDS {
+        if operands(&formula).len() > MAX_OPERANDS {
             return Err(Some("too much would be loaded at a time"));
         }
         let crosses = |formula: &Formula| reads_across(formula, self.slots);
@@ -465,7 +465,7 @@ impl<'s> Fuse<'s> {
     }
 
     /// The producer's reduction with the consumer as its epilogue.
-    fn behind(
+    fn as_epilogue(
         &self,
         producer: &Assignment,
         consumer: &Assignment,

@@ -26,19 +26,20 @@ use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
 /// The most bytes of a row of local results.
-const MOST_OF_ROW: usize = 1 << 20;
+const MAX_ROW_BYTES: usize = 1 << 20;
 /// The bytes of local results per block: they fit into the second-level cache, and the overhead of starting a formula per block
 /// is small.
-const BLOCK: usize = 1 << 17;
+const BLOCK_BYTES: usize = 1 << 17;
 /// The same for matrices, which take longer to start.
-const BLOCK_OF_MATRICES: usize = 1 << 18;
-/// Formulas with this many steps can use several threads, which divide the rows; at least this many rows.
-const SHARED: usize = 1 << 17;
-const LEAST_ROWS: usize = 4;
+const MATRIX_BLOCK_BYTES: usize = 1 << 18;
+/// Formulas with this many steps can use several threads, which divide the rows.
+const MIN_PARALLEL_STEPS: usize = 1 << 17;
+/// The fewest rows that are worth dividing among threads.
+const MIN_PARALLEL_ROWS: usize = 4;
 /// Kernels with fewer steps take hardly longer than their overhead.
-const LITTLE: usize = 1 << 12;
+const MIN_KERNEL_STEPS: usize = 1 << 12;
 /// The most formulas of a kernel.
-const MOST_MEMBERS: usize = 32;
+const MAX_MEMBERS: usize = 32;
 
 /// A kernel under construction.
 struct Draft {
@@ -78,7 +79,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
             }
             PartitionItem::Formula(assignment) => *assignment,
         };
-        // Its operands exist after the last of these.
+        // Its operands exist after the last of these parts and nodes.
         let mut latest = None;
         let mut is_after_node = None;
         for operand in operands(&assignment.formula) {
@@ -88,6 +89,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
                 is_after_node = is_after_node.max(last_node);
             }
         }
+        // It joins the kernel of its last operand, if they have rows in common.
         let nest = Nest::without_pipelines(&split(&assignment.formula)?, &types(slots))?;
         let product =
             nest.is_product().then(|| Product { slot: assignment.slot, matrix: nest.elements_of_matrix() });
@@ -107,11 +109,12 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
                 }
             }
         });
+        // Otherwise the last kernel, if both are small.
         let (slot, count, steps) = (assignment.slot, slots[assignment.slot].count(), nest.steps());
-        let may_join = product.is_none() && steps < LITTLE;
+        let may_join = product.is_none() && steps < MIN_KERNEL_STEPS;
         let joined = joined.or_else(|| {
-            let behind = latest.max(is_after_node);
-            let at = last_kernel.filter(|at| may_join && behind.is_none_or(|behind| *at > behind))?;
+            let after = latest.max(is_after_node);
+            let at = last_kernel.filter(|at| may_join && after.is_none_or(|after| *at > after))?;
             sibling(&parts, at, &assignment, steps, slots)
         });
         match joined {
@@ -136,6 +139,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
             }
         }
     }
+    // A result is local if only its own kernel reads it.
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); slots.len()];
     for (at, part) in parts.iter().enumerate() {
         let DraftStep::Kernel(draft) = part else { continue };
@@ -168,7 +172,7 @@ fn sibling(
 ) -> Option<(usize, usize)> {
     let DraftStep::Kernel(draft) = parts.get(at)? else { return None };
     let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
-    let is_little = draft.steps.saturating_add(steps) < LITTLE && draft.members.last().is_some_and(is_alike);
+    let is_little = draft.steps.saturating_add(steps) < MIN_KERNEL_STEPS && draft.members.last().is_some_and(is_alike);
     let rows = is_little.then(|| joined(draft, with, None, steps, slots).ok()).flatten()?;
     (rows == draft.rows).then_some((at, rows))
 }
@@ -184,8 +188,8 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     let of_row: usize = kernel.members.iter().map(|member| member.bytes(1)).sum();
     kernel.block = match (is_alone, products.is_empty()) {
         (true, _) => rows,
-        (false, true) => (BLOCK / of_row.max(1)).clamp(1, rows),
-        (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_ROWS)),
+        (false, true) => (BLOCK_BYTES / of_row.max(1)).clamp(1, rows),
+        (false, false) => (MATRIX_BLOCK_BYTES / of_row.max(1)).clamp(1, rows.div_ceil(MIN_PARALLEL_ROWS)),
     };
     Some(PlanStep::Kernel(Box::new(kernel)))
 }
@@ -265,9 +269,9 @@ fn joined(
     let are_whole = |rows: usize| {
         let is_whole =
             |p: Product| p.matrix.is_some_and(|matrix| (slots[p.slot].count() / rows).is_multiple_of(matrix));
-        products().next().is_none() || rows >= LEAST_ROWS && products().all(is_whole)
+        products().next().is_none() || rows >= MIN_PARALLEL_ROWS && products().all(is_whole)
     };
-    if draft.members.len() >= MOST_MEMBERS {
+    if draft.members.len() >= MAX_MEMBERS {
         return Err(Some("the kernel has enough formulas"));
     }
     let formula = split(&with.formula).ok_or(Some("positions cannot be split"))?;
@@ -289,7 +293,7 @@ fn joined(
         {
             continue;
         }
-        let is_too_few = |steps: usize, before: usize| steps >= SHARED && rows < before.min(LEAST_ROWS);
+        let is_too_few = |steps: usize, before: usize| steps >= MIN_PARALLEL_STEPS && rows < before.min(MIN_PARALLEL_ROWS);
         if is_too_few(steps, count) || is_too_few(draft.steps, draft.rows) {
             why = "there would be too few rows for all threads";
             continue;
@@ -297,7 +301,7 @@ fn joined(
         let members = draft.members.iter().chain([with]);
         let bytes = |m: &Assignment| slots[m.slot].bytes() / rows;
         let of_row: usize = members.map(bytes).sum();
-        if of_row <= MOST_OF_ROW {
+        if of_row <= MAX_ROW_BYTES {
             return Ok(rows);
         }
         why = "a row would be too large to stay in a cache";

@@ -30,7 +30,7 @@ const CHANNELS: usize = 1;
 /// Ranks of images and signals: batch, channels, and one to three spatial axes.
 const RANKS: std::ops::RangeInclusive<usize> = 3..=5;
 /// A result of the plan is computed channels-last and copied if at least this many elements are combined per element.
-const LEAST_STEPS: usize = 64;
+const MIN_COPIED_STEPS: usize = 64;
 /// Steps charged for each formula that is considered.
 const STEPS_OF_FORMULA: usize = 1 << 12;
 
@@ -118,7 +118,7 @@ fn chosen(partition: &Partition) -> Vec<bool> {
             .collect();
         if is_published[it.slot] {
             let steps: usize = it.formula.over.iter().flat_map(|over| &over.dims).product();
-            let is_long = may[it.slot] && steps >= LEAST_STEPS && vote(&it.formula, slots) > Some(0);
+            let is_long = may[it.slot] && steps >= MIN_COPIED_STEPS && vote(&it.formula, slots) > Some(0);
             copied.extend(is_long.then_some((it.slot, read)));
             may[it.slot] = false;
             continue;
@@ -127,15 +127,15 @@ fn chosen(partition: &Partition) -> Vec<bool> {
             read.iter().for_each(|slot| groups.join(*slot, it.slot));
         }
         let Some(vote) = vote(&it.formula, slots) else { continue };
-        let mine = read.into_iter().chain([it.slot]).filter(|slot| may[*slot]);
-        votes.extend(mine.map(|slot| (slot, vote)));
+        let voters = read.into_iter().chain([it.slot]).filter(|slot| may[*slot]);
+        votes.extend(voters.map(|slot| (slot, vote)));
     }
     let mut sums = vec![0i128; slots.len()];
     for (slot, vote) in votes {
-        sums[groups.of(slot)] += vote;
+        sums[groups.find(slot)] += vote;
     }
     let mut is_last: Vec<bool> =
-        (0..slots.len()).map(|slot| may[slot] && sums[groups.of(slot)] > 0).collect();
+        (0..slots.len()).map(|slot| may[slot] && sums[groups.find(slot)] > 0).collect();
     for (slot, read) in copied {
         is_last[slot] = read.iter().any(|read| is_last[*read]);
     }
@@ -146,7 +146,7 @@ fn chosen(partition: &Partition) -> Vec<bool> {
 struct Groups(Vec<usize>);
 
 impl Groups {
-    fn of(&mut self, mut slot: usize) -> usize {
+    fn find(&mut self, mut slot: usize) -> usize {
         while self.0[slot] != slot {
             self.0[slot] = self.0[self.0[slot]];
             slot = self.0[slot];
@@ -155,7 +155,7 @@ impl Groups {
     }
 
     fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.of(a), self.of(b));
+        let (a, b) = (self.find(a), self.find(b));
         self.0[a] = b;
     }
 }

@@ -75,7 +75,7 @@ pub(crate) struct PlanContext<'c> {
 impl Plan {
     /// Plans consecutive nodes of a graph; `None` if a formula has no loops. Planning charges steps of the run and fails when
     /// they run out.
-    pub(crate) fn of(mut partition: Partition, context: &PlanContext<'_>) -> Result<Option<Plan>, Failure> {
+    pub(crate) fn new(mut partition: Partition, context: &PlanContext<'_>) -> Result<Option<Plan>, Failure> {
         let record = |stage, partition: &Partition| {
             context.recorder.record(stage, context.graph, partition, context.names);
         };

@@ -19,7 +19,7 @@ pub(super) fn order(steps: Vec<PlanStep>, slots: &[Slot], published: &[(ValueId,
     let mut is_passing: Vec<bool> =
         slots.iter().map(|slot| matches!(slot.source, SlotSource::Formula)).collect();
     published.iter().for_each(|(_, slot)| is_passing[root(slots, *slot)] = false);
-    let uses: Vec<Uses> = steps.iter().map(|step| Uses::of(step, slots)).collect();
+    let uses: Vec<Uses> = steps.iter().map(|step| Uses::find(step, slots)).collect();
     let keys = keys(&steps, &uses, slots, &is_passing);
     let mut sorted: Vec<usize> = (0..steps.len()).collect();
     sorted.sort_by_key(|&step| (keys[step], step));
@@ -42,7 +42,7 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(step: &PlanStep, slots: &[Slot]) -> Uses {
+    fn find(step: &PlanStep, slots: &[Slot]) -> Uses {
         let PlanStep::Kernel(kernel) = step else { return Uses::default() };
         let members = kernel.members.iter();
         let made: Vec<usize> = members.map(|member| member.assignment.slot).collect();

@@ -200,6 +200,7 @@ pub(super) fn steps(kernels: Vec<PlanStep>, partition: &Partition, places: &[Slo
     let mut publish: Vec<(Option<usize>, ValueId, usize)> =
         published.iter().map(|(value, slot)| (born(*slot), *value, *slot)).collect();
     publish.sort_by_key(|(at, ..)| *at);
+    // What is released after each step.
     let end = kernels.len().saturating_sub(1);
     let mut release: Vec<(Vec<ValueId>, Vec<usize>)> = vec![Default::default(); kernels.len()];
     // Inputs stay until the end, because the nodes may have to be run again one by one.
@@ -220,6 +221,7 @@ pub(super) fn steps(kernels: Vec<PlanStep>, partition: &Partition, places: &[Slo
         let at = last_of_slot.get(&slot).copied().unwrap_or(at).max(at);
         release[at].1.push(slot);
     }
+    // All in order.
     let mut publish = publish.into_iter().peekable();
     let mut steps = Vec::with_capacity(kernels.len() + published.len());
     let until = |at: Option<usize>, steps: &mut Vec<PlanStep>, publish: &mut std::iter::Peekable<_>| {

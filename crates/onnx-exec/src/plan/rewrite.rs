@@ -192,8 +192,8 @@ pub(super) fn operands(formula: &Formula) -> Vec<usize> {
     let (mut found, mut more) = (Vec::new(), HashSet::default());
     parts(formula, &mut |part, _| {
         let Expr::Load(operand, _) = part else { return };
-        let few = found.len().min(FEW);
-        if !found[..few].contains(operand) && (found.len() < FEW || more.insert(*operand)) {
+        let few = found.len().min(MAX_LINEAR_SEARCH);
+        if !found[..few].contains(operand) && (found.len() < MAX_LINEAR_SEARCH || more.insert(*operand)) {
             found.push(*operand);
         }
     });
@@ -201,7 +201,7 @@ pub(super) fn operands(formula: &Formula) -> Vec<usize> {
 }
 
 /// Up to this many operands, a linear search is faster than a set.
-const FEW: usize = 16;
+const MAX_LINEAR_SEARCH: usize = 16;
 
 /// The number of parts in the expressions of a formula.
 pub(super) fn size(formula: &Formula) -> usize {

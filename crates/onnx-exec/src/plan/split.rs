@@ -12,12 +12,12 @@ use super::rewrite::{Rewrite, extents, load, parts};
 use onnx_ops::meaning::{Expr, Formula, Index};
 
 /// The most splits of a formula.
-const MOST_SPLITS: usize = 8;
+const MAX_SPLITS: usize = 8;
 
 /// The formula with axes split as its positions require. The shape of the result can change; its number of elements does not.
 pub(super) fn split(formula: &Formula) -> Option<Formula> {
     let mut formula = respelled(formula, None)?;
-    for _ in 0..MOST_SPLITS {
+    for _ in 0..MAX_SPLITS {
         let Some(at) = wanted(&formula) else { break };
         formula = respelled(&formula, Some(at))?;
     }

@@ -57,7 +57,7 @@ impl Recorder {
 
 impl Partition {
     /// Its formulas and nodes, one per line.
-    pub(super) fn text(&self, graph: GraphId, of: &dyn Names) -> String {
+    pub(crate) fn text(&self, graph: GraphId, of: &dyn Names) -> String {
         let names = names(&self.slots, &self.named, of);
         let mut text = String::new();
         let _ = writeln!(text, "formulas of nodes {}..{} in graph {}", self.start, self.end, graph.index());

@@ -35,16 +35,16 @@ pub(super) fn weight(expr: &Expr) -> usize {
 }
 
 /// Bytes of a cache line.
-const LINE: i64 = 64;
+const LINE_BYTES: i64 = 64;
 /// Tensors with shorter rows, and smaller tensors, stay in the first-level cache while their columns are read.
-const SHORT: usize = 32;
-const SMALL: usize = 32 << 10;
+const MIN_ROW_ELEMENTS: usize = 32;
+const MIN_TENSOR_BYTES: usize = 32 << 10;
 
 /// Whether a formula computes from a tensor that it reads across its rows, one cache line per element. Formulas that only move
 /// elements are tiled, so that no line is loaded twice.
 pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
     let Some(along) = formula.dims.iter().rposition(|d| *d > 1) else { return false };
-    if formula.over.is_some() || formula.dims[along] < SHORT || matches!(formula.expr, Expr::Load(..)) {
+    if formula.over.is_some() || formula.dims[along] < MIN_ROW_ELEMENTS || matches!(formula.expr, Expr::Load(..)) {
         return false;
     }
     let mut is = false;
@@ -61,8 +61,8 @@ pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
             }
             stride = stride.saturating_mul(i64::try_from(*d).unwrap_or(i64::MAX));
         }
-        let is_large = slot.count().saturating_mul(width) >= SMALL;
-        is |= is_large && step.saturating_abs().saturating_mul(width as i64) >= LINE;
+        let is_large = slot.count().saturating_mul(width) >= MIN_TENSOR_BYTES;
+        is |= is_large && step.saturating_abs().saturating_mul(width as i64) >= LINE_BYTES;
     });
     is
 }

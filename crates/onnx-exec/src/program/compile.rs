@@ -66,7 +66,7 @@ impl<'r> Program<'r> {
         };
         invariant::hoist(&mut model, body);
         let mut program = Program {
-            liveness: Liveness::of(&model.bodies[body]),
+            liveness: Liveness::analyze(&model.bodies[body]),
             model,
             registry,
             body,
@@ -201,7 +201,7 @@ impl Program<'_> {
             };
         }
         if let Some(kind) = Kind::find(domain, op) {
-            return Ok(Action::Control(Control::of(kind, &attrs)));
+            return Ok(Action::Control(Control::new(kind, &attrs)));
         }
         let kernel = kernels::find(domain, op);
         let kernel = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs));

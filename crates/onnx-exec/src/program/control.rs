@@ -41,7 +41,7 @@ impl Kind {
 }
 
 impl Control {
-    pub(crate) fn of(kind: Kind, attrs: &Attributes<'_>) -> Control {
+    pub(super) fn new(kind: Kind, attrs: &Attributes<'_>) -> Control {
         let graph = |at: usize| kind.graphs().get(at).and_then(|name| attrs.graph(name));
         Control { kind, graphs: [graph(0), graph(1)] }
     }

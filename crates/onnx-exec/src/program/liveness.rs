@@ -23,7 +23,7 @@ impl Liveness {
         body.nodes[node].inputs.iter().flatten().chain(nested).copied()
     }
 
-    pub(crate) fn of(body: &Body) -> Liveness {
+    pub(super) fn analyze(body: &Body) -> Liveness {
         let mut graph_of: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::default();
         for (id, graph) in body.graphs.iter() {
             for &node in &graph.nodes {

@@ -302,7 +302,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         let partition = define(program, self, graph, at, may_assume)?;
         let Some(&last) = nodes.get(partition.last()) else { return Ok(None) };
-        Plan::of(partition, &context).map_err(|why| {
+        Plan::new(partition, &context).map_err(|why| {
             self.failed(last, why.code(), &format!("planning up to this node was stopped: {why}"))
         })
     }

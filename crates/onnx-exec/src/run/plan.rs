@@ -214,6 +214,7 @@ impl Kernel {
     ) -> Result<(), Failure> {
         let blocks = self.rows.div_ceil(self.block.max(1));
         let threads = if access.is_small { 1 } else { pool::threads() };
+        // A single formula divides its elements itself.
         if let ([member], [Some(out)]) = (&self.members[..], &mut outs[..]) {
             let count = member.nest.count();
             if threads > 1 {
@@ -228,6 +229,7 @@ impl Kernel {
                 _ => Err(no_workspace()),
             };
         }
+        // Several formulas on one thread use the kept workers.
         let threads = threads.min(blocks).max(1);
         if threads == 1 {
             let workers = workers_at(kept, self.members.iter().map(|member| &member.nest));
@@ -237,6 +239,7 @@ impl Kernel {
             }
             return Ok(());
         }
+        // Each thread gets whole blocks of rows.
         let mut rest = outs;
         let mut parts: SmallVec<[_; 4]> = SmallVec::with_capacity(threads);
         let mut first = 0;
@@ -318,6 +321,7 @@ impl Kernel {
                 let from = member.bytes(block.start - begin(member));
                 from..from + member.bytes(block.len())
             };
+            // The members, one after the other; those of a softmax together.
             let mut softmaxes = self.softmaxes.iter().peekable();
             let mut outs = outs.iter_mut();
             let mut workers = workers.iter_mut();

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, fail};
 use crate::loops::{Nest, View, Worker};
 use crate::plan::{Kernel, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
-use crate::recycle::{ALIGN, Block, LEAST};
+use crate::recycle::{ALIGN, Block, MIN_BLOCK_BYTES};
 use crate::sync::lock;
 use crate::tensor::Tensor;
 use foldhash::HashMap;
@@ -66,7 +66,7 @@ impl Workspace {
     fn new(plan: &Plan, accesses: &[Access]) -> Result<Workspace, Failure> {
         let block_bytes = accesses.iter().map(|access| access.block_bytes).max().unwrap_or(0);
         Ok(Workspace {
-            arena: Block::zeroed(if plan.arena < LEAST { plan.arena } else { 0 })?,
+            arena: Block::zeroed(if plan.arena < MIN_BLOCK_BYTES { plan.arena } else { 0 })?,
             owned: vec![None; plan.slots.len()],
             workers: accesses.iter().map(|_| KernelWorkers::new()).collect(),
             block_memory: Block::zeroed(block_bytes)?,

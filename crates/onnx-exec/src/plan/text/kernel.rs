@@ -100,6 +100,7 @@ impl PlanReader<'_, '_> {
     fn member(&mut self) -> Result<Clauses, Invalid> {
         let (name, formula, at) = self.formula()?;
         let mut clauses = Clauses { slot: 0, formula, choice: None, nodes: SmallVec::new(), at };
+        // The clauses, in any order.
         let (mut dims, mut axes, mut place) = (None, SmallVec::new(), SlotStorage::Elsewhere);
         loop {
             let from = self.reader.place();
@@ -148,6 +149,7 @@ impl PlanReader<'_, '_> {
                 _ => break,
             }
         }
+        // The slot has the shape of the clause, or of the formula.
         let elem = clauses.formula.elem;
         let dims = dims.unwrap_or_else(|| clauses.formula.dims.clone());
         let at = clauses.at.clone();

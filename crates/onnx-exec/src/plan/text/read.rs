@@ -104,9 +104,10 @@ impl<'t, 'c> PlanReader<'t, 'c> {
     fn finish(mut self) -> Result<Plan, Invalid> {
         let end = self.reader.place();
         self.are_nodes_run(&end)?;
+        // Values that are read elsewhere have the type that the nodes define, and memory of their own.
         for (value, slot) in &self.partition.published {
-            let (there, defined) = (&self.partition.slots[*slot], &self.definition[*slot]);
-            if there.dims != defined.dims || there.elem != defined.elem || !there.axes.is_empty() {
+            let (found, defined) = (&self.partition.slots[*slot], &self.definition[*slot]);
+            if found.dims != defined.dims || found.elem != defined.elem || !found.axes.is_empty() {
                 let name = shown(self.context.names.value(*value));
                 let at = self.defined_at.get(slot).cloned().unwrap_or(0..0);
                 let why =
@@ -133,14 +134,15 @@ impl<'t, 'c> PlanReader<'t, 'c> {
                 self.places[slot] = SlotStorage::Own;
             }
         }
-        let is_homeless = |step: &PlanStep| match step {
+        // All other results have a place.
+        let without_place = |step: &PlanStep| match step {
             PlanStep::Kernel(kernel) => {
                 let mut slots = kernel.members.iter().map(|member| member.assignment.slot);
                 slots.find(|slot| self.places[*slot] == SlotStorage::Elsewhere)
             }
             _ => None,
         };
-        if let Some(slot) = self.steps.iter().find_map(is_homeless) {
+        if let Some(slot) = self.steps.iter().find_map(without_place) {
             return Err(self.wrong(
                 slot,
                 "a result that only this plan reads needs a place: `at` a byte of the arena, or `in block`",
@@ -150,6 +152,7 @@ impl<'t, 'c> PlanReader<'t, 'c> {
         self.context.packing.pack(&mut self.steps, &self.partition.slots);
         legal::order(&self.steps, &self.partition, self.context.names)
             .map_err(|(step, why)| illegal(&self.steps_at[step], why))?;
+        // The plan, which must be consistent and compute what the nodes define.
         let arena = legal::arena(&self.places, &self.partition.slots);
         let steps = place::steps(self.steps, &self.partition, &self.places);
         let names = names(&self.partition.slots, &self.partition.named, self.context.names);

@@ -16,8 +16,8 @@ use std::hash::{BuildHasher, Hasher};
 /// Samples per tensor.
 const SAMPLES: usize = 24;
 /// The most elements that are loaded and combined for one sample, and for all; larger samples are skipped.
-const MOST_OF_SAMPLE: u64 = 1 << 18;
-const MOST_LOADS: u64 = 1 << 25;
+const MAX_SAMPLE_LOADS: u64 = 1 << 18;
+const MAX_LOADS: u64 = 1 << 25;
 /// One of this many samples may differ, by rounding to the other side of a step.
 const RARE: usize = 8;
 /// The tolerance for floats, relative to the larger one or to 1.
@@ -37,21 +37,21 @@ pub(super) fn differs(
         .flatten()
         .map(|member| (member.assignment.slot, &member.assignment.formula))
         .collect();
-    let left = Cell::new(MOST_LOADS);
-    let mut mine = Side::new(&plan.slots, scheduled.iter().copied(), &left);
-    let mut theirs = Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &left);
+    let left = Cell::new(MAX_LOADS);
+    let mut scheduled_side = Side::new(&plan.slots, scheduled.iter().copied(), &left);
+    let mut defined_side = Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &left);
     for (slot, formula) in scheduled.iter().filter(|(slot, _)| *slot < definition.len()) {
-        let leaves = mine.leaves(*slot, definition.len());
-        mine.stop_at(&leaves);
-        theirs.stop_at(&leaves);
+        let leaves = scheduled_side.leaves(*slot, definition.len());
+        scheduled_side.stop_at(&leaves);
+        defined_side.stop_at(&leaves);
         let count = plan.slots[*slot].count();
         let (mut looked, mut found) = (0usize, Vec::new());
         for at in samples(*slot, count) {
             let logical = logical(&plan.slots[*slot], at);
-            let (a, b) = (mine.element(*slot, at), theirs.element(*slot, logical));
+            let (a, b) = (scheduled_side.element(*slot, at), defined_side.element(*slot, logical));
             let (Some(a), Some(b)) = (a, b) else {
                 // A sample that was skipped for its size proves nothing.
-                if a.is_none() && b.is_some() && !mine.is_out() {
+                if a.is_none() && b.is_some() && !scheduled_side.is_out() {
                     let why = format!("element {at} is read from where there is none");
                     return Some((*slot, why));
                 }
@@ -67,9 +67,9 @@ pub(super) fn differs(
                 Number::Int(n) => n.to_string(),
                 Number::Float(x) => format!("{:?}", *x as f32),
             };
-            let (mine, theirs) = (shown(a), shown(b));
+            let (found, expected) = (shown(a), shown(b));
             let why = format!(
-                "this is not what the nodes define: with made-up operands, element {at} is {mine} instead of {theirs}"
+                "this is not what the nodes define: with made-up operands, element {at} is {found} instead of {expected}"
             );
             return Some((*slot, why));
         }
@@ -206,7 +206,7 @@ impl<'s> Side<'s> {
 
     /// An element of a slot, computed by its formula.
     fn element(&self, slot: usize, at: usize) -> Option<Number> {
-        self.sample.set(self.left.get().min(MOST_OF_SAMPLE));
+        self.sample.set(self.left.get().min(MAX_SAMPLE_LOADS));
         let before = self.sample.get();
         let number = self.computed(slot, at);
         self.left.set(self.left.get().saturating_sub(before - self.sample.get()));

@@ -15,8 +15,8 @@ const BEFORE: usize = 2;
 pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let graph = site.graph(run, 0)?;
     let mut inputs = run.inputs(site.node)?.into_iter();
-    let (most, condition) = (inputs.next().flatten(), inputs.next().flatten());
-    let most = site.told(run, most.map(|value| trips(&value)).transpose())?;
+    let (max_trips, condition) = (inputs.next().flatten(), inputs.next().flatten());
+    let max_trips = site.told(run, max_trips.map(|value| trips(&value)).transpose())?;
     let mut goes_on = site.told(run, condition.map(|value| truth(&value)).transpose())?.unwrap_or(true);
     let Some(mut carried) = inputs.collect::<Option<Vec<Value>>>() else {
         return Err(run.failed(site.node, &code::RUN_FAILED, "a value that the loop carries is left out"));
@@ -32,17 +32,17 @@ pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>
         ));
     };
     if goes_on && is_endless(run, graph) {
-        let Some(most) = most else {
+        let Some(max_trips) = max_trips else {
             let why =
                 "nothing ends this loop: there is no number of iterations, and the condition stays true";
             return Err(run.failed(site.node, &code::RUN_LIMIT, why));
         };
-        run.iterations(site.node, most)?;
+        run.iterations(site.node, max_trips)?;
     }
-    let mut stacks: Vec<Stack> = stacked.iter().map(|_| Stack::of_at_most(most)).collect();
+    let mut stacks: Vec<Stack> = stacked.iter().map(|_| Stack::with_limit(max_trips)).collect();
     let holds = Value::Tensor(site.told(run, Tensor::of_bools(&[], [true]))?);
     let mut i = 0usize;
-    while goes_on && most.is_none_or(|most| i < most) {
+    while goes_on && max_trips.is_none_or(|max| i < max) {
         run.iteration(site.node)?;
         run.give(graph, 0, site.told(run, number(i))?);
         run.give(graph, 1, holds.clone());

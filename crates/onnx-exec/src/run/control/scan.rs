@@ -88,6 +88,7 @@ fn scan(
         let tensor = value.tensor()?;
         Ok((tensor.clone(), resolve_axis(*axis, tensor.rank())?))
     };
+    // The scanned tensors, which all have as many slices.
     let scanned: Result<Vec<(Tensor, usize)>, Failure> =
         inputs[states..].iter().zip(axes).map(resolved).collect();
     let scanned = site.told(run, scanned)?;
@@ -111,9 +112,10 @@ fn scan(
     let is_whole = steps == length;
     let new = |(i, _)| {
         let (axis, is_reversed) = out(i);
-        if is_whole { Stack::of(steps, axis, is_reversed) } else { Stack::listed(axis, is_reversed) }
+        if is_whole { Stack::with_count(steps, axis, is_reversed) } else { Stack::listed(axis, is_reversed) }
     };
     let mut stacks: Vec<Stack> = ports.iter().enumerate().map(new).collect();
+    // One iteration for each slice.
     for i in 0..steps {
         run.iteration(site.node)?;
         for (at, state) in carried.drain(..).enumerate() {
@@ -133,6 +135,7 @@ fn scan(
             site.told(run, stack.push(run, one))?;
         }
     }
+    // The results, filled up if the sequence is shorter than the tensors.
     for (mut stack, port) in stacks.into_iter().zip(ports) {
         if !is_whole {
             let empty = none(run, stack.slices(), port);

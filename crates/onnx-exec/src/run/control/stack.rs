@@ -12,7 +12,7 @@ pub(super) struct Stack {
     axis: i64,
     is_reversed: bool,
     /// The most slices that can follow.
-    most: Option<usize>,
+    max_slices: Option<usize>,
     so_far: SoFar,
 }
 
@@ -26,22 +26,22 @@ enum SoFar {
 
 /// Results up to this size are allocated at once if the number of slices is known; larger ones grow, because a loop may end
 /// earlier.
-const AT_ONCE: usize = 1 << 20;
+const MAX_BYTES_AT_ONCE: usize = 1 << 20;
 
 impl Stack {
-    /// At most `most` slices, stacked along a first axis.
-    pub(super) fn of_at_most(most: Option<usize>) -> Stack {
-        Stack { axis: 0, is_reversed: false, most, so_far: SoFar::Nothing }
+    /// At most `max_slices` slices, stacked along a first axis.
+    pub(super) fn with_limit(max_slices: Option<usize>) -> Stack {
+        Stack { axis: 0, is_reversed: false, max_slices, so_far: SoFar::Nothing }
     }
 
     /// Exactly `count` slices, in reverse order if `is_reversed`.
-    pub(super) fn of(count: usize, axis: i64, is_reversed: bool) -> Stack {
-        Stack { axis, is_reversed, most: Some(count), so_far: SoFar::Nothing }
+    pub(super) fn with_count(count: usize, axis: i64, is_reversed: bool) -> Stack {
+        Stack { axis, is_reversed, max_slices: Some(count), so_far: SoFar::Nothing }
     }
 
     /// Slices that are kept separate until the end.
     pub(super) fn listed(axis: i64, is_reversed: bool) -> Stack {
-        Stack { axis, is_reversed, most: None, so_far: SoFar::Slices(List::new()) }
+        Stack { axis, is_reversed, max_slices: None, so_far: SoFar::Slices(List::new()) }
     }
 
     /// Adds a slice.
@@ -56,10 +56,10 @@ impl Stack {
                 }
                 let room = rows.dims()[0];
                 if *count == room {
-                    let room = room.saturating_mul(2).min(self.most.unwrap_or(usize::MAX)).max(*count + 1);
+                    let room = room.saturating_mul(2).min(self.max_slices.unwrap_or(usize::MAX)).max(*count + 1);
                     let mut larger = rows_of(run, tensor, room)?;
-                    let there = rows.bytes();
-                    larger.bytes_mut()?[..there.len()].copy_from_slice(there);
+                    let written = rows.bytes();
+                    larger.bytes_mut()?[..written.len()].copy_from_slice(written);
                     *rows = larger;
                 }
                 let block = tensor.bytes().len();
@@ -73,10 +73,10 @@ impl Stack {
                 self.so_far = if tensor.is_strings() || place(self.axis, tensor.rank())? != 0 {
                     SoFar::Slices(List::new())
                 } else {
-                    let most = AT_ONCE / tensor.bytes().len().max(1);
-                    let room = match self.most {
-                        Some(count) if self.is_reversed || count <= most => count,
-                        Some(_) | None => FIRST,
+                    let at_once = MAX_BYTES_AT_ONCE / tensor.bytes().len().max(1);
+                    let room = match self.max_slices {
+                        Some(count) if self.is_reversed || count <= at_once => count,
+                        Some(_) | None => FIRST_CAPACITY,
                     };
                     SoFar::Rows(rows_of(run, tensor, room)?, 0)
                 };
@@ -120,7 +120,7 @@ impl Stack {
 }
 
 /// The capacity in slices at first, if their number is unknown.
-const FIRST: usize = 16;
+const FIRST_CAPACITY: usize = 16;
 
 /// Memory for `count` tensors of the type and shape of a slice.
 fn rows_of(run: &Run<'_, '_>, slice: &Tensor, count: usize) -> Result<Tensor, Failure> {
