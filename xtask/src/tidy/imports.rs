@@ -1,4 +1,5 @@
-//! The imports between the rooms of a crate. A room is a top-level module with all files below it.
+//! The imports between the rooms of a crate, or of a folder of a crate. A room is a module of the crate or folder, with all files
+//! below it.
 //!
 //! Rooms with layers lie one above the other: each uses only those below it. `cargo xtask tidy --imports` prints the arrows
 //! between the rooms of every crate.
@@ -8,28 +9,61 @@ use super::source::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// The rooms of a crate from the lowest to the highest, each with its top-level modules.
-const LAYERS: &[(&str, &[(&str, &[&str])])] = &[(
-    "onnx-exec",
-    &[
-        // Tensors and values, the memory that they are charged to, the threads, and options.
-        (
-            "ground",
-            &[
-                "arrays", "budget", "data", "facts", "failure", "list", "options", "pool", "profile", "random",
-                "recycle", "sync", "tensor", "value",
-            ],
-        ),
-        ("loops", &["loops"]),
-        ("machine", &["machine"]),
-        ("kernels", &["kernels"]),
-        ("program", &["program"]),
-        ("plan", &["plan"]),
-        ("define", &["define"]),
-        ("run", &["run"]),
-        ("executable", &["executable"]),
-    ],
-)];
+/// The rooms of a crate or folder from the lowest to the highest, each with its modules.
+type Layers = &'static [(&'static str, &'static [&'static str])];
+
+const LAYERS: &[(&str, Layers)] = &[
+    (
+        "onnx-exec",
+        &[
+            // Tensors and values, the memory that they are charged to, the threads, and options.
+            (
+                "ground",
+                &[
+                    "arrays", "budget", "data", "facts", "failure", "list", "options", "parallel", "pool",
+                    "profile", "random", "recycle", "scratch", "sync", "tensor", "value",
+                ],
+            ),
+            ("loops", &["loops"]),
+            ("machine", &["machine"]),
+            ("kernels", &["kernels"]),
+            ("program", &["program"]),
+            ("plan", &["plan"]),
+            ("define", &["define"]),
+            ("run", &["run"]),
+            ("executable", &["executable"]),
+        ],
+    ),
+    (
+        "onnx-exec/loops",
+        &[
+            ("lanes", &["lanes"]),
+            ("pipeline", &["pipeline"]),
+            ("program", &["program"]),
+            ("reduce", &["reduce"]),
+            ("copy", &["copy"]),
+            ("epilogue", &["epilogue"]),
+            ("product", &["product"]),
+            ("stencil", &["stencil"]),
+            ("nest", &["nest"]),
+        ],
+    ),
+];
+
+/// Folders that have rooms themselves.
+const FOLDERS: &[&str] = &["onnx-exec/loops"];
+/// Crates without layers, and without circles of rooms.
+const WITHOUT_CIRCLES: &[&str] = &["onnx-proto"];
+
+/// A crate, or a folder of a crate.
+struct House<'f> {
+    name: String,
+    /// The files below it, with their modules; that of the house itself is empty.
+    files: Vec<(&'f File, Vec<&'f str>)>,
+    /// Its module, from the root of the crate.
+    prefix: Vec<&'static str>,
+    layers: Option<Layers>,
+}
 
 /// An import: the file and line that use a room, and the rooms.
 struct Import<'f> {
@@ -39,21 +73,28 @@ struct Import<'f> {
     to: String,
 }
 
-/// imports against the layers, and modules that no layer has.
+/// Imports against the layers, circles where there were none, and modules that no layer has.
 pub(super) fn point_down(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for name in crates(files) {
-        let imports = imports(name, files);
-        let Some((_, layers)) = LAYERS.iter().find(|(layered, _)| *layered == name) else { continue };
-        for module in modules(name, files) {
-            if !layers.iter().any(|(_, modules)| modules.contains(&&*module)) {
+    for house in houses(files) {
+        let (imports, path) = (house.imports(), format!("crates/{}/src", house.name.replace('/', "/src/")));
+        if WITHOUT_CIRCLES.contains(&&*house.name) {
+            for circle in circles(&arrows(&imports)) {
+                let why = format!("modules use each other in a circle: {}", circle.join(", "));
+                findings.push(Finding::new(&path, 0, why));
+            }
+        }
+        let Some(layers) = house.layers else { continue };
+        for module in house.modules() {
+            if !layers.iter().any(|(_, modules)| modules.contains(&module)) {
                 let why = format!("module `{module}` has no layer in xtask/src/tidy/imports.rs");
-                findings.push(Finding::new(&format!("crates/{name}/src"), 0, why));
+                findings.push(Finding::new(&path, 0, why));
             }
         }
         for import in imports.iter().filter(|import| is_upwards(layers, import)) {
             let Import { from, to, .. } = import;
-            let why = format!("`{from}` must not use `{to}`, which lies above it (xtask/src/tidy/imports.rs)");
+            let why =
+                format!("`{from}` must not use `{to}`, which lies above it (xtask/src/tidy/imports.rs)");
             findings.push(Finding::new(import.file, import.line, why));
         }
     }
@@ -63,42 +104,47 @@ pub(super) fn point_down(files: &[File]) -> Vec<Finding> {
 /// The arrows between the rooms of every crate, as text.
 pub(super) fn report(files: &[File]) -> String {
     let mut text = String::new();
-    for name in crates(files) {
-        let imports = imports(name, files);
-        let layers = LAYERS.iter().find(|(layered, _)| *layered == name).map(|(_, layers)| *layers);
-        let mut arrows: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-        let mut seen = BTreeSet::new();
-        for Import { file, from, to, .. } in &imports {
-            if seen.insert((*file, to)) {
-                *arrows.entry(from).or_default().entry(to).or_default() += 1;
-            }
-        }
-        let circles: Vec<String> = circles(&arrows).into_iter().map(|circle| circle.join(" ")).collect();
+    for house in houses(files) {
+        let imports = house.imports();
+        let arrows = arrows(&imports);
         let list = |all: Vec<String>| if all.is_empty() { "none".to_owned() } else { all.join("; ") };
+        let circles = list(circles(&arrows).into_iter().map(|circle| circle.join(" ")).collect());
         let count: usize = arrows.values().map(BTreeMap::len).sum();
-        let _ = writeln!(text, "{name}: {count} arrows, {} imports; circles: {}", seen.len(), list(circles));
-        if let Some(layers) = layers {
+        let files: usize = arrows.values().flat_map(BTreeMap::values).map(BTreeSet::len).sum();
+        let _ = writeln!(text, "{}: {count} arrows, {files} imports; circles: {circles}", house.name);
+        if let Some(layers) = house.layers {
             let up = imports.iter().filter(|import| is_upwards(layers, import));
             let up: BTreeSet<String> = up.map(|it| format!("{} → {}", it.from, it.to)).collect();
             let _ = writeln!(text, "  upwards: {}", list(up.into_iter().collect()));
         }
         for (from, to) in &arrows {
-            let to: Vec<String> = to.iter().map(|(to, files)| format!("{to} {files}")).collect();
+            let to: Vec<String> = to.iter().map(|(to, files)| format!("{to} {}", files.len())).collect();
             let _ = writeln!(text, "  {from} → {}", to.join(", "));
         }
     }
     text
 }
 
+/// The rooms that each room uses, with the files that use them.
+type Arrows<'i> = BTreeMap<&'i str, BTreeMap<&'i str, BTreeSet<&'i str>>>;
+
+fn arrows<'i>(imports: &'i [Import<'_>]) -> Arrows<'i> {
+    let mut arrows = Arrows::new();
+    for Import { file, from, to, .. } in imports {
+        arrows.entry(from).or_default().entry(to).or_default().insert(file);
+    }
+    arrows
+}
+
 /// Whether an import goes to a higher layer.
-fn is_upwards(layers: &[(&str, &[&str])], import: &Import<'_>) -> bool {
+fn is_upwards(layers: Layers, import: &Import<'_>) -> bool {
     let height = |room: &str| layers.iter().position(|(name, _)| *name == room);
     matches!((height(&import.from), height(&import.to)), (Some(from), Some(to)) if from < to)
 }
 
 /// Sets of rooms of which each can be reached from each.
-fn circles<'r>(arrows: &BTreeMap<&'r str, BTreeMap<&'r str, usize>>) -> Vec<Vec<&'r str>> {
-    let reached = |from: &'r str| {
+fn circles<'i>(arrows: &Arrows<'i>) -> Vec<Vec<&'i str>> {
+    let reached = |from: &'i str| {
         let mut reached: BTreeSet<&str> = BTreeSet::new();
         let mut next = vec![from];
         while let Some(room) = next.pop() {
@@ -122,9 +168,24 @@ fn circles<'r>(arrows: &BTreeMap<&'r str, BTreeMap<&'r str, usize>>) -> Vec<Vec<
     circles
 }
 
-/// The names of all crates.
-fn crates(files: &[File]) -> BTreeSet<&str> {
-    files.iter().filter_map(|file| Some(in_crate(&file.path)?.0)).collect()
+/// All crates, and the folders that have rooms.
+fn houses(files: &[File]) -> Vec<House<'_>> {
+    let crates: BTreeSet<&str> = files.iter().filter_map(|file| Some(in_crate(&file.path)?.0)).collect();
+    let mut houses = Vec::new();
+    for name in crates {
+        let folders = FOLDERS.iter().filter_map(|path| path.split_once('/').filter(|(of, _)| *of == name));
+        for prefix in std::iter::once(Vec::new()).chain(folders.map(|(_, folder)| vec![folder])) {
+            let mut inside = Vec::new();
+            for file in files {
+                let Some((_, module)) = in_crate(&file.path).filter(|(of, _)| *of == name) else { continue };
+                inside.extend(module.strip_prefix(&prefix[..]).map(|module| (file, module.to_vec())));
+            }
+            let path = std::iter::once(name).chain(prefix.iter().copied()).collect::<Vec<_>>().join("/");
+            let layers = LAYERS.iter().find(|(of, _)| *of == path).map(|(_, layers)| *layers);
+            houses.push(House { name: path, files: inside, prefix, layers });
+        }
+    }
+    houses
 }
 
 /// The crate of a source file, and the path of its module.
@@ -139,45 +200,47 @@ fn in_crate(path: &str) -> Option<(&str, Vec<&str>)> {
     Some((name, module))
 }
 
-/// The top-level modules of a crate.
-fn modules(name: &str, files: &[File]) -> BTreeSet<String> {
-    let own = files.iter().filter_map(|file| in_crate(&file.path)).filter(|(of, _)| *of == name);
-    own.filter_map(|(_, module)| module.first().map(|&first| first.to_owned())).collect()
-}
+impl<'f> House<'f> {
+    /// Its modules.
+    fn modules(&self) -> BTreeSet<&'f str> {
+        self.files.iter().filter_map(|(_, module)| module.first().copied()).collect()
+    }
 
-/// The imports between the rooms of a crate.
-fn imports<'f>(name: &str, files: &'f [File]) -> Vec<Import<'f>> {
-    let modules = modules(name, files);
-    let layers = LAYERS.iter().find(|(layered, _)| *layered == name).map_or(&[][..], |(_, layers)| layers);
-    let room = |module: &str| {
-        let found = layers.iter().find(|(_, modules)| modules.contains(&module));
-        found.map_or(module, |(room, _)| room).to_owned()
-    };
-    let own = || files.iter().filter_map(|file| Some((file, in_crate(&file.path)?))).filter(|(_, at)| at.0 == name);
-    // What the root exports: its name, and the module that it comes from.
-    let mut exports: BTreeMap<&str, &str> = BTreeMap::new();
-    for (file, _) in own().filter(|(_, (_, module))| module.is_empty()) {
-        for (path, _) in paths(&file.code) {
-            if let [first, .., last] = path[..] {
-                exports.insert(last, first);
+    /// The imports between its rooms.
+    fn imports(&self) -> Vec<Import<'f>> {
+        let modules = self.modules();
+        let room = |module: &str| {
+            let found = self.layers.unwrap_or_default().iter().find(|(_, all)| all.contains(&module));
+            found.map_or(module, |(room, _)| room).to_owned()
+        };
+        // What the house exports: its name, and the module that it comes from.
+        let mut exports: BTreeMap<&str, &str> = BTreeMap::new();
+        for (file, _) in self.files.iter().filter(|(_, module)| module.is_empty()) {
+            for (path, _) in paths(&file.code) {
+                if let [first, .., last] = path[..] {
+                    exports.insert(last, first);
+                }
             }
         }
-    }
-    let mut imports = Vec::new();
-    for (file, (_, module)) in own() {
-        let Some(from) = module.first() else { continue };
-        for (path, offset) in paths(&file.code) {
-            let Some(target) = resolved(&path, &module) else { continue };
-            let Some(first) = target.first() else { continue };
-            let first = if modules.contains(*first) { Some(first) } else { exports.get(first) };
-            let (from, Some(to)) = (room(from), first.map(|first| room(first))) else { continue };
-            if from != to {
-                let line = file.code[..offset].lines().count().max(1);
-                imports.push(Import { file: &file.path, line, from, to });
+        let mut imports = Vec::new();
+        for (file, module) in &self.files {
+            let Some(from) = module.first() else { continue };
+            let whole: Vec<&str> = self.prefix.iter().chain(module).copied().collect();
+            for (path, offset) in paths(&file.code) {
+                let Some(target) = resolved(&path, &whole) else { continue };
+                let Some(first) = target.strip_prefix(&self.prefix[..]).and_then(<[_]>::first) else {
+                    continue;
+                };
+                let first = if modules.contains(first) { Some(first) } else { exports.get(first) };
+                let (from, Some(to)) = (room(from), first.map(|first| room(first))) else { continue };
+                if from != to {
+                    let line = 1 + file.code[..offset].matches('\n').count();
+                    imports.push(Import { file: &file.path, line, from, to });
+                }
             }
         }
+        imports
     }
-    imports
 }
 
 /// A path from the root of the crate; `None` for a path that begins elsewhere.
@@ -223,11 +286,15 @@ fn tree<'c>(
     offset: usize,
     paths: &mut Vec<(Vec<&'c str>, usize)>,
 ) -> usize {
+    // Whether a name or a list comes next: at the start, and after `::`.
+    let mut is_open = true;
     while let Some(&(token, _)) = tokens.get(at) {
-        let is_behind_colons = at.checked_sub(1).is_some_and(|before| tokens[before].0 == "::");
         match token {
-            "::" => at += 1,
-            "{" if is_behind_colons || path.is_empty() => {
+            "::" => {
+                at += 1;
+                is_open = true;
+            }
+            "{" if is_open => {
                 at += 1;
                 while tokens.get(at).is_some_and(|(token, _)| *token != "}") {
                     let next = tree(tokens, at, path.clone(), offset, paths);
@@ -236,9 +303,10 @@ fn tree<'c>(
                 }
                 return at + 1;
             }
-            word if is_word(word) && word != "as" && (is_behind_colons || path.is_empty()) => {
+            word if is_open && is_word(word) && word != "as" => {
                 path.push(word);
                 at += 1;
+                is_open = false;
             }
             _ => break,
         }
@@ -297,14 +365,16 @@ mod tests {
             shown("use crate::a::{self, b::{C, D as E}, f::*}; pub use super::g;"),
             ["crate::a::self", "crate::a::b::C", "crate::a::b::D", "crate::a::f", "super::g"]
         );
-        assert_eq!(shown("fn f(x: &crate::a::B<'_>) -> super::C { $crate::D::new(x) }"), [
-            "crate::a::B",
-            "super::C",
-            "crate::D::new"
-        ]);
+        assert_eq!(
+            shown("fn f(x: &crate::a::B<'_>) -> super::C { $crate::D::new(x) }"),
+            ["crate::a::B", "super::C", "crate::D::new"]
+        );
         // A visibility, a method, a field, a block after a path, a generic.
         assert_eq!(shown("pub(in crate::a) fn f(self) { self.b }"), [""; 0]);
-        assert_eq!(shown("for x in all { if x == crate::A { y } } z::<crate::B>()"), ["crate::A", "crate::B"]);
+        assert_eq!(
+            shown("for x in all { if x == crate::A { y } } z::<crate::B>()"),
+            ["crate::A", "crate::B"]
+        );
         assert_eq!(shown("use {crate::a, crate::b};"), ["crate::a", "crate::b"]);
     }
 
@@ -314,10 +384,13 @@ mod tests {
             ("crates/x/src/lib.rs", "mod a; mod b; pub use b::c::Thing;"),
             ("crates/x/src/a.rs", "use crate::Thing; use std::fmt;"),
             ("crates/x/src/b/mod.rs", "mod c;"),
-            ("crates/x/src/b/c.rs", "use super::super::a::A; use super::d; use super::super::b::D; // crate::e"),
+            (
+                "crates/x/src/b/c.rs",
+                "use super::super::a::A; use super::d; use super::super::b::D; // crate::e",
+            ),
         ]);
         let found: Vec<String> =
-            imports("x", &all).iter().map(|it| format!("{} {} {}", it.file, it.from, it.to)).collect();
+            houses(&all)[0].imports().iter().map(|it| format!("{} {} {}", it.file, it.from, it.to)).collect();
         assert_eq!(found, ["crates/x/src/a.rs a b", "crates/x/src/b/c.rs b a"]);
         assert!(report(&all).starts_with("x: 2 arrows, 2 imports; circles: a b\n"), "{}", report(&all));
     }
@@ -337,6 +410,10 @@ mod tests {
         assert_eq!(found(tensor, "fn f() { crate::run::f() }"), format!("{tensor}:1: {}", up("ground")));
         assert_eq!(found("crates/onnx-exec/src/executable/mod.rs", "use crate::run::Run;"), "");
         assert_eq!(found(plan, "#[cfg(test)]\nmod tests { use crate::run::Run; }"), "");
+        let (a, b) = ("crates/onnx-proto/src/a.rs", "crates/onnx-proto/src/b.rs");
+        let circle = point_down(&files(&[(a, "use crate::b::B;"), (b, "use super::a::A;")]));
+        let circle: Vec<String> = circle.iter().map(ToString::to_string).collect();
+        assert_eq!(circle, ["crates/onnx-proto/src: modules use each other in a circle: a, b"]);
         let other = "crates/onnx-exec/src: module `other` has no layer in xtask/src/tidy/imports.rs";
         assert_eq!(found("crates/onnx-exec/src/other.rs", ""), other);
     }

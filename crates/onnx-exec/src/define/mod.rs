@@ -274,7 +274,8 @@ impl Define<'_> {
             Some(KnownValue::Constant(_) | KnownValue::Slot(_) | KnownValue::Fact(_)) | None => 0,
         });
         let is_kernel = matches!(self.program.actions[node], Some(Action::Kernel(..)));
-        let max_elements = if is_kernel { given.max().unwrap_or(0).max(MAX_FOLDED_ELEMENTS) } else { MAX_FOLDED_ELEMENTS };
+        let max_elements =
+            if is_kernel { given.max().unwrap_or(0).max(MAX_FOLDED_ELEMENTS) } else { MAX_FOLDED_ELEMENTS };
         let is_small = |fact: &Fact| {
             extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= max_elements))
         };

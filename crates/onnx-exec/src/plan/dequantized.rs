@@ -18,7 +18,8 @@ use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number};
 /// Whether a formula only dequantizes bytes that it loads.
 pub(super) fn is_dequantized(formula: &Formula, slots: &[Slot]) -> bool {
     let is_plain = formula.over.is_none() && formula.elem == ElemType::FLOAT;
-    is_plain && Dequantized::recognize(&formula.expr, slots).is_some_and(|it| matches!(it.byte, Expr::Load(..)))
+    is_plain
+        && Dequantized::recognize(&formula.expr, slots).is_some_and(|it| matches!(it.byte, Expr::Load(..)))
 }
 
 /// `(float(byte) - float(zero)) * scale`

@@ -172,7 +172,8 @@ fn sibling(
 ) -> Option<(usize, usize)> {
     let DraftStep::Kernel(draft) = parts.get(at)? else { return None };
     let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
-    let is_little = draft.steps.saturating_add(steps) < MIN_KERNEL_STEPS && draft.members.last().is_some_and(is_alike);
+    let is_little =
+        draft.steps.saturating_add(steps) < MIN_KERNEL_STEPS && draft.members.last().is_some_and(is_alike);
     let rows = is_little.then(|| joined(draft, with, None, steps, slots).ok()).flatten()?;
     (rows == draft.rows).then_some((at, rows))
 }
@@ -293,7 +294,8 @@ fn joined(
         {
             continue;
         }
-        let is_too_few = |steps: usize, before: usize| steps >= MIN_PARALLEL_STEPS && rows < before.min(MIN_PARALLEL_ROWS);
+        let is_too_few =
+            |steps: usize, before: usize| steps >= MIN_PARALLEL_STEPS && rows < before.min(MIN_PARALLEL_ROWS);
         if is_too_few(steps, count) || is_too_few(draft.steps, draft.rows) {
             why = "there would be too few rows for all threads";
             continue;

@@ -44,7 +44,10 @@ const MIN_TENSOR_BYTES: usize = 32 << 10;
 /// elements are tiled, so that no line is loaded twice.
 pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
     let Some(along) = formula.dims.iter().rposition(|d| *d > 1) else { return false };
-    if formula.over.is_some() || formula.dims[along] < MIN_ROW_ELEMENTS || matches!(formula.expr, Expr::Load(..)) {
+    if formula.over.is_some()
+        || formula.dims[along] < MIN_ROW_ELEMENTS
+        || matches!(formula.expr, Expr::Load(..))
+    {
         return false;
     }
     let mut is = false;

@@ -238,7 +238,8 @@ fn kernels(text: &str) -> (Written, Vec<PlanStep>, Vec<SlotStorage>) {
     let (partition, slots, steps, places) = steps.unwrap_or_else(|wrong| panic!("{wrong:?} in {kernels}"));
     let mut written = Written { partition, table, slots };
     // Results have names of values.
-    let mut named: Vec<(String, usize)> = written.slots.iter().map(|(name, slot)| (name.clone(), *slot)).collect();
+    let mut named: Vec<(String, usize)> =
+        written.slots.iter().map(|(name, slot)| (name.clone(), *slot)).collect();
     named.sort_unstable_by_key(|(_, slot)| *slot);
     written.partition.named.clear();
     for (name, slot) in named {
@@ -277,7 +278,9 @@ fn constant(elem: ElemType, dims: &[usize], reader: &mut Reader<'_>) -> Tensor {
 
 /// Compares texts line by line, without indentation.
 fn assert_lines(what: &str, found: &str, expected: &str) {
-    let lines = |text: &str| text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    let lines = |text: &str| {
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    };
     let (found, expected) = (lines(found), lines(expected));
     assert_eq!(found, expected, "{what}:\n{found}\nexpected:\n{expected}\n");
 }

@@ -39,7 +39,8 @@ pub(super) fn differs(
         .collect();
     let left = Cell::new(MAX_LOADS);
     let mut scheduled_side = Side::new(&plan.slots, scheduled.iter().copied(), &left);
-    let mut defined_side = Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &left);
+    let mut defined_side =
+        Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &left);
     for (slot, formula) in scheduled.iter().filter(|(slot, _)| *slot < definition.len()) {
         let leaves = scheduled_side.leaves(*slot, definition.len());
         scheduled_side.stop_at(&leaves);

@@ -56,7 +56,8 @@ impl Stack {
                 }
                 let room = rows.dims()[0];
                 if *count == room {
-                    let room = room.saturating_mul(2).min(self.max_slices.unwrap_or(usize::MAX)).max(*count + 1);
+                    let room =
+                        room.saturating_mul(2).min(self.max_slices.unwrap_or(usize::MAX)).max(*count + 1);
                     let mut larger = rows_of(run, tensor, room)?;
                     let written = rows.bytes();
                     larger.bytes_mut()?[..written.len()].copy_from_slice(written);
