@@ -1,6 +1,7 @@
-//! Checks invariants of definitions: positions have an index for each dimension, indices belong to the result or to the reduction, and both operands of an operation have the same type.
+//! Checks invariants of definitions: positions have an index for each dimension, indices belong to the result or to the reduction, and
+//! both operands of an operation have the same type.
 
-use crate::{Binary, Combine, Definition, Expr, Formula, Index, Kind, Number, Unary, is_float};
+use crate::{Combine, Definition, Domain, Expr, Formula, Index, Kind, Number, is_float};
 use onnx_ir::ElemType;
 
 /// An operand: element type and rank; `None` for an omitted one.
@@ -122,8 +123,8 @@ impl Expr {
             Expr::Number(Number::Float(_)) => Some(ExprType::Float),
             Expr::Index(index) => index.check(scope).map(|()| ExprType::Elem(ElemType::INT64)),
             Expr::Total => scope.total.map(ExprType::Elem),
-            Expr::Unary(op, x) => op.ty(x.ty(scope)?),
-            Expr::Binary(op, a, b) => op.ty(a.ty(scope)?.unify(b.ty(scope)?)?),
+            Expr::Unary(op, x) => op.domain().ty(x.ty(scope)?),
+            Expr::Binary(op, a, b) => op.domain().ty(a.ty(scope)?.unify(b.ty(scope)?)?),
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
                 condition.ty(scope)?.unify(bool)?;
@@ -158,45 +159,16 @@ impl ExprType {
     }
 }
 
-impl Unary {
-    fn ty(self, x: ExprType) -> Option<ExprType> {
-        let bool = ExprType::Elem(ElemType::BOOL);
-        match self {
-            Unary::Not => x.unify(bool),
-            Unary::IsNaN => x.is_number().then_some(bool),
-            Unary::BitwiseNot => (x.is_number() && !x.is_float()).then_some(x),
-            Unary::Neg | Unary::Abs | Unary::Sign => x.is_number().then_some(x),
-            Unary::Floor | Unary::Ceil | Unary::Round => x.is_number().then_some(x),
-            Unary::Sqrt | Unary::Reciprocal | Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p => {
-                x.is_float().then_some(x)
-            }
-            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => {
-                x.is_float().then_some(x)
-            }
-            Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => {
-                x.is_float().then_some(x)
-            }
-            Unary::Erf => x.is_float().then_some(x),
-        }
-    }
-}
-
-impl Binary {
+impl Domain {
     /// The result type for operands of this type.
-    fn ty(self, sides: ExprType) -> Option<ExprType> {
-        use Binary as B;
+    fn ty(self, operands: ExprType) -> Option<ExprType> {
         let bool = ExprType::Elem(ElemType::BOOL);
         match self {
-            B::And | B::Or | B::Xor => sides.unify(bool),
-            B::Equal | B::Less | B::LessOrEqual | B::Greater | B::GreaterOrEqual => {
-                sides.is_number().then_some(bool)
-            }
-            B::BitwiseAnd | B::BitwiseOr | B::BitwiseXor | B::ShiftLeft | B::ShiftRight => {
-                (sides.is_number() && !sides.is_float()).then_some(sides)
-            }
-            B::Add | B::Sub | B::Mul | B::Div | B::Mod | B::Remainder | B::Pow | B::Min | B::Max => {
-                sides.is_number().then_some(sides)
-            }
+            Domain::Booleans => operands.unify(bool),
+            Domain::Tests => operands.is_number().then_some(bool),
+            Domain::Integers => (operands.is_number() && !operands.is_float()).then_some(operands),
+            Domain::Floats => operands.is_float().then_some(operands),
+            Domain::Numbers => operands.is_number().then_some(operands),
         }
     }
 }

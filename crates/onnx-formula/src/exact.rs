@@ -1,6 +1,6 @@
 //! Formulas whose results are equal bit for bit in every implementation.
 
-use crate::{Binary, Combine, Definition, Expr, Formula, Index, Number, Unary, is_float};
+use crate::{Combine, Definition, Exactness, Expr, Formula, Index, Number, is_float};
 use onnx_ir::ElemType;
 
 impl Definition {
@@ -59,7 +59,7 @@ impl Expr {
             }
             Expr::Number(_) | Expr::Total => Some(0),
             Expr::Index(index) => index.roundings(loads, total),
-            Expr::Unary(op, x) => Some(of(x)? + op.roundings(elem(x).is_none_or(is_float))?),
+            Expr::Unary(op, x) => Some(of(x)? + op.exactness().roundings(elem(x).is_none_or(is_float))?),
             Expr::Binary(op, a, b) => {
                 let elem = elem(a).or_else(|| elem(b));
                 // Implementations may round a number to the type first.
@@ -72,7 +72,7 @@ impl Expr {
                 if !has_number(a) || !has_number(b) {
                     return None;
                 }
-                Some(of(a)? + of(b)? + op.roundings(elem.is_none_or(is_float))?)
+                Some(of(a)? + of(b)? + op.exactness().roundings(elem.is_none_or(is_float))?)
             }
             Expr::Select(parts) => parts.iter().try_fold(0, |n, part| Some(n + of(part)?)),
             // Runtimes differ in zeros of floats below 16 bits.
@@ -103,32 +103,14 @@ impl Index {
     }
 }
 
-impl Unary {
+impl Exactness {
+    /// The number of roundings; `None` if implementations may differ.
     fn roundings(self, is_float: bool) -> Option<usize> {
         match self {
-            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot | Unary::IsNaN => Some(0),
-            Unary::Floor | Unary::Ceil => Some(0),
-            Unary::Sqrt | Unary::Reciprocal => Some(1),
-            // Old runtimes round halves away from zero.
-            Unary::Round => (!is_float).then_some(0),
-            Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p | Unary::Erf => None,
-            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => None,
-            Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => None,
-        }
-    }
-}
-
-impl Binary {
-    fn roundings(self, is_float: bool) -> Option<usize> {
-        use Binary as B;
-        match self {
-            B::Add | B::Sub | B::Mul | B::Div => Some(usize::from(is_float)),
-            // Runtimes differ for floats, and some compute integers with floats.
-            B::Mod | B::Remainder => (!is_float).then_some(0),
-            B::Pow => None,
-            B::Min | B::Max | B::And | B::Or | B::Xor => Some(0),
-            B::Equal | B::Less | B::LessOrEqual | B::Greater | B::GreaterOrEqual => Some(0),
-            B::BitwiseAnd | B::BitwiseOr | B::BitwiseXor | B::ShiftLeft | B::ShiftRight => Some(0),
+            Exactness::Exact => Some(0),
+            Exactness::Rounded => Some(usize::from(is_float)),
+            Exactness::ExactForIntegers => (!is_float).then_some(0),
+            Exactness::Approximate => None,
         }
     }
 }

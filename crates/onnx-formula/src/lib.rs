@@ -55,6 +55,6 @@ pub use formula::{Combine, Definition, Formula, Keep, Mode, Reduction};
 pub use index::Index;
 pub use moves::ElementSource;
 pub use number::{Kind, Number, is_float, wide, wide_float};
-pub use ops::{Binary, Unary};
+pub use ops::{Binary, Cost, Domain, Exactness, Real, Unary, Whole};
 pub use tensor::{Dense, Elements, count};
 pub use text::{Mistake, Reader, Token, line, quoted};

@@ -1,6 +1,6 @@
 //! Arithmetic in edge cases; `conformance` compares operators with the reference evaluator.
 
-use crate::{Binary, Cast, Mode, Number, Rounding, Unary};
+use crate::{Binary, Cast, Domain, Expr, Formula, Mode, Number, Reader, Rounding, Unary, Whole, line};
 use Number::{Float, Int};
 use onnx_ir::ElemType as E;
 
@@ -111,4 +111,48 @@ fn floats_are_rounded_as_in_the_half_crate() {
         assert!(is_same(Float(x).wrap(E::FLOAT16), half::f16::from_f32(single).to_f64()), "{x:e}");
         assert!(is_same(Float(x).wrap(E::BFLOAT16), half::bf16::from_f32(single).to_f64()), "{x:e}");
     }
+}
+
+/// Each row of the tables has functions for the operands of its domain and for no others, and its text parses to itself.
+#[test]
+fn rows_of_operations_are_complete() {
+    let are_defined = |domain: Domain| match domain {
+        Domain::Numbers | Domain::Tests => [true, true],
+        Domain::Floats => [false, true],
+        Domain::Integers => [true, false],
+        Domain::Booleans => [true, true],
+    };
+    let load = || Expr::Load(0, Vec::new());
+    let mut exprs = Vec::new();
+    for &op in Unary::ALL {
+        let defined = [Int(1), Float(0.5)].map(|x| op.apply(x, Mode::Reference).is_some());
+        assert_eq!(defined, are_defined(op.domain()), "{op:?}");
+        exprs.push(load().unary(op));
+    }
+    for &op in Binary::ALL {
+        let defined = [Int(1), Float(0.5)].map(|x| op.apply(x, x, Mode::Reference).is_some());
+        assert_eq!(defined, are_defined(op.domain()), "{op:?}");
+        exprs.push(load().binary(op, load()));
+    }
+    for expr in exprs {
+        let formula = Formula { elem: E::FLOAT, dims: Vec::new(), over: None, expr, then: None };
+        let text = line(&formula, "y", &|_| "x".to_owned());
+        let read = Reader::new(&text).and_then(|mut reader| reader.formula(&mut |_| Some(0)));
+        assert_eq!(read, Ok(("y".to_owned(), formula)), "{text}");
+    }
+}
+
+#[test]
+fn integer_powers_wrap_around() {
+    let power = |a: i128, b: i128| Binary::Pow.apply(Int(a), Int(b), Mode::Reference);
+    for (a, b, expected) in
+        [(3, 4, 81), (-2, 3, -8), (2, -1, 0), (1, -7, 1), (-1, -7, -1), (-1, -8, 1), (0, 0, 1)]
+    {
+        assert_eq!(power(a, b), Some(Int(expected)), "{a} ** {b}");
+        assert_eq!(Whole::power(a as i64, b as i64), expected as i64, "{a} ** {b}");
+    }
+    // An exponent above 32 bits.
+    let large = (1i64 << 33) + 1;
+    assert_eq!(Whole::power(3i64, large), Whole::power(3i128, large.into()) as i64);
+    assert_ne!(Whole::power(3i64, large), 0);
 }

@@ -227,7 +227,7 @@ impl Cast {
 impl Unary {
     /// The function with this name.
     pub(super) fn named(name: &str) -> Option<Unary> {
-        UNARY.iter().copied().find(|op| op.name() == name)
+        Unary::ALL.iter().copied().find(|op| op.name() == name)
     }
 
     fn name(self) -> String {
@@ -235,102 +235,17 @@ impl Unary {
     }
 }
 
-/// All operations on one element.
-const UNARY: [Unary; 28] = {
-    use Unary as U;
-    [
-        U::Neg,
-        U::Abs,
-        U::Sign,
-        U::Not,
-        U::BitwiseNot,
-        U::Floor,
-        U::Ceil,
-        U::Round,
-        U::Sqrt,
-        U::Reciprocal,
-        U::Exp,
-        U::Expm1,
-        U::Log,
-        U::Log1p,
-        U::Sin,
-        U::Cos,
-        U::Tan,
-        U::Asin,
-        U::Acos,
-        U::Atan,
-        U::Sinh,
-        U::Cosh,
-        U::Tanh,
-        U::Asinh,
-        U::Acosh,
-        U::Atanh,
-        U::Erf,
-        U::IsNaN,
-    ]
-};
-
-/// All operations on two elements.
-const BINARY: [Binary; 22] = {
-    use Binary as B;
-    [
-        B::Add,
-        B::Sub,
-        B::Mul,
-        B::Div,
-        B::Mod,
-        B::Remainder,
-        B::Pow,
-        B::Min,
-        B::Max,
-        B::And,
-        B::Or,
-        B::Xor,
-        B::Equal,
-        B::Less,
-        B::LessOrEqual,
-        B::Greater,
-        B::GreaterOrEqual,
-        B::BitwiseAnd,
-        B::BitwiseOr,
-        B::BitwiseXor,
-        B::ShiftLeft,
-        B::ShiftRight,
-    ]
-};
-
 impl Binary {
     /// The operation with this sign or name.
     pub(super) fn named(name: &str) -> Option<Binary> {
-        BINARY.iter().copied().find(|op| op.sign().map_or_else(|| op.name() == name, |sign| sign == name))
+        Binary::ALL
+            .iter()
+            .copied()
+            .find(|op| op.sign().map_or_else(|| op.name() == name, |sign| sign == name))
     }
 
     fn name(self) -> String {
         format!("{self:?}").to_lowercase()
-    }
-
-    /// The infix sign; operations without one are functions.
-    pub(super) fn sign(self) -> Option<&'static str> {
-        match self {
-            Binary::Add => Some("+"),
-            Binary::Sub => Some("-"),
-            Binary::Mul => Some("*"),
-            Binary::Div => Some("/"),
-            Binary::And => Some("and"),
-            Binary::Or => Some("or"),
-            Binary::Xor => Some("xor"),
-            Binary::Equal => Some("=="),
-            Binary::Less => Some("<"),
-            Binary::LessOrEqual => Some("<="),
-            Binary::Greater => Some(">"),
-            Binary::GreaterOrEqual => Some(">="),
-            Binary::BitwiseAnd => Some("&"),
-            Binary::BitwiseOr => Some("|"),
-            Binary::BitwiseXor => Some("^"),
-            Binary::ShiftLeft => Some("<<"),
-            Binary::ShiftRight => Some(">>"),
-            Binary::Mod | Binary::Remainder | Binary::Pow | Binary::Min | Binary::Max => None,
-        }
     }
 }
 
