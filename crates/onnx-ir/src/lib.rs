@@ -80,7 +80,7 @@ pub use opset::{
     Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet,
     OperatorStatus, Presence, Signature, Signatures, Trait, TypeVariable,
 };
-pub use show::{dense_type_text, type_text};
+pub use show::{TypeLevel, dense_type_text, elem_text, nested_type_text, tensor_type_text, type_text};
 pub use tensor::{
     Bits, DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorElement, TensorError,
     TensorExtra, TensorId,

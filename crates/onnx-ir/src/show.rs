@@ -1,4 +1,4 @@
-//! Types as ONNX text writes them, for messages. Cut where a type is too long to be read.
+//! Types as ONNX text writes them, for messages: those of models, cut where they are too long to be read, and those of inference.
 //!
 //! The printer of models is in onnx-text, which this crate cannot use; a message needs a few words of it only.
 
@@ -6,69 +6,114 @@ use crate::model::Model;
 use crate::names::Names;
 #[cfg(feature = "verify")]
 use crate::tensor::Tensor;
-use crate::types::{DimValue, ElemType, TypeId, TypeKind};
-use std::fmt::Write;
+use crate::types::{DimValue, ElemType, TensorType, TypeId, TypeKind};
+use std::fmt::{Display, Write};
 
 /// Longer shapes and deeper types are cut with `…`.
-const MOST: usize = 12;
+const MAX_LENGTH: usize = 12;
 
-/// `seq(float[2,N])`
-#[must_use]
-pub fn type_text(model: &Model, mut ty: TypeId) -> String {
-    let (mut text, mut closing) = (String::new(), 0);
-    loop {
-        let inner = match &model.types[ty].kind {
-            TypeKind::Unset => {
+/// One level of a type, as [`nested_type_text`] prints it.
+#[derive(Debug)]
+pub enum TypeLevel<T> {
+    /// An unknown type, `?`.
+    Unknown,
+    /// A tensor, as text of [`tensor_type_text`].
+    Tensor(String),
+    /// A sparse tensor, likewise.
+    SparseTensor(String),
+    /// A sequence of this type.
+    Sequence(Option<T>),
+    /// An optional value of this type.
+    Optional(Option<T>),
+    /// A map with keys of an element type.
+    Map(Option<ElemType>, Option<T>),
+    /// An opaque type with its domain, which may be empty.
+    Opaque(String, String),
+}
+
+/// `seq(float[2,N])`: any type, level by level. More than `most` levels are cut with `…`.
+pub fn nested_type_text<T>(ty: T, most: usize, level: impl Fn(T) -> TypeLevel<T>) -> String {
+    let (mut text, mut closing, mut next) = (String::new(), 0, Some(ty));
+    while let Some(ty) = next.take() {
+        let inner = match level(ty) {
+            TypeLevel::Unknown => {
                 text.push('?');
-                None
+                break;
             }
-            TypeKind::Tensor(t) => {
-                text.push_str(&tensor_type(
-                    &model.names,
-                    t.elem,
-                    t.shape.as_deref().map(|s| s.iter().map(|d| d.value)),
-                ));
-                None
+            TypeLevel::Tensor(tensor) => {
+                text.push_str(&tensor);
+                break;
             }
-            TypeKind::SparseTensor(t) => {
-                let dims = t.shape.as_deref().map(|s| s.iter().map(|d| d.value));
-                let _ = write!(text, "sparse_tensor({})", tensor_type(&model.names, t.elem, dims));
-                None
+            TypeLevel::SparseTensor(tensor) => {
+                let _ = write!(text, "sparse_tensor({tensor})");
+                break;
             }
-            TypeKind::Sequence(inner) => {
+            TypeLevel::Opaque(domain, name) => {
+                let comma = if domain.is_empty() { "" } else { ", " };
+                let _ = write!(text, "opaque({domain}{comma}{name})");
+                break;
+            }
+            TypeLevel::Sequence(inner) => {
                 text.push_str("seq(");
-                Some(*inner)
+                inner
             }
-            TypeKind::Optional(inner) => {
+            TypeLevel::Optional(inner) => {
                 text.push_str("optional(");
-                Some(*inner)
+                inner
             }
-            TypeKind::Map { key, value } => {
-                let _ = write!(text, "map({}, ", elem_text(*key));
-                Some(*value)
-            }
-            TypeKind::Opaque { domain, name } => {
-                let domain = domain.filter(|d| !d.is_empty()).map(|d| format!("{}, ", &model.names[d]));
-                let _ = write!(text, "opaque({}{})", domain.unwrap_or_default(), model.text(*name));
-                None
+            TypeLevel::Map(key, value) => {
+                let _ = write!(text, "map({}, ", elem_text(key));
+                value
             }
         };
-        let Some(inner) = inner else { break };
         closing += 1;
-        match inner {
-            Some(next) if closing < MOST => ty = next,
-            Some(_) => {
-                text.push('…');
-                break;
-            }
-            None => {
-                text.push('?');
-                break;
-            }
+        if inner.is_none() {
+            text.push('?');
+        } else if closing == most {
+            text.push('…');
+            break;
         }
+        next = inner;
     }
     text.push_str(&")".repeat(closing));
     text
+}
+
+/// `float[2,N]`; without dimensions a scalar, without a shape `float[]`. More than `most` dimensions are cut with `…`.
+pub fn tensor_type_text(
+    elem: Option<ElemType>,
+    dims: Option<impl ExactSizeIterator<Item = impl Display>>,
+    most: usize,
+) -> String {
+    let mut text = elem_text(elem);
+    let Some(dims) = dims else { return text + "[]" };
+    let len = dims.len();
+    if len == 0 {
+        return text;
+    }
+    for (i, dim) in dims.take(most).enumerate() {
+        let _ = write!(text, "{}{dim}", if i == 0 { '[' } else { ',' });
+    }
+    text + if len > most { ",…]" } else { "]" }
+}
+
+/// `seq(float[2,N])`: a type of a model.
+#[must_use]
+pub fn type_text(model: &Model, ty: TypeId) -> String {
+    let tensor = |t: &TensorType| {
+        tensor_type(&model.names, t.elem, t.shape.as_deref().map(|s| s.iter().map(|d| d.value)))
+    };
+    nested_type_text(ty, MAX_LENGTH, |ty| match &model.types[ty].kind {
+        TypeKind::Unset => TypeLevel::Unknown,
+        TypeKind::Tensor(t) => TypeLevel::Tensor(tensor(t)),
+        TypeKind::SparseTensor(t) => TypeLevel::SparseTensor(tensor(t)),
+        TypeKind::Sequence(inner) => TypeLevel::Sequence(*inner),
+        TypeKind::Optional(inner) => TypeLevel::Optional(*inner),
+        TypeKind::Map { key, value } => TypeLevel::Map(*key, *value),
+        TypeKind::Opaque { domain, name } => {
+            TypeLevel::Opaque(model.text(*domain).to_owned(), model.text(*name).to_owned())
+        }
+    })
 }
 
 /// `float[2,3]`: the type of a tensor with these sizes, as ONNX text writes it. A scalar has its element type alone.
@@ -81,14 +126,7 @@ pub fn type_text(model: &Model, mut ty: TypeId) -> String {
 /// ```
 #[must_use]
 pub fn dense_type_text(elem: ElemType, dims: &[usize]) -> String {
-    let mut text = elem.name().unwrap_or("?").to_owned();
-    for (i, dim) in dims.iter().enumerate() {
-        let _ = write!(text, "{}{dim}", if i == 0 { '[' } else { ',' });
-    }
-    if !dims.is_empty() {
-        text.push(']');
-    }
-    text
+    tensor_type_text(Some(elem), Some(dims.iter()), usize::MAX)
 }
 
 /// `float[2]`, the type of a stored tensor.
@@ -97,33 +135,22 @@ pub(crate) fn tensor_text(names: &Names, tensor: &Tensor) -> String {
     tensor_type(names, tensor.elem, Some(tensor.dims.iter().map(|&d| DimValue::Value(d))))
 }
 
-/// `float[2,N]`; without dimensions a scalar, without a shape `float[]`.
+/// The type of a tensor with dimensions of a model.
 pub(crate) fn tensor_type(
     names: &Names,
     elem: Option<ElemType>,
     dims: Option<impl ExactSizeIterator<Item = DimValue>>,
 ) -> String {
-    let mut text = elem_text(elem);
-    let Some(dims) = dims else { return text + "[]" };
-    let len = dims.len();
-    if len == 0 {
-        return text;
-    }
-    for (i, dim) in dims.take(MOST).enumerate() {
-        text.push(if i == 0 { '[' } else { ',' });
-        match dim {
-            DimValue::Unknown => text.push('?'),
-            DimValue::Value(n) => {
-                let _ = write!(text, "{n}");
-            }
-            DimValue::Param(name) => text.push_str(&names[name]),
-        }
-    }
-    text + if len > MOST { ",…]" } else { "]" }
+    let text = |dim| match dim {
+        DimValue::Unknown => "?".to_owned(),
+        DimValue::Value(n) => n.to_string(),
+        DimValue::Param(name) => names[name].to_owned(),
+    };
+    tensor_type_text(elem, dims.map(|dims| dims.map(text)), MAX_LENGTH)
 }
 
 /// `float`; the number for an unknown type.
-pub(crate) fn elem_text(elem: Option<ElemType>) -> String {
+pub fn elem_text(elem: Option<ElemType>) -> String {
     match elem {
         None => "?".to_owned(),
         Some(elem) => elem.name().map_or_else(|| elem.0.to_string(), str::to_owned),
@@ -133,7 +160,6 @@ pub(crate) fn elem_text(elem: Option<ElemType>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::TensorType;
 
     #[test]
     fn types_read_as_text_writes_them() {

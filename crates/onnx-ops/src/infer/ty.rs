@@ -1,9 +1,8 @@
 //! Types of inference: like those of the IR, but with symbolic dimensions.
 
 use crate::dims::{Dim, Dims};
-use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind};
+use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind, TypeLevel, nested_type_text, tensor_type_text};
 use smallvec::SmallVec;
-use std::fmt::Write;
 
 /// The dimensions of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;
@@ -135,28 +134,18 @@ impl Ty {
     #[must_use]
     pub fn text(&self, dims: &Dims) -> String {
         let tensor = |t: &TensorTy| {
-            let mut text = t.elem.map_or_else(|| "?".to_owned(), elem_text);
-            match &t.shape {
-                None => text.push_str("[]"),
-                Some(shape) if shape.is_empty() => {}
-                Some(shape) => {
-                    let shape: Vec<String> = shape.iter().map(|&d| dim_text(dims, d)).collect();
-                    let _ = write!(text, "[{}]", shape.join(","));
-                }
-            }
-            text
+            let shape = t.shape.as_deref().map(|shape| shape.iter().map(|&d| dim_text(dims, d)));
+            tensor_type_text(t.elem, shape, usize::MAX)
         };
-        match self {
-            Ty::Unknown => "?".to_owned(),
-            Ty::Tensor(t) => tensor(t),
-            Ty::Sparse(t) => format!("sparse_tensor({})", tensor(t)),
-            Ty::Sequence(inner) => format!("seq({})", inner.text(dims)),
-            Ty::Optional(inner) => format!("optional({})", inner.text(dims)),
-            Ty::Map(key, value) => {
-                format!("map({}, {})", key.map_or_else(|| "?".to_owned(), elem_text), value.text(dims))
-            }
-            Ty::Opaque(names) => format!("opaque({}, {})", names.0, names.1),
-        }
+        nested_type_text(self, usize::MAX, |ty| match ty {
+            Ty::Unknown => TypeLevel::Unknown,
+            Ty::Tensor(t) => TypeLevel::Tensor(tensor(t)),
+            Ty::Sparse(t) => TypeLevel::SparseTensor(tensor(t)),
+            Ty::Sequence(inner) => TypeLevel::Sequence(Some(&**inner)),
+            Ty::Optional(inner) => TypeLevel::Optional(Some(&**inner)),
+            Ty::Map(key, value) => TypeLevel::Map(*key, Some(&**value)),
+            Ty::Opaque(names) => TypeLevel::Opaque(names.0.clone(), names.1.clone()),
+        })
     }
 }
 
@@ -182,7 +171,7 @@ fn says_nothing(symbol: &str) -> bool {
 /// The name of an element type, or its number.
 #[must_use]
 pub fn elem_text(elem: ElemType) -> String {
-    elem.name().map_or_else(|| elem.0.to_string(), str::to_owned)
+    onnx_ir::elem_text(Some(elem))
 }
 
 /// A dimension as text, `?` if it is unknown.
