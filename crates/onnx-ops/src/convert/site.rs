@@ -5,6 +5,7 @@
 
 use crate::dims::Dim;
 use crate::infer::{Facts, SmallTensor, Ty};
+use onnx_formula::Number;
 use onnx_ir::{
     Attr, AttrType, AttrValue, Attrs, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node,
     NodeId, Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
@@ -266,8 +267,10 @@ impl ConvertSite<'_> {
         let payload = match elem {
             ElemType::FLOAT => Payload::floats(vec![x]),
             ElemType::DOUBLE => Payload::doubles(vec![x.into()]),
-            ElemType::FLOAT16 => Payload::int32s(vec![half::f16::from_f32(x).to_bits().into()]),
-            ElemType::BFLOAT16 => Payload::int32s(vec![half::bf16::from_f32(x).to_bits().into()]),
+            ElemType::FLOAT16 | ElemType::BFLOAT16 => {
+                let bits = Number::Float(x.into()).to_bits(elem);
+                Payload::int32s(bits.and_then(|bits| i32::try_from(bits).ok()).into_iter().collect())
+            }
             _ => return Err(format!("{x} is out of range for {}", crate::infer::elem_text(elem))),
         };
         Ok(self.constant(stem, elem, &[], Some(payload)))

@@ -6,6 +6,7 @@
 use crate::dims::{Dim, Dims};
 use crate::infer::rule::fraction::Fraction;
 use crate::infer::{Elem, Infer, NodeCx, SmallTensor, elem_text, is_float};
+use onnx_formula::Number;
 use onnx_ir::ElemType;
 
 /// In version 1, the type is a string.
@@ -123,7 +124,8 @@ fn integer(n: i64, to: ElemType) -> Elem {
     }
     if is_float(to) {
         // A single rounding: f32 directly from the integer.
-        return Elem::Float(if to == ElemType::FLOAT { f64::from(n as f32) } else { rounded(n as f64, to) });
+        let number = if to == ElemType::FLOAT { f64::from(n as f32) } else { n as f64 };
+        return Elem::Float(Number::Float(number).wrap(to).as_float());
     }
     let wrapped = match integer_layout(to) {
         Some((64, false)) => u64::try_from(n).ok().and_then(|n| i64::try_from(n).ok()),
@@ -170,7 +172,7 @@ fn float(x: f64, to: ElemType) -> Elem {
         return Elem::Int(Dim::Const((x != 0.0).into()));
     }
     if is_float(to) {
-        return Elem::Float(rounded(x, to));
+        return Elem::Float(Number::Float(x).wrap(to).as_float());
     }
     let whole = x.trunc();
     let (least, end) = match integer_layout(to) {
@@ -181,15 +183,6 @@ fn float(x: f64, to: ElemType) -> Elem {
     };
     // The result for a number out of range is undefined.
     if (least..end).contains(&whole) { Elem::Int(Dim::Const(whole as i64)) } else { Elem::Unknown }
-}
-
-fn rounded(x: f64, to: ElemType) -> f64 {
-    match to {
-        ElemType::FLOAT => f64::from(x as f32),
-        ElemType::FLOAT16 => half::f16::from_f64(x).into(),
-        ElemType::BFLOAT16 => half::bf16::from_f64(x).into(),
-        _ => x,
-    }
 }
 
 #[cfg(test)]
