@@ -28,5 +28,6 @@ pub mod pass;
 mod passes;
 pub mod schema;
 pub mod targets;
+mod window;
 
 pub use operators::{family, refusal};

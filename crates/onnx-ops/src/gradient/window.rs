@@ -1,22 +1,9 @@
 //! The geometry of windows on images, for derivatives of convolutions and pooling.
 
-use super::cell::{Cell, Done, numbers};
+use super::cell::{Cell, numbers};
 use crate::infer::Shape;
-
-/// The geometry of windows on an image.
-pub(crate) struct Window {
-    pub(crate) kernel: Vec<i64>,
-    pub(crate) strides: Vec<i64>,
-    pub(crate) dilations: Vec<i64>,
-    /// Padding before each axis.
-    pub(crate) begin: Vec<i64>,
-    /// Padding after each axis.
-    pub(crate) end: Vec<i64>,
-    /// The spatial sizes of the image, if known.
-    pub(crate) image: Option<Vec<i64>>,
-    /// The numbers of windows, if known.
-    pub(crate) places: Option<Vec<i64>>,
-}
+use crate::window::AutoPad;
+pub(crate) use crate::window::Window;
 
 pub(crate) fn joined(values: impl IntoIterator<Item = i64>) -> String {
     let text: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
@@ -25,7 +12,7 @@ pub(crate) fn joined(values: impl IntoIterator<Item = i64>) -> String {
 
 impl Window {
     /// The window of a node, for this kernel size.
-    pub(crate) fn of(
+    pub(crate) fn read(
         cell: &Cell<'_>,
         kernel: Vec<i64>,
         image: Option<Vec<i64>>,
@@ -46,35 +33,13 @@ impl Window {
         };
         let (begin, end) = (pads[..count].to_vec(), pads[count..].to_vec());
         let mut window = Window { kernel, strides, dilations, begin, end, image, places };
-        window.pad(cell.site.string("auto_pad").as_deref().unwrap_or("NOTSET"))?;
-        Ok(window)
-    }
-
-    /// The size that a window covers on an axis.
-    pub(crate) fn reach(&self, axis: usize) -> i64 {
-        self.dilations[axis] * (self.kernel[axis] - 1) + 1
-    }
-
-    /// Resolves `auto_pad`.
-    fn pad(&mut self, auto: &str) -> Done {
-        if auto == "NOTSET" {
-            return Ok(());
+        let auto = cell.site.string("auto_pad");
+        let text = auto.as_deref();
+        match AutoPad::parse(text).map(|auto| window.pad(auto)) {
+            Some(Some(())) => Ok(window),
+            Some(None) => Err(format!("`auto_pad = \"{}\"` needs known shapes", text.unwrap_or_default())),
+            None => Err("its window is not sound".to_owned()),
         }
-        (self.begin, self.end) = (vec![0; self.kernel.len()], vec![0; self.kernel.len()]);
-        if auto == "VALID" {
-            return Ok(());
-        }
-        let (Some(image), Some(places)) = (&self.image, &self.places) else {
-            return Err(format!("`auto_pad = \"{auto}\"` needs known shapes"));
-        };
-        for axis in 0..self.kernel.len() {
-            let total = ((places[axis] - 1) * self.strides[axis] + self.reach(axis) - image[axis]).max(0);
-            let small = total / 2;
-            let (begin, end) =
-                if auto == "SAME_LOWER" { (total - small, small) } else { (small, total - small) };
-            (self.begin[axis], self.end[axis]) = (begin, end);
-        }
-        Ok(())
     }
 
     pub(crate) fn pads(&self) -> String {
@@ -113,7 +78,7 @@ impl Window {
     fn rest(&self) -> Option<Vec<i64>> {
         let (image, places) = (self.image.as_ref()?, self.places.as_ref()?);
         let rest = |axis: usize| {
-            let covered = (places[axis] - 1) * self.strides[axis] + self.reach(axis);
+            let covered = self.covered(axis, places[axis])?;
             let rest = image[axis] - (covered - self.begin[axis] - self.end[axis]);
             (0..self.strides[axis]).contains(&rest).then_some(rest)
         };

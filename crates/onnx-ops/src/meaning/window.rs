@@ -1,75 +1,43 @@
-//! Sliding windows over the spatial axes, after batch and channels; for definitions and kernels, whose sizes are known.
-//! Inference counts positions of windows over symbolic sizes (`infer/rule/window.rs`).
+//! Sliding windows over the spatial axes, after batch and channels: their positions and conditions in definitions.
 
 use super::cx::long;
 use super::{Attributes, Binary, Cx, Expr, Index};
-use crate::infer::ResolvedAttrs;
-use std::ops::RangeInclusive;
-
-/// A window, by spatial axis.
-pub(crate) struct Window {
-    pub(crate) kernel: Vec<usize>,
-    pub(crate) strides: Vec<i64>,
-    pub(crate) dilations: Vec<i64>,
-    /// The padding before the input; the padding after it follows from the windows.
-    pub(crate) begin: Vec<i64>,
-    /// The declared padding after it.
-    pub(crate) end: Vec<i64>,
-    /// The spatial sizes of the input.
-    extents: Vec<i64>,
-    /// The numbers of window positions.
-    places: Vec<i64>,
-}
+use crate::window::AutoPad;
+pub(crate) use crate::window::Window;
+pub use crate::window::{per_axis, positions, span};
 
 impl Window {
     /// The window of a node over an input, for the positions of the first output.
-    pub(crate) fn of(cx: &Cx<'_>, input: usize, kernel: Vec<usize>) -> Option<Window> {
+    pub(crate) fn of(cx: &Cx<'_>, input: usize, kernel: Vec<i64>) -> Option<Window> {
         let (input, output) = (cx.input(input)?.dims, cx.out()?.dims);
-        let extents = longs(input.get(2..)?)?;
-        let places = longs(output.get(2..)?)?;
+        let (image, places) = (longs(input.get(2..)?)?, longs(output.get(2..)?)?);
         let rank = kernel.len();
-        let Steps { strides, dilations, begin, end, same } = Steps::of(cx.attributes, rank)?;
-        let is_sound = extents.len() == rank && places.len() == rank;
-        if !is_sound || kernel.contains(&0) {
+        let Steps { strides, dilations, begin, end, auto } = Steps::of(cx.attributes, rank)?;
+        let is_sound = image.len() == rank && places.len() == rank;
+        if !is_sound || kernel.iter().any(|size| *size < 1) {
             return None;
         }
-        let mut window = Window { kernel, strides, dilations, begin, end, extents, places };
-        match same {
-            None => {}
-            Some(Same::Upper) => window.pad_evenly(false)?,
-            Some(Same::Lower) => window.pad_evenly(true)?,
-        }
+        let (image, places) = (Some(image), Some(places));
+        let mut window = Window { kernel, strides, dilations, begin, end, image, places };
+        window.pad(auto)?;
         Some(window)
     }
 
     /// A window with stride 1, with padding before an input of these sizes.
     pub(crate) fn stepwise(
-        kernel: Vec<usize>,
+        kernel: Vec<i64>,
         dilations: Vec<i64>,
         begin: Vec<i64>,
-        extents: Vec<i64>,
+        image: Vec<i64>,
         places: Vec<i64>,
     ) -> Window {
         let (strides, end) = (vec![1; kernel.len()], vec![0; kernel.len()]);
-        Window { kernel, strides, dilations, begin, end, extents, places }
+        Window { kernel, strides, dilations, begin, end, image: Some(image), places: Some(places) }
     }
 
-    /// Distributes the total padding evenly before and after the input.
-    fn pad_evenly(&mut self, more_before: bool) -> Option<()> {
-        for axis in 0..self.kernel.len() {
-            let reach =
-                (self.places[axis] - 1).checked_mul(self.strides[axis])?.checked_add(self.span(axis)?)?;
-            let missing = (reach - self.extents[axis]).max(0);
-            let half = missing / 2;
-            let (less, more) = (half, missing - half);
-            (self.begin[axis], self.end[axis]) = if more_before { (more, less) } else { (less, more) };
-        }
-        Some(())
-    }
-
-    /// The size that the kernel covers.
-    fn span(&self, axis: usize) -> Option<i64> {
-        span(long(self.kernel[axis])?, self.dilations[axis])
+    /// The sizes of the kernel, as those of a reduction.
+    pub(crate) fn kernel_sizes(&self) -> Option<Vec<usize>> {
+        self.kernel.iter().map(|size| usize::try_from(*size).ok()).collect()
     }
 
     /// The position of a kernel element, by the indices of the window and of the element.
@@ -83,19 +51,22 @@ impl Window {
         (0..self.kernel.len()).map(|axis| self.position(axis, axis + 2, kernel + axis)).collect()
     }
 
+    /// The position of the last element of the last window.
+    fn last(&self, axis: usize) -> Option<i64> {
+        self.covered(axis, *self.places.as_ref()?.get(axis)?)?.checked_sub(1)?.checked_sub(self.begin[axis])
+    }
+
     /// Whether these positions are inside the input; the inner `None` if always.
     pub(crate) fn is_inside(&self, positions: &[Index]) -> Option<Option<Expr>> {
         let mut conditions = Vec::new();
         for (axis, position) in positions.iter().enumerate() {
-            let last = (self.places[axis] - 1)
-                .checked_mul(self.strides[axis])?
-                .checked_add(self.span(axis)? - 1)?
-                .checked_sub(self.begin[axis])?;
+            let last = self.last(axis)?;
             if self.begin[axis] > 0 {
                 conditions.push(Expr::Index(position.clone()).binary(Binary::GreaterOrEqual, Expr::int(0)));
             }
-            if last >= self.extents[axis] {
-                conditions.push(Expr::Index(position.clone()).less(Expr::int(self.extents[axis])));
+            let extent = self.image.as_ref()?[axis];
+            if last >= extent {
+                conditions.push(Expr::Index(position.clone()).less(Expr::int(extent)));
             }
         }
         Some(Expr::all(conditions))
@@ -105,11 +76,8 @@ impl Window {
     pub(crate) fn is_declared(&self, positions: &[Index]) -> Option<Option<Expr>> {
         let mut conditions = Vec::new();
         for (axis, position) in positions.iter().enumerate() {
-            let limit = self.extents[axis].checked_add(self.end[axis])?;
-            let last = (self.places[axis] - 1)
-                .checked_mul(self.strides[axis])?
-                .checked_add(self.span(axis)? - 1)?
-                .checked_sub(self.begin[axis])?;
+            let limit = self.image.as_ref()?[axis].checked_add(self.end[axis])?;
+            let last = self.last(axis)?;
             if last >= limit {
                 conditions.push(Expr::Index(position.clone()).less(Expr::int(limit)));
             }
@@ -125,14 +93,7 @@ struct Steps {
     /// The declared padding before and after the input.
     begin: Vec<i64>,
     end: Vec<i64>,
-    /// Padding that follows from the number of positions instead.
-    same: Option<Same>,
-}
-
-/// Where the larger half of an odd padding is.
-enum Same {
-    Upper,
-    Lower,
+    auto: AutoPad,
 }
 
 impl Steps {
@@ -146,61 +107,16 @@ impl Steps {
         let dilations = list("dilations", rank, 1, -MOST)?;
         let mut begin = list("pads", rank * 2, 0, -MOST)?;
         let mut end = begin.split_off(rank);
-        let same = match attributes.string("auto_pad").as_deref() {
-            None | Some("" | "NOTSET") => None,
-            Some("VALID") => {
-                (begin, end) = (vec![0; rank], vec![0; rank]);
-                None
-            }
-            Some("SAME_UPPER") => Some(Same::Upper),
-            Some("SAME_LOWER") => Some(Same::Lower),
-            Some(_) => return None,
-        };
-        Some(Steps { strides, dilations, begin, end, same })
+        let auto = AutoPad::parse(attributes.string("auto_pad").as_deref())?;
+        if auto == AutoPad::Valid {
+            (begin, end) = (vec![0; rank], vec![0; rank]);
+        }
+        Some(Steps { strides, dilations, begin, end, auto })
     }
-}
-
-/// A list attribute with `count` numbers in a range, such as one per spatial axis; by default, each is `default`.
-///
-/// # Errors
-/// Another count, or a number that is not in the range.
-pub fn per_axis(
-    attributes: &ResolvedAttrs<'_>,
-    name: &str,
-    count: usize,
-    default: i64,
-    range: RangeInclusive<i64>,
-) -> Result<Vec<i64>, String> {
-    let Some(list) = attributes.ints(name).filter(|list| !list.is_empty()) else {
-        return Ok(vec![default; count]);
-    };
-    if list.len() != count {
-        return Err(format!("attribute `{name}` has {} numbers, but must have {count}", list.len()));
-    }
-    match list.iter().find(|n| !range.contains(*n)) {
-        Some(outside) => Err(format!("attribute `{name}` cannot be {outside}")),
-        None => Ok(list.to_vec()),
-    }
-}
-
-/// The size that a kernel covers; `None` if it overflows.
-pub fn span(kernel: i64, dilation: i64) -> Option<i64> {
-    kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)
-}
-
-/// The number of positions of a window that is entirely inside an axis with its padding; not positive if there is none.
-pub fn positions(extent: i64, (begin, end): (i64, i64), span: i64, stride: i64) -> Option<i64> {
-    let slack = extent.checked_add(begin)?.checked_add(end)?.checked_sub(span)?;
-    slack.checked_div_euclid(stride)?.checked_add(1)
 }
 
 pub(crate) fn longs(dims: &[usize]) -> Option<Vec<i64>> {
     dims.iter().map(|d| long(*d)).collect()
-}
-
-/// Sizes from an attribute.
-pub(crate) fn sizes(list: Vec<i64>) -> Option<Vec<usize>> {
-    list.into_iter().map(|n| usize::try_from(n).ok()).collect()
 }
 
 /// The output shape of pooling where the documentation leaves it open and all implementations agree: before version 22, windows
@@ -212,7 +128,7 @@ pub(crate) fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option
         return None;
     }
     let steps = Steps::of(attributes, rank)?;
-    if steps.same.is_some() {
+    if matches!(steps.auto, AutoPad::SameUpper | AutoPad::SameLower) {
         return None;
     }
     let mut shape = input[..2].to_vec();

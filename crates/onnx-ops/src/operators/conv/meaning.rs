@@ -1,7 +1,7 @@
 //! Convolutions: sums over the channels of a group and the kernel.
 
 use crate::meaning::cx::long;
-use crate::meaning::window::Window;
+use crate::meaning::window::{Window, longs};
 use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index};
 use crate::operators::quantize::meaning::{Scale, requantize};
 use onnx_formula::wide;
@@ -24,7 +24,7 @@ impl Convolution {
         if input.len() != rank || weight.len() != rank || rank < 2 {
             return None;
         }
-        let window = Window::of(cx, x, weight[2..].to_vec())?;
+        let window = Window::of(cx, x, longs(&weight[2..])?)?;
         let groups = groups(cx)?;
         let outputs = weight[0] / groups;
         if weight[0] != outputs * groups || input[1] != weight[1].checked_mul(groups)? {
@@ -51,7 +51,7 @@ impl Convolution {
         let mut w_at = vec![Index::of(1), inner];
         w_at.extend((0..window.kernel.len()).map(|axis| Index::of(rank + 1 + axis)));
         let mut over = vec![inputs];
-        over.extend(&window.kernel);
+        over.extend(window.kernel_sizes()?);
         Some(Convolution { x, w, window, over, x_at, w_at })
     }
 

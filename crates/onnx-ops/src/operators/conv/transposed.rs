@@ -263,7 +263,7 @@ impl Transposed {
             _ => kind.taps - 1 - axis.cut().0,
         };
         let window = Window::stepwise(
-            axes().map(|(_, kind)| usize::try_from(kind.taps).ok()).collect::<Option<_>>()?,
+            axes().map(|(_, kind)| kind.taps).collect(),
             axes().map(|(axis, _)| if axis.stride == 1 { axis.dilation } else { 1 }).collect(),
             axes().map(begin).collect(),
             axes().map(|(axis, _)| axis.from).collect(),

@@ -43,7 +43,7 @@ struct Pool {
 fn pool(cell: &mut Cell<'_>) -> Result<Pool, String> {
     let (image, places) = (spatial(cell.shape(0)), spatial(cell.result_shape(0)));
     let kernel = cell.site.ints("kernel_shape").ok_or("its kernel is unknown")?;
-    let window = Window::of(cell, kernel, image, places)?;
+    let window = Window::read(cell, kernel, image, places)?;
     let sizes = extents(cell, "x0", window.image.as_ref(), window.kernel.len());
     let elem = cell.elem(0)?;
     let shape: Vec<i64> = [1, 1].into_iter().chain(window.kernel.iter().copied()).collect();

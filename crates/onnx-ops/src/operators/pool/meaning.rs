@@ -1,7 +1,7 @@
 //! Pooling over windows, and over all spatial axes.
 
 use crate::meaning::cx::long;
-use crate::meaning::window::{Window, sizes};
+use crate::meaning::window::Window;
 use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Keep, Number, Unary};
 use onnx_formula::count;
 use onnx_formula::is_float;
@@ -19,7 +19,7 @@ struct Pool {
 impl Pool {
     fn of(cx: &Cx<'_>) -> Option<Pool> {
         let rank = cx.out()?.dims.len();
-        let window = Window::of(cx, 0, sizes(cx.attributes.ints("kernel_shape")?)?)?;
+        let window = Window::of(cx, 0, cx.attributes.ints("kernel_shape")?)?;
         let positions = window.positions(rank);
         let mut at = vec![Index::of(0), Index::of(1)];
         at.extend(positions.iter().cloned());
@@ -37,7 +37,7 @@ pub(crate) fn max(cx: &Cx<'_>) -> Option<Definition> {
     let pool = Pool::of(cx)?;
     let least = Expr::Number(Combine::Max.neutral(elem)?);
     let element = pool.load.clone().guarded(pool.inside()?, least);
-    let kernel = pool.window.kernel.clone();
+    let kernel = pool.window.kernel_sizes()?;
     let greatest = cx.formula(element.clone())?.over(kernel.clone(), Combine::Max, elem);
     if cx.output(1).is_none() {
         return cx.one(greatest);
@@ -51,7 +51,7 @@ pub(crate) fn max(cx: &Cx<'_>) -> Option<Definition> {
     let mut inner = 1i64;
     let axes = pool.window.kernel.len();
     for axis in (0..axes).rev() {
-        let extent = long(pool.window.kernel[axis])?;
+        let extent = pool.window.kernel[axis];
         let step = match is_column_major {
             false => long(count(&input[axis + 3..])?)?,
             true => long(count(&input[2..axis + 2])?)?,
@@ -75,7 +75,7 @@ fn times(x: Expr, by: i64) -> Expr {
 pub(crate) fn average(cx: &Cx<'_>) -> Option<Definition> {
     let (elem, dims) = (cx.out()?.elem, cx.out()?.dims);
     let pool = Pool::of(cx)?;
-    let kernel = pool.window.kernel.clone();
+    let kernel = pool.window.kernel_sizes()?;
     let counted = match cx.attributes.is("count_include_pad") {
         true => pool.window.is_declared(&pool.positions)?,
         false => pool.inside()?,
@@ -104,7 +104,7 @@ pub(crate) fn lp(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
     let pool = Pool::of(cx)?;
     let element = pool.load.clone().guarded(pool.inside()?, Expr::float(0.0));
-    let kernel = pool.window.kernel;
+    let kernel = pool.window.kernel_sizes()?;
     let formula = cx.formula(to_power(element, exponent(cx)?))?.over(kernel, Combine::Sum, wide(elem));
     cx.one(formula.then(root(exponent(cx)?).into_type(wide(elem), elem)))
 }

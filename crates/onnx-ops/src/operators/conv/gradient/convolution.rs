@@ -25,7 +25,7 @@ fn bias(cell: &mut Cell<'_>, count: usize) {
 
 pub(in crate::operators::conv) fn conv(cell: &mut Cell<'_>) -> Done {
     let (image, places) = (spatial(cell.shape(0)), spatial(cell.result_shape(0)));
-    let window = Window::of(cell, kernel(cell, 1)?, image, places)?;
+    let window = Window::read(cell, kernel(cell, 1)?, image, places)?;
     let (group, count) = (group(cell), window.kernel.len());
     let sizes = extents(cell, "x0", window.image.as_ref(), count);
     let back = window.back(cell, "dy0", "x1", group, &sizes);
@@ -70,7 +70,7 @@ fn transposed_window(
 ) -> Result<Window, String> {
     let auto = cell.site.string("auto_pad").unwrap_or_else(|| "NOTSET".to_owned());
     let has_shape = cell.site.ints("output_shape").is_some_and(|shape| !shape.is_empty());
-    let mut window = Window::of(cell, kernel(cell, 1)?, image, places)?;
+    let mut window = Window::read(cell, kernel(cell, 1)?, image, places)?;
     if !has_shape && !auto.starts_with("SAME") {
         return Ok(window);
     }
@@ -80,8 +80,8 @@ fn transposed_window(
     let more = cell.site.ints("output_padding").filter(|more| more.len() == window.kernel.len());
     let more = more.unwrap_or_else(|| vec![0; window.kernel.len()]);
     for axis in 0..window.kernel.len() {
-        let whole = window.strides[axis] * (places[axis] - 1) + more[axis] + window.reach(axis);
-        let total = whole - image[axis];
+        let covered = window.covered(axis, places[axis]).unwrap_or(i64::MIN);
+        let total = covered.saturating_add(more[axis]).saturating_sub(image[axis]);
         if total < 0 {
             return Err("its result is larger than what its windows reach".to_owned());
         }
