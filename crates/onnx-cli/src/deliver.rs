@@ -1,9 +1,9 @@
 //! Writes a model that a command has made or changed.
 
+use crate::args::profile::ProfileArg;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output::{self, OutputTarget};
-use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::reads;
 use crate::session::{Session, Status, bytes, count};

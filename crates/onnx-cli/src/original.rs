@@ -1,7 +1,7 @@
 //! The results of a model before a command changes it, and those of the changed model for the same inputs.
 
+use crate::args::limits::LimitArgs;
 use crate::feed;
-use crate::limits::LimitArgs;
 use onnx_exec::{Executable, RunOptions, Value, compile};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;

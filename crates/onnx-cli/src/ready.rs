@@ -1,10 +1,10 @@
 //! A model to run: read with its external weights, and prepared.
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::{Operators, OpsetArgs};
 use crate::feed::FeedArgs;
 use crate::input::{Form, Input, Loaded};
-use crate::limits::LimitArgs;
 use crate::locate;
-use crate::operators::{Operators, OpsetArgs};
 use crate::reads;
 use crate::session::{Reported, Session, Status};
 use anyhow::bail;

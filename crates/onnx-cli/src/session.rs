@@ -1,6 +1,6 @@
 //! The state of one run: where and in which format findings are printed, and their number.
 
-use crate::global::{Color, Format, Global};
+use crate::args::global::{Color, Format, Global};
 use crate::output;
 use crate::reads::Unreadable;
 use anstream::{AutoStream, ColorChoice};

@@ -2,10 +2,10 @@
 
 mod kernels;
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
+use crate::args::schedule::ScheduleArgs;
 use crate::feed::FeedArgs;
-use crate::follow::ScheduleArgs;
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status, bytes, count};

@@ -1,8 +1,8 @@
 //! `onnxtxt check`: reports all findings in one run.
 
+use crate::args::operators::{Operators, OpsetArgs};
 use crate::document::Document;
 use crate::input::{Form, Input, Loaded, STDIN};
-use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
 use crate::reads::Unreadable;
 use crate::session::{Session, Status, count};

@@ -1,11 +1,11 @@
 //! `onnxtxt convert`: converts between text, binary, JSON and textproto, without loss.
 
+use crate::args::profile::ProfileArg;
 use crate::deliver::{Delivery, deliver};
 use crate::document::Document;
 use crate::input::{Form, Input};
 use crate::locate;
 use crate::output::{self, OutputTarget};
-use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};

@@ -1,6 +1,6 @@
 //! `onnxtxt diff`: compares two models by names and structure.
 
-use crate::global::Format;
+use crate::args::global::Format;
 use crate::input::{Input, Loaded};
 use crate::locate;
 use crate::output::{self, OutputTarget};

@@ -1,11 +1,11 @@
 //! `onnxtxt draw`: draws the graph of a model.
 
+use crate::args::operators::OpsetArgs;
+use crate::args::selection::Selection;
 use crate::change::open;
-use crate::operators::OpsetArgs;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::reads;
-use crate::select::Selection;
 use crate::session::{Session, Status, grouped};
 use anyhow::{bail, ensure};
 use clap::ValueEnum;

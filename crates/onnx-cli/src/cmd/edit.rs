@@ -2,12 +2,12 @@
 
 mod kept;
 
+use crate::args::profile::ProfileArg;
 use crate::deliver::{Delivery, deliver};
 use crate::edit::new_errors;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output::{self, OutputTarget};
-use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::scratch::Scratch;
 use crate::session::{Session, Status, to_stderr};

@@ -5,7 +5,7 @@ use super::ops::{
     card::card,
     spec::{Operator, Spec},
 };
-use crate::operators::OpsetArgs;
+use crate::args::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;

@@ -1,7 +1,7 @@
 //! `onnxtxt extract`: extracts a part of the graph as a model.
 
+use crate::args::selection::Selection;
 use crate::edit::{EditOut, edit};
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_ir::{Model, ValueId};
 use onnx_ops::opset::registry_of;

@@ -3,10 +3,10 @@
 mod facts;
 mod why;
 
+use crate::args::operators::OpsetArgs;
 use crate::deliver::{OutArgs, deliver};
 use crate::input::Input;
 use crate::locate;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status};

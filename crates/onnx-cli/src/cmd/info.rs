@@ -4,10 +4,10 @@
 
 mod json;
 
+use crate::args::operators::OpsetArgs;
 use crate::document::Document;
 use crate::input::Input;
 use crate::locate;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
 use onnx_ir::diag::{Diagnostic, Level};

@@ -1,8 +1,8 @@
 //! `onnxtxt inline`: replaces calls by function bodies, and nodes of operators that have one.
 
+use crate::args::operators::OpsetArgs;
 use crate::change::{Made, NamedChange, change};
 use crate::deliver::OutArgs;
-use crate::operators::OpsetArgs;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnx_ir::diag::{code, did_you_mean};

@@ -1,8 +1,8 @@
 //! `onnxtxt insert`: puts a part between a value and its readers.
 
 use super::replace::PartArgs;
+use crate::args::selection::Selection;
 use crate::edit::{EditOut, edit_with};
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnxtxt::edit;

@@ -1,8 +1,8 @@
 //! `onnxtxt lower`: prints the schedule of a model.
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
 use crate::feed::FeedArgs;
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status};

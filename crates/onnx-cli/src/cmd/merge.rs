@@ -1,12 +1,12 @@
 //! `onnxtxt merge`: merges the changes of two versions of a model.
 
 use super::diff::open_as_it_is;
+use crate::args::operators::Operators;
+use crate::args::profile::ProfileArg;
 use crate::deliver::{Delivery, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::operators::Operators;
 use crate::output::{self, OutputTarget};
-use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use anyhow::{Context as _, bail};

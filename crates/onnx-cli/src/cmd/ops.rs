@@ -5,8 +5,8 @@ mod export;
 pub(super) mod json;
 pub(super) mod spec;
 
+use crate::args::operators::OpsetArgs;
 use crate::input::Form;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;

@@ -1,8 +1,8 @@
 //! `onnxtxt outline`: moves nodes into a function.
 
+use crate::args::selection::Selection;
 use crate::change::{Made, NamedChange, change};
 use crate::deliver::OutArgs;
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use anyhow::Context as _;
 use onnx_ir::Model;

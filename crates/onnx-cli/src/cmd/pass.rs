@@ -1,9 +1,9 @@
 //! `onnxtxt pass`: transforms a model by named passes.
 
+use crate::args::operators::{Operators, OpsetArgs};
 use crate::change::{Made, NamedChange, change, open};
 use crate::deliver::OutArgs;
 use crate::locate;
-use crate::operators::{Operators, OpsetArgs};
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, anyhow, bail};

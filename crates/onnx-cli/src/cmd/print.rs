@@ -1,11 +1,11 @@
 //! `onnxtxt print`: prints a model as text.
 
+use crate::args::profile::ProfileArg;
 use crate::deliver::EXTENDED;
 use crate::files;
 use crate::input::Input;
 use crate::locate;
 use crate::output;
-use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use onnx_text::RaiseOptions;

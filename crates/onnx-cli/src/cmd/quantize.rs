@@ -2,13 +2,13 @@
 
 mod ranges;
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
+use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
 use crate::feed::FeedArgs;
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::original::{Original, OutputPair};
 use crate::ready::Ready;
-use crate::select::Selection;
 use crate::session::{Session, Status, count};
 use anyhow::{Context as _, ensure};
 use onnx_exec::Value;

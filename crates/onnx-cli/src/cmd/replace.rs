@@ -1,12 +1,12 @@
 //! `onnxtxt replace`: puts a part in place of some nodes of a model.
 
 use super::extract::values;
+use crate::args::selection::Selection;
 use crate::change::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::Loaded;
 use crate::locate;
 use crate::reads;
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_ir::NodeId;

@@ -2,11 +2,11 @@
 
 mod readme;
 
+use crate::args::limits::{LimitArgs, stored};
+use crate::args::operators::OpsetArgs;
 use crate::edit::new_errors;
 use crate::feed::FeedArgs;
-use crate::limits::{LimitArgs, stored};
 use crate::locate;
-use crate::operators::OpsetArgs;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::reads;

@@ -1,13 +1,13 @@
 //! `onnxtxt run`: runs a model.
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
+use crate::args::schedule::ScheduleArgs;
+use crate::args::selection::Selection;
 use crate::feed::FeedArgs;
-use crate::follow::ScheduleArgs;
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::progress::Work;
 use crate::ready::{Heard, Ready};
 use crate::results::{self, Results, Shown};
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;

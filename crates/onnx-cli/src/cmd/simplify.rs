@@ -1,10 +1,10 @@
 //! `onnxtxt simplify`: runs the passes that make a model smaller until none of them changes it.
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
 use crate::close::{Precision, ToleranceArgs, difference};
 use crate::edit::{EditArgs, edit};
 use crate::feed::FeedArgs;
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::original::Original;
 use crate::ready::Ready;
 use crate::session::{Session, Status};

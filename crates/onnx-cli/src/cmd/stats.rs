@@ -3,10 +3,10 @@
 mod costs;
 mod numbers;
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
 use crate::feed::FeedArgs;
-use crate::limits::LimitArgs;
 use crate::locate;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status};

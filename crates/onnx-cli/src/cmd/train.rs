@@ -7,14 +7,14 @@ mod record;
 mod run;
 mod saved;
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
 use crate::cmd::train::data::Data;
 use crate::cmd::train::history::History;
 use crate::cmd::train::run::{Stop, TrainingPlan};
 use crate::cmd::train::saved::{Saved, StateFile};
 use crate::cmd::weights::{is_weights, write_weights};
 use crate::deliver::{OutFile, deliver};
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::ready::Ready;

@@ -1,7 +1,7 @@
 //! `onnxtxt trainable`: adds a training to a model.
 
+use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_ops::gradient::Results;
 use onnx_ops::opset::registry_of;

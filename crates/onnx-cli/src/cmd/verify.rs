@@ -2,10 +2,10 @@
 
 use super::compare::{gap::gap, ort};
 use super::pair::{Other, PairArgs};
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
 use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
 use crate::feed::{self, FeedArgs};
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::{Heard, Ready};
 use crate::results::Results;

@@ -5,9 +5,9 @@ mod transfer;
 
 pub(crate) use transfer::{is_weights, write_weights};
 
+use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit, edit_to};
 use crate::output::OutputTarget;
-use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_ir::ElemType;
 use onnxtxt::Weights;

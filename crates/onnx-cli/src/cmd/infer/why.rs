@@ -10,7 +10,7 @@
 //!   `N` is an extent of the input `x`, m.onnxtxt:2:4
 //! ```
 
-use crate::select::Selection;
+use crate::args::selection::Selection;
 use anyhow::{Context as _, bail};
 use onnx_ir::diag::{Entity, did_you_mean};
 use onnx_ir::{BodyId, Model, ValueId};

@@ -1,8 +1,8 @@
 //! `onnxtxt test --record`: a first test of a model, from what it computes today.
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
 use crate::feed::FeedArgs;
-use crate::limits::LimitArgs;
-use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::results::{self, Results};

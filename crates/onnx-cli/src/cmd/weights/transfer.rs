@@ -1,14 +1,14 @@
 //! `onnxtxt weights export` and `import`
 
 use super::{WeightsOut, ensure_form};
+use crate::args::operators::OpsetArgs;
+use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
 use crate::feed::npy::{self, Arrays, Wanted};
 use crate::feed::safe;
-use crate::operators::OpsetArgs;
 use crate::output::{self, OutputTarget};
 use crate::reads::{self, Unreadable};
 use crate::ready::Ready;
-use crate::select::Selection;
 use crate::session::{Session, Status, count};
 use anyhow::{Context as _, bail};
 use onnx_exec::Tensor;

@@ -1,7 +1,15 @@
-//! The command line: the global options and the list of commands. The arguments of one command are in its file.
+//! The command line: the global options, the list of commands, and options that several commands share. The arguments of one
+//! command are in its file.
 
+pub(crate) mod global;
+pub(crate) mod limits;
+pub(crate) mod operators;
+pub(crate) mod profile;
+pub(crate) mod schedule;
+pub(crate) mod selection;
+
+use crate::args::global::Global;
 use crate::cmd;
-use crate::global::Global;
 use clap::{Parser, Subcommand};
 
 /// Text for ONNX models: print, convert, format and check them.
