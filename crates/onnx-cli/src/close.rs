@@ -1,6 +1,6 @@
 //! Tolerances, and whether two values are close enough.
 
-use crate::reads::Unreadable;
+use crate::input::read_files::Unreadable;
 use crate::spread::Spread;
 use anyhow::Context as _;
 use onnx_exec::{Tensor, Value};

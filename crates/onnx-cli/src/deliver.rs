@@ -1,11 +1,11 @@
 //! Writes a model that a command has made or changed.
 
 use crate::args::profile::ProfileArg;
+use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
-use crate::reads;
 use crate::session::{Session, Status, bytes, count};
 use anyhow::{bail, ensure};
 use onnx_ir::Model;
@@ -122,7 +122,7 @@ pub(crate) fn deliver(
         weights: *weights,
         profile: (*profile).into(),
         verify_checksums: *verify_checksums,
-        reads: reads::all(),
+        reads: read_files::all(),
         partial: false,
     };
     let saved = match target {

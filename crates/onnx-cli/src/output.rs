@@ -1,6 +1,6 @@
 //! Output to stdout, or to files that are replaced atomically.
 
-use crate::reads;
+use crate::input::read_files;
 use anyhow::Context as _;
 use onnx_text::visible;
 use onnxtxt::files::{self, Derived, Guard};
@@ -73,7 +73,7 @@ pub(crate) fn to_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    Ok(files::write(path, Guard::new(&reads::all()), write)?)
+    Ok(files::write(path, Guard::new(&read_files::all()), write)?)
 }
 
 /// Writes a file whose name the user did not give, atomically.
@@ -81,12 +81,12 @@ pub(crate) fn derived(
     file: Derived<'_>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    Ok(file.write(Guard::new(&reads::all()), write)?)
+    Ok(file.write(Guard::new(&read_files::all()), write)?)
 }
 
 /// Whether [`to_file`] may write a file, for commands that work for a long time before they do.
 pub(crate) fn may_write(path: &Path) -> anyhow::Result<()> {
-    Ok(files::may_write(path, Guard::new(&reads::all()))?)
+    Ok(files::may_write(path, Guard::new(&read_files::all()))?)
 }
 
 /// Writes a file that was read, atomically.
@@ -94,7 +94,7 @@ pub(crate) fn rewrite(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    Ok(files::write(path, Guard::new(&reads::all()).even_read(), write)?)
+    Ok(files::write(path, Guard::new(&read_files::all()).even_read(), write)?)
 }
 
 /// Writes a file that was read, atomically. One that was found in a folder must not be a link.
@@ -103,7 +103,7 @@ pub(crate) fn rewrite_named(path: &Path, named: &[PathBuf], content: &[u8]) -> a
         return rewrite(path, |out| out.write_all(content));
     }
     let found = Derived::beside(path, |_| Ok(true));
-    Ok(found.write(Guard::new(&reads::all()).even_read(), |out| out.write_all(content))?)
+    Ok(found.write(Guard::new(&read_files::all()).even_read(), |out| out.write_all(content))?)
 }
 
 /// Writes a small result made from `input`.

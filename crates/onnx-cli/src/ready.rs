@@ -3,9 +3,9 @@
 use crate::args::limits::LimitArgs;
 use crate::args::operators::{Operators, OpsetArgs};
 use crate::feed::FeedArgs;
+use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::reads;
 use crate::session::{Reported, Session, Status};
 use anyhow::bail;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
@@ -47,13 +47,13 @@ impl Ready {
             let Some(path) = &input.path else {
                 bail!("the model has external weights, which cannot be found for stdin")
             };
-            reads::note_external(&loaded.model, path);
+            read_files::note_external(&loaded.model, path);
             let is_summed = input.form == Form::Text;
             let mut folder = Folder::of(path);
             let found = internalize(&mut loaded.model, Which::All, &mut |model, tensor, entity| {
                 folder.load(model, tensor, entity, is_summed)
             });
-            reads::note_read(&folder);
+            read_files::note_read(&folder);
             if !found.is_empty() {
                 locate::report(session, &loaded, &found);
                 return Err(Reported(Status::Findings).into());

@@ -1,8 +1,8 @@
 //! The results of a run: written as an archive of arrays, as files of values, or to stdout.
 
 use crate::feed::npy;
+use crate::input::read_files;
 use crate::output::{self, OutputTarget};
-use crate::reads;
 use anyhow::{Context as _, ensure};
 use onnx_exec::arrays::to_arrays;
 use onnx_exec::{Tensor, Value};
@@ -177,7 +177,7 @@ pub(crate) fn to_folder(folder: &Path, results: &Results) -> anyhow::Result<()> 
     let names: Vec<PathBuf> = (0..results.len()).map(|i| format!("output_{i}.pb").into()).collect();
     let files = || names.iter().map(|name| Derived::below(folder, name, is_value));
     // None is written if another one cannot be.
-    files().try_for_each(|file| file.check(Guard::new(&reads::all())))?;
+    files().try_for_each(|file| file.check(Guard::new(&read_files::all())))?;
     for ((name, value), file) in results.iter().zip(files()) {
         let mut names = Names::new();
         let bytes = onnx_proto::write_data(&named(value, name, &mut names)?, &names)?;

@@ -1,8 +1,8 @@
 //! The state of one run: where and in which format findings are printed, and their number.
 
 use crate::args::global::{Color, Format, Global};
+use crate::input::read_files::Unreadable;
 use crate::output;
-use crate::reads::Unreadable;
 use anstream::{AutoStream, ColorChoice};
 use onnx_ir::diag::{Diagnostic, Place, Severity, agree, code};
 use onnx_text::render::{RenderOptions, Sarif, SourceKind, SourceText, github, human, json, short};

@@ -1,7 +1,7 @@
 //! Two operator sets, compared by `semver` and `diff`.
 
 use crate::input::Input;
-use crate::opset::SetFile;
+use crate::input::operator_set::OperatorSetFile;
 use crate::output;
 use crate::session::{Reported, Session, Status};
 use anyhow::ensure;
@@ -62,7 +62,12 @@ pub(crate) fn of_files(
     })))
 }
 
-fn as_text(files: [&String; 2], found: &[SetDifference], sets: [&SetFile; 2], asked: Asked) -> String {
+fn as_text(
+    files: [&String; 2],
+    found: &[SetDifference],
+    sets: [&OperatorSetFile; 2],
+    asked: Asked,
+) -> String {
     let mut out = String::new();
     for difference in found {
         let [old, new] = files;

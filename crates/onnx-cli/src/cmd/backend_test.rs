@@ -3,8 +3,8 @@
 mod case;
 
 use crate::close::{self, TWO_STEPS_OF_BFLOAT16, Tolerance};
+use crate::input::read_files::Unreadable;
 use crate::output;
-use crate::reads::Unreadable;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};

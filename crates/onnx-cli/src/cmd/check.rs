@@ -1,13 +1,14 @@
 //! `onnxtxt check`: reports all findings in one run.
 
 use crate::args::operators::{Operators, OpsetArgs};
-use crate::document::Document;
+use crate::input::document::Document;
+use crate::input::paths;
+use crate::input::read_files::Unreadable;
 use crate::input::{Form, Input, Loaded, STDIN};
 use crate::progress::Work;
-use crate::reads::Unreadable;
 use crate::session::{Session, Status, count};
 use crate::unified::diff;
-use crate::{files, locate, output};
+use crate::{locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};
 use onnx_ir::{Model, VerifyOptions};
@@ -113,14 +114,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         ensure_target(name)?;
     }
     let operators = args.opset.load(session)?;
-    files::ensure_given(&args.files)?;
+    paths::ensure_given(&args.files)?;
     let has_text_on_stdout = args.diff || args.fix && args.files.iter().any(|path| path == Path::new("-"));
     if !has_text_on_stdout {
         session.findings_are_the_result();
     }
     let mut files = Vec::new();
     for path in &args.files {
-        let found = files::expand(std::slice::from_ref(path), EXTENSIONS)?;
+        let found = paths::expand(std::slice::from_ref(path), EXTENSIONS)?;
         // Nothing was checked, which must not look like a folder without findings.
         if found.is_empty() {
             let name = path.display().to_string();

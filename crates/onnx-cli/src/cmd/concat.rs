@@ -2,7 +2,7 @@
 
 use crate::change::open;
 use crate::edit::{EditOut, edit_with};
-use crate::reads;
+use crate::input::read_files;
 use crate::session::{Session, Status};
 use onnx_ir::pass::Report;
 use onnxtxt::edit::{Concat, concat};
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     for file in &args.next {
         let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
         if let Some(path) = &input.path {
-            reads::note_external(&loaded.model, path);
+            read_files::note_external(&loaded.model, path);
         }
         // Places of weights are those beside the first model.
         let found = loaded.load_weights();

@@ -2,7 +2,7 @@
 
 use crate::args::profile::ProfileArg;
 use crate::deliver::{Delivery, deliver};
-use crate::document::Document;
+use crate::input::document::Document;
 use crate::input::{Form, Input};
 use crate::locate;
 use crate::output::{self, OutputTarget};

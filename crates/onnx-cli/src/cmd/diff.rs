@@ -1,11 +1,11 @@
 //! `onnxtxt diff`: compares two models by names and structure.
 
 use crate::args::global::Format;
+use crate::input::read_files;
 use crate::input::{Input, Loaded};
 use crate::locate;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
-use crate::reads;
 use crate::session::{Session, Status};
 use crate::sets::{self, Asked};
 use anyhow::ensure;
@@ -125,13 +125,13 @@ pub(super) fn open_as_it_is(path: &Path, session: &mut Session) -> anyhow::Resul
 fn open(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let (input, mut loaded) = open_as_it_is(path, session)?;
     if let (false, true, Some(path)) = (loaded.is_partial(), is_stored_outside(&loaded.model), &input.path) {
-        reads::note_external(&loaded.model, path);
+        read_files::note_external(&loaded.model, path);
         let mut folder = Folder::of(path);
         let mut whole = loaded.model.clone();
         let missing = internalize(&mut whole, Which::All, &mut |model, tensor, entity| {
             folder.load(model, tensor, entity, false)
         });
-        reads::note_read(&folder);
+        read_files::note_read(&folder);
         match missing.first() {
             None => loaded.model = whole,
             Some(first) => session.note(&format!(

@@ -3,9 +3,9 @@
 use crate::args::operators::OpsetArgs;
 use crate::args::selection::Selection;
 use crate::change::open;
+use crate::input::read_files;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
-use crate::reads;
 use crate::session::{Session, Status, grouped};
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let nodes = nodes(args, &loaded.model)?;
     let statistics = form == Form::Html;
     if let (true, true, Some(path)) = (statistics, is_stored_outside(&loaded.model), &input.path) {
-        reads::note_external(&loaded.model, path);
+        read_files::note_external(&loaded.model, path);
         let mut whole = loaded.clone();
         match whole.load_weights().first() {
             None => loaded = whole,

@@ -1,6 +1,6 @@
 //! `onnxtxt fmt`: formats text.
 
-use crate::files;
+use crate::input::paths;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output;
@@ -40,8 +40,8 @@ pub(crate) struct Args {
 const EXTENSIONS: &[&str] = &["onnxtxt", "onnxtext"];
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    files::ensure_given(&args.files)?;
-    let files = files::expand(&args.files, EXTENSIONS)?;
+    paths::ensure_given(&args.files)?;
+    let files = paths::expand(&args.files, EXTENSIONS)?;
     let work = Work::begin(session, "formatting");
     let mut status = Status::Clean;
     let mut changed = 0;

@@ -5,8 +5,8 @@
 mod json;
 
 use crate::args::operators::OpsetArgs;
-use crate::document::Document;
 use crate::input::Input;
+use crate::input::document::Document;
 use crate::locate;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};

@@ -2,8 +2,8 @@
 
 use crate::args::profile::ProfileArg;
 use crate::deliver::EXTENDED;
-use crate::files;
 use crate::input::Input;
+use crate::input::paths;
 use crate::locate;
 use crate::output;
 use crate::progress::Work;
@@ -51,7 +51,7 @@ fn print_text(text: &Text) -> anyhow::Result<()> {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    files::ensure_given(std::slice::from_ref(&args.file))?;
+    paths::ensure_given(std::slice::from_ref(&args.file))?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
     if args.profile == ProfileArg::Review {

@@ -3,11 +3,11 @@
 use crate::change::open;
 use crate::deliver::Delivery;
 use crate::edit::EditOut;
+use crate::input::read_files;
 use crate::input::{Input, Loaded};
 use crate::locate;
 use crate::output::OutputTarget;
 use crate::progress::Work;
-use crate::reads;
 use crate::scratch::Scratch;
 use crate::session::{Session, Status, count};
 use crate::trial::{End, Ran, Trial};
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     if is_stored_outside(&loaded.model) {
         if let Some(path) = &input.path {
-            reads::note_external(&loaded.model, path);
+            read_files::note_external(&loaded.model, path);
         }
         let found = loaded.load_weights();
         if !found.is_empty() {
@@ -259,7 +259,7 @@ impl Oracle for Search<'_> {
         let options = SaveOptions {
             form: Some(self.delivery.to),
             weights: Some(Weights::Inline),
-            reads: reads::all(),
+            reads: read_files::all(),
             ..SaveOptions::default()
         };
         let saved = self.loaded.became(model.clone()).save_with(path, &options);

@@ -5,8 +5,8 @@ use crate::args::selection::Selection;
 use crate::change::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::Loaded;
+use crate::input::read_files;
 use crate::locate;
-use crate::reads;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_ir::NodeId;
@@ -59,7 +59,7 @@ impl PartArgs {
     /// Reads the part with its weights. `None`: problems, which have been reported.
     pub(crate) fn open(&self, session: &mut Session) -> anyhow::Result<Option<Loaded>> {
         let Some((input, mut loaded)) = open(&self.with, session)? else { return Ok(None) };
-        reads::note_external(&loaded.model, input.path.as_deref().unwrap_or(Path::new("")));
+        read_files::note_external(&loaded.model, input.path.as_deref().unwrap_or(Path::new("")));
         let found = loaded.load_weights();
         locate::report(session, &loaded, &found);
         Ok(found.is_empty().then_some(loaded))

@@ -6,10 +6,10 @@ use crate::args::limits::{LimitArgs, stored};
 use crate::args::operators::OpsetArgs;
 use crate::edit::new_errors;
 use crate::feed::FeedArgs;
+use crate::input::read_files;
 use crate::locate;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
-use crate::reads;
 use crate::ready::Ready;
 use crate::results::{self, Results};
 use crate::scratch::Scratch;
@@ -107,7 +107,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let name = format!("model.{}", form.ending());
     let path = folder.path().join(&name);
     let weights = (stored(&loaded.model) > MAX_INLINE).then_some(Weights::Sidecar);
-    let options = SaveOptions { form: Some(form), weights, reads: reads::all(), ..SaveOptions::default() };
+    let options =
+        SaveOptions { form: Some(form), weights, reads: read_files::all(), ..SaveOptions::default() };
     match loaded.save_with(&path, &options) {
         Ok(Saved { is_written: true, .. }) => {}
         Ok(Saved { losses: found, .. }) | Err(Error::Model(found)) => {

@@ -2,7 +2,7 @@
 
 use super::npy;
 use crate::input::Input;
-use crate::reads::Unreadable;
+use crate::input::read_files::Unreadable;
 use anyhow::{Context as _, bail};
 use onnx_exec::Value;
 use onnx_ir::{ElemType, Model, Names, Port, TypeId, TypeKind};
@@ -22,7 +22,7 @@ pub(crate) fn named(
 ) -> anyhow::Result<(Value, Option<String>)> {
     let cannot = || Unreadable::new(path);
     if npy::is_array(path) {
-        crate::reads::note(path);
+        crate::input::read_files::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         return Ok((npy::read(&bytes, elem(model, ty)).with_context(cannot)?.into(), None));
     }

@@ -10,7 +10,7 @@ pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;
 
-use crate::reads::Unreadable;
+use crate::input::read_files::Unreadable;
 use crate::ready::Ready;
 use crate::session::{Session, count};
 use anyhow::{Context as _, bail, ensure};
@@ -409,7 +409,7 @@ impl<'m> Feed<'m> {
 
     fn take_archive(&mut self, path: &Path, session: &Session) -> anyhow::Result<()> {
         let cannot = || Unreadable::new(path);
-        crate::reads::note(path);
+        crate::input::read_files::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         let wanted =
             |name: &str| if self.may_read(name) { Wanted::As(self.elem_of(name)) } else { Wanted::No };

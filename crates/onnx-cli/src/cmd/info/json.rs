@@ -1,8 +1,8 @@
 //! `info --format json`: the summary as one JSON object.
 
 use super::{Problems, stored};
-use crate::document::Document;
 use crate::input::Input;
+use crate::input::document::Document;
 use onnx_ir::semver::Version;
 use onnx_ir::{DimValue, Model, Port, TypeKind, normalize_domain};
 use onnx_proto::external::external_tensors;

@@ -1,9 +1,9 @@
 //! `onnxtxt ops --export`: writes the built-in operators as operator-set documents.
 
 use super::{Args, domain_text};
-use crate::document::Document;
+use crate::input::document::Document;
+use crate::input::operator_set::OperatorSetFile;
 use crate::input::{Form, Input};
-use crate::opset::SetFile;
 use crate::output::{self, OutputTarget};
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
@@ -49,7 +49,7 @@ pub(super) fn export(
         let is_shown = target == OutputTarget::Stdout && form == Form::Binary && output::is_terminal();
         ensure!(!is_shown, "refusing to write binary data to a terminal: name a file");
         let version = args.version.map(u32::try_from).transpose()?;
-        let file = SetFile { set: document(registry, domain, version), diagnostics: Vec::new() };
+        let file = OperatorSetFile { set: document(registry, domain, version), diagnostics: Vec::new() };
         let content = match file.write(form, &RaiseOptions::default())? {
             Ok(content) => content,
             Err(diagnostic) => bail!("{}", diagnostic.message),

@@ -5,7 +5,7 @@ use crate::feed::cast::cast;
 use crate::feed::fits::Extents;
 use crate::feed::npy::{self, Arrays, Wanted};
 use crate::feed::{files, named};
-use crate::reads::{self, Unreadable};
+use crate::input::read_files::{self, Unreadable};
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::{Tensor, Value};
@@ -185,7 +185,7 @@ fn take(
         return Ok(());
     }
     let cannot = || Unreadable::new(path);
-    reads::note(path);
+    read_files::note(path);
     let bytes = onnx_proto::file::open(path).with_context(cannot)?;
     let is_table = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     let arrays = if is_table {

@@ -5,8 +5,8 @@
 
 use super::Args;
 use crate::feed::npy::{self, Wanted};
+use crate::input::read_files::{self, Unreadable};
 use crate::output::OutputTarget;
-use crate::reads::{self, Unreadable};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
@@ -65,7 +65,7 @@ impl StateFile {
         let target = OutputTarget::File(path.clone());
         let is_resumed = args.resume.as_ref().is_some_and(|resumed| target.is(resumed));
         let file = StateFile { path, is_derived: args.state.is_none(), is_resumed };
-        let reads = reads::all();
+        let reads = read_files::all();
         match file.is_derived {
             true => file.derived().check(file.guard(&reads))?,
             false => files::may_write(&file.path, file.guard(&reads))?,
@@ -83,7 +83,7 @@ impl StateFile {
     }
 
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-        let reads = reads::all();
+        let reads = read_files::all();
         match self.is_derived {
             true => self.derived().write(self.guard(&reads), write)?,
             false => files::write(&self.path, self.guard(&reads), write)?,
@@ -124,7 +124,7 @@ impl Saved {
     /// Reads the archive for a training.
     pub(super) fn read(path: &Path, trainer: &Trainer<'_>) -> anyhow::Result<Saved> {
         let cannot = || Unreadable::new(path);
-        reads::note(path);
+        read_files::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         let names: Vec<(String, String, ElemType)> = (trainer.state().variables.into_iter())
             .map(|(name, tensor)| (npy::member(&name), name, tensor.elem()))

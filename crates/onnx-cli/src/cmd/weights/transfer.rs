@@ -6,8 +6,8 @@ use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
 use crate::feed::npy::{self, Arrays, Wanted};
 use crate::feed::safe;
+use crate::input::read_files::{self, Unreadable};
 use crate::output::{self, OutputTarget};
-use crate::reads::{self, Unreadable};
 use crate::ready::Ready;
 use crate::session::{Session, Status, count};
 use anyhow::{Context as _, bail};
@@ -88,7 +88,7 @@ pub(crate) fn write_weights(path: &Path, arrays: &[(String, Tensor)]) -> anyhow:
 
 pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result<Status> {
     let path = &args.weights;
-    reads::note(path);
+    read_files::note(path);
     let content = onnx_proto::file::open(path).with_context(|| Unreadable::new(path))?;
     edit(&args.edit.file, &args.edit.out, session, "weights import", |model| {
         let arrays = read(path, &content, model)?;

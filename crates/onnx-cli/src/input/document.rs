@@ -1,9 +1,9 @@
 //! Files that are not models: values, operator sets and parts of models, and what commands do with them.
 
+use crate::input::operator_set::OperatorSetFile;
+use crate::input::value::ValueDocument;
 use crate::input::{Form, Input, undecodable};
-use crate::opset::SetFile;
 use crate::session::Session;
-use crate::value::ValueDocument;
 use anyhow::bail;
 use onnx_ir::VerifyOptions;
 use onnx_ir::diag::Diagnostic;
@@ -16,7 +16,7 @@ pub(crate) enum Document {
     /// A value, such as the input or output of a test.
     Value(ValueDocument),
     /// A list of operators.
-    OperatorSet(SetFile),
+    OperatorSet(OperatorSetFile),
     /// A graph, a function, a node, …
     Part(Box<Part>),
 }

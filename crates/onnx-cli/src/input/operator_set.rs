@@ -9,7 +9,7 @@ use onnx_text::render::{SourceKind, SourceText};
 use onnx_text::{OpsetMap, RaiseOptions, TextKind, check_operator_set, print_operator_set, sniff_text};
 
 /// An operator set that was read from a file.
-pub(crate) struct SetFile {
+pub(crate) struct OperatorSetFile {
     /// The set, as far as it could be read.
     pub(crate) set: OperatorSet,
     /// The problems of the file.
@@ -18,13 +18,15 @@ pub(crate) struct SetFile {
 
 impl Input {
     /// The operator set in the file, if there is one.
-    pub(crate) fn operator_set(&self) -> Option<SetFile> {
+    pub(crate) fn operator_set(&self) -> Option<OperatorSetFile> {
         match self.form {
             Form::Text => self.is_text_of_set().then(|| {
                 let (set, diagnostics) = onnx_text::read_operator_set(self.text()).into_parts();
-                SetFile { set, diagnostics }
+                OperatorSetFile { set, diagnostics }
             }),
-            Form::Binary => (self.kind == FileKind::OperatorSet).then(|| SetFile::read(self.bytes.clone())),
+            Form::Binary => {
+                (self.kind == FileKind::OperatorSet).then(|| OperatorSetFile::read(self.bytes.clone()))
+            }
             Form::Json => self.set_document(onnx_proto::json::from_json),
             Form::Textproto => self.set_document(onnx_proto::textproto::from_text),
         }
@@ -38,16 +40,19 @@ impl Input {
     }
 
     /// The set in JSON or textproto.
-    fn set_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<SetFile> {
+    fn set_document(
+        &self,
+        from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>,
+    ) -> Option<OperatorSetFile> {
         let bytes = (self.kind == FileKind::OperatorSet).then(|| from(&self.bytes, self.kind).ok())??;
-        Some(SetFile::read(bytes.into()))
+        Some(OperatorSetFile::read(bytes.into()))
     }
 }
 
-impl SetFile {
-    fn read(bytes: bytes::Bytes) -> SetFile {
+impl OperatorSetFile {
+    fn read(bytes: bytes::Bytes) -> OperatorSetFile {
         let (set, diagnostics) = onnx_proto::read_operator_set(bytes).into_parts();
-        SetFile { set, diagnostics }
+        OperatorSetFile { set, diagnostics }
     }
 
     /// Whether parts of the file are lost.

@@ -1,11 +1,17 @@
-//! An input file and its format.
+//! Input files: how they are opened, their formats, and what they contain.
 
-use crate::reads::{self, Unreadable};
+pub(crate) mod document;
+pub(crate) mod operator_set;
+pub(crate) mod paths;
+pub(crate) mod read_files;
+pub(crate) mod value;
+
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use onnx_proto::file::{MAX_STREAM, read_stream};
 use onnxtxt::{Error, File};
 pub(crate) use onnxtxt::{Form, Loaded, undecodable};
+use read_files::Unreadable;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +43,7 @@ impl Input {
             let content = read.with_context(|| unreadable("cannot read stdin"))?;
             return Ok(Input(File::new(STDIN.to_owned(), None, content.into())));
         }
-        reads::note(path);
+        read_files::note(path);
         match File::open(path) {
             Ok(file) => Ok(Input(file)),
             Err(Error::Read { file, source }) => {
