@@ -1,8 +1,8 @@
 //! Shared code of commands that change a model.
 
-use crate::deliver::{OutArgs, deliver};
 use crate::input::{Input, Loaded};
 use crate::locate;
+use crate::output::emit::{OutArgs, emit};
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
@@ -42,7 +42,7 @@ pub(crate) fn change<'s>(
     session: &mut Session,
     steps: impl FnOnce(&Model) -> anyhow::Result<Vec<NamedChange<'s>>>,
 ) -> anyhow::Result<Status> {
-    let delivery = out.delivery(file)?;
+    let destination = out.destination(file)?;
     let work = Work::begin(session, format!("reading {}", file.display()));
     let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     let mut status = Status::Clean;
@@ -60,7 +60,7 @@ pub(crate) fn change<'s>(
         session.note(&format!("{}: {report}", step.name));
         loaded = loaded.became(model);
     }
-    let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
+    let written = emit(&destination, &input, &mut loaded, session, &work)?;
     drop(work);
     Ok(written.and(status))
 }

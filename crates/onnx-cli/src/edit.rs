@@ -1,13 +1,13 @@
 //! Shared code of commands that edit a model: output, `--dry-run`, and the check that no errors are added.
 
 use crate::change::open;
-use crate::deliver::{Delivery, OutFile, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output;
+use crate::output::emit::{Destination, OutFile, emit};
+use crate::output::unified_diff::diff;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use crate::unified::diff;
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
@@ -84,7 +84,7 @@ fn edit_all(
     name: &str,
     run: impl FnOnce(&mut Model, &[Incoming]) -> anyhow::Result<Edited>,
 ) -> anyhow::Result<Status> {
-    let delivery = Delivery { weights, ..out.delivery(file)? };
+    let destination = Destination { weights, ..out.destination(file)? };
     let work = Work::begin(session, format!("reading {}", file.display()));
     let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     work.now(name.to_owned());
@@ -117,13 +117,13 @@ fn edit_all(
     session.note(&format!("{name}: {report}"));
     old.retain(|error| error.code.clear.is_some());
     session.tolerated(&input.name, &old);
-    out.put(&delivery, &input, &loaded, &mut became, session, work)
+    out.put(&destination, &input, &loaded, &mut became, session, work)
 }
 
 impl EditOut {
     /// Where and how the model of `input` is written.
-    pub(crate) fn delivery(&self, input: &Path) -> anyhow::Result<Delivery> {
-        self.out.delivery(input, None)
+    pub(crate) fn destination(&self, input: &Path) -> anyhow::Result<Destination> {
+        self.out.destination(input, None)
     }
 
     /// Whether nothing is written.
@@ -134,7 +134,7 @@ impl EditOut {
     /// Writes what a model has become, or shows the changes.
     pub(crate) fn put(
         &self,
-        delivery: &Delivery,
+        destination: &Destination,
         input: &Input,
         loaded: &Loaded,
         became: &mut Loaded,
@@ -146,7 +146,7 @@ impl EditOut {
             output::to_people(&changes(input, loaded, became))?;
             return Ok(Status::Clean);
         }
-        let written = deliver(delivery, input, became, session, &work)?;
+        let written = emit(destination, input, became, session, &work)?;
         drop(work);
         Ok(written)
     }

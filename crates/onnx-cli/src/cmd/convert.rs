@@ -1,10 +1,10 @@
 //! `onnxtxt convert`: converts between text, binary, JSON and textproto, without loss.
 
 use crate::args::profile::ProfileArg;
-use crate::deliver::{Delivery, deliver};
 use crate::input::document::Document;
 use crate::input::{Form, Input};
 use crate::locate;
+use crate::output::emit::{Destination, emit};
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::session::{Session, Status};
@@ -102,14 +102,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
 
     note_encoding(&input, to, session);
-    let delivery = Delivery {
+    let destination = Destination {
         target,
         to,
         weights: args.weights,
         profile: args.profile,
         verify_checksums: args.verify_checksums,
     };
-    let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
+    let written = emit(&destination, &input, &mut loaded, session, &work)?;
     drop(work);
     Ok(written)
 }

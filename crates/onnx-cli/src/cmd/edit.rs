@@ -3,15 +3,15 @@
 mod kept;
 
 use crate::args::profile::ProfileArg;
-use crate::deliver::{Delivery, deliver};
 use crate::edit::new_errors;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
+use crate::output::emit::{Destination, emit};
+use crate::output::unified_diff::diff;
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::scratch::Scratch;
 use crate::session::{Session, Status, to_stderr};
-use crate::unified::diff;
 use anyhow::{Context as _, bail, ensure};
 use kept::Kept;
 use onnx_ir::Model;
@@ -141,9 +141,9 @@ fn edited(args: &Args, session: &mut Session, edit: &Edit<'_>) -> anyhow::Result
         let work = Work::begin(session, format!("writing {}", target.name()));
         let profile = ProfileArg::Onnx;
         let weights = Some(Weights::Keep).filter(|_| *to != Form::Text);
-        let delivery =
-            Delivery { target: target.clone(), to: *to, weights, profile, verify_checksums: false };
-        if deliver(&delivery, input, &mut new, session, &work)? != Status::Clean {
+        let destination =
+            Destination { target: target.clone(), to: *to, weights, profile, verify_checksums: false };
+        if emit(&destination, input, &mut new, session, &work)? != Status::Clean {
             return Ok(Status::Findings);
         }
     }

@@ -4,10 +4,10 @@ mod facts;
 mod why;
 
 use crate::args::operators::OpsetArgs;
-use crate::deliver::{OutArgs, deliver};
 use crate::input::Input;
 use crate::locate;
 use crate::output;
+use crate::output::emit::{OutArgs, emit};
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let delivery = args.out.delivery(&args.file)?;
+    let destination = args.out.destination(&args.file)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
     input.ensure_model()?;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     let applied = apply(&mut loaded.model, &mut inference.facts);
     refined(session, &loaded.model, &applied.refined);
-    let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
+    let written = emit(&destination, &input, &mut loaded, session, &work)?;
     drop(work);
     Ok(written.and(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error))))
 }

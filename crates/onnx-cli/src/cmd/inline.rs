@@ -2,7 +2,7 @@
 
 use crate::args::operators::OpsetArgs;
 use crate::change::{Made, NamedChange, change};
-use crate::deliver::OutArgs;
+use crate::output::emit::OutArgs;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnx_ir::diag::{code, did_you_mean};

@@ -3,9 +3,9 @@
 use super::diff::open_as_it_is;
 use crate::args::operators::Operators;
 use crate::args::profile::ProfileArg;
-use crate::deliver::{Delivery, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
+use crate::output::emit::{Destination, emit};
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
@@ -93,14 +93,14 @@ fn write(
     session: &mut Session,
     work: &Work,
 ) -> anyhow::Result<Status> {
-    let delivery = Delivery {
+    let destination = Destination {
         target: target.clone(),
         to: form,
         weights: Some(Weights::Keep),
         profile: ProfileArg::Onnx,
         verify_checksums: false,
     };
-    deliver(&delivery, input, loaded, session, work)
+    emit(&destination, input, loaded, session, work)
 }
 
 /// Errors of the result that neither side has.

@@ -2,7 +2,7 @@
 
 use crate::args::selection::Selection;
 use crate::change::{Made, NamedChange, change};
-use crate::deliver::OutArgs;
+use crate::output::emit::OutArgs;
 use crate::session::{Session, Status};
 use anyhow::Context as _;
 use onnx_ir::Model;

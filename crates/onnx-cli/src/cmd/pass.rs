@@ -2,9 +2,9 @@
 
 use crate::args::operators::{Operators, OpsetArgs};
 use crate::change::{Made, NamedChange, change, open};
-use crate::deliver::OutArgs;
 use crate::locate;
 use crate::output;
+use crate::output::emit::OutArgs;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, anyhow, bail};
 use onnx_ir::Model;

@@ -1,11 +1,11 @@
 //! `onnxtxt print`: prints a model as text.
 
 use crate::args::profile::ProfileArg;
-use crate::deliver::EXTENDED;
 use crate::input::Input;
 use crate::input::paths;
 use crate::locate;
 use crate::output;
+use crate::output::emit::EXTENDED;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use onnx_text::RaiseOptions;

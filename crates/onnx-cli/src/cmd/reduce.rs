@@ -1,12 +1,12 @@
 //! `onnxtxt reduce`: the smallest model for which a command still fails.
 
 use crate::change::open;
-use crate::deliver::Delivery;
 use crate::edit::EditOut;
 use crate::input::read_files;
 use crate::input::{Input, Loaded};
 use crate::locate;
 use crate::output::OutputTarget;
+use crate::output::emit::Destination;
 use crate::progress::Work;
 use crate::scratch::Scratch;
 use crate::session::{Session, Status, count};
@@ -87,7 +87,7 @@ const LEAST: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let trial = Trial::new(&args.command)?;
-    let delivery = args.out.delivery(&args.file)?;
+    let destination = args.out.destination(&args.file)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let Some((input, mut loaded)) = open(&args.file, session)? else { return Ok(Status::Findings) };
     let scratch = Scratch::new()?;
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         timeout,
         input: &input,
         loaded: &loaded,
-        delivery: &delivery,
+        destination: &destination,
         is_written: !args.out.is_dry_run(),
         scratch,
         name,
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     session.note(&format!("reduce: {before} → {size} after {}{why}", count(runs, "run")));
     let mut became = loaded.became(model);
-    args.out.put(&delivery, &input, &loaded, &mut became, session, work)
+    args.out.put(&destination, &input, &loaded, &mut became, session, work)
 }
 
 /// The kind of run that counts as a failure.
@@ -193,7 +193,7 @@ struct Search<'s> {
     timeout: Duration,
     input: &'s Input,
     loaded: &'s Loaded,
-    delivery: &'s Delivery,
+    destination: &'s Destination,
     is_written: bool,
     /// Where candidates are written.
     scratch: Scratch,
@@ -251,13 +251,13 @@ impl Oracle for Search<'_> {
 
     fn found(&mut self, model: &Model, size: &Size) -> Result<(), Stop> {
         self.session.detail(&format!("run {}: {size}", self.runs));
-        let OutputTarget::File(path) = &self.delivery.target else { return Ok(()) };
+        let OutputTarget::File(path) = &self.destination.target else { return Ok(()) };
         if !self.is_written {
             return Ok(());
         }
         // A file of weights beside it would stay when a smaller model does not need it.
         let options = SaveOptions {
-            form: Some(self.delivery.to),
+            form: Some(self.destination.to),
             weights: Some(Weights::Inline),
             reads: read_files::all(),
             ..SaveOptions::default()

@@ -10,7 +10,7 @@ use crate::locate;
 use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status};
-use costs::Table;
+use costs::CostTable;
 use onnx_ir::pass::{Inline, compact, inline};
 use onnxtxt::edit::set_shape;
 use serde_json::json;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         },
         false => Vec::new(),
     };
-    let mut table = Table::new(&model, costs, args.by);
+    let mut table = CostTable::new(&model, costs, args.by);
     if session.wants_json() {
         let mut object = table.json();
         if args.weights {

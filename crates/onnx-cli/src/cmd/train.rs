@@ -14,7 +14,7 @@ use crate::cmd::train::history::History;
 use crate::cmd::train::run::{Stop, TrainingPlan};
 use crate::cmd::train::saved::{Saved, StateFile};
 use crate::cmd::weights::{is_weights, write_weights};
-use crate::deliver::{OutFile, deliver};
+use crate::output::emit::{OutFile, emit};
 use crate::output::{self, OutputTarget};
 use crate::progress::Work;
 use crate::ready::Ready;
@@ -194,8 +194,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Status::Clean
         }
         Destination::Model => {
-            let delivery = args.out.delivery(&args.file, None)?;
-            deliver(&delivery, &ready.input, &mut ready.loaded, session, &work)?
+            let destination = args.out.destination(&args.file, None)?;
+            emit(&destination, &ready.input, &mut ready.loaded, session, &work)?
         }
     };
     drop(work);
@@ -248,7 +248,7 @@ impl Destination {
         match args.out.path().map(OutputTarget::new) {
             Some(OutputTarget::File(path)) if is_weights(&path) => Ok(Destination::Weights(path)),
             Some(_) | None => {
-                args.out.delivery(&args.file, None)?;
+                args.out.destination(&args.file, None)?;
                 Ok(Destination::Model)
             }
         }

@@ -1,7 +1,7 @@
 //! Runs a model in ONNX Runtime, by way of Python.
 
 use crate::feed::npy;
-use crate::results::{self, Results};
+use crate::output::results::{self, Results};
 use crate::scratch::Scratch;
 use anyhow::{Context as _, ensure};
 use onnx_ir::Model;

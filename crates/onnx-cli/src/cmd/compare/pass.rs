@@ -1,7 +1,7 @@
 //! Runs a model and keeps some of its results. All results of a large model do not fit into memory, so it is run several times, and
 //! each pass keeps as many as fit.
 
-use crate::results::Results;
+use crate::output::results::Results;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! The README of a report.
 
 use super::Args;
-use crate::results::Results;
+use crate::output::results::Results;
 use crate::session::count;
 use crate::trial::End;
 use onnx_exec::Value;

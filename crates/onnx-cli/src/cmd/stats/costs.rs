@@ -1,7 +1,7 @@
 //! Costs as a table and as JSON.
 
 use super::By;
-use crate::columns::Columns;
+use crate::output::table::Table;
 use crate::session::{bytes, count, grouped};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_ops::cost::{Cost, Costs};
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const SYMBOL: i64 = 64;
 
 /// The costs of a model.
-pub(super) struct Table<'m> {
+pub(super) struct CostTable<'m> {
     model: &'m Model,
     costs: Costs,
     by: By,
@@ -25,8 +25,8 @@ pub(super) struct Table<'m> {
     weights: HashMap<ValueId, u64>,
 }
 
-impl<'m> Table<'m> {
-    pub(super) fn new(model: &'m Model, costs: Costs, by: By) -> Table<'m> {
+impl<'m> CostTable<'m> {
+    pub(super) fn new(model: &'m Model, costs: Costs, by: By) -> CostTable<'m> {
         let (mut parameters, mut parameter_bytes) = (0u64, 0u64);
         let mut weights = HashMap::new();
         for (id, body) in model.bodies.iter() {
@@ -41,7 +41,7 @@ impl<'m> Table<'m> {
                 parameter_bytes = parameter_bytes.saturating_add(size);
             }
         }
-        Table { model, costs, by, parameters, parameter_bytes, weights }
+        CostTable { model, costs, by, parameters, parameter_bytes, weights }
     }
 
     fn dims(&self) -> &Dims {
@@ -157,7 +157,7 @@ impl<'m> Table<'m> {
             row("left out", if unknown.len() > 1 { text + " and others" } else { text });
         }
         let order = self.order();
-        let mut table = Columns::new([
+        let mut table = Table::new([
             "<op",
             "<node",
             "<result",

@@ -1,7 +1,7 @@
 //! How the numbers of weights and results are distributed.
 
 use super::Args;
-use crate::columns::Columns;
+use crate::output::table::Table;
 use crate::ready::Ready;
 use crate::session::{Session, grouped};
 use onnx_exec::{RunOptions, Tensor, Value};
@@ -68,7 +68,7 @@ pub(super) fn of_results(
 
 pub(super) fn text(title: &str, rows: &[Row], most: usize) -> String {
     let heads = ["<", "<"].into_iter().chain(Distribution::HEADS);
-    let mut table = Columns::new(heads);
+    let mut table = Table::new(heads);
     for row in rows.iter().take(most) {
         let numbers = row.numbers.as_ref().map(Distribution::cells).unwrap_or_default();
         table.row([row.name.clone(), row.ty.clone()].into_iter().chain(numbers));

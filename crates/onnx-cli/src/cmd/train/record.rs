@@ -1,6 +1,6 @@
 //! Reports of a training: scalars that a step computes, and the result as a whole.
 
-use crate::deliver::OutFile;
+use crate::output::emit::OutFile;
 use crate::output::{self, OutputTarget};
 use crate::session::{Session, count};
 use anyhow::ensure;

@@ -1,8 +1,8 @@
 //! `onnxtxt weights list`
 
 use crate::change::open;
-use crate::columns::Columns;
 use crate::output;
+use crate::output::table::Table;
 use crate::session::{Session, Status, bytes, count, grouped};
 use onnx_ir::{ElemType, Model, Payload, Tensor, Uses};
 use onnxtxt::edit::{weight_name, weights};
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::json(&rows.iter().map(object).collect())?;
         return Ok(Status::Clean);
     }
-    let mut table = Columns::new(["<name", "<type", "<shape", "bytes", "reads", "<where"]);
+    let mut table = Table::new(["<name", "<type", "<shape", "bytes", "reads", "<where"]);
     for row in &rows {
         let shape: Vec<String> = row.shape.iter().map(i64::to_string).collect();
         table.row([

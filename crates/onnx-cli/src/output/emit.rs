@@ -25,7 +25,7 @@ const JOINED: &str = "some programs join the lines of a .onnxtext file, so that 
                       `convert --profile reference` writes text for them";
 
 /// Where and how a model is written.
-pub(crate) struct Delivery {
+pub(crate) struct Destination {
     pub(crate) target: OutputTarget,
     pub(crate) to: Form,
     pub(crate) weights: Option<Weights>,
@@ -64,8 +64,8 @@ impl OutArgs {
     }
 
     /// Where and how to write the model of `input`.
-    pub(crate) fn delivery(&self, input: &Path) -> anyhow::Result<Delivery> {
-        self.file.delivery(input, self.to)
+    pub(crate) fn destination(&self, input: &Path) -> anyhow::Result<Destination> {
+        self.file.destination(input, self.to)
     }
 }
 
@@ -81,7 +81,7 @@ impl OutFile {
     }
 
     /// Where and how to write the model of `input`, in the format `to` if given.
-    pub(crate) fn delivery(&self, input: &Path, to: Option<Form>) -> anyhow::Result<Delivery> {
+    pub(crate) fn destination(&self, input: &Path, to: Option<Form>) -> anyhow::Result<Destination> {
         let target = match &self.output {
             Some(path) => OutputTarget::new(path),
             None if self.in_place => OutputTarget::new(input),
@@ -103,19 +103,19 @@ impl OutFile {
             !is_shown || self.force,
             "refusing to write binary data to a terminal: add `-o FILE` or `--force`"
         );
-        Ok(Delivery { target, to, weights: None, profile: ProfileArg::Onnx, verify_checksums: false })
+        Ok(Destination { target, to, weights: None, profile: ProfileArg::Onnx, verify_checksums: false })
     }
 }
 
 /// Moves the weights of a model as requested, and writes the model.
-pub(crate) fn deliver(
-    delivery: &Delivery,
+pub(crate) fn emit(
+    destination: &Destination,
     input: &Input,
     loaded: &mut Loaded,
     session: &mut Session,
     work: &Work,
 ) -> anyhow::Result<Status> {
-    let Delivery { target, to, weights, profile, verify_checksums } = delivery;
+    let Destination { target, to, weights, profile, verify_checksums } = destination;
     work.now(format!("writing {}", target.name()));
     let options = SaveOptions {
         form: Some(*to),

@@ -1,20 +1,20 @@
 //! Tables for people: columns as wide as their widest cell, numbers at the right.
 
 /// A table with a head.
-pub(crate) struct Columns {
+pub(crate) struct Table {
     heads: Vec<String>,
     /// Whether a column is text, at the left.
     is_text: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
-impl Columns {
+impl Table {
     /// Heads of columns; those that begin with `<` are of text, which is at the left.
-    pub(crate) fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Columns {
+    pub(crate) fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Table {
         let heads: Vec<&str> = heads.into_iter().collect();
         let is_text = heads.iter().map(|head| head.starts_with('<')).collect();
         let heads = heads.iter().map(|head| head.trim_start_matches('<').to_owned()).collect();
-        Columns { heads, is_text, rows: Vec::new() }
+        Table { heads, is_text, rows: Vec::new() }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -52,11 +52,11 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
-    use super::Columns;
+    use super::Table;
 
     #[test]
     fn numbers_are_at_the_right() {
-        let mut table = Columns::new(["<name", "bytes"]);
+        let mut table = Table::new(["<name", "bytes"]);
         table.row(["a".to_owned(), "7".to_owned()]);
         table.row(["long".to_owned(), "1,000".to_owned()]);
         assert_eq!(table.text(), "  name  bytes\n  a         7\n  long  1,000\n");
