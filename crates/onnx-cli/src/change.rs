@@ -1,9 +1,9 @@
 //! Shared code of commands that change a model.
 
 use crate::input::{Input, Loaded};
-use crate::locate;
 use crate::output::emit::{OutArgs, emit};
-use crate::progress::Work;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
@@ -31,7 +31,7 @@ pub(crate) fn open(file: &Path, session: &mut Session) -> anyhow::Result<Option<
     let input = Input::open(file)?;
     input.ensure_model()?;
     let loaded = input.load();
-    locate::report(session, &loaded, &loaded.diagnostics);
+    findings::report(session, &loaded, &loaded.diagnostics);
     Ok((!loaded.is_partial()).then_some((input, loaded)))
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn change<'s>(
         let mut model = loaded.model.clone();
         let Made { mut report, is_done } = (step.run)(&mut model);
         relocate(&mut report.diagnostics, &model, &loaded.model);
-        locate::report(session, &loaded, &report.diagnostics);
+        findings::report(session, &loaded, &report.diagnostics);
         status = status.and(Status::of(!report.diagnostics.iter().any(Diagnostic::is_error)));
         if !is_done {
             return Ok(Status::Findings);

@@ -2,11 +2,11 @@
 
 use crate::change::open;
 use crate::input::{Form, Input, Loaded};
-use crate::locate;
 use crate::output;
 use crate::output::emit::{Destination, OutFile, emit};
 use crate::output::unified_diff::diff;
-use crate::progress::Work;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
@@ -94,12 +94,12 @@ fn edit_all(
         Ok(report) => report,
         Err(mut found) => {
             relocate(&mut found, &model, &loaded.model);
-            locate::report(session, &loaded, &found);
+            findings::report(session, &loaded, &found);
             return Ok(Status::Findings);
         }
     };
     relocate(&mut report.diagnostics, &model, &loaded.model);
-    locate::report(session, &loaded, &report.diagnostics);
+    findings::report(session, &loaded, &report.diagnostics);
     if report.diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(Status::Findings);
     }
@@ -107,7 +107,7 @@ fn edit_all(
     let (new, mut old) = new_errors(&loaded.model, &model);
     let mut became = loaded.became(model);
     if !new.is_empty() {
-        locate::report(session, &became, &new);
+        findings::report(session, &became, &new);
         session.note(&format!(
             "{name}: nothing written, because the result would have errors that {} does not have",
             input.name

@@ -4,17 +4,14 @@
 //! `check`; everything else goes to stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
 
 mod args;
-mod bug;
 mod change;
 mod close;
 mod cmd;
 mod edit;
 mod feed;
 mod input;
-mod locate;
 mod original;
 mod output;
-mod progress;
 mod ready;
 mod scratch;
 mod session;
@@ -31,7 +28,7 @@ use std::process::ExitCode;
 /// Runs the command of the process's arguments. The exit code is that of the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    bug::report_panics();
+    session::panics::report_panics();
     let cli = Cli::parse();
     let mut session = Session::new(&cli.global);
     let done = run(&cli.command, &mut session).or_else(|error| session.ended_by(error));

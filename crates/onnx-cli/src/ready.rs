@@ -5,7 +5,7 @@ use crate::args::operators::{Operators, OpsetArgs};
 use crate::feed::FeedArgs;
 use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
-use crate::locate;
+use crate::session::findings;
 use crate::session::{Reported, Session, Status};
 use anyhow::bail;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
@@ -37,7 +37,7 @@ impl Ready {
         input.ensure_model()?;
         let mut loaded = input.load();
         if loaded.is_partial() {
-            locate::report(session, &loaded, &loaded.diagnostics);
+            findings::report(session, &loaded, &loaded.diagnostics);
             return Err(Reported(Status::Findings).into());
         }
         let mut without_weights = None;
@@ -55,7 +55,7 @@ impl Ready {
             });
             read_files::note_read(&folder);
             if !found.is_empty() {
-                locate::report(session, &loaded, &found);
+                findings::report(session, &loaded, &found);
                 return Err(Reported(Status::Findings).into());
             }
         }
@@ -145,7 +145,7 @@ impl Ready {
 
     /// Shows what stands in the way at its places in the file.
     pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) -> Status {
-        locate::report(session, &self.loaded, found);
+        findings::report(session, &self.loaded, found);
         Status::Findings
     }
 }
@@ -162,6 +162,6 @@ impl Heard {
     /// Shows the warnings at their places in the file.
     pub(crate) fn report(self, ready: &Ready, session: &mut Session) {
         let heard = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        locate::report(session, &ready.loaded, &heard);
+        findings::report(session, &ready.loaded, &heard);
     }
 }

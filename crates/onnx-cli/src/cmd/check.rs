@@ -5,10 +5,12 @@ use crate::input::document::Document;
 use crate::input::paths;
 use crate::input::read_files::Unreadable;
 use crate::input::{Form, Input, Loaded, STDIN};
+use crate::output;
+use crate::output::numbers::count;
 use crate::output::unified_diff::diff;
-use crate::progress::Work;
-use crate::session::{Session, Status, count};
-use crate::{locate, output};
+use crate::session::findings;
+use crate::session::progress::Work;
+use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code, Diagnostic, Level, Parsed, Severity};
 use onnx_ir::{Model, VerifyOptions};
@@ -196,7 +198,7 @@ fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Di
         });
     }
     let (shown, more) = bounded(found);
-    locate::report(session, loaded, &shown);
+    findings::report(session, loaded, &shown);
     session.errors += more.errors;
     session.warnings += more.warnings;
     if many.is_empty() {

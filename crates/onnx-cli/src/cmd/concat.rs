@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         // Places of weights are those beside the first model.
         let found = loaded.load_weights();
         if !found.is_empty() {
-            crate::locate::report(session, &loaded, &found);
+            crate::session::findings::report(session, &loaded, &found);
             return Ok(Status::Findings);
         }
         others.push(loaded);

@@ -3,10 +3,10 @@
 use crate::args::profile::ProfileArg;
 use crate::input::document::Document;
 use crate::input::{Form, Input};
-use crate::locate;
 use crate::output::emit::{Destination, emit};
 use crate::output::{self, OutputTarget};
-use crate::progress::Work;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{Diagnostic, code};
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     refuse_unknown(args, &mut diagnostics);
     let is_partial = diagnostics.iter().any(Diagnostic::is_error);
     loaded.diagnostics.clone_from(&diagnostics);
-    locate::report(session, &loaded, &diagnostics);
+    findings::report(session, &loaded, &diagnostics);
     if is_partial {
         session.note(&format!("{} was not written: parts of {} would be lost", target.name(), input.name));
         return Ok(Status::Findings);

@@ -3,9 +3,9 @@
 use crate::args::global::Format;
 use crate::input::read_files;
 use crate::input::{Input, Loaded};
-use crate::locate;
 use crate::output::{self, OutputTarget};
-use crate::progress::Work;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use crate::sets::{self, Asked};
 use anyhow::ensure;
@@ -117,7 +117,7 @@ pub(super) fn open_as_it_is(path: &Path, session: &mut Session) -> anyhow::Resul
     let input = Input::open(path)?;
     input.ensure_model()?;
     let loaded = input.load();
-    locate::report(session, &loaded, &loaded.diagnostics);
+    findings::report(session, &loaded, &loaded.diagnostics);
     Ok((input, loaded))
 }
 

@@ -5,12 +5,12 @@ mod kept;
 use crate::args::profile::ProfileArg;
 use crate::edit::new_errors;
 use crate::input::{Form, Input, Loaded};
-use crate::locate;
 use crate::output::emit::{Destination, emit};
 use crate::output::unified_diff::diff;
 use crate::output::{self, OutputTarget};
-use crate::progress::Work;
 use crate::scratch::Scratch;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status, to_stderr};
 use anyhow::{Context as _, bail, ensure};
 use kept::Kept;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let old = input.load();
     // A text with errors can be edited, too.
     if old.is_partial() && (input.form != Form::Text || input.no_text().is_some()) {
-        locate::report(session, &old, &old.diagnostics);
+        findings::report(session, &old, &old.diagnostics);
         return Ok(Status::Findings);
     }
     let (kept, shown) = match input.form {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Form::Binary | Form::Json | Form::Textproto => {
             let (kept, model) = Kept::of(&old.model);
             let text = Text::new(&model, &RaiseOptions::default());
-            locate::report(session, &old, text.losses());
+            findings::report(session, &old, text.losses());
             (kept, text.to_text())
         }
     };
@@ -116,7 +116,7 @@ fn edited(args: &Args, session: &mut Session, edit: &Edit<'_>) -> anyhow::Result
             return Ok(Status::Clean);
         }
         let (new, found) = read(input, &text, &old.model, kept);
-        locate::report(session, &new, &found);
+        findings::report(session, &new, &found);
         if !found.iter().any(Diagnostic::is_error) {
             break (text, new);
         }

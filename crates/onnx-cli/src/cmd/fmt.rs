@@ -2,11 +2,12 @@
 
 use crate::input::paths;
 use crate::input::{Form, Input, Loaded};
-use crate::locate;
 use crate::output;
+use crate::output::numbers::count;
 use crate::output::unified_diff::diff;
-use crate::progress::Work;
-use crate::session::{Session, Status, count};
+use crate::session::findings;
+use crate::session::progress::Work;
+use crate::session::{Session, Status};
 use anyhow::ensure;
 use onnx_ir::diag::Parsed;
 use onnx_text::render::{SourceKind, SourceText};
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn formatted(input: &Input, session: &mut Session) -> Option<String> {
     if let Some(diagnostic) = input.no_text() {
         let loaded = Loaded::nothing((**input).clone(), vec![diagnostic]);
-        locate::report(session, &loaded, &loaded.diagnostics);
+        findings::report(session, &loaded, &loaded.diagnostics);
         return None;
     }
     let options = FormatOptions::default();

@@ -5,10 +5,10 @@ mod why;
 
 use crate::args::operators::OpsetArgs;
 use crate::input::Input;
-use crate::locate;
 use crate::output;
 use crate::output::emit::{OutArgs, emit};
-use crate::progress::Work;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     input.ensure_model()?;
     let operators = args.opset.load(session)?;
     let mut loaded = input.load();
-    locate::report(session, &loaded, &loaded.diagnostics);
+    findings::report(session, &loaded, &loaded.diagnostics);
     if loaded.is_partial() {
         return Ok(Status::Findings);
     }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::Clean);
     }
     let mut inference = infer(&loaded.model, operators.of(&loaded.model), &InferOptions::default());
-    locate::report(session, &loaded, &inference.diagnostics);
+    findings::report(session, &loaded, &inference.diagnostics);
     if wants_json {
         let text =
             loaded.with_source(true, |source| facts::json(&loaded.model, &mut inference.facts, source));

@@ -7,9 +7,10 @@ mod json;
 use crate::args::operators::OpsetArgs;
 use crate::input::Input;
 use crate::input::document::Document;
-use crate::locate;
 use crate::output;
-use crate::session::{Session, Status, bytes, count, grouped};
+use crate::output::numbers::{bytes, count, grouped};
+use crate::session::findings;
+use crate::session::{Session, Status};
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::semver::Version;
 use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     // Findings about the model itself are left to `check`.
     let (of_file, _): (Vec<_>, Vec<_>) =
         loaded.diagnostics.iter().cloned().partition(|d| d.code.level == Level::Syntax);
-    locate::report(session, &loaded, &of_file);
+    findings::report(session, &loaded, &of_file);
     Ok(Status::of(!of_file.iter().any(Diagnostic::is_error)))
 }
 

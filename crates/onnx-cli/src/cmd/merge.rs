@@ -4,11 +4,12 @@ use super::diff::open_as_it_is;
 use crate::args::operators::Operators;
 use crate::args::profile::ProfileArg;
 use crate::input::{Form, Input, Loaded};
-use crate::locate;
 use crate::output::emit::{Destination, emit};
+use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
-use crate::progress::Work;
-use crate::session::{Session, Status, count};
+use crate::session::findings;
+use crate::session::progress::Work;
+use crate::session::{Session, Status};
 use anyhow::{Context as _, bail};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{Model, VerifyOptions};
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if broken.is_empty() {
         return Ok(status);
     }
-    locate::report(session, &loaded, &broken);
+    findings::report(session, &loaded, &broken);
     session.note("the changes do not overlap, but the merged model has errors");
     Ok(Status::Findings.and(status))
 }

@@ -2,9 +2,9 @@
 
 use crate::args::operators::{Operators, OpsetArgs};
 use crate::change::{Made, NamedChange, change, open};
-use crate::locate;
 use crate::output;
 use crate::output::emit::OutArgs;
+use crate::session::findings;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, anyhow, bail};
 use onnx_ir::Model;
@@ -97,7 +97,7 @@ fn plan(
     for pass in passes {
         let mut model = loaded.model.clone();
         let Outcome { report, plan, is_done } = pass.run(&mut model, operators.of(&loaded.model));
-        locate::report(session, &loaded, &report.diagnostics);
+        findings::report(session, &loaded, &report.diagnostics);
         if session.wants_json() {
             lines.extend(plan.iter().map(|step| planned_json(pass.name(), step) + "\n"));
         } else {

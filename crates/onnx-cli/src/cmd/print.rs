@@ -3,10 +3,10 @@
 use crate::args::profile::ProfileArg;
 use crate::input::Input;
 use crate::input::paths;
-use crate::locate;
 use crate::output;
 use crate::output::emit::EXTENDED;
-use crate::progress::Work;
+use crate::session::findings;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use onnx_text::RaiseOptions;
 use onnxtxt::Text;
@@ -88,8 +88,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             print_text(&text)?;
         }
     }
-    locate::report(session, &loaded, &loaded.diagnostics);
-    locate::report(session, &loaded, text.losses());
+    findings::report(session, &loaded, &loaded.diagnostics);
+    findings::report(session, &loaded, text.losses());
     if text.is_extended() {
         match args.profile {
             ProfileArg::Extended | ProfileArg::Review => session.note(FOR_PEOPLE),

@@ -4,12 +4,13 @@ use crate::change::open;
 use crate::edit::EditOut;
 use crate::input::read_files;
 use crate::input::{Input, Loaded};
-use crate::locate;
 use crate::output::OutputTarget;
 use crate::output::emit::Destination;
-use crate::progress::Work;
+use crate::output::numbers::count;
 use crate::scratch::Scratch;
-use crate::session::{Session, Status, count};
+use crate::session::findings;
+use crate::session::progress::Work;
+use crate::session::{Session, Status};
 use crate::trial::{End, Ran, Trial};
 use anyhow::{Context as _, bail};
 use onnx_ir::Model;
@@ -105,7 +106,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         let found = loaded.load_weights();
         if !found.is_empty() {
-            locate::report(session, &loaded, &found);
+            findings::report(session, &loaded, &found);
             return Ok(Status::Findings);
         }
     }

@@ -6,7 +6,7 @@ use crate::change::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::Loaded;
 use crate::input::read_files;
-use crate::locate;
+use crate::session::findings;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_ir::NodeId;
@@ -61,7 +61,7 @@ impl PartArgs {
         let Some((input, mut loaded)) = open(&self.with, session)? else { return Ok(None) };
         read_files::note_external(&loaded.model, input.path.as_deref().unwrap_or(Path::new("")));
         let found = loaded.load_weights();
-        locate::report(session, &loaded, &found);
+        findings::report(session, &loaded, &found);
         Ok(found.is_empty().then_some(loaded))
     }
 

@@ -7,13 +7,14 @@ use crate::args::operators::OpsetArgs;
 use crate::edit::new_errors;
 use crate::feed::FeedArgs;
 use crate::input::read_files;
-use crate::locate;
+use crate::output::numbers::count;
 use crate::output::results::{self, Results};
 use crate::output::{self, OutputTarget};
-use crate::progress::Work;
 use crate::ready::Ready;
 use crate::scratch::Scratch;
-use crate::session::{Session, Status, count};
+use crate::session::findings;
+use crate::session::progress::Work;
+use crate::session::{Session, Status};
 use crate::trial::{End, MODEL, Trial};
 use anyhow::{bail, ensure};
 use onnx_exec::{Random, Value};
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             let (new, _) = new_errors(&ready.loaded.model, &model);
             if !new.is_empty() {
                 let loaded = Loaded::from(model);
-                locate::report(session, &loaded, &new);
+                findings::report(session, &loaded, &new);
                 session.note("repro: nothing written, because the anonymous model has errors that the model does not have");
                 return Ok(Status::Findings);
             }
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     match loaded.save_with(&path, &options) {
         Ok(Saved { is_written: true, .. }) => {}
         Ok(Saved { losses: found, .. }) | Err(Error::Model(found)) => {
-            locate::report(session, &loaded, &found);
+            findings::report(session, &loaded, &found);
             return Ok(Status::Findings);
         }
         Err(error) => return Err(error.into()),

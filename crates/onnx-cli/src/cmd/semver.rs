@@ -1,9 +1,10 @@
 //! `onnxtxt semver`: compares two versions of a model for its users, and checks `model_version`.
 
 use crate::input::{Input, Loaded};
+use crate::output;
+use crate::session::findings;
 use crate::session::{Session, Status};
 use crate::sets::{self, Asked};
-use crate::{locate, output};
 use onnx_ir::semver::{Difference, Impact, Side, Version, differences};
 use onnx_text::render::Position;
 use serde_json::json;
@@ -76,7 +77,7 @@ fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let input = Input::open(path)?;
     input.ensure_model()?;
     let loaded = input.load();
-    locate::report(session, &loaded, &loaded.diagnostics);
+    findings::report(session, &loaded, &loaded.diagnostics);
     Ok((input, loaded))
 }
 

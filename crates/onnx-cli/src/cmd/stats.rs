@@ -6,9 +6,9 @@ mod numbers;
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::feed::FeedArgs;
-use crate::locate;
 use crate::output;
 use crate::ready::Ready;
+use crate::session::findings;
 use crate::session::{Session, Status};
 use costs::CostTable;
 use onnx_ir::pass::{Inline, compact, inline};
@@ -109,6 +109,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         text += &numbers::text("results", &results, most);
     }
     output::to_people(&text)?;
-    locate::report(session, &ready.loaded, &[]);
+    findings::report(session, &ready.loaded, &[]);
     Ok(Status::Clean)
 }

@@ -7,7 +7,7 @@ use crate::feed;
 use crate::feed::npy;
 use crate::output;
 use crate::output::results;
-use crate::progress::Work;
+use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::ensure;
 use onnx_exec::Value;

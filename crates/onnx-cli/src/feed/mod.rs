@@ -11,8 +11,9 @@ mod random;
 pub(crate) mod safe;
 
 use crate::input::read_files::Unreadable;
+use crate::output::numbers::count;
 use crate::ready::Ready;
-use crate::session::{Session, count};
+use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
 use npy::Wanted;

@@ -85,7 +85,7 @@ impl Document {
         match self {
             Document::Value(value) => value.report(session, input, diagnostics),
             Document::OperatorSet(set) => set.report(session, input, diagnostics),
-            Document::Part(part) => crate::locate::report(session, part.loaded(), diagnostics),
+            Document::Part(part) => crate::session::findings::report(session, part.loaded(), diagnostics),
         }
     }
 

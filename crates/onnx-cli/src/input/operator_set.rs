@@ -1,7 +1,8 @@
 //! Operator-set files, in every format.
 
 use crate::input::{Form, Input, undecodable};
-use crate::session::{Session, count};
+use crate::output::numbers::count;
+use crate::session::Session;
 use onnx_ir::diag::{Diagnostic, Level, Place};
 use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 use onnx_proto::{FileKind, FormatError};

@@ -3,10 +3,11 @@
 use crate::args::profile::ProfileArg;
 use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
-use crate::locate;
+use crate::output::numbers::{bytes, count};
 use crate::output::{self, OutputTarget};
-use crate::progress::Work;
-use crate::session::{Session, Status, bytes, count};
+use crate::session::findings;
+use crate::session::progress::Work;
+use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
@@ -141,12 +142,12 @@ pub(crate) fn emit(
     let Saved { is_written, losses, is_extended, beside, .. } = match saved {
         Ok(saved) => saved,
         Err(Error::Model(found)) => {
-            locate::report(session, loaded, &found);
+            findings::report(session, loaded, &found);
             return Ok(Status::Findings);
         }
         Err(error) => return Err(error.into()),
     };
-    locate::report(session, loaded, &losses);
+    findings::report(session, loaded, &losses);
     if is_extended {
         session.note(EXTENDED);
     }

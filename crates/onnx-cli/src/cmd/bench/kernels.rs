@@ -1,7 +1,7 @@
 //! Times of the kernels of a run, compared with the peak of the processor, and a trace of all kernels.
 
 use super::shown;
-use crate::session::{bytes, count};
+use crate::output::numbers::{bytes, count};
 use onnx_exec::{Executable, KernelProfile, Limit, Machine, Profile, RunOptions, Value};
 use onnx_ir::dense_type_text;
 use onnx_ir::diag::Diagnostic;

@@ -59,7 +59,7 @@ pub(super) fn text(why: &Why, source: &SourceText<'_>) -> String {
         self::step(step, source, &mut out);
     }
     if why.left_out > 0 {
-        let values = crate::session::count(why.left_out, "more value");
+        let values = crate::output::numbers::count(why.left_out, "more value");
         _ = writeln!(out, "\n… and the derivations of {values}: `--most N` shows more");
     }
     out

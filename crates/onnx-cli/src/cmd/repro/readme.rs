@@ -1,8 +1,8 @@
 //! The README of a report.
 
 use super::Args;
+use crate::output::numbers::count;
 use crate::output::results::Results;
-use crate::session::count;
 use crate::trial::End;
 use onnx_exec::Value;
 use onnx_ir::{Model, normalize_domain};

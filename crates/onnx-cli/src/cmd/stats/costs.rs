@@ -1,8 +1,8 @@
 //! Costs as a table and as JSON.
 
 use super::By;
+use crate::output::numbers::{bytes, count, grouped};
 use crate::output::table::Table;
-use crate::session::{bytes, count, grouped};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_ops::cost::{Cost, Costs};
 use onnx_ops::dims::{Dim, Dims};

@@ -1,9 +1,10 @@
 //! How the numbers of weights and results are distributed.
 
 use super::Args;
+use crate::output::numbers::grouped;
 use crate::output::table::Table;
 use crate::ready::Ready;
-use crate::session::{Session, grouped};
+use crate::session::Session;
 use onnx_exec::{RunOptions, Tensor, Value};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;

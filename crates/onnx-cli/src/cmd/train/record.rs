@@ -1,8 +1,9 @@
 //! Reports of a training: scalars that a step computes, and the result as a whole.
 
 use crate::output::emit::OutFile;
+use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
-use crate::session::{Session, count};
+use crate::session::Session;
 use anyhow::ensure;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::diag::did_you_mean;

@@ -2,8 +2,9 @@
 
 use crate::change::open;
 use crate::output;
+use crate::output::numbers::{bytes, count, grouped};
 use crate::output::table::Table;
-use crate::session::{Session, Status, bytes, count, grouped};
+use crate::session::{Session, Status};
 use onnx_ir::{ElemType, Model, Payload, Tensor, Uses};
 use onnxtxt::edit::{weight_name, weights};
 use serde_json::json;

@@ -1,6 +1,5 @@
 //! The report of a panic, which is always a bug: version, command, and place.
 
-use crate::session;
 use std::ffi::OsString;
 use std::panic::{self, PanicHookInfo};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +14,7 @@ pub(crate) fn report_panics() {
                 info.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
             let text = report(&format!("{}{place}", what(info)), std::env::args_os());
             // A closed stderr must not panic again.
-            _ = session::to_stderr(&text);
+            _ = super::to_stderr(&text);
         }
     }));
 }
