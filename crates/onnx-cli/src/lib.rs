@@ -4,7 +4,6 @@
 //! `check`; everything else goes to stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
 
 mod args;
-mod change;
 mod close;
 mod cmd;
 mod edit;

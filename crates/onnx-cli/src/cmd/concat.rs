@@ -1,6 +1,6 @@
 //! `onnxtxt concat`: concatenates models.
 
-use crate::change::open;
+use crate::edit::steps::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::read_files;
 use crate::session::{Session, Status};

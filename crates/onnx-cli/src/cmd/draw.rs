@@ -2,7 +2,7 @@
 
 use crate::args::operators::OpsetArgs;
 use crate::args::selection::Selection;
-use crate::change::open;
+use crate::edit::steps::open;
 use crate::input::read_files;
 use crate::output::numbers::grouped;
 use crate::output::{self, OutputTarget};

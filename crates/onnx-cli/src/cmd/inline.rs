@@ -1,7 +1,7 @@
 //! `onnxtxt inline`: replaces calls by function bodies, and nodes of operators that have one.
 
 use crate::args::operators::OpsetArgs;
-use crate::change::{Made, NamedChange, change};
+use crate::edit::steps::{Made, NamedChange, change};
 use crate::output::emit::OutArgs;
 use crate::session::{Session, Status};
 use anyhow::bail;

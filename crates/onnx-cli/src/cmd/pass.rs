@@ -1,7 +1,7 @@
 //! `onnxtxt pass`: transforms a model by named passes.
 
 use crate::args::operators::{Operators, OpsetArgs};
-use crate::change::{Made, NamedChange, change, open};
+use crate::edit::steps::{Made, NamedChange, change, open};
 use crate::output;
 use crate::output::emit::OutArgs;
 use crate::session::findings;

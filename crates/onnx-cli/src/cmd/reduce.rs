@@ -1,7 +1,7 @@
 //! `onnxtxt reduce`: the smallest model for which a command still fails.
 
-use crate::change::open;
 use crate::edit::EditOut;
+use crate::edit::steps::open;
 use crate::input::read_files;
 use crate::input::{Input, Loaded};
 use crate::output::OutputTarget;

@@ -2,7 +2,7 @@
 
 use super::extract::values;
 use crate::args::selection::Selection;
-use crate::change::open;
+use crate::edit::steps::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::Loaded;
 use crate::input::read_files;

@@ -1,6 +1,6 @@
 //! `onnxtxt weights list`
 
-use crate::change::open;
+use crate::edit::steps::open;
 use crate::output;
 use crate::output::numbers::{bytes, count, grouped};
 use crate::output::table::Table;

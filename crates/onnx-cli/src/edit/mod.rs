@@ -1,6 +1,8 @@
 //! Shared code of commands that edit a model: output, `--dry-run`, and the check that no errors are added.
 
-use crate::change::open;
+pub(crate) mod steps;
+
+use crate::edit::steps::open;
 use crate::input::{Form, Input, Loaded};
 use crate::output;
 use crate::output::emit::{Destination, OutFile, emit};
