@@ -2,9 +2,9 @@
 #![no_main]
 #![allow(dead_code, reason = "the program uses what the target does not")]
 
-#[path = "../../crates/onnx-cli/src/feed/any_bytes.rs"]
+#[path = "../../crates/onnx-cli/src/execution/inputs/any_bytes.rs"]
 mod any_bytes;
-#[path = "../../crates/onnx-cli/src/feed/npy.rs"]
+#[path = "../../crates/onnx-cli/src/execution/inputs/npy.rs"]
 mod npy;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| any_bytes::read_back(data));

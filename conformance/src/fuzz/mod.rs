@@ -30,7 +30,7 @@ const TEXTS: &[&str] = &["tests/suite"];
 /// An example of every operator, and one of every mistake.
 const MODELS: &[&str] = &["crates/onnx-ops/docs", "tests/suite"];
 
-/// All targets, by name. The target `npy` is in `crates/onnx-cli/src/feed`, where arrays are read.
+/// All targets, by name. The target `npy` is in `crates/onnx-cli/src/execution/inputs`, where arrays are read.
 pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget { name: "check", run: models::check, borrowed: MODELS },
     FuzzTarget { name: "convert", run: files::convert, borrowed: &[] },

@@ -1,7 +1,7 @@
 //! The results of a model before a command changes it, and those of the changed model for the same inputs.
 
 use crate::args::limits::LimitArgs;
-use crate::feed;
+use crate::execution::inputs;
 use onnx_exec::{Executable, RunOptions, Value, compile};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
@@ -44,7 +44,7 @@ impl<'r> Original<'r> {
             Ok(executable) => executable,
             Err(found) => return Ok(Err(found)),
         };
-        let inputs = feed::again(&self.executable, &self.inputs, &executable)?;
+        let inputs = inputs::for_other_model(&self.executable, &self.inputs, &executable)?;
         let outputs = match executable.run(inputs, &options) {
             Ok(outputs) => outputs,
             Err(finding) => return Ok(Err(vec![*finding])),

@@ -1,6 +1,6 @@
 //! `--schedule FILE`: runs a model by a given schedule.
 
-use crate::ready::Ready;
+use crate::execution::prepared::Prepared;
 use crate::session::{Reported, Session, Status};
 use anyhow::Context as _;
 use onnx_exec::{Executable, RunOptions, Value};
@@ -25,7 +25,7 @@ impl ScheduleArgs {
     /// Makes runs with such inputs follow the schedule, if one is given. An illegal schedule is reported.
     pub(crate) fn follow(
         &self,
-        ready: &Ready,
+        prepared: &Prepared,
         executable: &Executable<'_>,
         inputs: &[Option<Value>],
         options: &RunOptions<'_>,
@@ -40,7 +40,7 @@ impl ScheduleArgs {
             let name = path.display().to_string();
             session.report(&SourceText::new(&name, &text, SourceKind::Text), &[*finding]);
         } else {
-            ready.report(session, &[*finding]);
+            prepared.report(session, &[*finding]);
         }
         Err(Reported(Status::Findings).into())
     }

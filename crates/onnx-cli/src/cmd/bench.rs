@@ -5,10 +5,10 @@ mod kernels;
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::args::schedule::ScheduleArgs;
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::output;
 use crate::output::numbers::{bytes, count};
-use crate::ready::Ready;
 use crate::session::{Session, Status};
 use kernels::Kernels;
 use onnx_exec::{Executable, Machine, RunOptions, Value};
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     /// Number of runs; default: as many as take two seconds, and at least three
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
@@ -76,8 +76,8 @@ struct Figures {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let start = Instant::now();
-    let ready = Ready::open(&args.file, &args.opset, session)?;
-    let figures = measure(args, &ready, start, session)?;
+    let prepared = Prepared::open(&args.file, &args.opset, session)?;
+    let figures = measure(args, &prepared, start, session)?;
     if let (Some(path), Some(kernels)) = (&args.trace, &figures.kernels) {
         let trace = serde_json::to_vec(&kernels.trace())?;
         output::to_file(path, |out| out.write_all(&trace))?;
@@ -90,22 +90,27 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-fn measure(args: &Args, ready: &Ready, start: Instant, session: &mut Session) -> anyhow::Result<Figures> {
+fn measure(
+    args: &Args,
+    prepared: &Prepared,
+    start: Instant,
+    session: &mut Session,
+) -> anyhow::Result<Figures> {
     let load = start.elapsed();
     // The check of the model is not part of preparing it.
-    ready.admit(Purpose::Inference, &args.limits, session)?;
+    prepared.admit(Purpose::Inference, &args.limits, session)?;
     let start = Instant::now();
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = ready.compiled(&args.limits, &options, session)?;
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let executable = prepared.compiled(&args.limits, &options, session)?;
     let prepare = start.elapsed();
     let inputs = options
-        .within(|| args.feed.or_random().values(ready, &executable, session))?
-        .map_err(|found| ready.reported(session, &found))?;
-    args.schedule.follow(ready, &executable, &inputs, &options, session)?;
+        .within(|| args.inputs.or_random().values(prepared, &executable, session))?
+        .map_err(|found| prepared.reported(session, &found))?;
+    args.schedule.follow(prepared, &executable, &inputs, &options, session)?;
     let peak = AtomicUsize::new(0);
     let options = RunOptions { peak: Some(&peak), ..options };
     let first =
-        once(&executable, &inputs, &options).map_err(|finding| ready.reported(session, &[*finding]))?;
+        once(&executable, &inputs, &options).map_err(|finding| prepared.reported(session, &[*finding]))?;
     let mut runs = Vec::new();
     let start = Instant::now();
     let is_enough = |runs: usize| match args.runs {
@@ -115,7 +120,7 @@ fn measure(args: &Args, ready: &Ready, start: Instant, session: &mut Session) ->
     while !is_enough(runs.len()) {
         match once(&executable, &inputs, &options) {
             Ok(time) => runs.push(time),
-            Err(finding) => return Err(ready.reported(session, &[*finding])),
+            Err(finding) => return Err(prepared.reported(session, &[*finding])),
         }
     }
     runs.sort_unstable();
@@ -125,7 +130,7 @@ fn measure(args: &Args, ready: &Ready, start: Instant, session: &mut Session) ->
         let machine = args.per_kernel.then(|| Machine::measure(options.threads));
         match Kernels::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }, machine) {
             Ok(found) => kernels = Some(found),
-            Err(finding) => return Err(ready.reported(session, &[*finding])),
+            Err(finding) => return Err(prepared.reported(session, &[*finding])),
         }
     }
     Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), kernels })

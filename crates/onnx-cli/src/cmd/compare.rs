@@ -8,11 +8,11 @@ use super::pair::{Other, PairArgs};
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
-use crate::feed::{self, FeedArgs};
+use crate::execution::inputs::{self, InputArgs};
+use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
 use crate::output::numbers::grouped;
 use crate::output::results::Results;
-use crate::ready::{Heard, Ready};
 use crate::session::{Session, Status};
 use crate::spread::Spread;
 use gap::gap;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     tolerance: ToleranceArgs,
     #[command(flatten)]
@@ -53,35 +53,36 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = Ready::open(&args.pair.one, &args.opset, session)?;
+    let prepared = Prepared::open(&args.pair.one, &args.opset, session)?;
     let other = match args.pair.other()? {
-        Other::Model(path) => Some(Ready::open(path, &args.opset, session)?),
+        Other::Model(path) => Some(Prepared::open(path, &args.opset, session)?),
         Other::OnnxRuntime => None,
     };
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
-    let mut precision = Precision::of(&ready.loaded.model);
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let (executable, inputs) =
+        prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
+    let mut precision = Precision::of(&prepared.loaded.model);
     let second = match &other {
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
             let second = other.compiled(&args.limits, &options, session)?;
-            let inputs = feed::again(&executable, &inputs, &second)?;
+            let inputs = inputs::for_other_model(&executable, &inputs, &second)?;
             Some((other, second, inputs))
         }
         None => None,
     };
     let tolerance = args.tolerance.tolerance().for_precision(precision);
     let share = options.max_memory / SHARE;
-    let heard = Heard::default();
-    let warn = |warning| heard.hear(warning);
+    let warnings = Warnings::default();
+    let warn = |warning| warnings.add(warning);
     let first = RunOptions { warn: Some(&warn), ..options.clone() };
     let mut pass = Pass::first(&executable, inputs.clone(), &first, share);
-    heard.report(&ready, session);
+    warnings.report(&prepared, session);
     let mut found = Comparison::of(&tolerance);
     let mut name = second.as_ref().map_or_else(String::new, |(other, ..)| other.input.name.clone());
     let mut later: Option<Batches> = None;
     loop {
-        let Pass { results, sizes } = pass.map_err(|finding| ready.reported(session, &[*finding]))?;
+        let Pass { results, sizes } = pass.map_err(|finding| prepared.reported(session, &[*finding]))?;
         let names_of_pass: HashSet<&str> = results.iter().map(|(name, _)| name.as_str()).collect();
         let others = match &second {
             Some((other, second, inputs)) => {
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             }
             None => {
                 let (others, version) =
-                    ort::run(&ready.loaded.model, &given(&executable, &inputs), Some(&names_of_pass))?;
+                    ort::run(&prepared.loaded.model, &given(&executable, &inputs), Some(&names_of_pass))?;
                 name = version;
                 others
             }
@@ -104,9 +105,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         pass = Pass::of(&executable, inputs.clone(), &options, &names);
     }
     let text = if args.json || session.wants_json() {
-        format!("{}\n", found.json(&ready.loaded.model, &name))
+        format!("{}\n", found.json(&prepared.loaded.model, &name))
     } else {
-        found.text(&ready.loaded.model, &name)
+        found.text(&prepared.loaded.model, &name)
     };
     output::to_people(&text)?;
     Ok(Status::of(found.first.is_none() && found.compared > 0))

@@ -28,7 +28,7 @@ fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
         ("stream size", onnx_proto::file::MAX_STREAM, "bytes", "a pipe or a device may have no end"),
         (
             "unpacked size",
-            crate::feed::npy::MAX_UNPACKED,
+            crate::execution::inputs::npy::MAX_UNPACKED,
             "bytes",
             "archives may hold little that unpacks to much",
         ),

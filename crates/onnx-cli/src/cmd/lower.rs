@@ -2,9 +2,9 @@
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::output;
-use crate::ready::Ready;
 use crate::session::{Session, Status};
 use onnx_exec::{Stage, Stats};
 use serde_json::json;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     /// What to print
     #[arg(long, value_name = "WHAT", default_value = "schedule")]
     emit: Emit,
@@ -56,9 +56,10 @@ enum Emit {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = Ready::open(&args.file, &args.opset, session)?;
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
+    let prepared = Prepared::open(&args.file, &args.opset, session)?;
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let (executable, inputs) =
+        prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
     let stage = |stage| executable.formulas(stage, inputs.clone(), &options);
     let schedule = || executable.schedule(inputs.clone(), &options);
     let shown = match args.emit {
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Emit::Stats if session.wants_json() => schedule().map(|schedule| counts_json(&schedule.stats)),
         Emit::Stats => schedule().map(|schedule| counts(&schedule.stats)),
     };
-    let shown = shown.map_err(|finding| ready.reported(session, &[*finding]))?;
+    let shown = shown.map_err(|finding| prepared.reported(session, &[*finding]))?;
     match &args.output {
         Some(path) => output::to_file(path, |out| out.write_all(shown.as_bytes()))?,
         None => output::to_people(&shown)?,

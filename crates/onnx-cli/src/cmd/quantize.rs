@@ -6,10 +6,10 @@ use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::original::{Original, OutputPair};
 use crate::output::numbers::count;
-use crate::ready::Ready;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_exec::Value;
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SELECTION")]
     exclude: Vec<Selection>,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -92,10 +92,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         args.weights != Some(WeightType::Int4) || !args.dynamic && args.calibrate.is_empty(),
         "int4 is for weights alone: leave out `--dynamic` and `--calibrate`"
     );
-    let ready = Ready::open(&args.edit.file, &args.opset, session)?;
-    ready.admit(Purpose::Inference, &args.limits, session)?;
-    let ranges = Ranges::measure(args, &ready, session)?.map_err(|found| ready.reported(session, &found))?;
-    let before = original(args, &ready, session)?.map_err(|found| ready.reported(session, &found))?;
+    let prepared = Prepared::open(&args.edit.file, &args.opset, session)?;
+    prepared.admit(Purpose::Inference, &args.limits, session)?;
+    let ranges =
+        Ranges::measure(args, &prepared, session)?.map_err(|found| prepared.reported(session, &found))?;
+    let before = original(args, &prepared, session)?.map_err(|found| prepared.reported(session, &found))?;
     let scheme = match args.weights {
         _ if !args.calibrate.is_empty() => Scheme::Static { ranges: ranges.known() },
         Some(WeightType::Int8) if !args.dynamic => {
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         args.exclude.iter().try_for_each(|selection| selection.ensure_some(model))?;
         let excluded: HashSet<NodeId> =
             args.exclude.iter().flat_map(|selection| selection.nodes(model)).collect();
-        let found = ready.load_weights(model);
+        let found = prepared.load_weights(model);
         if !found.is_empty() {
             return Ok(Err(found));
         }
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Err(found) => return Ok(Err(found)),
         };
         if let Some(before) = &before {
-            match before.rerun(model, &args.limits, args.feed.seed)? {
+            match before.rerun(model, &args.limits, args.inputs.seed)? {
                 Ok(outputs) => {
                     let line = |output: &OutputPair<'_>| {
                         format!("error of `{}`: {}", output.name, error(&output.now, output.before))
@@ -150,25 +151,25 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 /// Runs the model before it is quantized. `None`: it cannot be run, and no inputs are given, so that nothing can be measured.
 fn original<'r>(
     args: &Args,
-    ready: &'r Ready,
+    prepared: &'r Prepared,
     session: &Session,
 ) -> anyhow::Result<Result<Option<Original<'r>>, Vec<Diagnostic>>> {
-    let is_needed = args.feed.is_given() || !args.calibrate.is_empty();
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let is_needed = args.inputs.is_given() || !args.calibrate.is_empty();
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
     let none = |session: &Session, why: String| {
         session.note(&format!("the error is not measured: {why}"));
         Ok(Ok(None))
     };
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+    let executable = match options.within(|| prepared.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
         Err(found) if is_needed => return Ok(Err(found)),
         Err(found) => return none(session, found.first().map_or(String::new(), |d| d.message.clone())),
     };
-    let feed = match args.calibrate.first() {
-        Some(first) if !args.feed.is_given() => args.feed.of_files(std::slice::from_ref(first)),
-        Some(_) | None => args.feed.or_random(),
+    let given = match args.calibrate.first() {
+        Some(first) if !args.inputs.is_given() => args.inputs.of_files(std::slice::from_ref(first)),
+        Some(_) | None => args.inputs.or_random(),
     };
-    let inputs = match options.within(|| feed.values(ready, &executable, session)) {
+    let inputs = match options.within(|| given.values(prepared, &executable, session)) {
         Ok(Ok(inputs)) => inputs,
         Ok(Err(found)) => return Ok(Err(found)),
         Err(error) if is_needed => return Err(error),

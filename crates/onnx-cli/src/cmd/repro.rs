@@ -5,12 +5,12 @@ mod readme;
 use crate::args::limits::{LimitArgs, stored};
 use crate::args::operators::OpsetArgs;
 use crate::edit::new_errors;
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::input::read_files;
 use crate::output::numbers::count;
 use crate::output::results::{self, Results};
 use crate::output::{self, OutputTarget};
-use crate::ready::Ready;
 use crate::scratch::Scratch;
 use crate::session::findings;
 use crate::session::progress::Work;
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "anonymize")]
     keep_weights: bool,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -77,27 +77,27 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let is_archive = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     ensure!(is_archive || !args.output.exists(), "{} exists: choose another name", args.output.display());
     let work = Work::begin(session, format!("reading {}", args.file.display()));
-    let ready = Ready::open(&args.file, &args.opset, session)?;
-    let Some(mut inputs) = inputs(args, &ready, session)? else { return Ok(Status::Findings) };
-    let form = ready.input.form;
+    let prepared = Prepared::open(&args.file, &args.opset, session)?;
+    let Some(mut inputs) = inputs(args, &prepared, session)? else { return Ok(Status::Findings) };
+    let form = prepared.input.form;
     let mut loaded = match args.anonymize {
-        false => ready.loaded.clone(),
+        false => prepared.loaded.clone(),
         true => {
             work.now("replacing names and weights");
-            let mut model = ready.loaded.model.clone();
-            let options = Anonymize { keep_weights: args.keep_weights, seed: args.feed.seed };
-            match anonymize(&mut model, ready.registry(), options) {
+            let mut model = prepared.loaded.model.clone();
+            let options = Anonymize { keep_weights: args.keep_weights, seed: args.inputs.seed };
+            match anonymize(&mut model, prepared.registry(), options) {
                 Ok(report) => session.note(&format!("repro: {report}")),
-                Err(found) => return Ok(ready.report(session, &found)),
+                Err(found) => return Ok(prepared.report(session, &found)),
             }
-            let (new, _) = new_errors(&ready.loaded.model, &model);
+            let (new, _) = new_errors(&prepared.loaded.model, &model);
             if !new.is_empty() {
                 let loaded = Loaded::from(model);
                 findings::report(session, &loaded, &new);
                 session.note("repro: nothing written, because the anonymous model has errors that the model does not have");
                 return Ok(Status::Findings);
             }
-            rename_inputs(&mut inputs, [&ready.loaded.model, &model], args)?;
+            rename_inputs(&mut inputs, [&prepared.loaded.model, &model], args)?;
             Loaded::from(model)
         }
     };
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         None => None,
         Some(trial) => {
             work.now("running the command");
-            Some(ends(trial, &ready, &path)?)
+            Some(ends(trial, &prepared, &path)?)
         }
     };
     let mut depends = None;
@@ -133,10 +133,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         session.note(&format!(
             "repro: the command {now} for the model in {}, but it {original} for {}",
             args.output.display(),
-            ready.input.name
+            prepared.input.name
         ));
         if args.anonymize && !args.keep_weights {
-            let is_same = with_weights(trial, &ready, &path, args)? == original;
+            let is_same = with_weights(trial, &prepared, &path, args)? == original;
             depends =
                 Some(if is_same { "the weights" } else { "names, texts, or both these and the weights" });
         } else if args.anonymize {
@@ -185,13 +185,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// The inputs that the report has: none if the model cannot be run, and `None` if those of the command line are wrong.
-fn inputs(args: &Args, ready: &Ready, session: &mut Session) -> anyhow::Result<Option<Results>> {
-    let is_given = args.feed.is_given();
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+fn inputs(args: &Args, prepared: &Prepared, session: &mut Session) -> anyhow::Result<Option<Results>> {
+    let is_given = args.inputs.is_given();
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let executable = match options.within(|| prepared.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
         Err(found) if is_given => {
-            ready.report(session, &found);
+            prepared.report(session, &found);
             return Ok(None);
         }
         Err(_) => {
@@ -199,10 +199,10 @@ fn inputs(args: &Args, ready: &Ready, session: &mut Session) -> anyhow::Result<O
             return Ok(Some(Results::new()));
         }
     };
-    let values = match options.within(|| args.feed.or_random().values(ready, &executable, session)) {
+    let values = match options.within(|| args.inputs.or_random().values(prepared, &executable, session)) {
         Ok(Ok(values)) => values,
         Ok(Err(found)) => {
-            ready.report(session, &found);
+            prepared.report(session, &found);
             return Ok(None);
         }
         Err(error) if is_given => return Err(error),
@@ -222,12 +222,12 @@ fn rename_inputs(inputs: &mut Results, models: [&Model; 2], args: &Args) -> anyh
         ports.into_iter().flatten().map(|port| model.text(port.name).to_owned()).collect()
     };
     let [old, new] = models.map(names);
-    let mut random = Random::new(args.feed.seed);
+    let mut random = Random::new(args.inputs.seed);
     for (name, value) in inputs.iter_mut() {
         let at = old.iter().position(|known| known == name);
         let Some(new) = at.and_then(|at| new.get(at)) else { bail!("input `{name}` is not in the model") };
         new.clone_into(name);
-        if let (Value::Tensor(tensor), true) = (&*value, args.feed.is_given()) {
+        if let (Value::Tensor(tensor), true) = (&*value, args.inputs.is_given()) {
             *value = randomized(tensor, &mut random)?.into();
         }
     }
@@ -235,8 +235,8 @@ fn rename_inputs(inputs: &mut Results, models: [&Model; 2], args: &Args) -> anyh
 }
 
 /// How the command ends for copies of the original and of the model of the report.
-fn ends(trial: &Trial<'_>, ready: &Ready, path: &Path) -> anyhow::Result<[End; 2]> {
-    let original = ready.input.load();
+fn ends(trial: &Trial<'_>, prepared: &Prepared, path: &Path) -> anyhow::Result<[End; 2]> {
+    let original = prepared.input.load();
     let report = onnxtxt::open(path)?;
     let end =
         |loaded: &Loaded| Ok::<_, anyhow::Error>(trial.run_copy(loaded.file(), &loaded.model, None)?.end);
@@ -244,16 +244,16 @@ fn ends(trial: &Trial<'_>, ready: &Ready, path: &Path) -> anyhow::Result<[End; 2
 }
 
 /// How the command ends for the anonymous model with the original weights.
-fn with_weights(trial: &Trial<'_>, ready: &Ready, path: &Path, args: &Args) -> anyhow::Result<End> {
-    let mut model = ready.loaded.model.clone();
-    let options = Anonymize { keep_weights: true, seed: args.feed.seed };
-    if anonymize(&mut model, ready.registry(), options).is_err() {
+fn with_weights(trial: &Trial<'_>, prepared: &Prepared, path: &Path, args: &Args) -> anyhow::Result<End> {
+    let mut model = prepared.loaded.model.clone();
+    let options = Anonymize { keep_weights: true, seed: args.inputs.seed };
+    if anonymize(&mut model, prepared.registry(), options).is_err() {
         bail!("the model cannot be made anonymous without its weights");
     }
     let scratch = Scratch::new()?;
     let copy = scratch.path().join(path.file_name().unwrap_or_default());
     let weights = (stored(&model) > MAX_INLINE).then_some(Weights::Sidecar);
-    let options = SaveOptions { form: Some(ready.input.form), weights, ..SaveOptions::default() };
+    let options = SaveOptions { form: Some(prepared.input.form), weights, ..SaveOptions::default() };
     let saved = Loaded::from(model).save_with(&copy, &options)?;
     ensure!(saved.is_written, "the anonymous model cannot be written with its weights");
     Ok(trial.run(&copy, None)?.end)

@@ -4,9 +4,9 @@ use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::args::schedule::ScheduleArgs;
 use crate::args::selection::Selection;
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::{Prepared, Warnings};
 use crate::output::results::{self, Results, Shown};
-use crate::ready::{Heard, Ready};
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use onnx_exec::{Executable, RunOptions, Value};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     /// Write the outputs as NumPy arrays
     #[arg(short, long, value_name = "OUT.npz")]
     output: Option<PathBuf>,
@@ -69,12 +69,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let work = Work::begin(session, format!("reading {}", args.file.display()));
-    let ready = Ready::open(&args.file, &args.opset, session)?;
-    ready.admit(Purpose::Inference, &args.limits, session)?;
-    args.dump.iter().try_for_each(|selection| selection.ensure_some(&ready.loaded.model))?;
+    let prepared = Prepared::open(&args.file, &args.opset, session)?;
+    prepared.admit(Purpose::Inference, &args.limits, session)?;
+    args.dump.iter().try_for_each(|selection| selection.ensure_some(&prepared.loaded.model))?;
     work.now("preparing the model");
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let results = compute(args, &ready, &options, session, &work)?;
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let results = compute(args, &prepared, &options, session, &work)?;
     drop(work);
     options.within(|| emit(args, &results, session))?;
     Ok(Status::Clean)
@@ -104,16 +104,16 @@ fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()>
 /// The dumped results and the outputs. Problems are reported.
 fn compute(
     args: &Args,
-    ready: &Ready,
+    prepared: &Prepared,
     limits: &RunOptions<'static>,
     session: &mut Session,
     work: &Work,
 ) -> anyhow::Result<Results> {
     let mut options: RunOptions<'_> = limits.clone();
-    let (executable, inputs) = ready.prepared(&args.limits, &args.feed, &options, session)?;
-    args.schedule.follow(ready, &executable, &inputs, &options, session)?;
+    let (executable, inputs) = prepared.with_inputs(&args.limits, &args.inputs, &options, session)?;
+    args.schedule.follow(prepared, &executable, &inputs, &options, session)?;
     work.now("running the model");
-    let model = &ready.loaded.model;
+    let model = &prepared.loaded.model;
     let watch = Watch {
         wanted: args.dump.iter().flat_map(|selection| results_of(model, selection)).collect(),
         checks_nan: args.check_nan,
@@ -125,20 +125,20 @@ fn compute(
     if watch.checks_nan || !watch.wanted.is_empty() {
         options.observe = Some(&observe);
     }
-    let heard = Heard::default();
-    let warn = |warning| heard.hear(warning);
+    let warnings = Warnings::default();
+    let warn = |warning| warnings.add(warning);
     options.warn = Some(&warn);
     let outputs = executable.run(inputs, &options);
-    heard.report(ready, session);
+    warnings.report(prepared, session);
     let Seen { mut dumped, nan } =
         std::mem::take(&mut *watch.seen.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some((name, at)) = nan {
         let message = format!("element {at} of `{name}` is NaN, the first one in this run");
         let finding = Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message);
-        return Err(ready.reported(session, &[finding]));
+        return Err(prepared.reported(session, &[finding]));
     }
     match outputs {
-        Err(finding) => Err(ready.reported(session, &[*finding])),
+        Err(finding) => Err(prepared.reported(session, &[*finding])),
         Ok(outputs) => {
             // An output that is also dumped is returned once.
             dumped.retain(|(dumped, _)| !names(&executable).any(|name| name == *dumped));

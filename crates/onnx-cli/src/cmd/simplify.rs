@@ -4,9 +4,9 @@ use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::close::{Precision, ToleranceArgs, difference};
 use crate::edit::{EditArgs, edit};
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::original::Original;
-use crate::ready::Ready;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Place, code};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long)]
     verify: bool,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     tolerance: ToleranceArgs,
     #[command(flatten)]
@@ -43,20 +43,20 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let before = match args.verify {
-        true => Some(Ready::open(&args.edit.file, &args.opset, session)?),
+        true => Some(Prepared::open(&args.edit.file, &args.opset, session)?),
         false => None,
     };
     let expected = match &before {
-        Some(ready) => match original(args, ready, session)? {
-            Ok(original) => Some((ready, original)),
-            Err(found) => return Ok(ready.report(session, &found)),
+        Some(prepared) => match original(args, prepared, session)? {
+            Ok(original) => Some((prepared, original)),
+            Err(found) => return Ok(prepared.report(session, &found)),
         },
         None => None,
     };
     edit(&args.edit.file, &args.edit.out, session, "simplify", |model| {
         let report = simplify(model);
         let different = match &expected {
-            Some((ready, original)) => differences(args, ready, original, model)?,
+            Some((prepared, original)) => differences(args, prepared, original, model)?,
             None => Vec::new(),
         };
         Ok(if different.is_empty() { Ok(report) } else { Err(different) } as Edited)
@@ -66,27 +66,28 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 /// Runs the original model, or says why that cannot be done.
 fn original<'r>(
     args: &Args,
-    ready: &'r Ready,
+    prepared: &'r Prepared,
     session: &mut Session,
 ) -> anyhow::Result<Result<Original<'r>, Vec<Diagnostic>>> {
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let (executable, inputs) =
+        prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
     Ok(Original::run(executable, inputs, &options).map_err(|finding| vec![*finding]))
 }
 
 /// Outputs that are others in the model as it is now, or why it cannot be run.
 fn differences(
     args: &Args,
-    ready: &Ready,
+    prepared: &Prepared,
     original: &Original<'_>,
     model: &Model,
 ) -> anyhow::Result<Vec<Diagnostic>> {
     let mut model = model.clone();
-    let found = ready.load_weights(&mut model);
+    let found = prepared.load_weights(&mut model);
     if !found.is_empty() {
         return Ok(found);
     }
-    let outputs = match original.rerun(&model, &args.limits, args.feed.seed)? {
+    let outputs = match original.rerun(&model, &args.limits, args.inputs.seed)? {
         Ok(outputs) => outputs,
         Err(found) => return Ok(found),
     };

@@ -5,9 +5,9 @@ mod numbers;
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::output;
-use crate::ready::Ready;
 use crate::session::findings;
 use crate::session::{Session, Status};
 use costs::CostTable;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     weights: bool,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -64,27 +64,27 @@ enum By {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = Ready::open(&args.file, &args.opset, session)?;
-    let mut model = ready.loaded.model.clone();
-    let registry = ready.registry();
-    let sizes = args.feed.sizes()?;
+    let prepared = Prepared::open(&args.file, &args.opset, session)?;
+    let mut model = prepared.loaded.model.clone();
+    let registry = prepared.registry();
+    let sizes = args.inputs.sizes()?;
     if (!sizes.sizes.is_empty() || !sizes.shapes.is_empty())
         && let Err(found) = set_shape(&mut model, registry, &sizes)
     {
-        return Ok(ready.report(session, &found));
+        return Ok(prepared.report(session, &found));
     }
     inline(&mut model, registry, Inline::default());
     compact(&mut model);
     let Some(costs) = onnx_ops::cost::costs(&model, registry) else {
-        anyhow::bail!("{} has no graph", ready.input.name)
+        anyhow::bail!("{} has no graph", prepared.input.name)
     };
     let most = if args.top == 0 { usize::MAX } else { args.top };
-    let weights = if args.weights { numbers::of_weights(&ready.loaded.model) } else { Vec::new() };
-    let runs = args.feed.is_given();
+    let weights = if args.weights { numbers::of_weights(&prepared.loaded.model) } else { Vec::new() };
+    let runs = args.inputs.is_given();
     let results = match runs {
-        true => match numbers::of_results(args, &ready, session)? {
+        true => match numbers::of_results(args, &prepared, session)? {
             Ok(results) => results,
-            Err(found) => return Ok(ready.report(session, &found)),
+            Err(found) => return Ok(prepared.report(session, &found)),
         },
         false => Vec::new(),
     };
@@ -97,11 +97,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         if runs {
             object["activations"] = results.iter().map(numbers::Row::json).collect();
         }
-        object["file"] = json!(ready.input.name);
+        object["file"] = json!(prepared.input.name);
         output::json(&object)?;
         return Ok(Status::Clean);
     }
-    let mut text = format!("{}\n{}", ready.input.name, table.text(most));
+    let mut text = format!("{}\n{}", prepared.input.name, table.text(most));
     if args.weights {
         text += &numbers::text("weights", &weights, most);
     }
@@ -109,6 +109,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         text += &numbers::text("results", &results, most);
     }
     output::to_people(&text)?;
-    findings::report(session, &ready.loaded, &[]);
+    findings::report(session, &prepared.loaded, &[]);
     Ok(Status::Clean)
 }

@@ -3,8 +3,8 @@
 mod record;
 mod report;
 
-use crate::feed;
-use crate::feed::npy;
+use crate::execution::inputs;
+use crate::execution::inputs::npy;
 use crate::output;
 use crate::output::results;
 use crate::session::progress::Work;
@@ -153,7 +153,7 @@ fn values(path: &Path) -> Result<Named, String> {
             let arrays = npy::read_all(&bytes, |_| npy::Wanted::As(None))?.read;
             return Ok(arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect());
         }
-        let (value, name) = feed::file(path)?;
+        let (value, name) = inputs::file(path)?;
         Ok(vec![(name.unwrap_or_default(), value)])
     };
     read().map_err(|error: anyhow::Error| format!("{}: {error:#}", path.display()))

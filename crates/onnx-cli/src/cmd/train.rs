@@ -14,9 +14,9 @@ use crate::cmd::train::history::History;
 use crate::cmd::train::run::{Stop, TrainingPlan};
 use crate::cmd::train::saved::{Saved, StateFile};
 use crate::cmd::weights::{is_weights, write_weights};
+use crate::execution::prepared::Prepared;
 use crate::output::emit::{OutFile, emit};
 use crate::output::{self, OutputTarget};
-use crate::ready::Ready;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
@@ -155,20 +155,20 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     ensure!(args.out.is_given(), "add `-o OUT`, or `--in-place` to replace the model");
     let destination = Destination::of(args)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
-    let mut ready = Ready::open(&args.file, &args.opset, session)?;
+    let mut prepared = Prepared::open(&args.file, &args.opset, session)?;
     may_write_all(args, &destination)?;
-    ready.admit(Purpose::Training, &args.limits, session)?;
+    prepared.admit(Purpose::Training, &args.limits, session)?;
     work.now("preparing the training");
     let seed = args.seed.unwrap_or(0);
-    let limits = args.limits.options(seed, &ready.loaded.model);
+    let limits = args.limits.options(seed, &prepared.loaded.model);
     let done = limits.within(|| {
         let mut compile = args.limits.compile_options();
         if args.recompute {
             compile.gradient_results = Results::Recomputed;
         }
-        let algorithm = args.algorithm.as_deref().map(|name| algorithm(&ready, name)).transpose()?;
+        let algorithm = args.algorithm.as_deref().map(|name| algorithm(&prepared, name)).transpose()?;
         let options = TrainOptions { compile, run: limits.clone(), algorithm };
-        let trained = match Trainer::new(&ready.loaded.model, ready.registry(), &options) {
+        let trained = match Trainer::new(&prepared.loaded.model, prepared.registry(), &options) {
             Ok(trainer) => train(args, mode, trainer, session, &work)?,
             Err(found) => Err(found),
         };
@@ -176,14 +176,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     })?;
     let (model, report) = match done {
         Ok(done) => done,
-        Err(found) => return Ok(ready.report(session, &found)),
+        Err(found) => return Ok(prepared.report(session, &found)),
     };
-    let mut became = ready.loaded.became(model);
-    std::mem::swap(&mut ready.loaded, &mut became);
+    let mut became = prepared.loaded.became(model);
+    std::mem::swap(&mut prepared.loaded, &mut became);
     let status = match &destination {
         Destination::Weights(path) => {
-            let model = &ready.loaded.model;
-            let Some(body) = model.main_body() else { bail!("{} has no graph", ready.input.name) };
+            let model = &prepared.loaded.model;
+            let Some(body) = model.main_body() else { bail!("{} has no graph", prepared.input.name) };
             let mut arrays = Vec::new();
             for weight in weights(model) {
                 let name = weight_name(model, weight).to_owned();
@@ -195,7 +195,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         Destination::Model => {
             let destination = args.out.destination(&args.file, None)?;
-            emit(&destination, &ready.input, &mut ready.loaded, session, &work)?
+            emit(&destination, &prepared.input, &mut prepared.loaded, session, &work)?
         }
     };
     drop(work);
@@ -204,8 +204,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// The position of an algorithm, by the name of its graph or by its number from 1.
-fn algorithm(ready: &Ready, name: &str) -> anyhow::Result<usize> {
-    let model = &ready.loaded.model;
+fn algorithm(prepared: &Prepared, name: &str) -> anyhow::Result<usize> {
+    let model = &prepared.loaded.model;
     let names: Vec<&str> = (model.training.iter())
         .map(|training| {
             let body = training.algorithm.map(|body| &model.bodies[body]);

@@ -5,10 +5,10 @@ use super::pair::{Other, PairArgs};
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
-use crate::feed::{self, FeedArgs};
+use crate::execution::inputs::{self, InputArgs};
+use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
 use crate::output::results::Results;
-use crate::ready::{Heard, Ready};
 use crate::session::{Session, Status};
 use crate::spread::Spread;
 use anyhow::{Context as _, ensure};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     tolerance: ToleranceArgs,
     #[command(flatten)]
@@ -43,13 +43,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let one = Ready::open(&args.pair.one, &args.opset, session)?;
+    let one = Prepared::open(&args.pair.one, &args.opset, session)?;
     let other = match args.pair.other()? {
-        Other::Model(path) => Some(Ready::open(path, &args.opset, session)?),
+        Other::Model(path) => Some(Prepared::open(path, &args.opset, session)?),
         Other::OnnxRuntime => None,
     };
-    let options = args.limits.options(args.feed.seed, &one.loaded.model);
-    let (first, inputs) = one.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
+    let options = args.limits.options(args.inputs.seed, &one.loaded.model);
+    let (first, inputs) = one.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
     let mut precision = Precision::of(&one.loaded.model);
     let others = match &other {
         Some(other) => {
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             let second = other.compiled(&args.limits, &options, session)?;
             let (a, b) = (first.outputs().len(), second.outputs().len());
             ensure!(a == b, "{} has {a} outputs, but {} has {b}", one.input.name, other.input.name);
-            let again = feed::again(&first, &inputs, &second)?;
+            let again = inputs::for_other_model(&first, &inputs, &second)?;
             match second.run(again, &options) {
                 Ok(results) => results,
                 Err(finding) => return Ok(other.report(session, &[*finding])),
@@ -65,10 +65,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         None => in_onnx_runtime(&one, &first, &inputs)?,
     };
-    let heard = Heard::default();
-    let warn = |warning| heard.hear(warning);
+    let warnings = Warnings::default();
+    let warn = |warning| warnings.add(warning);
     let results = first.run(inputs, &RunOptions { warn: Some(&warn), ..options.clone() });
-    heard.report(&one, session);
+    warnings.report(&one, session);
     let results = results.map_err(|finding| one.reported(session, &[*finding]))?;
     let tolerance = args.tolerance.tolerance().for_precision(precision);
     let wants_json = args.json || session.wants_json();
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
 /// The outputs that ONNX Runtime computes.
 fn in_onnx_runtime(
-    ready: &Ready,
+    prepared: &Prepared,
     executable: &Executable<'_>,
     inputs: &[Option<Value>],
 ) -> anyhow::Result<Vec<Value>> {
@@ -86,7 +86,7 @@ fn in_onnx_runtime(
     let given: Results = given.filter_map(|(name, value)| Some((name, value?))).collect();
     let outputs: Vec<String> = executable.outputs().iter().map(name).collect();
     let names = outputs.iter().map(String::as_str).collect();
-    let (results, _) = ort::run(&ready.loaded.model, &given, Some(&names))?;
+    let (results, _) = ort::run(&prepared.loaded.model, &given, Some(&names))?;
     let mut results: HashMap<String, Value> = results.into_iter().collect();
     let output = |port: &Port| {
         let name = name(port);

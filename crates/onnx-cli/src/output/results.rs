@@ -1,6 +1,6 @@
 //! The results of a run: written as an archive of arrays, as files of values, or to stdout.
 
-use crate::feed::npy;
+use crate::execution::inputs::npy;
 use crate::input::read_files;
 use crate::output::{self, OutputTarget};
 use anyhow::{Context as _, ensure};

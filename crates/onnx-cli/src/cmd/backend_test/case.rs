@@ -1,7 +1,7 @@
 //! One backend test case: a model, inputs, and expected outputs.
 
 use crate::close::{Tolerance, difference};
-use crate::feed::files;
+use crate::execution::inputs::files;
 use crate::input::Input;
 use anyhow::bail;
 use onnx_exec::{CompileOptions, RunOptions, compile};

@@ -1,6 +1,6 @@
 //! Runs a model in ONNX Runtime, by way of Python.
 
-use crate::feed::npy;
+use crate::execution::inputs::npy;
 use crate::output::results::{self, Results};
 use crate::scratch::Scratch;
 use anyhow::{Context as _, ensure};

@@ -1,7 +1,7 @@
 //! The ranges of activations, measured by running the model.
 
 use super::Args;
-use crate::ready::Ready;
+use crate::execution::prepared::Prepared;
 use crate::session::Session;
 use onnx_exec::{RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
@@ -16,18 +16,18 @@ impl Ranges {
     /// Runs the model with each of the calibration inputs.
     pub(super) fn measure(
         args: &Args,
-        ready: &Ready,
+        prepared: &Prepared,
         session: &mut Session,
     ) -> anyhow::Result<Result<Ranges, Vec<Diagnostic>>> {
         let mut ranges = Ranges::default();
         if args.calibrate.is_empty() {
             return Ok(Ok(ranges));
         }
-        let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-        let executable = ready.compiled(&args.limits, &options, session)?;
+        let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+        let executable = prepared.compiled(&args.limits, &options, session)?;
         for file in &args.calibrate {
-            let feed = args.feed.of_files(std::slice::from_ref(file));
-            let inputs = match options.within(|| feed.values(ready, &executable, session))? {
+            let given = args.inputs.of_files(std::slice::from_ref(file));
+            let inputs = match options.within(|| given.values(prepared, &executable, session))? {
                 Ok(inputs) => inputs,
                 Err(found) => return Ok(Err(found)),
             };

@@ -1,9 +1,9 @@
 //! How the numbers of weights and results are distributed.
 
 use super::Args;
+use crate::execution::prepared::Prepared;
 use crate::output::numbers::grouped;
 use crate::output::table::Table;
-use crate::ready::Ready;
 use crate::session::Session;
 use onnx_exec::{RunOptions, Tensor, Value};
 use onnx_ir::Model;
@@ -49,11 +49,11 @@ pub(super) fn of_weights(model: &Model) -> Vec<Row> {
 /// The results of all nodes of the main graph, for the given inputs.
 pub(super) fn of_results(
     args: &Args,
-    ready: &Ready,
+    prepared: &Prepared,
     session: &mut Session,
 ) -> anyhow::Result<Result<Vec<Row>, Vec<Diagnostic>>> {
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let (executable, inputs) = ready.prepared(&args.limits, &args.feed, &options, session)?;
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let (executable, inputs) = prepared.with_inputs(&args.limits, &args.inputs, &options, session)?;
     let rows = Mutex::new(Vec::new());
     let observe = |name: &str, value: &Value| {
         let Ok(tensor) = value.tensor() else { return };

@@ -2,10 +2,10 @@
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
+use crate::execution::prepared::Prepared;
 use crate::output;
 use crate::output::results::{self, Results};
-use crate::ready::Ready;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::diag::Level;
@@ -28,7 +28,7 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["list", "bless", "filter"])]
     pub(super) record: Option<PathBuf>,
     #[command(flatten)]
-    feed: FeedArgs,
+    inputs: InputArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -39,14 +39,16 @@ pub(super) fn run(file: &Path, args: &RecordArgs, session: &mut Session) -> anyh
     let name = file.file_name().and_then(|name| name.to_str()).context("the model needs a name in UTF-8")?;
     let test = file.with_extension("test.onnxtxt");
     ensure!(test.symlink_metadata().is_err(), "{} exists: remove it first, or bless it", test.display());
-    let ready = Ready::open(file, &args.opset, session)?;
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let (executable, inputs) = ready.prepared(&args.limits, &args.feed.or_random(), &options, session)?;
+    let prepared = Prepared::open(file, &args.opset, session)?;
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let (executable, inputs) =
+        prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
     let text = |port: &onnx_ir::Port| executable.model().text(port.name).to_owned();
     let names = executable.inputs().iter().map(text);
     let given: Results =
         names.zip(&inputs).filter_map(|(name, value)| Some((name, value.clone()?))).collect();
-    let values = executable.run(inputs, &options).map_err(|finding| ready.reported(session, &[*finding]))?;
+    let values =
+        executable.run(inputs, &options).map_err(|finding| prepared.reported(session, &[*finding]))?;
     let outputs: Results = executable.outputs().iter().map(text).zip(values).collect();
 
     let mut head = format!("#! model {name}\n#! check\n");

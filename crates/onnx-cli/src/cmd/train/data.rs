@@ -1,10 +1,10 @@
 //! The data of a training: arrays by the names of inputs, with as many examples each.
 
 use super::csv;
-use crate::feed::cast::cast;
-use crate::feed::fits::Extents;
-use crate::feed::npy::{self, Arrays, Wanted};
-use crate::feed::{files, named};
+use crate::execution::inputs::cast::cast;
+use crate::execution::inputs::fits::Extents;
+use crate::execution::inputs::npy::{self, Arrays, Wanted};
+use crate::execution::inputs::{files, named};
 use crate::input::read_files::{self, Unreadable};
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};

@@ -4,7 +4,7 @@
 //! of a training with `--early-stop` has the prefix `onnxtxt.train.best/`.
 
 use super::Args;
-use crate::feed::npy::{self, Wanted};
+use crate::execution::inputs::npy::{self, Wanted};
 use crate::input::read_files::{self, Unreadable};
 use crate::output::OutputTarget;
 use anyhow::{Context as _, bail, ensure};

@@ -4,12 +4,12 @@ use super::{WeightsOut, ensure_form};
 use crate::args::operators::OpsetArgs;
 use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
-use crate::feed::npy::{self, Arrays, Wanted};
-use crate::feed::safe;
+use crate::execution::inputs::npy::{self, Arrays, Wanted};
+use crate::execution::inputs::safe;
+use crate::execution::prepared::Prepared;
 use crate::input::read_files::{self, Unreadable};
 use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
-use crate::ready::Ready;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail};
 use onnx_exec::Tensor;
@@ -45,9 +45,9 @@ pub(super) struct ImportArgs {
 pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result<Status> {
     let target = OutputTarget::new(&args.out.output);
     ensure_form(&target)?;
-    let ready = Ready::open(&args.file, &args.opset, session)?;
-    let model = &ready.loaded.model;
-    let Some(body) = model.main_body() else { bail!("{} has no graph", ready.input.name) };
+    let prepared = Prepared::open(&args.file, &args.opset, session)?;
+    let model = &prepared.loaded.model;
+    let Some(body) = model.main_body() else { bail!("{} has no graph", prepared.input.name) };
     let mut wanted: HashSet<ValueId> = HashSet::new();
     for selection in &args.only {
         wanted.extend(selection.values(model)?);

@@ -2,7 +2,7 @@
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::{Operators, OpsetArgs};
-use crate::feed::FeedArgs;
+use crate::execution::inputs::InputArgs;
 use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
 use crate::session::findings;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// A model with all its weights.
-pub(crate) struct Ready {
+pub(crate) struct Prepared {
     pub(crate) input: Input,
     pub(crate) loaded: Loaded,
     /// The model before its external weights were read, if it has any.
@@ -29,9 +29,9 @@ pub(crate) struct Ready {
     is_admitted: Cell<bool>,
 }
 
-impl Ready {
+impl Prepared {
     /// Reads a model and its external weights. Problems are reported.
-    pub(crate) fn open(path: &Path, opset: &OpsetArgs, session: &mut Session) -> anyhow::Result<Ready> {
+    pub(crate) fn open(path: &Path, opset: &OpsetArgs, session: &mut Session) -> anyhow::Result<Prepared> {
         let operators = opset.load(session)?;
         let input = Input::open(path)?;
         input.ensure_model()?;
@@ -59,7 +59,7 @@ impl Ready {
                 return Err(Reported(Status::Findings).into());
             }
         }
-        Ok(Ready { input, loaded, without_weights, operators, is_admitted: Cell::new(false) })
+        Ok(Prepared { input, loaded, without_weights, operators, is_admitted: Cell::new(false) })
     }
 
     /// The prepared model, or everything that prevents running it; whether it may be run is for [`admit`](Self::admit).
@@ -82,15 +82,15 @@ impl Ready {
     }
 
     /// The prepared model and its inputs, where problems are reported.
-    pub(crate) fn prepared(
+    pub(crate) fn with_inputs(
         &self,
         limits: &LimitArgs,
-        feed: &FeedArgs,
+        given: &InputArgs,
         options: &RunOptions<'_>,
         session: &mut Session,
     ) -> anyhow::Result<(Executable<'_>, Vec<Option<Value>>)> {
         let executable = self.compiled(limits, options, session)?;
-        match options.within(|| feed.values(self, &executable, session))? {
+        match options.within(|| given.values(self, &executable, session))? {
             Ok(inputs) => Ok((executable, inputs)),
             Err(found) => Err(self.reported(session, &found)),
         }
@@ -152,16 +152,16 @@ impl Ready {
 
 /// Warnings of runs, which may come from any thread.
 #[derive(Default)]
-pub(crate) struct Heard(Mutex<Vec<Diagnostic>>);
+pub(crate) struct Warnings(Mutex<Vec<Diagnostic>>);
 
-impl Heard {
-    pub(crate) fn hear(&self, warning: Diagnostic) {
+impl Warnings {
+    pub(crate) fn add(&self, warning: Diagnostic) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
     }
 
     /// Shows the warnings at their places in the file.
-    pub(crate) fn report(self, ready: &Ready, session: &mut Session) {
-        let heard = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        findings::report(session, &ready.loaded, &heard);
+    pub(crate) fn report(self, prepared: &Prepared, session: &mut Session) {
+        let warnings = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        findings::report(session, &prepared.loaded, &warnings);
     }
 }

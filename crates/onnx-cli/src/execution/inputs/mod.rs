@@ -10,9 +10,9 @@ pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;
 
+use crate::execution::prepared::Prepared;
 use crate::input::read_files::Unreadable;
 use crate::output::numbers::count;
-use crate::ready::Ready;
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
@@ -28,7 +28,7 @@ use std::path::Path;
 
 /// Options for the inputs of a model.
 #[derive(Clone, clap::Args)]
-pub(crate) struct FeedArgs {
+pub(crate) struct InputArgs {
     /// Inputs: FILE.npz, NAME=FILE.npy, NAME=FILE.pb, or a folder with input_0.pb, input_1.pb …; may be repeated. Of several
     /// `=`, the one after the longest name of an input counts; `x=./1=x.npy` is a file for `x` in any case
     #[arg(short, long = "input", value_name = "IN")]
@@ -51,9 +51,9 @@ pub(crate) struct FeedArgs {
 }
 
 /// The inputs of a model in order, `None` for those with a default, or the problems with them.
-pub(crate) type Fed = Result<Vec<Option<Value>>, Vec<Diagnostic>>;
+pub(crate) type InputValues = Result<Vec<Option<Value>>, Vec<Diagnostic>>;
 
-impl FeedArgs {
+impl InputArgs {
     /// Whether the command line says what the model is given.
     pub(crate) fn is_given(&self) -> bool {
         self.random || !self.inputs.is_empty()
@@ -75,24 +75,24 @@ impl FeedArgs {
     }
 
     /// The same, where what is not given is made up in any case.
-    pub(crate) fn or_random(&self) -> FeedArgs {
-        FeedArgs { random: true, ..self.clone() }
+    pub(crate) fn or_random(&self) -> InputArgs {
+        InputArgs { random: true, ..self.clone() }
     }
 
     /// The same with these files as the only inputs.
-    pub(crate) fn of_files(&self, files: &[String]) -> FeedArgs {
-        FeedArgs { inputs: files.to_vec(), ..self.clone() }
+    pub(crate) fn of_files(&self, files: &[String]) -> InputArgs {
+        InputArgs { inputs: files.to_vec(), ..self.clone() }
     }
 
     /// The inputs for a model.
     pub(crate) fn values(
         &self,
-        ready: &Ready,
+        prepared: &Prepared,
         executable: &Executable<'_>,
         session: &Session,
-    ) -> anyhow::Result<Fed> {
+    ) -> anyhow::Result<InputValues> {
         let model = executable.model();
-        let mut feed = Feed {
+        let mut set = InputSet {
             model,
             ports: executable.inputs(),
             has_default: executable.inputs().iter().map(|port| executable.has_default(port)).collect(),
@@ -100,42 +100,42 @@ impl FeedArgs {
             shapes: vec![None; executable.inputs().len()],
         };
         for given in &self.inputs {
-            if let Err(error) = feed.take(given, session) {
+            if let Err(error) = set.take(given, session) {
                 return Ok(Err(vec![beyond(error, Place::Nowhere)?]));
             }
         }
         let mut extents = Extents::default();
         for dim in &self.dims {
             let (text, extent) = dim.rsplit_once('=').context("`-D` requires NAME=NUMBER")?;
-            let symbols: Vec<String> = feed.symbols().flat_map(fits::symbols_of).collect();
+            let symbols: Vec<String> = set.symbols().flat_map(fits::symbols_of).collect();
             let is_known = |symbol: &String| symbols.contains(symbol);
             ensure!(
-                feed.symbols().any(|known| known == text) || fits::symbols_of(text).iter().all(is_known),
+                set.symbols().any(|known| known == text) || fits::symbols_of(text).iter().all(is_known),
                 "no input type contains the dimension `{text}`{}",
                 like(text, symbols.iter().map(String::as_str))
             );
             ensure_agrees(&mut extents, text, size(extent)?, &format!("-D {dim}"))?;
         }
         for shape in &self.shapes {
-            feed.take_shape(shape, &mut extents)?;
+            set.take_shape(shape, &mut extents)?;
         }
         if self.cast {
-            feed.cast();
+            set.cast();
         }
-        let found = feed.check(ready, &mut extents);
+        let found = set.check(prepared, &mut extents);
         if !found.is_empty() {
             return Ok(Err(found));
         }
         if self.random {
-            feed.imply(ready, &mut extents);
+            set.imply(prepared, &mut extents);
         }
         if self.random
-            && let Err((i, error)) = feed.make_up(&mut extents, &mut Random::new(self.seed))
+            && let Err((i, error)) = set.make_up(&mut extents, &mut Random::new(self.seed))
         {
-            return Ok(Err(vec![beyond(error, place(ready, i))?]));
+            return Ok(Err(vec![beyond(error, place(prepared, i))?]));
         }
-        let missing = feed.missing(ready);
-        Ok(if missing.is_empty() { Ok(feed.values) } else { Err(missing) })
+        let missing = set.missing(prepared);
+        Ok(if missing.is_empty() { Ok(set.values) } else { Err(missing) })
     }
 }
 
@@ -158,7 +158,7 @@ fn like<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The inputs for another model, by name.
-pub(crate) fn again(
+pub(crate) fn for_other_model(
     of: &Executable<'_>,
     values: &[Option<Value>],
     other: &Executable<'_>,
@@ -183,7 +183,7 @@ fn dim_argument(symbol: &str) -> String {
     if is_plain { format!("-D {symbol}=1") } else { format!("-D '{symbol}=1'") }
 }
 
-struct Feed<'m> {
+struct InputSet<'m> {
     model: &'m Model,
     ports: &'m [Port],
     has_default: Vec<bool>,
@@ -217,7 +217,7 @@ fn ensure_agrees(extents: &mut Extents, text: &str, extent: usize, argument: &st
     }
 }
 
-impl<'m> Feed<'m> {
+impl<'m> InputSet<'m> {
     /// Takes the shape of an input: `x=1,261`.
     fn take_shape(&mut self, argument: &str, extents: &mut Extents) -> anyhow::Result<()> {
         let (name, sizes) = argument.rsplit_once('=').context("`--shape` requires NAME=1,2,3")?;
@@ -269,7 +269,7 @@ impl<'m> Feed<'m> {
     }
 
     /// The sizes of symbols that can have only one, for inputs to be generated.
-    fn imply(&self, ready: &Ready, extents: &mut Extents) {
+    fn imply(&self, prepared: &Prepared, extents: &mut Extents) {
         let is_open = |i: usize| {
             let ty = self.ports[i].ty.map(|ty| &self.model.types[ty].kind);
             let Some(onnx_ir::TypeKind::Tensor(tensor)) = ty else { return false };
@@ -278,7 +278,7 @@ impl<'m> Feed<'m> {
         if !(0..self.ports.len()).any(|i| self.is_made_up(i) && self.shapes[i].is_none() && is_open(i)) {
             return;
         }
-        let mut inference = infer(self.model, ready.registry(), &InferOptions::default());
+        let mut inference = infer(self.model, prepared.registry(), &InferOptions::default());
         for fixed in fixed_symbols(self.model, &mut inference.facts) {
             let symbol = &self.model.names[fixed.symbol];
             if let (None, Ok(number)) = (extents.get(symbol), usize::try_from(fixed.number)) {
@@ -472,11 +472,11 @@ impl<'m> Feed<'m> {
     }
 
     /// The values that do not match the declared types.
-    fn check(&self, ready: &Ready, extents: &mut Extents) -> Vec<Diagnostic> {
+    fn check(&self, prepared: &Prepared, extents: &mut Extents) -> Vec<Diagnostic> {
         let given = self.values.iter().enumerate().filter_map(|(i, value)| Some((i, value.as_ref()?)));
         given
             .filter_map(|(i, value)| {
-                extents.check(self.model, self.name(i), self.ports[i].ty?, value, place(ready, i))
+                extents.check(self.model, self.name(i), self.ports[i].ty?, value, place(prepared, i))
             })
             .collect()
     }
@@ -509,20 +509,20 @@ impl<'m> Feed<'m> {
     }
 
     /// The findings for inputs that are missing.
-    fn missing(&self, ready: &Ready) -> Vec<Diagnostic> {
+    fn missing(&self, prepared: &Prepared) -> Vec<Diagnostic> {
         let missing = (0..self.ports.len()).filter(|&i| self.values[i].is_none() && !self.has_default[i]);
         let told = |i| {
             let message = format!("input `{}` is not given", self.name(i));
             let help = "pass inputs with `-i`, or generate them with `--random`";
-            Diagnostic::new(&code::RUN_FAILED, place(ready, i), message).help(help)
+            Diagnostic::new(&code::RUN_FAILED, place(prepared, i), message).help(help)
         };
         missing.map(told).collect()
     }
 }
 
 /// The place of an input in the user's file.
-fn place(ready: &Ready, i: usize) -> Place {
-    let model = &ready.loaded.model;
+fn place(prepared: &Prepared, i: usize) -> Place {
+    let model = &prepared.loaded.model;
     let root = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));
     match (root, u32::try_from(i)) {
         (Some((body, graph)), Ok(i)) => Entity::Input(body, graph, i).into(),
