@@ -4,17 +4,14 @@
 //! `check`; everything else goes to stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
 
 mod args;
-mod close;
 mod cmd;
+mod comparison;
 mod edit;
 mod execution;
 mod input;
-mod original;
 mod output;
 mod scratch;
 mod session;
-mod sets;
-mod spread;
 mod trial;
 
 use args::global::Format;

@@ -2,7 +2,7 @@
 
 mod case;
 
-use crate::close::{self, TWO_STEPS_OF_BFLOAT16, Tolerance};
+use crate::comparison::tolerance::{self, TWO_STEPS_OF_BFLOAT16, Tolerance};
 use crate::input::read_files::Unreadable;
 use crate::output;
 use crate::session::{Session, Status};
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         ensure!(cases.len() > before, "there are no cases in {}", folder.display());
     }
     let tolerances = match &args.index {
-        Some(index) => close::read_index(index)?,
+        Some(index) => tolerance::read_index(index)?,
         None => Vec::new(),
     };
     let default = Tolerance {
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         is_random: false,
         differing: 0.0,
         cosine: None,
-        open: close::Open::default(),
+        open: tolerance::Open::default(),
     };
     let (mut passed, mut failed) = (0, 0);
     let wants_json = session.wants_json();

@@ -1,21 +1,20 @@
 //! `onnxtxt compare`: finds where two models, or two programs that run one, begin to differ.
 
-pub(super) mod gap;
-pub(super) mod ort;
 mod pass;
 
-use super::pair::{Other, PairArgs};
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
+use crate::comparison::first_difference::first_difference;
+use crate::comparison::onnx_runtime;
+use crate::comparison::pair::{Other, PairArgs};
+use crate::comparison::statistics::DifferenceStatistics;
+use crate::comparison::tolerance::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
 use crate::execution::inputs::{self, InputArgs};
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
 use crate::output::numbers::grouped;
 use crate::output::results::Results;
 use crate::session::{Session, Status};
-use crate::spread::Spread;
-use gap::gap;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
 use pass::{Batches, Pass};
@@ -90,8 +89,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 done.map_err(|finding| other.reported(session, &[*finding]))?.results
             }
             None => {
-                let (others, version) =
-                    ort::run(&prepared.loaded.model, &given(&executable, &inputs), Some(&names_of_pass))?;
+                let (others, version) = onnx_runtime::run(
+                    &prepared.loaded.model,
+                    &given(&executable, &inputs),
+                    Some(&names_of_pass),
+                )?;
                 name = version;
                 others
             }
@@ -129,7 +131,7 @@ struct Comparison {
     as_a_whole: usize,
     in_words: String,
     /// The first result that differs: its name, how, and its statistics.
-    first: Option<(String, String, Option<Spread>)>,
+    first: Option<(String, String, Option<DifferenceStatistics>)>,
 }
 
 impl Comparison {
@@ -152,8 +154,8 @@ impl Comparison {
                 continue;
             };
             self.differing += 1;
-            let how = || gap(result, other, tolerance).unwrap_or(plain);
-            let spread = || Spread::of_values(result, other);
+            let how = || first_difference(result, other, tolerance).unwrap_or(plain);
+            let spread = || DifferenceStatistics::of_values(result, other);
             self.first.get_or_insert_with(|| (name.clone(), how(), spread()));
         }
     }
@@ -161,7 +163,7 @@ impl Comparison {
     fn json(&self, model: &Model, other: &str) -> serde_json::Value {
         let first = self.first.as_ref().map(|(name, how, spread)| {
             let node = node_of(model, name);
-            let spread = spread.as_ref().map(Spread::json);
+            let spread = spread.as_ref().map(DifferenceStatistics::json);
             json!({ "name": name, "node": node, "difference": how, "spread": spread })
         });
         json!({

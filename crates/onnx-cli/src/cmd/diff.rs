@@ -1,13 +1,13 @@
 //! `onnxtxt diff`: compares two models by names and structure.
 
 use crate::args::global::Format;
+use crate::comparison::operator_sets::{self, Question};
 use crate::input::read_files;
 use crate::input::{Input, Loaded};
 use crate::output::{self, OutputTarget};
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
-use crate::sets::{self, Asked};
 use anyhow::ensure;
 use onnx_ir::Model;
 use onnx_ops::opset::registry_of;
@@ -60,7 +60,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         "only one of the two models can be read from stdin"
     );
     let is_json = args.json || session.wants_json();
-    if let Some(status) = sets::of_files([&args.old, &args.new], Asked::Differ, is_json, session)? {
+    if let Some(status) = operator_sets::of_files([&args.old, &args.new], Question::Differ, is_json, session)?
+    {
         return Ok(status);
     }
     let work = Work::begin(session, format!("comparing {} and {}", args.old.display(), args.new.display()));

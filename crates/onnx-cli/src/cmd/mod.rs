@@ -24,7 +24,6 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod ops;
 pub(crate) mod outline;
-mod pair;
 pub(crate) mod pass;
 pub(crate) mod print;
 pub(crate) mod quantize;

@@ -5,10 +5,10 @@ mod ranges;
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::args::selection::Selection;
+use crate::comparison::baseline::{Baseline, OutputPair};
 use crate::edit::{EditArgs, edit};
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
-use crate::original::{Original, OutputPair};
 use crate::output::numbers::count;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
@@ -153,7 +153,7 @@ fn original<'r>(
     args: &Args,
     prepared: &'r Prepared,
     session: &Session,
-) -> anyhow::Result<Result<Option<Original<'r>>, Vec<Diagnostic>>> {
+) -> anyhow::Result<Result<Option<Baseline<'r>>, Vec<Diagnostic>>> {
     let is_needed = args.inputs.is_given() || !args.calibrate.is_empty();
     let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
     let none = |session: &Session, why: String| {
@@ -175,7 +175,7 @@ fn original<'r>(
         Err(error) if is_needed => return Err(error),
         Err(error) => return none(session, format!("{error:#}")),
     };
-    match Original::run(executable, inputs, &options) {
+    match Baseline::run(executable, inputs, &options) {
         Ok(original) => Ok(Ok(Some(original))),
         Err(finding) if is_needed => Ok(Err(vec![*finding])),
         Err(finding) => none(session, finding.message),
@@ -195,7 +195,7 @@ fn error(now: &Value, before: &Value) -> String {
     let size: f64 = ys.iter().map(|y| y.abs()).sum();
     let difference: f64 = pairs().map(|(x, y)| (x - y).abs()).sum();
     let relative = if difference == 0.0 { 0.0 } else { difference / size };
-    let cosine = crate::spread::Spread::of(&xs, &ys).cosine;
+    let cosine = crate::comparison::statistics::DifferenceStatistics::of(&xs, &ys).cosine;
     let cosine = cosine.map_or_else(|| "undefined".to_owned(), |cosine| format!("{cosine:.6}"));
     format!("max {largest:.2e}, mean relative {:.3} %, cosine {cosine}", relative * 100.0)
 }

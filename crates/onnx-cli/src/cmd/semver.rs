@@ -1,10 +1,10 @@
 //! `onnxtxt semver`: compares two versions of a model for its users, and checks `model_version`.
 
+use crate::comparison::operator_sets::{self, Question};
 use crate::input::{Input, Loaded};
 use crate::output;
 use crate::session::findings;
 use crate::session::{Session, Status};
-use crate::sets::{self, Asked};
 use onnx_ir::semver::{Difference, Impact, Side, Version, differences};
 use onnx_text::render::Position;
 use serde_json::json;
@@ -42,7 +42,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let is_json = args.json || session.wants_json();
-    if let Some(status) = sets::of_files([&args.old, &args.new], Asked::Versions, is_json, session)? {
+    if let Some(status) =
+        operator_sets::of_files([&args.old, &args.new], Question::Versions, is_json, session)?
+    {
         return Ok(status);
     }
     let mut files = Vec::new();

@@ -2,11 +2,11 @@
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::close::{Precision, ToleranceArgs, difference};
+use crate::comparison::baseline::Baseline;
+use crate::comparison::tolerance::{Precision, ToleranceArgs, difference};
 use crate::edit::{EditArgs, edit};
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
-use crate::original::Original;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Place, code};
@@ -68,18 +68,18 @@ fn original<'r>(
     args: &Args,
     prepared: &'r Prepared,
     session: &mut Session,
-) -> anyhow::Result<Result<Original<'r>, Vec<Diagnostic>>> {
+) -> anyhow::Result<Result<Baseline<'r>, Vec<Diagnostic>>> {
     let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
     let (executable, inputs) =
         prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
-    Ok(Original::run(executable, inputs, &options).map_err(|finding| vec![*finding]))
+    Ok(Baseline::run(executable, inputs, &options).map_err(|finding| vec![*finding]))
 }
 
 /// Outputs that are others in the model as it is now, or why it cannot be run.
 fn differences(
     args: &Args,
     prepared: &Prepared,
-    original: &Original<'_>,
+    original: &Baseline<'_>,
     model: &Model,
 ) -> anyhow::Result<Vec<Diagnostic>> {
     let mut model = model.clone();

@@ -168,7 +168,7 @@ fn literal(name: &str, value: &Value) -> Result<String, String> {
 }
 
 fn onnxruntime(model: &Model, inputs: &Named) -> Result<Named, String> {
-    match super::compare::ort::run(model, inputs, None) {
+    match crate::comparison::onnx_runtime::run(model, inputs, None) {
         Ok((results, _)) => Ok(results),
         Err(error) => Err(format!("{error:#}")),
     }

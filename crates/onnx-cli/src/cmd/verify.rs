@@ -1,16 +1,17 @@
 //! `onnxtxt verify`: checks whether two models compute the same.
 
-use super::compare::{gap::gap, ort};
-use super::pair::{Other, PairArgs};
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
+use crate::comparison::first_difference::first_difference;
+use crate::comparison::onnx_runtime;
+use crate::comparison::pair::{Other, PairArgs};
+use crate::comparison::statistics::DifferenceStatistics;
+use crate::comparison::tolerance::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
 use crate::execution::inputs::{self, InputArgs};
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
 use crate::output::results::Results;
 use crate::session::{Session, Status};
-use crate::spread::Spread;
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Port;
@@ -86,7 +87,7 @@ fn in_onnx_runtime(
     let given: Results = given.filter_map(|(name, value)| Some((name, value?))).collect();
     let outputs: Vec<String> = executable.outputs().iter().map(name).collect();
     let names = outputs.iter().map(String::as_str).collect();
-    let (results, _) = ort::run(&prepared.loaded.model, &given, Some(&names))?;
+    let (results, _) = onnx_runtime::run(&prepared.loaded.model, &given, Some(&names))?;
     let mut results: HashMap<String, Value> = results.into_iter().collect();
     let output = |port: &Port| {
         let name = name(port);
@@ -108,9 +109,9 @@ fn show(
     for (port, (result, other)) in executable.outputs().iter().zip(results.iter().zip(others)) {
         let name = executable.model().text(port.name);
         let difference = difference(result, other, tolerance);
-        let difference = difference.map(|plain| gap(result, other, tolerance).unwrap_or(plain));
+        let difference = difference.map(|plain| first_difference(result, other, tolerance).unwrap_or(plain));
         is_same &= difference.is_none();
-        let spread = Spread::of_values(result, other);
+        let spread = DifferenceStatistics::of_values(result, other);
         let status = match &difference {
             None if result == other => "equal",
             None if is_close_as_a_whole(result, other, tolerance) => "close as a whole",

@@ -1,6 +1,6 @@
 //! One backend test case: a model, inputs, and expected outputs.
 
-use crate::close::{Tolerance, difference};
+use crate::comparison::tolerance::{Tolerance, difference};
 use crate::execution::inputs::files;
 use crate::input::Input;
 use anyhow::bail;

@@ -4,10 +4,10 @@ use anyhow::bail;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-pub(super) struct PairArgs {
+pub(crate) struct PairArgs {
     /// The model
     #[arg(value_name = "A")]
-    pub(super) one: PathBuf,
+    pub(crate) one: PathBuf,
     /// Another model with inputs of the same names, or `ort`: the same model in ONNX Runtime
     #[arg(value_name = "B|ort", required_unless_present = "with", conflicts_with = "with")]
     other: Option<PathBuf>,
@@ -17,13 +17,13 @@ pub(super) struct PairArgs {
 }
 
 /// The model to compare with.
-pub(super) enum Other<'a> {
+pub(crate) enum Other<'a> {
     Model(&'a Path),
     OnnxRuntime,
 }
 
 impl PairArgs {
-    pub(super) fn other(&self) -> anyhow::Result<Other<'_>> {
+    pub(crate) fn other(&self) -> anyhow::Result<Other<'_>> {
         match self.other.as_deref().or(self.with.as_deref()) {
             Some(other) if other == Path::new("ort") => Ok(Other::OnnxRuntime),
             Some(path) => Ok(Other::Model(path)),

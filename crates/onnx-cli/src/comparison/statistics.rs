@@ -5,15 +5,15 @@ use serde_json::json;
 
 /// Cosine similarity and element differences of two lists of the same length.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Spread {
+pub(crate) struct DifferenceStatistics {
     /// The cosine of the angle between them; `None` if one is 0 or not finite.
     pub(crate) cosine: Option<f64>,
     /// The median, 90 % and 99 % quantiles and the maximum of the absolute differences.
     quantiles: [f64; 4],
 }
 
-impl Spread {
-    pub(crate) fn of(xs: &[f64], ys: &[f64]) -> Spread {
+impl DifferenceStatistics {
+    pub(crate) fn of(xs: &[f64], ys: &[f64]) -> DifferenceStatistics {
         let (mut product, mut first, mut second) = (0.0, 0.0, 0.0);
         for (x, y) in xs.iter().zip(ys) {
             product += x * y;
@@ -34,7 +34,7 @@ impl Spread {
         let at = |part: f64| gaps.get((last as f64 * part).round() as usize).copied().unwrap_or(0.0);
         // Rounding must not make equal lists differ.
         let rounded = |cosine: f64| if at(1.0) == 0.0 { 1.0 } else { cosine.clamp(-1.0, 1.0) };
-        Spread { cosine: cosine.map(rounded), quantiles: [0.5, 0.9, 0.99, 1.0].map(at) }
+        DifferenceStatistics { cosine: cosine.map(rounded), quantiles: [0.5, 0.9, 0.99, 1.0].map(at) }
     }
 
     /// The largest difference.
@@ -44,12 +44,12 @@ impl Spread {
     }
 
     /// The statistics of two tensors of the same type and shape.
-    pub(crate) fn of_values(a: &Value, b: &Value) -> Option<Spread> {
+    pub(crate) fn of_values(a: &Value, b: &Value) -> Option<DifferenceStatistics> {
         let (a, b) = (a.tensor().ok()?, b.tensor().ok()?);
         if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
             return None;
         }
-        Some(Spread::of(&a.floats().ok()?, &b.floats().ok()?))
+        Some(DifferenceStatistics::of(&a.floats().ok()?, &b.floats().ok()?))
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {
@@ -59,7 +59,7 @@ impl Spread {
     }
 }
 
-impl std::fmt::Display for Spread {
+impl std::fmt::Display for DifferenceStatistics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(cosine) = self.cosine {
             write!(f, "cosine {cosine:.6}, ")?;
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn spreads_of_known_lists() {
-        let spread = Spread::of(&[1.0, 0.0], &[0.0, 1.0]);
+        let spread = DifferenceStatistics::of(&[1.0, 0.0], &[0.0, 1.0]);
         assert_eq!((spread.cosine, spread.quantiles), (Some(0.0), [1.0; 4]));
-        let spread = Spread::of(&[1.0, 2.0, f64::NAN], &[1.0, 2.5, f64::NAN]);
+        let spread = DifferenceStatistics::of(&[1.0, 2.0, f64::NAN], &[1.0, 2.5, f64::NAN]);
         assert_eq!((spread.cosine, spread.quantiles), (None, [0.0, 0.5, 0.5, 0.5]));
-        assert_eq!(Spread::of(&[], &[]).cosine, None);
+        assert_eq!(DifferenceStatistics::of(&[], &[]).cosine, None);
         // The square of the root of 2 is not 2.
-        assert_eq!(Spread::of(&[1.0, 1.0], &[1.0, 1.0]).cosine, Some(1.0));
-        let same = Spread::of(&[3.0, 4.0], &[3.0, 4.0]);
+        assert_eq!(DifferenceStatistics::of(&[1.0, 1.0], &[1.0, 1.0]).cosine, Some(1.0));
+        let same = DifferenceStatistics::of(&[3.0, 4.0], &[3.0, 4.0]);
         assert_eq!(
             same.to_string(),
             "cosine 1.000000, differences: median 0.0e0, p90 0.0e0, p99 0.0e0, max 0.0e0"

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The question that the exit status answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum Question {
     /// Whether the sets differ.
     Differ,
     /// Whether a difference breaks the rules of versions.
@@ -27,7 +27,7 @@ pub(crate) enum Asked {
 /// Only one of them is a set.
 pub(crate) fn of_files(
     files: [&Path; 2],
-    asked: Asked,
+    asked: Question,
     is_json: bool,
     session: &mut Session,
 ) -> anyhow::Result<Option<Status>> {
@@ -57,8 +57,8 @@ pub(crate) fn of_files(
     let text = if is_json { as_json(files, &found) } else { as_text(files, &found, [&old.1, &new.1], asked) };
     output::to_people(&text)?;
     Ok(Some(Status::of(match asked {
-        Asked::Differ => found.is_empty(),
-        Asked::Versions => found.iter().all(|difference| difference.broken.is_none()),
+        Question::Differ => found.is_empty(),
+        Question::Versions => found.iter().all(|difference| difference.broken.is_none()),
     })))
 }
 
@@ -66,7 +66,7 @@ fn as_text(
     files: [&String; 2],
     found: &[SetDifference],
     sets: [&OperatorSetFile; 2],
-    asked: Asked,
+    asked: Question,
 ) -> String {
     let mut out = String::new();
     for difference in found {
@@ -74,12 +74,12 @@ fn as_text(
         let file = if difference.place.0 == Side::Old { old } else { new };
         _ = write!(out, "{file}: {}", difference.message);
         match &difference.broken {
-            Some(broken) if asked == Asked::Versions => _ = writeln!(out, " ({broken})"),
+            Some(broken) if asked == Question::Versions => _ = writeln!(out, " ({broken})"),
             _ => out.push('\n'),
         }
     }
     let [old, new] = sets.map(|set| set.set.opset_version.unwrap_or(0));
-    if asked == Asked::Versions {
+    if asked == Question::Versions {
         let broken = found.iter().filter(|difference| difference.broken.is_some()).count();
         let verdict = match (found.len(), broken) {
             (0, _) => "nothing has changed",

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Its arguments are the model, the inputs, the names of the requested results, and the output file.
-const SCRIPT: &str = include_str!("ort.py");
+const SCRIPT: &str = include_str!("onnx_runtime.py");
 
 /// The file that the script writes.
 const RESULTS: &str = "results.npz";
@@ -26,7 +26,7 @@ fn python() -> anyhow::Result<PathBuf> {
 }
 
 /// The results of the main graph, or only those of these names, as far as they are arrays, and the name of the runtime.
-pub(in crate::cmd) fn run(
+pub(crate) fn run(
     model: &Model,
     inputs: &Results,
     names: Option<&HashSet<&str>>,

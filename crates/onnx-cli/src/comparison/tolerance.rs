@@ -1,7 +1,7 @@
 //! Tolerances, and whether two values are close enough.
 
+use crate::comparison::statistics::DifferenceStatistics;
 use crate::input::read_files::Unreadable;
-use crate::spread::Spread;
 use anyhow::Context as _;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::{ElemType, Model, TypeKind};
@@ -211,10 +211,12 @@ impl Tolerance {
         let far = xs.iter().zip(ys).filter(|(x, y)| !self.allows(**x, **y)).count();
         #[allow(clippy::cast_precision_loss, reason = "a share of a count")]
         let share = far as f64 / xs.len().max(1) as f64;
-        let is_alike = |least: f64| Spread::of(xs, ys).cosine.is_some_and(|cosine| cosine >= least);
+        let is_alike =
+            |least: f64| DifferenceStatistics::of(xs, ys).cosine.is_some_and(|cosine| cosine >= least);
         let largest = || ys.iter().fold(0.0, |largest: f64, y| largest.max(y.abs()));
-        let is_near =
-            |(least, part): (f64, f64)| is_alike(least) && Spread::of(xs, ys).largest() <= part * largest();
+        let is_near = |(least, part): (f64, f64)| {
+            is_alike(least) && DifferenceStatistics::of(xs, ys).largest() <= part * largest()
+        };
         share <= self.differing
             || self.cosine.is_some_and(is_alike)
             || self.as_a_whole(elem).is_some_and(is_near)

@@ -8,7 +8,7 @@ use onnx_ir::diag::Diagnostic;
 use onnx_ops::opset::registry_of;
 
 /// A model that was run before it is changed.
-pub(crate) struct Original<'r> {
+pub(crate) struct Baseline<'r> {
     executable: Executable<'r>,
     inputs: Vec<Option<Value>>,
     outputs: Vec<Value>,
@@ -21,7 +21,7 @@ pub(crate) struct OutputPair<'o> {
     pub(crate) now: Value,
 }
 
-impl<'r> Original<'r> {
+impl<'r> Baseline<'r> {
     /// Runs the model.
     pub(crate) fn run(
         executable: Executable<'r>,
@@ -29,7 +29,7 @@ impl<'r> Original<'r> {
         options: &RunOptions<'_>,
     ) -> Result<Self, Box<Diagnostic>> {
         let outputs = executable.run(inputs.clone(), options)?;
-        Ok(Original { executable, inputs, outputs })
+        Ok(Baseline { executable, inputs, outputs })
     }
 
     /// Runs the changed model with the same inputs. Its weights have to be in place. The diagnostics say why it cannot be run.

@@ -1,13 +1,13 @@
 //! The difference of two numbers.
 
-use crate::close::Tolerance;
+use crate::comparison::tolerance::Tolerance;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::ElemType;
 use onnx_text::number_text;
 
 /// Describes the first element that differs too much between two tensors of numbers. `None` for other values, and if types or
 /// shapes differ.
-pub(in crate::cmd) fn gap(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
+pub(crate) fn first_difference(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
     let (a, b) = (result.tensor().ok()?, other.tensor().ok()?);
     if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
         return None;
