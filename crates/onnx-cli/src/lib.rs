@@ -10,9 +10,8 @@ mod edit;
 mod execution;
 mod input;
 mod output;
-mod scratch;
+mod programs;
 mod session;
-mod trial;
 
 use args::global::Format;
 use args::{Cli, Command};

@@ -9,7 +9,7 @@ use super::source::File;
 /// What may open a file for writing, change names, or make folders.
 const HOMES: &[(&str, &str)] = &[
     ("crates/onnxtxt/src/files", "the files of the user"),
-    ("crates/onnx-cli/src/scratch.rs", "temporary folders, which only the user can read"),
+    ("crates/onnx-cli/src/programs/scratch.rs", "temporary folders, which only the user can read"),
 ];
 
 /// Calls that change a file system.

@@ -8,7 +8,7 @@ use crate::input::{Form, Input, Loaded};
 use crate::output::emit::{Destination, emit};
 use crate::output::unified_diff::diff;
 use crate::output::{self, OutputTarget};
-use crate::scratch::Scratch;
+use crate::programs::scratch::Scratch;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status, to_stderr};

@@ -7,11 +7,11 @@ use crate::input::{Input, Loaded};
 use crate::output::OutputTarget;
 use crate::output::emit::Destination;
 use crate::output::numbers::count;
-use crate::scratch::Scratch;
+use crate::programs::scratch::Scratch;
+use crate::programs::user_command::{CommandResult, Exit, UserCommand};
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
-use crate::trial::{End, Ran, Trial};
 use anyhow::{Context as _, bail};
 use onnx_ir::Model;
 use onnx_proto::external::is_stored_outside;
@@ -87,7 +87,7 @@ const PATIENCE: u32 = 10;
 const LEAST: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let trial = Trial::new(&args.command)?;
+    let user_command = UserCommand::new(&args.command)?;
     let destination = args.out.destination(&args.file)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let Some((input, mut loaded)) = open(&args.file, session)? else { return Ok(Status::Findings) };
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let name = input.path.as_deref().and_then(Path::file_name);
     let name = name.map_or_else(|| PathBuf::from(format!("model.{}", input.form.ending())), PathBuf::from);
     work.now("running the command");
-    let first = trial.run_copy(&input, &loaded.model, args.timeout)?;
+    let first = user_command.run_copy(&input, &loaded.model, args.timeout)?;
     let failure = Failure { args, first: first.end };
     if !failure.is(&first) {
         bail!("the command does not fail with {}: it {}{}", input.name, first.end, failure.wanted());
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let timeout = args.timeout.unwrap_or_else(|| (first.took * PATIENCE).max(LEAST));
     let mut search = Search {
         failure,
-        trial,
+        user_command,
         timeout,
         input: &input,
         loaded: &loaded,
@@ -143,17 +143,17 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 struct Failure<'a> {
     args: &'a Args,
     /// How the run with the model itself ended.
-    first: End,
+    first: Exit,
 }
 
 impl Failure<'_> {
     /// Whether a run failed.
-    fn is(&self, run: &Ran) -> bool {
+    fn is(&self, run: &CommandResult) -> bool {
         let Args { exit, stderr, stdout, .. } = self.args;
         if exit.is_none() && stderr.is_none() && stdout.is_none() {
-            return run.end == self.first && run.end != End::Code(0);
+            return run.end == self.first && run.end != Exit::Code(0);
         }
-        exit.is_none_or(|code| run.end == End::Code(code))
+        exit.is_none_or(|code| run.end == Exit::Code(code))
             && stderr.as_ref().is_none_or(|pattern| pattern.is_match(&run.stderr))
             && stdout.as_ref().is_none_or(|pattern| pattern.is_match(&run.stdout))
     }
@@ -190,7 +190,7 @@ impl From<anyhow::Error> for Stop {
 /// Runs the command with candidates, each once.
 struct Search<'s> {
     failure: Failure<'s>,
-    trial: Trial<'s>,
+    user_command: UserCommand<'s>,
     timeout: Duration,
     input: &'s Input,
     loaded: &'s Loaded,
@@ -245,7 +245,7 @@ impl Oracle for Search<'_> {
         }
         self.runs += 1;
         self.work.now(format!("run {}: {}", self.runs, Size::of(candidate)));
-        let fails = self.failure.is(&self.trial.run(&path, Some(self.timeout))?);
+        let fails = self.failure.is(&self.user_command.run(&path, Some(self.timeout))?);
         self.known.insert(digest, fails);
         Ok(fails)
     }

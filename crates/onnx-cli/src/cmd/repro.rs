@@ -11,11 +11,11 @@ use crate::input::read_files;
 use crate::output::numbers::count;
 use crate::output::results::{self, Results};
 use crate::output::{self, OutputTarget};
-use crate::scratch::Scratch;
+use crate::programs::scratch::Scratch;
+use crate::programs::user_command::{Exit, MODEL, UserCommand};
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
-use crate::trial::{End, MODEL, Trial};
 use anyhow::{bail, ensure};
 use onnx_exec::{Random, Value};
 use onnx_ir::Model;
@@ -73,7 +73,7 @@ pub(crate) struct Args {
 const MAX_INLINE: usize = 1 << 30;
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let trial = if args.command.is_empty() { None } else { Some(Trial::new(&args.command)?) };
+    let user_command = if args.command.is_empty() { None } else { Some(UserCommand::new(&args.command)?) };
     let is_archive = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     ensure!(is_archive || !args.output.exists(), "{} exists: choose another name", args.output.display());
     let work = Work::begin(session, format!("reading {}", args.file.display()));
@@ -121,22 +121,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if !inputs.is_empty() {
         results::to_archive(&folder.path().join("inputs.npz"), &inputs, true)?;
     }
-    let ends = match &trial {
+    let ends = match &user_command {
         None => None,
-        Some(trial) => {
+        Some(user_command) => {
             work.now("running the command");
-            Some(ends(trial, &prepared, &path)?)
+            Some(ends(user_command, &prepared, &path)?)
         }
     };
     let mut depends = None;
-    if let (Some([original, now]), Some(trial)) = (ends.filter(|[original, now]| original != now), &trial) {
+    if let (Some([original, now]), Some(user_command)) =
+        (ends.filter(|[original, now]| original != now), &user_command)
+    {
         session.note(&format!(
             "repro: the command {now} for the model in {}, but it {original} for {}",
             args.output.display(),
             prepared.input.name
         ));
         if args.anonymize && !args.keep_weights {
-            let is_same = with_weights(trial, &prepared, &path, args)? == original;
+            let is_same = with_weights(user_command, &prepared, &path, args)? == original;
             depends =
                 Some(if is_same { "the weights" } else { "names, texts, or both these and the weights" });
         } else if args.anonymize {
@@ -148,13 +150,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         session.note(&format!("repro: how the command ends depends on {part}{help}"));
     }
     let mut has_paths = false;
-    let command = match &trial {
+    let command = match &user_command {
         Some(_) if args.anonymize => {
             let words = without_paths(&args.command);
             has_paths = words != args.command;
-            Trial::new(&words)?.line(&name)
+            UserCommand::new(&words)?.line(&name)
         }
-        Some(trial) => trial.line(&name),
+        Some(user_command) => user_command.line(&name),
         None if inputs.is_empty() => format!("onnxtxt check {name}"),
         None => format!("onnxtxt run {name} -i inputs.npz"),
     };
@@ -235,16 +237,22 @@ fn rename_inputs(inputs: &mut Results, models: [&Model; 2], args: &Args) -> anyh
 }
 
 /// How the command ends for copies of the original and of the model of the report.
-fn ends(trial: &Trial<'_>, prepared: &Prepared, path: &Path) -> anyhow::Result<[End; 2]> {
+fn ends(user_command: &UserCommand<'_>, prepared: &Prepared, path: &Path) -> anyhow::Result<[Exit; 2]> {
     let original = prepared.input.load();
     let report = onnxtxt::open(path)?;
-    let end =
-        |loaded: &Loaded| Ok::<_, anyhow::Error>(trial.run_copy(loaded.file(), &loaded.model, None)?.end);
+    let end = |loaded: &Loaded| {
+        Ok::<_, anyhow::Error>(user_command.run_copy(loaded.file(), &loaded.model, None)?.end)
+    };
     Ok([end(&original)?, end(&report)?])
 }
 
 /// How the command ends for the anonymous model with the original weights.
-fn with_weights(trial: &Trial<'_>, prepared: &Prepared, path: &Path, args: &Args) -> anyhow::Result<End> {
+fn with_weights(
+    user_command: &UserCommand<'_>,
+    prepared: &Prepared,
+    path: &Path,
+    args: &Args,
+) -> anyhow::Result<Exit> {
     let mut model = prepared.loaded.model.clone();
     let options = Anonymize { keep_weights: true, seed: args.inputs.seed };
     if anonymize(&mut model, prepared.registry(), options).is_err() {
@@ -256,7 +264,7 @@ fn with_weights(trial: &Trial<'_>, prepared: &Prepared, path: &Path, args: &Args
     let options = SaveOptions { form: Some(prepared.input.form), weights, ..SaveOptions::default() };
     let saved = Loaded::from(model).save_with(&copy, &options)?;
     ensure!(saved.is_written, "the anonymous model cannot be written with its weights");
-    Ok(trial.run(&copy, None)?.end)
+    Ok(user_command.run(&copy, None)?.end)
 }
 
 /// The words of a command with other words in place of paths: they say who ran it, and where. What is left of a program is its

@@ -2,7 +2,7 @@
 
 use crate::execution::inputs::npy;
 use crate::output::results::{self, Results};
-use crate::scratch::Scratch;
+use crate::programs::scratch::Scratch;
 use anyhow::{Context as _, ensure};
 use onnx_ir::Model;
 use std::collections::HashSet;

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::output::numbers::count;
 use crate::output::results::Results;
-use crate::trial::End;
+use crate::programs::user_command::Exit;
 use onnx_exec::Value;
 use onnx_ir::{Model, normalize_domain};
 use onnx_text::visible;
@@ -17,7 +17,7 @@ pub(super) struct Readme<'r> {
     pub(super) inputs: &'r Results,
     pub(super) command: &'r str,
     /// How the command ends for the original and for this model.
-    pub(super) ends: Option<[End; 2]>,
+    pub(super) ends: Option<[Exit; 2]>,
     /// The part of the model on which the difference between these depends, if it is known.
     pub(super) depends: Option<&'static str>,
     /// Whether the command has words in place of paths.

@@ -1,6 +1,6 @@
 //! Runs a command of the user with a model in place of `{}`.
 
-use crate::scratch::{self, Scratch};
+use crate::programs::scratch::{self, Scratch};
 use anyhow::{Context as _, ensure};
 use onnx_ir::Model;
 use std::ffi::OsString;
@@ -18,13 +18,13 @@ pub(crate) const MODEL: &str = "{}";
 const MAX_OUTPUT: u64 = 16 << 20;
 
 /// A command with `{}` in it.
-pub(crate) struct Trial<'w> {
+pub(crate) struct UserCommand<'w> {
     words: &'w [String],
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum Exit {
     /// With this exit code.
     Code(i32),
     /// By this signal.
@@ -34,19 +34,19 @@ pub(crate) enum End {
 }
 
 /// A command that has ended.
-pub(crate) struct Ran {
-    pub(crate) end: End,
+pub(crate) struct CommandResult {
+    pub(crate) end: Exit,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) took: Duration,
 }
 
-impl<'w> Trial<'w> {
+impl<'w> UserCommand<'w> {
     /// A command of at least one word, with `{}` in one of those after the first.
-    pub(crate) fn new(words: &'w [String]) -> anyhow::Result<Trial<'w>> {
+    pub(crate) fn new(words: &'w [String]) -> anyhow::Result<UserCommand<'w>> {
         let has_model = words.iter().skip(1).any(|word| word.contains(MODEL));
         ensure!(has_model, "the command has no `{MODEL}`, which stands for the model");
-        Ok(Trial { words })
+        Ok(UserCommand { words })
     }
 
     /// The command line for a model of this path.
@@ -61,13 +61,13 @@ impl<'w> Trial<'w> {
         file: &onnxtxt::File,
         model: &Model,
         timeout: Option<Duration>,
-    ) -> anyhow::Result<Ran> {
+    ) -> anyhow::Result<CommandResult> {
         let scratch = Scratch::new()?;
         self.run(&scratch.copy(file, model)?, timeout)
     }
 
     /// Runs the command with a file that it may change, at most for some time.
-    pub(crate) fn run(&self, model: &Path, timeout: Option<Duration>) -> anyhow::Result<Ran> {
+    pub(crate) fn run(&self, model: &Path, timeout: Option<Duration>) -> anyhow::Result<CommandResult> {
         let Some((program, arguments)) = self.words.split_first() else { anyhow::bail!("no command given") };
         // Files instead of pipes: a program that the command leaves behind must not keep them open.
         let (mut stdout, mut stderr) = (scratch::unnamed()?, scratch::unnamed()?);
@@ -82,9 +82,9 @@ impl<'w> Trial<'w> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = Group::start(&mut command).with_context(|| format!("cannot run `{program}`"))?;
-        let end = wait(&mut child, timeout)?.map_or(End::Timeout, End::of);
+        let end = wait(&mut child, timeout)?.map_or(Exit::Timeout, Exit::of);
         let took = start.elapsed();
-        Ok(Ran { end, stdout: content(&mut stdout)?, stderr: content(&mut stderr)?, took })
+        Ok(CommandResult { end, stdout: content(&mut stdout)?, stderr: content(&mut stderr)?, took })
     }
 }
 
@@ -100,23 +100,23 @@ fn with_model(word: &str, model: &Path) -> OsString {
     out
 }
 
-impl End {
-    fn of(status: ExitStatus) -> End {
+impl Exit {
+    fn of(status: ExitStatus) -> Exit {
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-            return End::Signal(signal);
+            return Exit::Signal(signal);
         }
-        End::Code(status.code().unwrap_or(-1))
+        Exit::Code(status.code().unwrap_or(-1))
     }
 }
 
 /// `exits with 1`
-impl std::fmt::Display for End {
+impl std::fmt::Display for Exit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            End::Code(code) => write!(f, "exits with {code}"),
-            End::Signal(signal) => write!(f, "is ended by signal {signal}"),
-            End::Timeout => f.write_str("does not end in time"),
+            Exit::Code(code) => write!(f, "exits with {code}"),
+            Exit::Signal(signal) => write!(f, "is ended by signal {signal}"),
+            Exit::Timeout => f.write_str("does not end in time"),
         }
     }
 }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn words_are_quoted_for_a_shell() {
         let words = ["sh", "-c", "grep -q 'x y' {}"].map(str::to_owned);
-        assert_eq!(Trial::new(&words).unwrap().line("m.onnx"), r"sh -c 'grep -q '\''x y'\'' m.onnx'");
-        assert!(Trial::new(&words[..2]).is_err());
+        assert_eq!(UserCommand::new(&words).unwrap().line("m.onnx"), r"sh -c 'grep -q '\''x y'\'' m.onnx'");
+        assert!(UserCommand::new(&words[..2]).is_err());
     }
 }
