@@ -25,6 +25,7 @@
 //! | --- | --- |
 //! | [`open`], [`parse`], [`decode`] | a model of a file, a text, bytes: [`Loaded`] |
 //! | [`Loaded::check`], [`Loaded::infer`] | findings; types and shapes |
+//! | [`check`](mod@check) | findings as `onnxtxt check` selects, bounds and fixes them |
 //! | [`Loaded::render`] | a finding with the lines that it is about, also of a binary model |
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
 //! | [`Loaded::compile`] | an [`Executable`], unless errors make the meaning of the model unclear |
@@ -63,6 +64,8 @@
 
 #![deny(missing_docs)]
 
+#[cfg(feature = "ops")]
+pub mod check;
 #[cfg(feature = "diff")]
 pub mod diff;
 #[cfg(feature = "run")]

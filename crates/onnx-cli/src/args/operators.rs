@@ -71,6 +71,14 @@ impl Operators {
         }
     }
 
+    /// The operators, if operator-set files are given.
+    pub(crate) fn loaded(&self) -> Option<&Registry> {
+        match self {
+            Operators::BuiltIn => None,
+            Operators::Loaded { registry, .. } => Some(registry),
+        }
+    }
+
     /// Whether an operator is from an operator-set file.
     pub(crate) fn is_ours(&self, schema: &Schema) -> bool {
         match self {

@@ -14,7 +14,7 @@ use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_ops::infer::{InferOptions, Refined, apply, infer};
 use std::path::PathBuf;
-use why::Question;
+use why::RequestedValue;
 
 /// Infer the types and shapes of all values
 ///
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     work.now("inferring types and shapes");
     let wants_json = args.json || session.wants_json() && !args.out.is_given();
     if let Some(value) = &args.why {
-        let Question { body, value } = why::find(&loaded.model, value)?;
+        let RequestedValue { body, value } = why::find(&loaded.model, value)?;
         let why = onnx_ops::infer::why(&loaded.model, operators.of(&loaded.model), body, value, args.most);
         let text = loaded.with_source(true, |source| match wants_json {
             true => why::json(&why, source),

@@ -15,7 +15,8 @@ use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::semver::Version;
 use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
 use onnx_proto::external::external_tensors;
-use onnx_text::{RaiseOptions, Readers};
+use onnx_text::RaiseOptions;
+use onnxtxt::check::CheckOptions;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -90,8 +91,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::of(!document.is_partial()));
     }
     let operators = args.opset.load(session)?;
-    let loaded =
-        super::check::judged(Readers::Ours, &operators, &input, Level::default(), false, &|_| Vec::new());
+    let options = CheckOptions { registry: operators.loaded(), ..CheckOptions::default() };
+    let loaded = options.check(&input);
     let wants_json = session.wants_json();
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
     describe(&loaded.model, &mut out);

@@ -20,19 +20,19 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// The value to explain.
-pub(super) struct Question {
+pub(super) struct RequestedValue {
     pub(super) body: BodyId,
     pub(super) value: ValueId,
 }
 
 /// The value of a name: of the main graph and its nested graphs, then of functions; otherwise the first result of the node that
 /// a selection matches.
-pub(super) fn find(model: &Model, text: &str) -> anyhow::Result<Question> {
+pub(super) fn find(model: &Model, text: &str) -> anyhow::Result<RequestedValue> {
     let bodies = || model.main.into_iter().chain(model.functions.values().map(|f| f.body));
     for body in bodies() {
         let mut values = model.bodies[body].values.iter();
         if let Some((value, _)) = values.find(|(_, v)| &model.names[v.name] == text) {
-            return Ok(Question { body, value });
+            return Ok(RequestedValue { body, value });
         }
     }
     let selection: Selection = text.parse()?;
@@ -40,7 +40,7 @@ pub(super) fn find(model: &Model, text: &str) -> anyhow::Result<Question> {
     if let (Some(body), Some(node)) = (model.main, node) {
         let result = model.bodies[body].nodes[node].outputs.iter().flatten().next().copied();
         let value = result.with_context(|| format!("the node `{text}` has no results"))?;
-        return Ok(Question { body, value });
+        return Ok(RequestedValue { body, value });
     }
     let names = bodies().flat_map(|body| model.bodies[body].values.values()).map(|v| &model.names[v.name]);
     match did_you_mean(text, names) {
