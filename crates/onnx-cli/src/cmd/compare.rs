@@ -2,20 +2,17 @@
 
 mod pass;
 
-use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::comparison::first_difference::first_difference;
 use crate::comparison::onnx_runtime;
-use crate::comparison::pair::{Other, PairArgs};
+use crate::comparison::pair::{First, PairArgs, PairFiles};
 use crate::comparison::statistics::DifferenceStatistics;
-use crate::comparison::tolerance::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
-use crate::execution::inputs::{self, InputArgs};
-use crate::execution::prepared::{Prepared, Warnings};
+use crate::comparison::tolerance::{Tolerance, difference, is_close_as_a_whole};
+use crate::execution::prepared::Warnings;
 use crate::output;
 use crate::output::numbers::grouped;
 use crate::output::results::Results;
 use crate::session::{Session, Status};
-use onnx_exec::{Executable, RunOptions, Value};
+use onnx_exec::{RunOptions, Value};
 use onnx_ir::Model;
 use pass::{Batches, Pass};
 use serde_json::json;
@@ -37,63 +34,52 @@ Examples:
   onnxtxt compare model.onnx half.onnx --max-differing 0.01 --min-cosine 0.999")]
 pub(crate) struct Args {
     #[command(flatten)]
-    pair: PairArgs,
+    files: PairFiles,
     /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    inputs: InputArgs,
-    #[command(flatten)]
-    tolerance: ToleranceArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    opset: OpsetArgs,
+    pair: PairArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let prepared = Prepared::open(&args.pair.one, &args.opset, session)?;
-    let other = match args.pair.other()? {
-        Other::Model(path) => Some(Prepared::open(path, &args.opset, session)?),
-        Other::OnnxRuntime => None,
-    };
-    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
-    let (executable, inputs) =
-        prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
-    let mut precision = Precision::of(&prepared.loaded.model);
+    let (one, other) = args.pair.open_both(&args.files, session)?;
+    let first = args.pair.first(&one, session)?;
     let second = match &other {
         Some(other) => {
-            precision = precision.max(Precision::of(&other.loaded.model));
-            let second = other.compiled(&args.limits, &options, session)?;
-            let inputs = inputs::for_other_model(&executable, &inputs, &second)?;
-            Some((other, second, inputs))
+            let executable = other.compiled(&args.pair.limits, &first.options, session)?;
+            let inputs = first.inputs_for(&executable)?;
+            Some((other, executable, inputs))
         }
         None => None,
     };
-    let tolerance = args.tolerance.tolerance().for_precision(precision);
+    let models = [&one].into_iter().chain(&other).map(|prepared| &prepared.loaded.model);
+    let tolerance = args.pair.tolerance(models);
+    let First { executable, inputs, options } = &first;
+
+    // The first pass keeps as many results as fit into the memory.
     let share = options.max_memory / SHARE;
     let warnings = Warnings::default();
     let warn = |warning| warnings.add(warning);
-    let first = RunOptions { warn: Some(&warn), ..options.clone() };
-    let mut pass = Pass::first(&executable, inputs.clone(), &first, share);
-    warnings.report(&prepared, session);
+    let warned = RunOptions { warn: Some(&warn), ..options.clone() };
+    let mut pass = Pass::first(executable, inputs.clone(), &warned, share);
+    warnings.report(&one, session);
+
+    // Later passes keep those that were left out.
     let mut found = Comparison::of(&tolerance);
-    let mut name = second.as_ref().map_or_else(String::new, |(other, ..)| other.input.name.clone());
+    let mut name = other.as_ref().map_or_else(String::new, |other| other.input.name.clone());
     let mut later: Option<Batches> = None;
     loop {
-        let Pass { results, sizes } = pass.map_err(|finding| prepared.reported(session, &[*finding]))?;
+        let Pass { results, sizes } = pass.map_err(|finding| one.reported(session, &[*finding]))?;
         let names_of_pass: HashSet<&str> = results.iter().map(|(name, _)| name.as_str()).collect();
         let others = match &second {
             Some((other, second, inputs)) => {
-                let done = Pass::of(second, inputs.clone(), &options, &names_of_pass);
+                let done = Pass::of(second, inputs.clone(), options, &names_of_pass);
                 done.map_err(|finding| other.reported(session, &[*finding]))?.results
             }
             None => {
-                let (others, version) = onnx_runtime::run(
-                    &prepared.loaded.model,
-                    &given(&executable, &inputs),
-                    Some(&names_of_pass),
-                )?;
+                let (others, version) =
+                    onnx_runtime::run(&one.loaded.model, &first.named_inputs(), Some(&names_of_pass))?;
                 name = version;
                 others
             }
@@ -104,21 +90,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         drop(names_of_pass);
         drop(results);
         let names = names.iter().map(String::as_str).collect();
-        pass = Pass::of(&executable, inputs.clone(), &options, &names);
+        pass = Pass::of(executable, inputs.clone(), options, &names);
     }
     let text = if args.json || session.wants_json() {
-        format!("{}\n", found.json(&prepared.loaded.model, &name))
+        format!("{}\n", found.json(&one.loaded.model, &name))
     } else {
-        found.text(&prepared.loaded.model, &name)
+        found.text(&one.loaded.model, &name)
     };
     output::to_people(&text)?;
     Ok(Status::of(found.first.is_none() && found.compared > 0))
-}
-
-/// The values of the inputs, by name.
-fn given(executable: &Executable<'_>, inputs: &[Option<Value>]) -> Results {
-    let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
-    names.zip(inputs).filter_map(|(name, value)| Some((name, value.clone()?))).collect()
 }
 
 /// The comparison of all results.

@@ -1,11 +1,9 @@
 //! `onnxtxt simplify`: runs the passes that make a model smaller until none of them changes it.
 
-use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::comparison::baseline::Baseline;
-use crate::comparison::tolerance::{Precision, ToleranceArgs, difference};
+use crate::comparison::pair::{First, PairArgs};
+use crate::comparison::tolerance::difference;
 use crate::edit::{EditArgs, edit};
-use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
 use crate::session::{Session, Status};
 use onnx_ir::Model;
@@ -32,18 +30,12 @@ pub(crate) struct Args {
     #[arg(long)]
     verify: bool,
     #[command(flatten)]
-    inputs: InputArgs,
-    #[command(flatten)]
-    tolerance: ToleranceArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    opset: OpsetArgs,
+    pair: PairArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let before = match args.verify {
-        true => Some(Prepared::open(&args.edit.file, &args.opset, session)?),
+        true => Some(args.pair.open(&args.edit.file, session)?),
         false => None,
     };
     let expected = match &before {
@@ -69,9 +61,7 @@ fn original<'r>(
     prepared: &'r Prepared,
     session: &mut Session,
 ) -> anyhow::Result<Result<Baseline<'r>, Vec<Diagnostic>>> {
-    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
-    let (executable, inputs) =
-        prepared.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
+    let First { executable, inputs, options } = args.pair.first(prepared, session)?;
     Ok(Baseline::run(executable, inputs, &options).map_err(|finding| vec![*finding]))
 }
 
@@ -87,11 +77,11 @@ fn differences(
     if !found.is_empty() {
         return Ok(found);
     }
-    let outputs = match original.rerun(&model, &args.limits, args.inputs.seed)? {
+    let outputs = match original.rerun(&model, &args.pair.limits, args.pair.inputs.seed)? {
         Ok(outputs) => outputs,
         Err(found) => return Ok(found),
     };
-    let tolerance = args.tolerance.tolerance().for_precision(Precision::of(&model));
+    let tolerance = args.pair.tolerance([&model]);
     let different = outputs.iter().filter_map(|output| {
         let how = difference(&output.now, output.before, &tolerance)?;
         let message = format!("the simplified model computes another `{}`: {how}", output.name);

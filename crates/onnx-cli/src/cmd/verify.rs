@@ -1,16 +1,12 @@
 //! `onnxtxt verify`: checks whether two models compute the same.
 
-use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::comparison::first_difference::first_difference;
 use crate::comparison::onnx_runtime;
-use crate::comparison::pair::{Other, PairArgs};
+use crate::comparison::pair::{First, PairArgs, PairFiles};
 use crate::comparison::statistics::DifferenceStatistics;
-use crate::comparison::tolerance::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
-use crate::execution::inputs::{self, InputArgs};
+use crate::comparison::tolerance::{Tolerance, difference, is_close_as_a_whole};
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
-use crate::output::results::Results;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Executable, RunOptions, Value};
@@ -29,65 +25,48 @@ Examples:
   onnxtxt verify model.onnx ort -D N=1                   this program and ONNX Runtime")]
 pub(crate) struct Args {
     #[command(flatten)]
-    pair: PairArgs,
+    files: PairFiles,
     /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    inputs: InputArgs,
-    #[command(flatten)]
-    tolerance: ToleranceArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    opset: OpsetArgs,
+    pair: PairArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let one = Prepared::open(&args.pair.one, &args.opset, session)?;
-    let other = match args.pair.other()? {
-        Other::Model(path) => Some(Prepared::open(path, &args.opset, session)?),
-        Other::OnnxRuntime => None,
-    };
-    let options = args.limits.options(args.inputs.seed, &one.loaded.model);
-    let (first, inputs) = one.with_inputs(&args.limits, &args.inputs.or_random(), &options, session)?;
-    let mut precision = Precision::of(&one.loaded.model);
+    let (one, other) = args.pair.open_both(&args.files, session)?;
+    let first = args.pair.first(&one, session)?;
     let others = match &other {
         Some(other) => {
-            precision = precision.max(Precision::of(&other.loaded.model));
-            let second = other.compiled(&args.limits, &options, session)?;
-            let (a, b) = (first.outputs().len(), second.outputs().len());
+            let second = other.compiled(&args.pair.limits, &first.options, session)?;
+            let (a, b) = (first.executable.outputs().len(), second.outputs().len());
             ensure!(a == b, "{} has {a} outputs, but {} has {b}", one.input.name, other.input.name);
-            let again = inputs::for_other_model(&first, &inputs, &second)?;
-            match second.run(again, &options) {
+            match second.run(first.inputs_for(&second)?, &first.options) {
                 Ok(results) => results,
                 Err(finding) => return Ok(other.report(session, &[*finding])),
             }
         }
-        None => in_onnx_runtime(&one, &first, &inputs)?,
+        None => in_onnx_runtime(&one, &first)?,
     };
+    let models = [&one].into_iter().chain(&other).map(|prepared| &prepared.loaded.model);
+    let tolerance = args.pair.tolerance(models);
+    let First { executable, inputs, options } = first;
     let warnings = Warnings::default();
     let warn = |warning| warnings.add(warning);
-    let results = first.run(inputs, &RunOptions { warn: Some(&warn), ..options.clone() });
+    let results = executable.run(inputs, &RunOptions { warn: Some(&warn), ..options.clone() });
     warnings.report(&one, session);
     let results = results.map_err(|finding| one.reported(session, &[*finding]))?;
-    let tolerance = args.tolerance.tolerance().for_precision(precision);
     let wants_json = args.json || session.wants_json();
-    show(&first, &results, &others, &tolerance, wants_json)
+    show(&executable, &results, &others, &tolerance, wants_json)
 }
 
 /// The outputs that ONNX Runtime computes.
-fn in_onnx_runtime(
-    prepared: &Prepared,
-    executable: &Executable<'_>,
-    inputs: &[Option<Value>],
-) -> anyhow::Result<Vec<Value>> {
+fn in_onnx_runtime(one: &Prepared, first: &First<'_>) -> anyhow::Result<Vec<Value>> {
+    let executable = &first.executable;
     let name = |port: &Port| executable.model().text(port.name).to_owned();
-    let given = executable.inputs().iter().map(name).zip(inputs.iter().cloned());
-    let given: Results = given.filter_map(|(name, value)| Some((name, value?))).collect();
     let outputs: Vec<String> = executable.outputs().iter().map(name).collect();
     let names = outputs.iter().map(String::as_str).collect();
-    let (results, _) = onnx_runtime::run(&prepared.loaded.model, &given, Some(&names))?;
+    let (results, _) = onnx_runtime::run(&one.loaded.model, &first.named_inputs(), Some(&names))?;
     let mut results: HashMap<String, Value> = results.into_iter().collect();
     let output = |port: &Port| {
         let name = name(port);

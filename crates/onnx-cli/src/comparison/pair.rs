@@ -1,13 +1,36 @@
-//! The two models that `verify` and `compare` compare.
+//! Two models that are run with the same inputs: by `compare`, `verify` and `simplify --verify`.
 
+use crate::args::limits::LimitArgs;
+use crate::args::operators::OpsetArgs;
+use crate::comparison::tolerance::{Precision, Tolerance, ToleranceArgs};
+use crate::execution::inputs::{self, InputArgs};
+use crate::execution::prepared::Prepared;
+use crate::output::results::Results;
+use crate::session::Session;
 use anyhow::bail;
+use onnx_exec::{Executable, RunOptions, Value};
+use onnx_ir::{Model, Port};
 use std::path::{Path, PathBuf};
 
+/// How two models are read, run and compared.
 #[derive(clap::Args)]
 pub(crate) struct PairArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    #[command(flatten)]
+    tolerance: ToleranceArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
+}
+
+/// The files of two models.
+#[derive(clap::Args)]
+pub(crate) struct PairFiles {
     /// The model
     #[arg(value_name = "A")]
-    pub(crate) one: PathBuf,
+    one: PathBuf,
     /// Another model with inputs of the same names, or `ort`: the same model in ONNX Runtime
     #[arg(value_name = "B|ort", required_unless_present = "with", conflicts_with = "with")]
     other: Option<PathBuf>,
@@ -16,18 +39,59 @@ pub(crate) struct PairArgs {
     with: Option<PathBuf>,
 }
 
-/// The model to compare with.
-pub(crate) enum Other<'a> {
-    Model(&'a Path),
-    OnnxRuntime,
+/// The first model, with the inputs of both.
+pub(crate) struct First<'m> {
+    pub(crate) executable: Executable<'m>,
+    pub(crate) inputs: Vec<Option<Value>>,
+    pub(crate) options: RunOptions<'static>,
 }
 
 impl PairArgs {
-    pub(crate) fn other(&self) -> anyhow::Result<Other<'_>> {
-        match self.other.as_deref().or(self.with.as_deref()) {
-            Some(other) if other == Path::new("ort") => Ok(Other::OnnxRuntime),
-            Some(path) => Ok(Other::Model(path)),
+    /// Reads a model with its weights.
+    pub(crate) fn open(&self, path: &Path, session: &mut Session) -> anyhow::Result<Prepared> {
+        Prepared::open(path, &self.opset, session)
+    }
+
+    /// Reads both models. The second one is `None` if it is the first one in ONNX Runtime.
+    pub(crate) fn open_both(
+        &self,
+        files: &PairFiles,
+        session: &mut Session,
+    ) -> anyhow::Result<(Prepared, Option<Prepared>)> {
+        let one = self.open(&files.one, session)?;
+        let other = match files.other.as_deref().or(files.with.as_deref()) {
+            Some(other) if other == Path::new("ort") => None,
+            Some(path) => Some(self.open(path, session)?),
             None => bail!("no model to compare with: add B or `--with B`"),
-        }
+        };
+        Ok((one, other))
+    }
+
+    /// The first model with its inputs, random ones where none are given. Problems are reported.
+    pub(crate) fn first<'m>(&self, model: &'m Prepared, session: &mut Session) -> anyhow::Result<First<'m>> {
+        let options = self.limits.options(self.inputs.seed, &model.loaded.model);
+        let (executable, inputs) =
+            model.with_inputs(&self.limits, &self.inputs.or_random(), &options, session)?;
+        Ok(First { executable, inputs, options })
+    }
+
+    /// The allowed differences between results of these models: those of the one with the lowest precision.
+    pub(crate) fn tolerance<'m>(&self, models: impl IntoIterator<Item = &'m Model>) -> Tolerance {
+        let precision = models.into_iter().map(Precision::of).max().unwrap_or_default();
+        self.tolerance.tolerance().for_precision(precision)
+    }
+}
+
+impl First<'_> {
+    /// The same inputs for another model.
+    pub(crate) fn inputs_for(&self, other: &Executable<'_>) -> anyhow::Result<Vec<Option<Value>>> {
+        inputs::for_other_model(&self.executable, &self.inputs, other)
+    }
+
+    /// The values of the inputs by name, for ONNX Runtime.
+    pub(crate) fn named_inputs(&self) -> Results {
+        let name = |port: &Port| self.executable.model().text(port.name).to_owned();
+        let given = self.executable.inputs().iter().map(name).zip(self.inputs.iter().cloned());
+        given.filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
