@@ -11,6 +11,8 @@ pub mod json;
 mod number;
 #[cfg(feature = "forms")]
 pub mod textproto;
+#[cfg(feature = "forms")]
+mod writer;
 
 use crate::wire::Malformed;
 #[cfg(feature = "forms")]
