@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Larger ones slow the fuzzer down.
-const MOST_BYTES: usize = 400;
+const MAX_BYTES: usize = 400;
 
 fn main() -> std::io::Result<()> {
     let seeds = workspace().join("fuzz/seeds");
@@ -27,7 +27,7 @@ fn main() -> std::io::Result<()> {
         let wildness = if random.byte() < 128 { Wildness::Wild } else { Wildness::Plain };
         let wire = Generator::new(&schema, Choices::new(&choices), wildness).model();
         let before = seen.len();
-        if wire.len() <= MOST_BYTES {
+        if wire.len() <= MAX_BYTES {
             schema.occurring(&wire, &mut seen);
         }
         if seen.len() == before {

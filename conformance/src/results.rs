@@ -86,7 +86,7 @@ pub fn of_tensors(ours: &Tensor, expected: &Tensor, part: f64) -> Option<String>
 }
 
 /// Larger inputs are not made up.
-const MOST_ELEMENTS: usize = 1 << 12;
+const MAX_ELEMENTS: usize = 1 << 12;
 
 /// Values for the inputs of a model, `None` for defaults; `None` as a whole if an input is not a small numeric tensor.
 pub fn made_up(model: &Model) -> Option<Vec<Option<Value>>> {
@@ -101,7 +101,7 @@ pub fn made_up(model: &Model) -> Option<Vec<Option<Value>>> {
             DimValue::Param(_) | DimValue::Unknown => Some(3),
         };
         let dims: Vec<usize> = ty.shape.iter().flatten().map(extent).collect::<Option<_>>()?;
-        let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST_ELEMENTS)?;
+        let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= MAX_ELEMENTS)?;
         let elem = ty.elem?;
         if elem == ElemType::BOOL {
             return Some(Some(Value::Tensor(Tensor::of_bools(&dims, (0..count).map(|i| i % 2 == 0)).ok()?)));

@@ -19,7 +19,7 @@ const TIDY: &[&str] = &["remove-no-ops", "fold-constants", "common-subexpression
 const VERSIONS: &[i64] = &[28, 22, 18, 17, 13, 12, 11, 10, 9, 8, 7, 28];
 
 /// More nodes are not put in place of operators.
-const MOST_NODES: u64 = 10_000;
+const MAX_NODES: u64 = 10_000;
 
 /// The first rewriting that changes the results of a model, and the difference; for a model that can be run, with these values
 /// for its first inputs.
@@ -43,7 +43,7 @@ pub fn rewritten(model: &Model, given: &[Option<Value>], options: &RunOptions<'_
         return Some(how);
     }
     let mut expanded = model.clone();
-    let options = Expand { select: &|_| true, depth: None, max_nodes: MOST_NODES };
+    let options = Expand { select: &|_| true, depth: None, max_nodes: MAX_NODES };
     expand(&mut expanded, registry_of(model), &options);
     pass::compact(&mut expanded);
     if let Some(how) = other("expanded", &expanded) {

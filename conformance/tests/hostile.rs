@@ -16,10 +16,10 @@ use std::time::Duration;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The memory limit of a run.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// The memory limit of the process: kernels have lists besides their tensors.
-const MOST_TAKEN: f32 = 1024.0;
+const MAX_PROCESS_MB: f32 = 1024.0;
 
 /// A thousand nodes, or what takes as long.
 const FUEL: u64 = 1000;
@@ -34,7 +34,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 type Outcome = Result<Vec<Value>, Vec<Diagnostic>>;
 
 fn options() -> RunOptions<'static> {
-    RunOptions { max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() }
+    RunOptions { max_memory: MAX_BYTES, fuel: FUEL, ..RunOptions::default() }
 }
 
 fn model(values: &str, nodes: &str) -> String {
@@ -69,7 +69,7 @@ fn faults(cases: &[(&str, &str)], is_wrong: fn(&Outcome) -> Option<String>) -> V
             }
         }
         let taken = MEMORY.peak_usage_as_mb();
-        if taken > MOST_TAKEN {
+        if taken > MAX_PROCESS_MB {
             faults.push(format!("{nodes} with {values}: takes {taken} MB"));
         }
     }

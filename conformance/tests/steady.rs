@@ -11,7 +11,7 @@ use std::alloc::System;
 static MEMORY: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// The allocations of one run: its budget, the list of its inputs, and the lists of inputs and outputs of a control flow node.
-const MOST: usize = 24;
+const MAX_ALLOCATIONS: usize = 24;
 
 /// Elementwise nodes between nodes that cannot be one kernel with them.
 fn chain(nodes: usize) -> String {
@@ -122,7 +122,7 @@ fn later_runs_allocate_little_and_write_where_the_first_has() {
     ];
     for (make, sizes, dims) in cases {
         let counts = sizes.map(|size| allocations(&make(size), &dims(size)));
-        assert!(counts.iter().all(|count| *count <= MOST), "{counts:?} allocations: {}", make(sizes[0]));
+        assert!(counts.iter().all(|count| *count <= MAX_ALLOCATIONS), "{counts:?} allocations: {}", make(sizes[0]));
     }
     outputs_keep_their_memory();
 }

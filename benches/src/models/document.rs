@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The number of listed kernels, those with the greatest loss.
-const MOST_KERNELS: usize = 40;
+const MAX_KERNELS: usize = 40;
 /// Kernels that are nearer to the peak have nothing to gain.
 const NEAR: f64 = 0.8;
 
@@ -222,7 +222,7 @@ fn rooflines(rows: &[Row]) -> String {
         *count += 1;
         *count <= 2
     });
-    kernels.truncate(MOST_KERNELS);
+    kernels.truncate(MAX_KERNELS);
     let mut text = "## Kernels far from the peaks\n\n\
         The kernels of ours that would gain their models most, two of a model at most, on one thread. The peak of a kernel is the \
         least time that its operations take at the peak of the processor, or its bytes at that of the memory, whichever is longer; \

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 /// How long a model is run in both ways, in seconds, and in how many turns at least and at most.
 const LONG: f64 = 3.0;
-const LEAST_TURNS: usize = 5;
-const MOST_TURNS: usize = 200;
+const MIN_TURNS: usize = 5;
+const MAX_TURNS: usize = 200;
 /// Slower is by more than this part and by more than this time: less is noise.
 const SLOWER: f64 = 1.1;
-const LEAST: Duration = Duration::from_micros(3);
+const MIN_DIFFERENCE: Duration = Duration::from_micros(3);
 
 /// Kernels that stand for the same nodes.
 struct Group {
@@ -175,7 +175,7 @@ fn by_turns(
 ) -> Result<[(Profile, Vec<f64>); 2]> {
     let begin = Instant::now();
     let mut turns = 0;
-    while turns < LEAST_TURNS || turns < MOST_TURNS && begin.elapsed().as_secs_f64() < LONG {
+    while turns < MIN_TURNS || turns < MAX_TURNS && begin.elapsed().as_secs_f64() < LONG {
         for way in &mut ways {
             way.turn(inputs, options)?;
         }
@@ -254,7 +254,7 @@ impl Times {
     fn is_longer(&self, other: &Times) -> bool {
         self.median > other.median * SLOWER
             && self.least > other.least * SLOWER
-            && self.median - other.median > LEAST.as_secs_f64()
+            && self.median - other.median > MIN_DIFFERENCE.as_secs_f64()
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) const GROUPS: [(&str, &str); 5] = [
 
 /// All turns of a model take about so long; there are three at least.
 const LONGEST: f64 = 12.0;
-const LEAST_TURNS: u32 = 3;
+const MIN_TURNS: u32 = 3;
 /// Threads of the last side that wait awake sleep after this.
 const PAUSE: Duration = Duration::from_millis(4);
 
@@ -191,7 +191,7 @@ impl Contest {
             }));
         }
         let all = ours.once.max(0.06) + peers.iter().flatten().map(|side| side.once.max(0.06)).sum::<f64>();
-        let turns = ((LONGEST / all) as u32).clamp(LEAST_TURNS, self.runs.max(LEAST_TURNS));
+        let turns = ((LONGEST / all) as u32).clamp(MIN_TURNS, self.runs.max(MIN_TURNS));
         let mut of_ours = Vec::new();
         let mut of_peers: Vec<Vec<f64>> = peers.iter().map(|_| Vec::new()).collect();
         let (begin, busy, mut own) = (Instant::now(), busy(), 0.0);

@@ -20,7 +20,7 @@ pub(crate) const SERVE: &str = "serve-model";
 
 /// How long kernels are timed, and in how many runs at most.
 const ENOUGH: Duration = Duration::from_millis(500);
-const MOST_RUNS: usize = 200;
+const MAX_RUNS: usize = 200;
 
 /// Answers the requests on stdin until it ends.
 pub(crate) fn serve() -> Result<()> {
@@ -102,7 +102,7 @@ fn answer(
     }
     if request["kernels"].as_bool().is_some() {
         let begin = Instant::now();
-        let mut is_enough = |runs: usize| begin.elapsed() >= ENOUGH || runs >= MOST_RUNS;
+        let mut is_enough = |runs: usize| begin.elapsed() >= ENOUGH || runs >= MAX_RUNS;
         let profile = executable.profile(inputs, options, &mut is_enough);
         let profile = profile.map_err(|error| failure(&[*error]))?;
         let kernels = profile.kernels.iter().map(|kernel| {

@@ -46,7 +46,7 @@ pub struct ChainNode {
 const EXTENTS: &[usize] = &[0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 100, 255, 257, 300, 513];
 
 /// No value is larger.
-const MOST: usize = 1 << 13;
+const MAX_ELEMENTS: usize = 1 << 13;
 
 impl Chain {
     /// The chain of a seed: its inputs.
@@ -66,7 +66,7 @@ impl Chain {
             let rank = chain.below(5);
             let dims = loop {
                 let dims: Vec<usize> = (0..rank).map(|_| chain.one_of(EXTENTS)).collect();
-                if dims.iter().product::<usize>() <= MOST / 4 {
+                if dims.iter().product::<usize>() <= MAX_ELEMENTS / 4 {
                     break dims;
                 }
             };
@@ -143,7 +143,7 @@ impl Chain {
                 let rest: usize = longer.dims()[..longer.rank() - pairs.len()].iter().product();
                 other.tensor.elem() == of.tensor.elem()
                     && pairs.clone().all(|(a, b)| a == b || *a == 1 || *b == 1)
-                    && dims * rest <= MOST
+                    && dims * rest <= MAX_ELEMENTS
             };
             let others: Vec<String> =
                 self.values.iter().filter(fits).map(|other| other.name.clone()).collect();

@@ -1,6 +1,6 @@
 //! Nodes that move elements, combine them along axes, or have parameters of fitting extents.
 
-use super::{Chain, MOST, Named};
+use super::{Chain, MAX_ELEMENTS, Named};
 use onnx_exec::Tensor;
 
 const REDUCTIONS: &[&str] = &[
@@ -91,13 +91,13 @@ impl Chain {
             }
             8 => {
                 let mut shape: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
-                if count <= MOST / 4 {
+                if count <= MAX_ELEMENTS / 4 {
                     shape.insert(0, self.one_of(&[1, 2, 3]));
                 }
                 let shape = self.ints(&shape);
                 ("Expand".to_owned(), vec![name, shape])
             }
-            9 if count <= MOST / 8 => {
+            9 if count <= MAX_ELEMENTS / 8 => {
                 let repeats: Vec<i64> =
                     (0..rank).map(|i| if i == axis { self.one_of(&[1, 2, 3, 0]) } else { 1 }).collect();
                 let repeats = self.ints(&repeats);
@@ -115,7 +115,7 @@ impl Chain {
                 beside[axis] = self.one_of(&[0, 1, 3]);
                 let other = self.value(x.tensor.elem(), &beside, true);
                 let mut all = vec![name.clone(), other];
-                if self.chance(2) && count <= MOST / 4 {
+                if self.chance(2) && count <= MAX_ELEMENTS / 4 {
                     all.push(name);
                 }
                 (format!("Concat <axis = {axis}>"), all)

@@ -8,7 +8,7 @@ use onnx_ir::{Model, VerifyOptions, verify};
 use onnx_ops::opset::registry_of;
 
 /// The memory limit: more than random inputs need.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 const FUEL: u64 = 40;
 
 /// Any text as a model that is run, within small budgets: a plan computes what its nodes compute one by one.
@@ -24,7 +24,7 @@ pub(super) fn run(data: &[u8]) {
     let results = |node_by_node: bool| {
         let options = CompileOptions { node_by_node, exact: true, ..CompileOptions::default() };
         let executable = compile(&model, registry_of(&model), &options).ok()?;
-        let options = RunOptions { max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() };
+        let options = RunOptions { max_memory: MAX_BYTES, fuel: FUEL, ..RunOptions::default() };
         executable.run(given.clone(), &options).ok()
     };
     // Budgets may end the one and not the other.

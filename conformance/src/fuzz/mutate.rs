@@ -11,7 +11,7 @@ pub struct Mutator<'s> {
 }
 
 /// Larger inputs are cut off.
-const MOST_BYTES: usize = 4096;
+const MAX_BYTES: usize = 4096;
 
 impl<'s> Mutator<'s> {
     /// Of these seeds, with the words of a dictionary to put in.
@@ -22,7 +22,7 @@ impl<'s> Mutator<'s> {
     /// The next input: a seed with a few changes.
     pub fn input(&mut self) -> Vec<u8> {
         let mut bytes = self.seed();
-        bytes.truncate(MOST_BYTES);
+        bytes.truncate(MAX_BYTES);
         for _ in 0..1 + self.random.below(3) {
             self.change(&mut bytes);
         }

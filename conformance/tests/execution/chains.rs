@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MODELS: u64 = 3000;
 
 /// Nodes that make larger results make no sense.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// The least operators with a definition that are met; the others have inputs of their own kinds, and tests of their own.
 const MET: usize = 90;
@@ -120,7 +120,7 @@ fn chain(seed: u64) -> Outcome {
         let outputs = [line.output.clone()];
         let (model, given) =
             model(&chain, std::slice::from_ref(&line), &outputs, chain.nodes.len().is_multiple_of(2));
-        match run(&model, given, true, MOST_BYTES) {
+        match run(&model, given, true, MAX_BYTES) {
             Ok(results) => {
                 let op = line.text.split(' ').next().unwrap_or_default().to_owned();
                 *outcome.nodes.entry(op).or_default() += 1;

@@ -20,7 +20,7 @@ use std::fs;
 const LARGEST: u64 = 1 << 20;
 
 /// The limit of a run: texts of the suite have endless loops.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 const FUEL: u64 = 2_000;
 
 fn ready(model: &Model) -> Option<Executable<'static>> {
@@ -37,7 +37,7 @@ fn told(finding: &Diagnostic, text: &str) -> String {
 
 /// The failure of a model's schedule for inputs, if there is one.
 fn failure(model: &Model, inputs: Vec<Option<Value>>) -> Option<String> {
-    let options = RunOptions { threads: 1, max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() };
+    let options = RunOptions { threads: 1, max_memory: MAX_BYTES, fuel: FUEL, ..RunOptions::default() };
     let first = ready(model)?;
     let expected = first.run(inputs.clone(), &options).ok()?;
     let text = first.schedule(inputs.clone(), &options).ok()?.text;
@@ -184,7 +184,7 @@ fn number(tokens: &mut [String], random: &mut Random) {
 /// nodes: verification looks at samples, so that a change which shows in few elements may be missed.
 fn broken(model: &Model, seed: u64, count: usize) -> Result<[usize; 3], String> {
     let mut counts = [0; 3];
-    let options = RunOptions { threads: 2, max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() };
+    let options = RunOptions { threads: 2, max_memory: MAX_BYTES, fuel: FUEL, ..RunOptions::default() };
     let Some((first, inputs)) = ready(model).zip(made_up(model)) else { return Ok(counts) };
     let Ok(expected) = first.run(inputs.clone(), &options) else { return Ok(counts) };
     let Ok(text) = first.schedule(inputs.clone(), &options).map(|schedule| schedule.text) else {

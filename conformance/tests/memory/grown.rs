@@ -11,7 +11,7 @@ use std::fs;
 /// Elements of the largest input; the later numbers are for runs that do not end with more.
 const ELEMENTS: [i64; 3] = [400_000, 20_000, 1_000];
 /// The memory and the steps of such a run: an output may be far larger than its inputs.
-const MOST: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 const FUEL: u64 = 2_000;
 /// Operators whose example has no input that can grow, and why. Those whose results can be large are among the cases of `main.rs`.
 const FIXED: &[(&str, &str)] = &[
@@ -114,7 +114,7 @@ fn grow(text: &str, choice: &[(usize, usize)], elements: i64) -> Option<Model> {
 /// The first of the sizes with which the example runs to its end.
 fn largest(text: &str, choice: &[(usize, usize)]) -> Option<(Outcome, i64)> {
     ELEMENTS.iter().find_map(|&elements| {
-        let outcome = run(&grow(text, choice, elements)?, MOST, FUEL);
+        let outcome = run(&grow(text, choice, elements)?, MAX_BYTES, FUEL);
         outcome.is_done.then_some((outcome, elements))
     })
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Larger models are compared where `CI=true`: the reference copies their weights.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Where we differ from the reference for a reason: the end of a model's name, a value (`*` is any), and why.
 const REVIEWED: &[(&str, &str, &str)] = &[
@@ -39,7 +39,7 @@ fn we_know_more_than_the_reference() {
     let Some(oracle) = Oracle::find("inference against the reference") else { return };
     let (mut models, all) = (models(), models().len());
     if std::env::var("CI").is_err() {
-        models.retain(|m| m.size <= MOST_BYTES);
+        models.retain(|m| m.size <= MAX_BYTES);
         if models.len() < all {
             left_out(&format!(
                 "inference of {} large models against the reference (CI=true has them)",

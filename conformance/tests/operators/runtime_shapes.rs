@@ -12,9 +12,9 @@ use onnx_proto::file;
 use serde_json::{Value, json};
 
 /// Larger models take onnxruntime too long, which computes every value of each, unless everything is checked.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// And these take it too long in any case.
-const MOST_BYTES_EVER: u64 = 64 << 20;
+const MAX_BYTES_OF_ALL: u64 = 64 << 20;
 
 /// Where the runtime differs from the specification, or a model from what it declares: the end of a model's name, a value
 /// (`*` is any), and why.
@@ -34,7 +34,7 @@ fn inferred_shapes_are_those_that_are_computed() {
         models().into_iter().filter(|m| m.name.starts_with("models/")).collect();
     let all = models.len();
     models.retain(|m| {
-        m.size <= if std::env::var("ONNXTXT_ALL").is_err() { MOST_BYTES } else { MOST_BYTES_EVER }
+        m.size <= if std::env::var("ONNXTXT_ALL").is_err() { MAX_BYTES } else { MAX_BYTES_OF_ALL }
     });
     if models.len() < all {
         let rest = all - models.len();

@@ -20,7 +20,7 @@ const TOLERANCE: f64 = 1e-5;
 const TOLERANCE_OF_STEPS: f64 = 1e-4;
 
 /// The least numbers of cases: a script that stops early does not pass.
-const LEAST: [(&str, usize); 3] = [("operator", 60), ("network", 5), ("optimizer", 4)];
+const MIN_CASES: [(&str, usize); 3] = [("operator", 60), ("network", 5), ("optimizer", 4)];
 
 fn floats(json: &Json) -> Vec<f64> {
     let numbers = json["data"].as_array().into_iter().flatten();
@@ -159,7 +159,7 @@ fn gradients_and_steps_are_those_of_torch() {
     }
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
     if only.is_empty() {
-        for (kind, least) in LEAST {
+        for (kind, least) in MIN_CASES {
             let count = counts.get(kind).map_or(0, |(count, _)| *count);
             assert!(count >= least, "only {count} cases of kind {kind}");
         }

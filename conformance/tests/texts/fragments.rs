@@ -17,11 +17,11 @@ use onnx_text::{
 use serde_json::{Value, json};
 
 /// Larger models are left to the tests of whole models.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 fn small_models() -> Vec<CorpusModel> {
     let mut models = models();
-    models.retain(|model| model.size <= MOST_BYTES);
+    models.retain(|model| model.size <= MAX_BYTES);
     models
 }
 

@@ -245,7 +245,7 @@ impl Places<'_> {
                 && (line..=comment.start as usize).contains(&end)
                 && self.source[end..comment.start as usize].trim_matches([' ', '\t', ',']).is_empty()
         };
-        let before = self.list[..next].iter().rev().take(MOST_NESTED);
+        let before = self.list[..next].iter().rev().take(MAX_CONSIDERED);
         if let Some(place) = before.clone().filter(is_behind).max_by_key(|place| place.span.end) {
             return (place.anchor.clone(), true);
         }
@@ -263,4 +263,4 @@ impl Places<'_> {
 }
 
 /// The most items that are considered for one comment, to bound the time in long nodes.
-const MOST_NESTED: usize = 256;
+const MAX_CONSIDERED: usize = 256;

@@ -171,10 +171,10 @@ fn told(program: Program, output: Result<(bool, String)>, took: Duration) -> Don
 /// The part of a program's output that describes its failures, or its end. It is repeated in the summary, since records of CI
 /// often keep nothing but the end.
 fn failures(text: &str) -> &str {
-    const MOST: usize = 6000;
+    const MAX_BYTES: usize = 6000;
     match text.find("\nfailures:\n") {
-        Some(at) => &text[at..text.floor_char_boundary(at + MOST)],
-        None => &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..],
+        Some(at) => &text[at..text.floor_char_boundary(at + MAX_BYTES)],
+        None => &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_BYTES))..],
     }
 }
 

@@ -59,8 +59,8 @@ pub(crate) struct Args {
 
 /// How long a model is run by default.
 const ENOUGH: Duration = Duration::from_secs(2);
-const LEAST_RUNS: usize = 3;
-const MOST_RUNS: usize = 100_000;
+const MIN_RUNS: usize = 3;
+const MAX_RUNS: usize = 100_000;
 
 /// The measured times and memory.
 struct Figures {
@@ -115,7 +115,7 @@ fn measure(
     let start = Instant::now();
     let is_enough = |runs: usize| match args.runs {
         Some(wanted) => runs >= wanted as usize,
-        None => runs >= LEAST_RUNS && start.elapsed() >= ENOUGH || runs >= MOST_RUNS,
+        None => runs >= MIN_RUNS && start.elapsed() >= ENOUGH || runs >= MAX_RUNS,
     };
     while !is_enough(runs.len()) {
         match once(&executable, &inputs, &options) {

@@ -87,15 +87,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// Maximum number of symbols that are reported one by one.
-const MOST_TOLD: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// Reports the declared symbols that were replaced by numbers.
 fn refined(session: &Session, model: &Model, refined: &[Refined]) {
-    for Refined { value, axis, symbol, number } in refined.iter().take(MOST_TOLD) {
+    for Refined { value, axis, symbol, number } in refined.iter().take(MAX_NAMES) {
         let (value, symbol) = (&model.names[*value], &model.names[*symbol]);
         session.note(&format!("axis {axis} of `{value}` is declared as `{symbol}` and inferred as {number}"));
     }
-    let more = refined.len().saturating_sub(MOST_TOLD);
+    let more = refined.len().saturating_sub(MAX_NAMES);
     if more > 0 {
         session.note(&format!("and {more} more such axes"));
     }

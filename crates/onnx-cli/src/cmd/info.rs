@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 /// Maximum number of lines of a list.
-const MOST: usize = 12;
+const MAX_LINES: usize = 12;
 /// Maximum number of characters of a line of documentation or metadata.
 const LINE: usize = 100;
 
@@ -66,15 +66,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         };
         match &document {
             Document::Value(value) => {
-                let options = RaiseOptions { elide: Some(MOST), visible: true, ..RaiseOptions::default() };
+                let options = RaiseOptions { elide: Some(MAX_LINES), visible: true, ..RaiseOptions::default() };
                 text += &value.text(&options);
             }
             Document::Part(part) => {
-                let options = RaiseOptions { elide: Some(MOST), visible: true, ..RaiseOptions::default() };
+                let options = RaiseOptions { elide: Some(MAX_LINES), visible: true, ..RaiseOptions::default() };
                 let whole = part.text(&options);
                 let lines: Vec<&str> = whole.lines().collect();
-                lines.iter().take(MOST).for_each(|line| text += &format!("{line}\n"));
-                if let more @ 1.. = lines.len().saturating_sub(MOST) {
+                lines.iter().take(MAX_LINES).for_each(|line| text += &format!("{line}\n"));
+                if let more @ 1.. = lines.len().saturating_sub(MAX_LINES) {
                     text += &format!("… {}\n", count(more, "more line"));
                 }
             }
@@ -215,11 +215,11 @@ fn opsets(model: &Model, imports: &[OpsetImport]) -> String {
     if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
 }
 
-/// At most [`MOST`] lines, and the number of the rest.
+/// At most [`MAX_LINES`] lines, and the number of the rest.
 fn list(mut lines: Vec<String>, word: &str) -> String {
-    let more = lines.len().saturating_sub(MOST);
+    let more = lines.len().saturating_sub(MAX_LINES);
     if more > 0 {
-        lines.truncate(MOST);
+        lines.truncate(MAX_LINES);
         lines.push(format!("… and {} more", count(more, word)));
     }
     lines.join("\n")
@@ -246,13 +246,13 @@ fn nodes(model: &Model) -> String {
     ops.sort_by(|(a, many), (b, more)| more.cmp(many).then(a.cmp(b)));
     let shown: Vec<String> = ops
         .iter()
-        .take(2 * MOST)
+        .take(2 * MAX_LINES)
         .map(|((domain, op), number)| {
             let dot = if domain.is_empty() { "" } else { "." };
             format!("{domain}{dot}{op} {}", grouped(*number as u64))
         })
         .collect();
-    let more = ops.len().saturating_sub(2 * MOST);
+    let more = ops.len().saturating_sub(2 * MAX_LINES);
     let more = if more > 0 { format!(", … and {}", count(more, "more operator")) } else { String::new() };
     let subgraphs: usize = model.bodies.values().map(|body| body.graphs.len().saturating_sub(1)).sum();
     let subgraphs =

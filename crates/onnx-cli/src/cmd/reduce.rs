@@ -84,7 +84,7 @@ fn seconds(text: &str) -> anyhow::Result<Duration> {
 /// A run ends after this many times the time of the first one,
 const PATIENCE: u32 = 10;
 /// but not before this.
-const LEAST: Duration = Duration::from_secs(10);
+const MIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let user_command = UserCommand::new(&args.command)?;
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             return Ok(Status::Findings);
         }
     }
-    let timeout = args.timeout.unwrap_or_else(|| (first.took * PATIENCE).max(LEAST));
+    let timeout = args.timeout.unwrap_or_else(|| (first.took * PATIENCE).max(MIN_TIMEOUT));
     let mut search = Search {
         failure,
         user_command,

@@ -8,7 +8,7 @@ use crate::names::Name;
 use std::collections::HashMap;
 
 /// The most functions that a model has: the limit of the reference.
-const MOST: usize = 10_000;
+const MAX_FUNCTIONS: usize = 10_000;
 
 /// Domain, name and overload, where the default domain and no overload are the empty name.
 pub(super) type Key = (Name, Name, Name);
@@ -67,9 +67,9 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
         }
         parameters(cx, found, f, function, &mut seen);
     }
-    if functions.len() > MOST {
-        let message = format!("model has {} functions: at most {MOST} are allowed", functions.len());
-        let place = functions.ids().nth(MOST).map(Entity::Function);
+    if functions.len() > MAX_FUNCTIONS {
+        let message = format!("model has {} functions: at most {MAX_FUNCTIONS} are allowed", functions.len());
+        let place = functions.ids().nth(MAX_FUNCTIONS).map(Entity::Function);
         found.push(Diagnostic::new(&code::FUNCTION_LIMITS, place.unwrap_or(Entity::Header), message));
     }
 }
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn there_are_not_too_many_functions() {
-        let names: Vec<String> = (0..=MOST).map(|i| format!("f{i}")).collect();
+        let names: Vec<String> = (0..=MAX_FUNCTIONS).map(|i| format!("f{i}")).collect();
         let names: Vec<&str> =
-            std::iter::once("f").chain(names[..MOST - 1].iter().map(String::as_str)).collect();
+            std::iter::once("f").chain(names[..MAX_FUNCTIONS - 1].iter().map(String::as_str)).collect();
         assert_eq!(findings(&with_functions(&names)), [""; 0]);
         let names: Vec<&str> = names.into_iter().chain(["more"]).collect();
         assert_eq!(

@@ -11,7 +11,7 @@ use onnx_ir::diag::{Diagnostic, Place, code};
 use std::fmt::Display;
 
 /// The deepest nesting of graphs and of types in the fast pass; beyond, the walk checks the limit.
-const MOST_GRAPHS: usize = 16;
+const MAX_GRAPHS: usize = 16;
 /// Messages per level at most: a graph, the node that contains it, and the attribute.
 const MESSAGES: usize = 3;
 
@@ -51,7 +51,7 @@ impl ReadPass {
     /// Whether a graph or the type of elements may be read, which [`leave`](Self::leave) ends.
     pub(super) fn enter(&mut self) -> bool {
         self.graphs += 1;
-        self.is_unusual |= self.graphs > MOST_GRAPHS;
+        self.is_unusual |= self.graphs > MAX_GRAPHS;
         !self.is_over()
     }
 
@@ -119,8 +119,8 @@ mod tests {
             let graphs: usize = model.bodies.values().map(|body| body.graphs.len()).sum();
             (graphs, diagnostics.len())
         };
-        assert_eq!(read(MOST_GRAPHS), (MOST_GRAPHS, 0));
-        assert_eq!(read(MOST_GRAPHS + 1), (MOST_GRAPHS + 1, 0));
+        assert_eq!(read(MAX_GRAPHS), (MAX_GRAPHS, 0));
+        assert_eq!(read(MAX_GRAPHS + 1), (MAX_GRAPHS + 1, 0));
         assert_eq!(read(34), (34, 0));
         assert_eq!(read(35), (0, 1));
         assert_eq!(read(10_000), (0, 1));

@@ -13,11 +13,11 @@ use super::{apply_fixes, is_damaging, is_of_reading};
 use onnx_ir::diag::{Diagnostic, Edit, Fix, Place, Span};
 
 /// One fix can bring up the next mistake of a line; lines with more are not understood.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// Makes the fixes uncertain that are within something that was not understood. `read` has the findings of reading a text.
 pub(super) fn keep_certain(source: &str, found: &mut [Diagnostic], read: impl Fn(&str) -> Vec<Diagnostic>) {
-    rounds(source, found, &read, MOST_ROUNDS);
+    rounds(source, found, &read, MAX_ROUNDS);
 }
 
 /// The same for a text with some fixes. Returns the lines in which something is not understood, now or after more fixes.

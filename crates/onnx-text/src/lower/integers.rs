@@ -179,7 +179,7 @@ impl Cx<'_> {
         )
         .label("all of these are small integers and look like values")
         .help(format!("write `{first}.0` for the number {first}, or `{first:0digits$}` for the bit pattern"));
-        if bits.len() <= MOST_MENDED {
+        if bits.len() <= MAX_FIXED_ELEMENTS {
             let list: Vec<String> = bits.iter().map(|bits| format!("{bits}.0")).collect();
             let text = format!("{{{}}}", list.join(", "));
             d = d.fix("write values", vec![Edit { span: data.span(), text }], false);
@@ -189,7 +189,7 @@ impl Cx<'_> {
 }
 
 /// The longest list that a fix writes anew.
-const MOST_MENDED: usize = 64;
+const MAX_FIXED_ELEMENTS: usize = 64;
 
 /// The number of a word for a truth value.
 pub(super) fn truth(word: &str) -> Option<&'static str> {

@@ -10,7 +10,7 @@ use super::{cycles, links, repeats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The fewest boxes of a group.
-const LEAST: usize = 3;
+const MIN_BOXES: usize = 3;
 /// Names are groups up to this depth.
 const DEPTH: usize = 12;
 /// How often groups on cycles are dissolved.
@@ -162,7 +162,7 @@ impl Folder {
                 // A folder with one folder in it.
                 *below = format!("{name}/{below}");
                 entries.append(&mut inner);
-            } else if inner.iter().map(GroupEntry::count).sum::<usize>() < LEAST {
+            } else if inner.iter().map(GroupEntry::count).sum::<usize>() < MIN_BOXES {
                 entries.append(&mut inner);
             } else {
                 entries.push(GroupEntry::Group(name, inner));

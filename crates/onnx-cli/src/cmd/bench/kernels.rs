@@ -18,9 +18,9 @@ pub(super) struct Kernels {
 
 /// Time limit for timing kernels, and the maximum number of runs.
 const ENOUGH: Duration = Duration::from_secs(1);
-const MOST_RUNS: usize = 1000;
+const MAX_RUNS: usize = 1000;
 /// Maximum number of lines of the table.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 
 impl Kernels {
     /// The kernels of runs with these inputs.
@@ -31,7 +31,7 @@ impl Kernels {
         machine: Option<Machine>,
     ) -> Result<Kernels, Box<Diagnostic>> {
         let begin = Instant::now();
-        let mut is_enough = |runs: usize| begin.elapsed() >= ENOUGH || runs >= MOST_RUNS;
+        let mut is_enough = |runs: usize| begin.elapsed() >= ENOUGH || runs >= MAX_RUNS;
         let profile = executable.profile(inputs, options, &mut is_enough)?;
         Ok(Kernels { profile, machine })
     }
@@ -79,7 +79,7 @@ impl Kernels {
         let longest = self.longest();
         let mut lines =
             vec![["kernel", "node", "time", "share", "GFLOP/s", "GB/s", "of peak"].map(str::to_owned)];
-        for kernel in longest.iter().take(MOST_LINES) {
+        for kernel in longest.iter().take(MAX_LINES) {
             let took = kernel.median();
             let seconds = took.as_secs_f64().max(f64::MIN_POSITIVE);
             let limit = self.limit(machine, kernel);
@@ -98,7 +98,7 @@ impl Kernels {
             ]);
         }
         let mut text = aligned(&lines);
-        let rest = longest.get(MOST_LINES..).unwrap_or_default();
+        let rest = longest.get(MAX_LINES..).unwrap_or_default();
         if !rest.is_empty() {
             let took = rest.iter().map(|kernel| kernel.median()).sum();
             text += &format!("and {} more, {}\n", count(rest.len(), "kernel"), shown(took));

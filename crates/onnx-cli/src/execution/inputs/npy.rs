@@ -19,7 +19,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Maximum length of a header, as in NumPy.
-const MOST_HEADER: usize = 10_000;
+const MAX_HEADER_BYTES: usize = 10_000;
 
 /// The content of a header.
 #[derive(PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ fn read_from(
     } else {
         usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
     };
-    ensure!(header_length <= MOST_HEADER, "the header has {header_length} bytes");
+    ensure!(header_length <= MAX_HEADER_BYTES, "the header has {header_length} bytes");
     let mut header = vec![0; header_length];
     source.read_exact(&mut header).context(truncated)?;
     let header = header::parse(std::str::from_utf8(&header).context("the header is not UTF-8")?)?;

@@ -12,7 +12,7 @@ pub(super) struct Axis {
 /// About so many ticks.
 const TICKS: f64 = 5.0;
 /// The greatest value of an axis.
-const MOST: f64 = 1e300;
+const MAX_VALUE: f64 = 1e300;
 /// Positive values whose largest is so many times the smallest are drawn logarithmically.
 const SPAN: f64 = 50.0;
 
@@ -20,7 +20,7 @@ impl Axis {
     /// An axis for values: a logarithmic one if they are positive and differ much, otherwise one that ends at round numbers.
     pub(super) fn of(values: impl Iterator<Item = f64>) -> Axis {
         // Their difference must be finite.
-        let values = values.map(|y| y.clamp(-MOST, MOST));
+        let values = values.map(|y| y.clamp(-MAX_VALUE, MAX_VALUE));
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)));
         if low > high {
             return Axis::round(0.0, 1.0);
