@@ -1,4 +1,4 @@
-"""The Python package's side of `cargo xtask bench`: does a job when it is told to, and says how long it took.
+"""The Python package's side of `cargo xtask bench`: does a job on request, and returns how long it took.
 
 One JSON request a line, one answer a line:
 

@@ -65,7 +65,7 @@ fn inputs_and_outputs_come_back_byte_for_byte() {
     let mut found = Vec::new();
     files(&corpus.join("backend"), &mut found);
     if found.is_empty() {
-        let line = "values as text: there are no backend tests in target/corpus (`cargo xtask corpus`)";
+        let line = "values as text: no backend tests in target/corpus (`cargo xtask corpus`)";
         eprintln!("NOT RUN: {line}");
         if let Some(path) = std::env::var_os("ONNXTXT_LEFT_OUT") {
             let file = std::fs::OpenOptions::new().append(true).create(true).open(path);

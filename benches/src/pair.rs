@@ -35,7 +35,7 @@ pub(crate) struct Measured {
     pub(crate) ours: Vec<Sample>,
     /// As many as `ours`, or none.
     pub(crate) peers: Vec<Sample>,
-    /// The reason why there is no peer.
+    /// The reason why a peer is missing.
     pub(crate) alone: Option<String>,
 }
 

@@ -13,7 +13,7 @@ pub struct Printed {
     pub text: String,
     /// Whether it has forms that the reference parser refuses.
     pub is_extended: bool,
-    /// What the profile could not express.
+    /// The losses: parts that the profile cannot express.
     pub losses: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub fn round_trip(wire: Bytes) -> Result<Printed, String> {
     Ok(printed)
 }
 
-/// The same with every tensor of at least `at_least` bytes in a file beside the text.
+/// Converts a model, with every tensor of at least `at_least` bytes in a file beside the text.
 ///
 /// # Errors
 ///

@@ -122,7 +122,11 @@ fn later_runs_allocate_little_and_write_where_the_first_has() {
     ];
     for (make, sizes, dims) in cases {
         let counts = sizes.map(|size| allocations(&make(size), &dims(size)));
-        assert!(counts.iter().all(|count| *count <= MAX_ALLOCATIONS), "{counts:?} allocations: {}", make(sizes[0]));
+        assert!(
+            counts.iter().all(|count| *count <= MAX_ALLOCATIONS),
+            "{counts:?} allocations: {}",
+            make(sizes[0])
+        );
     }
     outputs_keep_their_memory();
 }

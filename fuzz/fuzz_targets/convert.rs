@@ -1,4 +1,4 @@
-//! Whatever can be decoded survives conversion to text, and to JSON and textproto as far as they can express it.
+//! A decodable model survives conversion to text, and to JSON and textproto as far as they can express it.
 #![no_main]
 
 use conformance::fuzz::FuzzTarget;

@@ -119,7 +119,7 @@ class Page:
         self.page.keyboard.press("Enter")
         self.settle()
         second = self.page.evaluate("selected")
-        self.expect(hits == 1 or first != second, "Enter does not go on")
+        self.expect(hits == 1 or first != second, "Enter does not continue")
         self.shot("search")
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("Escape")

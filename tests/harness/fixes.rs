@@ -41,7 +41,7 @@ fn check(text: &str) -> Result<(), String> {
             if after.iter().filter(is_same).count() >= before.iter().filter(is_same).count() {
                 return Err(format!("`{}` does not fix `{}`:\n{}", fix.title, finding.message, result.text));
             }
-            // What is behind a mistake may be another; a fix that is certain has none behind it.
+            // A mistake may hide another one; a fix that is certain hides none.
             let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.is_error()).count();
             let is_new = |d: &&Diagnostic| d.is_error() && !before.iter().any(|b| b.message == d.message);
             let new = after.iter().find(is_new).filter(|_| fix.safe && finding.code.level > Level::Syntax);

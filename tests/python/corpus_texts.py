@@ -8,7 +8,7 @@
 An index entry: {"path", "model", "state", "elided", "text_bytes", "identical", "error"?} with state
 
 - `ok`: text and proto are there; `identical` says whether the proto has the model's own bytes;
-- `refused`: the reference parser refuses its own printer's text (`error` says how; there is no proto);
+- `refused`: the reference parser refuses its own printer's text (`error` says how; without a proto);
 - `unprintable`: the printer fails.
 
 The text of a large model would be hundreds of megabytes: there, tensors over ELIDE_TENSOR bytes are first made

@@ -10,8 +10,8 @@
 
 A request is {"id": ANY, "op": OP, ...}; its answer has the same id, "ok", and "error" when not ok.  Answers come in
 the order of the requests, so a caller may write everything and then read everything.  What each op takes and
-gives is said in cases.py.  Requests run in worker processes: one that kills its worker (deep nesting overflows the
-parser's stack) or takes too long is answered {"ok": false, "crash": WHY}, and the others go on.
+gives is described in cases.py.  Requests run in worker processes: one that kills its worker (deep nesting overflows the
+parser's stack) or takes too long is answered {"ok": false, "crash": WHY}, and the others continue.
 """
 
 from __future__ import annotations

@@ -528,7 +528,7 @@ def interpolations(format):
     for op, attributes, version, how, function in INTERPOLATIONS:
         expected = [[number(y)] for row in rows for y in function([mpf(x) for x in row])]
         if format.name == "double":
-            # There is no wider type: a part of the sum may overflow.
+            # Without a wider type: a part of the sum may overflow.
             vast = [math.inf in map(abs, row) and format.largest in map(abs, row) for row in rows]
             each = len(expected) // len(rows)
             expected = [None if vast[i // each] else y for i, y in enumerate(expected)]

@@ -44,7 +44,7 @@ def run(program, model, stored, scratch):
         if not key.startswith("out_"):
             continue
         if key[4:] not in ours.files:
-            return {"why": f"there is no output {key[4:]}"}
+            return {"why": f"no output {key[4:]}"}
         found = differ(ours[key[4:]], expected[key])
         if isinstance(found, str):
             return {"why": f"{key[4:]}: {found}"}

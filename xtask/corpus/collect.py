@@ -232,7 +232,7 @@ def main():
                 try:
                     archive = Archive(fetch(group[0], work))
                     break
-                except Exception as x:  # whatever a registry, a proxy or an archive does, the others go on
+                except Exception as x:  # whatever a registry, a proxy or an archive does, the others continue
                     why = str(x) or type(x).__name__
                     time.sleep(2 * attempt)
             else:

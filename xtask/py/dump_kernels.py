@@ -13,7 +13,7 @@ import dump_attributes
 
 HEAD = """\
 # onnxruntime {version}, CPU: from its package, by xtask/py/dump_kernels.py (`cargo xtask codegen`).
-# Operators that are defined by functions are run through them, float16 as float where there is no kernel.
+# Operators that are defined by functions are run through them, float16 as float where a kernel is missing.
 # domain operator versions types, and values of attributes that are refused (xtask/py/dump_attributes.py).
 distinct names
 bodies

@@ -70,7 +70,7 @@ struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// The same for the program.
+    /// The arguments of the benchmark program.
     fn arguments(&self) -> Vec<std::ffi::OsString> {
         let mut words = vec!["--threads".into(), (&self.threads).into(), "--set".into(), (&self.set).into()];
         if let Some(lock) = &self.lock {

@@ -159,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What the last run could not fetch, one per line.
+/// Names of the files that the last run could not fetch, one per line.
 pub(crate) fn missing_file() -> PathBuf {
     dirs::corpus().join("missing.txt")
 }

@@ -120,7 +120,7 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg(format!("-rss_limit_mb={MEMORY_MB}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        // The same draws in every run, as far as time allows.
+        // Equal draws in every run, as far as time allows.
         .arg("-seed=1")
         .arg("-print_final_stats=1")
         .arg(&corpus);

@@ -17,7 +17,7 @@ pub(crate) struct Args {}
 pub(crate) enum Env {
     /// The `onnx` package and ONNX Runtime
     Reference,
-    /// What drives a browser
+    /// Packages that drive a browser
     Browser,
     /// Classical-ML exporters on top
     Sklearn,

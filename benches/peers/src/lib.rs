@@ -135,7 +135,7 @@ fn answer<R: Runtime>(request: Request, loaded: &mut Option<R>, before: &mut Opt
             Ok(json!({"outputs": stored.collect::<Result<Vec<_>>>()?, "load": load, "first": first}))
         }
         Request::Run { times, warm } => {
-            let runtime = loaded.as_mut().context("there is no model")?;
+            let runtime = loaded.as_mut().context("no model is loaded")?;
             let mut wall = Vec::new();
             let cpu = ClockId::CLOCK_PROCESS_CPUTIME_ID.now()?;
             for _ in 0..warm {

@@ -226,7 +226,7 @@ fn rooflines(rows: &[Row]) -> String {
     let mut text = "## Kernels far from the peaks\n\n\
         The kernels of ours that would gain their models most, two of a model at most, on one thread. The peak of a kernel is the \
         least time that its operations take at the peak of the processor, or its bytes at that of the memory, whichever is longer; \
-        what would be a set of bytes that fits into a cache is held against the cache. A function such as Exp counts as eight \
+        what would be a set of bytes that fits into a cache is compared with the cache. A function such as Exp counts as eight \
         operations. Of nodes that are run as they are, operations are not known, only bytes. `onnxtxt bench MODEL --per-kernel` \
         says this of any model.\n\n\
         | model | kernel | node | time | of the model | GFLOP/s | GB/s | of the peak |"

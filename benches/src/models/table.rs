@@ -104,7 +104,7 @@ pub(super) fn not_run(rows: &[Row]) -> Vec<String> {
             }
         }
     }
-    // The same on one thread as on two.
+    // Equal on one thread and on two.
     let mut seen = std::collections::HashSet::new();
     lines.retain(|line| seen.insert(line.clone()));
     lines

@@ -31,7 +31,7 @@ pub(super) fn wire(data: &[u8]) {
     assert_eq!(write(&again).expect("it is small"), written, "what was written comes back");
 }
 
-/// Whatever can be decoded survives conversion to text, and to JSON and textproto as far as they can express it.
+/// A decodable model survives conversion to text, and to JSON and textproto as far as they can express it.
 pub(super) fn convert(data: &[u8]) {
     let model = read(data.to_vec().into()).value;
     let wire = write_wire(&model).expect("it is small");

@@ -294,7 +294,7 @@ fn likely(message: &str, field: &str) -> u16 {
     }
 }
 
-/// The same for models that the reference's text has forms for.
+/// Strategies for models that the reference's text has forms for.
 fn likely_if_plain(message: &str, field: &str) -> u16 {
     match (message, field) {
         ("ModelProto", "training_info" | "configuration") | (_, "sparse_initializer") => 0,

@@ -16,9 +16,9 @@ pub use schema::Schema;
 /// How far values may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wildness {
-    /// What the syntax of the reference can express, except annotations.
+    /// Models that the syntax of the reference can express, except annotations.
     Plain,
-    /// What JSON can express: UTF-8 strings, a single NaN.
+    /// Models that JSON can express: UTF-8 strings, a single NaN.
     Tame,
     /// Anything that the wire format can hold.
     Wild,

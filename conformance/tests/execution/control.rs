@@ -16,7 +16,7 @@ const CASES: &[(&str, &[usize])] = &[
          }> }",
         &[4],
     ),
-    // The same through two loops, of which the outer one changes what the inner one does not.
+    // Constants that come through two loops, of which the outer one changes what the inner one does not.
     (
         "(float[3] x) => (float[3] a, float[4,3] all) <int64 n = {4}, bool yes = {1}, float[3] w = {0.5, 0.25, 2}, int64[1] first = {0}>
          { a, b, all = Loop (n, yes, x, w) <body = outer (int64 i, bool k, float[3] p, float[3] q) => (bool l, float[3] p2, float[3] q2, float[3] o) {

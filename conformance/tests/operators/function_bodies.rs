@@ -110,7 +110,7 @@ fn agree(case: &str, model: &Model, expanded: &Model, wrong: &mut Vec<String>) {
 #[test]
 fn bodies_compute_what_the_operators_compute() {
     let Some(corpus) = corpus::folder() else {
-        corpus::left_out("function bodies: there is no corpus (`cargo xtask corpus`)");
+        corpus::left_out("function bodies: no corpus (`cargo xtask corpus`)");
         return;
     };
     let Some(oracle) = Oracle::find("function bodies") else { return };

@@ -11,7 +11,7 @@ const INSIDE_BODIES: [&str; 3] = ["test_attention_", "test_bernoulli", "test_cas
 #[test]
 fn the_runtime_refuses_what_the_table_says() {
     let Some(corpus) = corpus::folder() else {
-        corpus::left_out("targets: there is no corpus (`cargo xtask corpus`)");
+        corpus::left_out("targets: no corpus (`cargo xtask corpus`)");
         return;
     };
     let Some(oracle) = Oracle::find("targets") else { return };

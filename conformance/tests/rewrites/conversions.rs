@@ -20,7 +20,7 @@ enum Judge {
     Evaluator,
     /// Rounding in between differs where a body takes the place of an operator on short floats.
     Roughly,
-    /// The evaluator has not the old version of the operator, or takes it for another one.
+    /// The evaluator lacks the old version of the operator, or takes it for another one.
     Runtime,
     None,
 }

@@ -44,7 +44,7 @@ fn passes_keep_the_results_of_backend_tests() {
         let nodes = count(&tidied(&changed));
         disorder(&mut changed, &mut random);
         let tidy = tidied(&changed);
-        // What can be merged with a branch depends on the order.
+        // Which nodes can be merged with a branch depends on the order.
         let is_flat = model.bodies.values().all(|body| body.graphs.len() == 1);
         assert!(!is_flat || count(&tidy) == nodes, "{}: nodes after putting it in order again", from.name);
         trial.add("in disorder and tidied", &tidy);

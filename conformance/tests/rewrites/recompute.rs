@@ -82,7 +82,7 @@ fn first(found: Vec<onnx_ir::diag::Diagnostic>) -> String {
 
 /// The bytes of intermediate results of a step.
 fn memory(model: &Model, options: &CompileOptions) -> Result<usize, String> {
-    let joined = join_training(model, 0).ok_or("there is no training")?;
+    let joined = join_training(model, 0).ok_or("the model has no training")?;
     let executable = compile(&joined.model, Registry::builtin(), options).map_err(first)?;
     let names = executable.model();
     let given = |name: &str| matches!(name, "h0" | "target").then(|| tensor(0).into());

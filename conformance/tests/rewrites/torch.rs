@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 
 /// How far a gradient may be from that of torch, as a part of the largest element of its tensor.
 const TOLERANCE: f64 = 1e-5;
-/// The same for weights and the state of optimizers after some steps.
+/// The tolerance of weights and of the state of optimizers after some steps.
 const TOLERANCE_OF_STEPS: f64 = 1e-4;
 
 /// The least numbers of cases: a script that stops early does not pass.
@@ -118,7 +118,7 @@ fn steps(case: &Json) -> Result<f64, String> {
         let output = outputs.iter().find(|(known, _)| known == name);
         let ours = match output {
             Some((_, value)) => value.tensor().map_err(|why| why.to_string())?,
-            None => trainer.variable(name).ok_or_else(|| format!("there is no state `{name}`"))?,
+            None => trainer.variable(name).ok_or_else(|| format!("no state `{name}`"))?,
         };
         most = most.max(compare(name, ours, json, TOLERANCE_OF_STEPS)?);
     }

@@ -29,11 +29,11 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Bytes that reading a text may take at most for each of its bytes: a token of one byte takes 12, and a tree and a
 /// model are made of them.
 const MEMORY_FACTOR: usize = 300;
-/// The same for the wire format, where a node or function takes two bytes.
+/// Bytes for each byte of the wire format, where a node or function takes two bytes.
 const WIRE_MEMORY_FACTOR: usize = 1500;
-/// The same with types and shapes, and an entry for each different call.
+/// Bytes for each byte of a text that is checked, with types and shapes, and an entry for each different call.
 const CHECK_MEMORY_FACTOR: usize = 600;
-/// The same for a model that is planned and run.
+/// Bytes for each byte of a model that is planned and run.
 const PLAN_MEMORY_FACTOR: usize = 1500;
 const MEMORY_BASE: usize = 8 << 20;
 /// The time for twice the size over the time for the size: 2 if it is linear, 4 if it is quadratic.

@@ -106,7 +106,7 @@ fn miss(mistake: &Mistake) -> Option<String> {
         Place::Nowhere => None,
     };
     let line = |at: usize| mistake.text[..at].matches('\n').count();
-    // What is missing is reported where the text before it ends.
+    // A missing part is reported where the text before it ends.
     let wanted = line(mistake.text[..mistake.at].trim_end().len())..=line(mistake.at);
     let is_near = labels
         .filter_map(|label| span(label.place))

@@ -22,7 +22,7 @@ const CARRIED: &[&str] = &[
     "presence",
     "tensor_storage",
 ];
-/// The same for random models, which have anything anywhere.
+/// Random models, which have anything anywhere.
 const CARRIED_AT_ALL: &[&str] = &["annotations", "presence", "tensor_storage", "nan_bits"];
 
 /// Weights of larger models are left in a file beside the text.
@@ -75,7 +75,7 @@ fn parse(oracle: &Oracle, cases: &[Case]) -> Vec<Value> {
 }
 
 /// The mismatches of all cases: a text without extended forms must be accepted; an accepted one must mean the printed model, and
-/// what we read from it as the reference does, without its annotations.
+/// the model that we read from it as the reference does, without its annotations.
 fn misread(oracle: &Oracle, cases: &[Case], ignore: &[&str]) -> Vec<String> {
     let answers = parse(oracle, cases);
     let mut wrong = Vec::new();
@@ -157,7 +157,7 @@ fn random_models_are_never_misread() {
     assert_none(&misread(&oracle, &cases, CARRIED_AT_ALL), cases.len());
 }
 
-/// The same ones in each run.
+/// Equal in each run.
 fn random_cases(folder: &Path, profile: Profile) -> Vec<Case> {
     let schema = Schema::load();
     let mut random = Random::new(1);

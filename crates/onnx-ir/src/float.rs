@@ -32,9 +32,9 @@ pub enum Format {
 pub enum Special {
     /// The greatest exponent encodes infinities and NaN.
     Ieee,
-    /// The greatest magnitude is NaN; there are no infinities.
+    /// The greatest magnitude is NaN; infinities do not exist.
     Last,
-    /// The bits of -0 are NaN; there are no infinities.
+    /// The bits of -0 are NaN; infinities do not exist.
     NegativeZero,
     /// All bits are numbers.
     Nothing,
@@ -126,7 +126,7 @@ impl Format {
                 if rounded.abs() > self.max() {
                     self.overflow(x)
                 } else if special == Special::NegativeZero {
-                    // There is no negative zero.
+                    // Without a negative zero.
                     rounded + 0.0
                 } else {
                     rounded

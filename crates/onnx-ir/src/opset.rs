@@ -29,7 +29,7 @@ pub const OPSET_MAGIC: &str = "ONNXOPSET";
 #[derive(Clone, Debug, Default)]
 pub struct OperatorSet {
     /// Strings, types, and the functions with their bodies. The header fields `ir_version`, `domain` and `doc` are those of the
-    /// set; others are unused, and there is no main graph.
+    /// set; others are unused, and it has no main graph.
     pub model: Model,
     /// [`OPSET_MAGIC`], if all is well.
     pub magic: Option<Name>,
@@ -96,7 +96,7 @@ pub struct Signature {
     pub traits: Vec<Trait>,
     /// The numbers of inputs that are allowed, where not all that the inputs suggest are.
     pub input_counts: Vec<i64>,
-    /// The same for outputs.
+    /// The possible numbers of outputs, in the same way.
     pub output_counts: Vec<i64>,
     /// The body of tensors and graphs in defaults.
     pub body: BodyId,

@@ -74,7 +74,7 @@ impl<'b> Walk<'b> {
         Walk { body, orders: None, seen: HashSet::default(), open: Vec::new(), tasks }
     }
 
-    /// The same walk with the nodes of the graphs in `orders` in that order.
+    /// Walks over the nodes of the graphs in `orders` in that order.
     #[cfg(feature = "verify")]
     pub(crate) fn ordered(self, orders: &'b Orders) -> Self {
         Walk { orders: Some(orders), ..self }

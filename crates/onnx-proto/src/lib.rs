@@ -85,7 +85,7 @@ pub fn unusual(bytes: &[u8], kind: FileKind) -> Option<String> {
             first = Some(format!("field `{}` of `{message}` {how}", anomaly.field.unwrap_or("?")));
         }
     };
-    // What cannot be decoded is reported by readers.
+    // Readers report messages that cannot be decoded.
     _ = walk(bytes, kind, ScanDepth::Numbers, &mut look);
     first
 }

@@ -91,7 +91,7 @@ pub fn check_for(
     checked
 }
 
-/// The same for a text that is a part of a model ([`read_part`](crate::read_part)).
+/// Checks a text that is a part of a model ([`read_part`](crate::read_part)).
 pub fn check_part_with(
     source: &str,
     kind: TextKind,
@@ -132,7 +132,7 @@ fn add(checked: &mut Parsed<Checked>, source: &str, found: Vec<Diagnostic>) {
         Place::Entity(entity) => map.span(entity),
         Place::Nowhere => None,
     };
-    // What lacks an attribute that could not be read: the whole node, except for the names in it.
+    // Nodes with attributes that could not be read, except for the names in them: a missing attribute is not reported there.
     let lost: Vec<Span> = attributes_lost(&checked.diagnostics);
     let lacks = |diagnostic: &Diagnostic| {
         let Place::Entity(entity) = diagnostic.primary.place else { return false };

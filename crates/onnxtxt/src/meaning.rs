@@ -52,7 +52,7 @@ impl Loaded {
         self.ensure_clear_by(&self.model, purpose, judge)
     }
 
-    /// The same for a model that was made of this one, and with other checks.
+    /// Decides whether a model that was made of this one may be run, with other checks.
     ///
     /// # Errors
     ///

@@ -133,7 +133,7 @@ const OUTSIDE_OF_FUNCTION: &[&Code] = &[&code::GRAPH_MISSING, &code::CALL_UNRESO
 /// Findings about the graph around a node or a declaration.
 #[cfg(feature = "ops")]
 const OUTSIDE_OF_NODE: &[&Code] = &[&code::VALUE_UNDEFINED, &code::GRAPH_NAME, &code::CALL_UNRESOLVED];
-/// The same for what is in a node or a declaration, with the outputs of the node, and the name and rank of the declaration.
+/// The findings about what is around a part of a node or declaration, with the outputs of the node, and the name and rank of the declaration.
 #[cfg(feature = "ops")]
 const OUTSIDE_OF_ATTRIBUTE: &[&Code] = &[
     &code::VALUE_UNDEFINED,

@@ -43,7 +43,7 @@ impl Loaded {
             let locate = |entity| map.span(entity);
             return show(&SourceText::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
         }
-        // Findings about the document are placed in the document, because there is no model.
+        // Findings about the document are placed in the document, because no model was made of it.
         if file.form != Form::Binary && self.is_partial() {
             return show(&SourceText::new(&file.name, file.text(), SourceKind::Text));
         }

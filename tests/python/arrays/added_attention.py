@@ -92,7 +92,7 @@ def group_query_attention(d):
         batch = 1
     past = 0 if is_first else d.int(1, 5)
     # How many positions each sequence has in the end; the past may be shorter than its buffer. What is computed for positions
-    # behind the end of a sequence is nobody's concern.
+    # after the end of a sequence does not matter.
     if is_first:
         lasts = [length] * batch
     else:

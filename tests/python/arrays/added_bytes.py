@@ -60,7 +60,7 @@ def average_pool(d):
         given["pads"] = [d.int(0, k - 1) for _ in range(2) for k in kernel]
     elif d.chance(4):
         given["auto_pad"] = d.one(["SAME_UPPER", "SAME_LOWER", "VALID"])
-    # ONNX Runtime counts what lies behind the padding.
+    # ONNX Runtime counts elements after the padding.
     given["ceil_mode"] = d.maybe(1, 4) if not given["count_include_pad"] else None
     inputs = [codes(d, kind, dims), scale(d), zero(d, kind), scale(d), zero(d, kind)]
     d.added("QLinearAveragePool", inputs, kernel_shape=kernel, channels_last=is_last, **given)

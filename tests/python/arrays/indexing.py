@@ -116,7 +116,7 @@ def one_hot(d):
     kind = d.one(["float32", "int64", "int32", "float32"])
     index = d.one(["int64", "int32", "float32"])
     dims, depth = d.dims(0, 3), d.int(1, 5)
-    # Indices out of range are no index from 11 on.
+    # From 11 on, indices may be out of range: such rows have only the off value.
     reach = depth + 2 if d.opset >= 11 else depth - 1
     indices = d.array("int64", dims, -reach if d.opset >= 11 else 0, reach).astype(index)
     given = np.array(depth, d.one(["int64", "float32", "int32"]))

@@ -27,7 +27,7 @@ def graph(name, nodes, inputs, outputs):
 
 
 def counted(states, outputs, nodes):
-    """The body of a Loop that goes on."""
+    """The body of a Loop that continues."""
     nodes = [node("Identity", ["go"], "go_on"), *nodes]
     inputs = [value("i", "int64", []), value("go", "bool", []), *states]
     return graph("body", nodes, inputs, [value("go_on", "bool", []), *outputs])

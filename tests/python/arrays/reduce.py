@@ -28,7 +28,7 @@ def reduce(d):
     floats = ["float16", "float32", "float64", "bfloat16"]
     kind = d.kind(op, of=floats if op in ("ReduceLogSumExp", "ReduceLogSum") else None)
     least = 1 if op == "ReduceLogSum" else -3
-    # The mean of nothing is anything.
+    # The mean of an empty tensor is not defined.
     dims = d.dims(0, 4, empty=20) if op != "ReduceMean" else d.dims(0, 4, (1, 2, 3, 4))
     x = d.input(d.array(kind, dims, least, 4), kind)
     axes = axes_of(d, len(dims))

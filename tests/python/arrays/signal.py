@@ -27,7 +27,7 @@ def transform(d):
     if is_inverse and is_onesided:
         # ONNX Runtime takes other halves of signals for something else.
         length = max(2 * (dims[at] - 1) + d.int(0, 1), 1)
-    # ONNX Runtime rounds where a length is no power of two.
+    # ONNX Runtime rounds where a length is not a power of two.
     d.judged["tolerance"] = "1e-4"
     inputs = [x, scalar(d, length) if d.chance(3) else ""]
     given = {}
@@ -49,7 +49,7 @@ def short_time(d):
     has_window = d.chance()
     inputs.append(d.input(d.array(kind, [frame], -2, 2)) if has_window else "")
     inputs.append(scalar(d, frame) if not has_window or d.chance() else "")
-    # Of numbers with two parts there is no half that says all.
+    # Complex input has no redundant half.
     d.node("STFT", inputs, onesided=0 if parts == 2 else d.maybe(d.int(0, 1)))
     d.followed()
 

@@ -6,7 +6,7 @@
 use super::Finding;
 use super::source::File;
 
-/// What may open a file for writing, change names, or make folders.
+/// Folders and files with code that opens files for writing, changes names, or makes folders.
 const HOMES: &[(&str, &str)] = &[
     ("crates/onnxtxt/src/files", "the files of the user"),
     ("crates/onnx-cli/src/programs/scratch.rs", "temporary folders, which only the user can read"),
@@ -95,7 +95,7 @@ pub(super) fn files_are_written_in_one_place(files: &[File]) -> Vec<Finding> {
                 findings.push(Finding::new(&file.path, line, message));
             }
         }
-        // Names that are imported alone could not be told from others.
+        // Names that are imported alone could not be distinguished from others.
         for (at, line) in file.code.lines().enumerate() {
             let imported = |of: &str| line.split(&format!("{of}::{{")).nth(1).unwrap_or("");
             let is_named = |of: &str, list: &[&str]| {

@@ -70,7 +70,7 @@ fn to(value: &Value) -> Result<Tensor> {
         Value::Int32Tensor(tensor) => (tensor.shape().to_vec(), Elements::Int32(tensor.to_vec())),
         Value::UInt8Tensor(tensor) => (tensor.shape().to_vec(), Elements::Uint8(tensor.to_vec())),
         Value::Int8Tensor(tensor) => (tensor.shape().to_vec(), Elements::Int8(tensor.to_vec())),
-        _ => bail!("outputs that are no tensors are not passed on"),
+        _ => bail!("outputs other than tensors are not passed on"),
     };
     Ok(Tensor { name: String::new(), dims, elements })
 }

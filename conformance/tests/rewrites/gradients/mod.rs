@@ -21,7 +21,7 @@ const STEP: f64 = 1e-5;
 /// How far a gradient may be from the differences, as a part of its magnitude or one.
 const TOLERANCE: f64 = 2e-5;
 
-/// The same two for operators that take single floats and no doubles, between casts: these cases say `# float`.
+/// These two for operators that take single floats and no doubles, between casts: these cases say `# float`.
 const STEP_OF_FLOATS: f64 = 1e-2;
 const TOLERANCE_OF_FLOATS: f64 = 2e-3;
 

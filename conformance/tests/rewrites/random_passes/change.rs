@@ -99,7 +99,7 @@ impl At<'_> {
         }
     }
 
-    /// The same node again, with results of its own.
+    /// A copy of a node, with results of its own.
     fn repeat(&mut self, node: NodeId) {
         let mut copy = self.node_mut(node).clone();
         if !copy.attrs.iter().flat_map(|a| &a.values).all(|v| v.graphs().is_empty()) {

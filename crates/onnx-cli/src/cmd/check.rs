@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Models in any format, and folders; - (or none) is stdin
     #[arg(value_name = "FILES", default_value = "-")]
     files: Vec<PathBuf>,
-    /// What to check; each level includes those before it
+    /// Level of the check; each level includes those before it
     #[arg(long, value_enum, default_value = "types")]
     level: LevelArg,
     /// Apply the fixes that are certain to preserve the meaning (text only)

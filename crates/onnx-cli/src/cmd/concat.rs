@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// The first model; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The models behind it
+    /// The models that follow it
     #[arg(value_name = "NEXT", required = true)]
     next: Vec<PathBuf>,
     /// An output of one model and the input of the next that it becomes; may be repeated

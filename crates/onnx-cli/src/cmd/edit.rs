@@ -186,7 +186,7 @@ fn open_editor(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the user wants to go on with a text that has errors.
+/// Whether the user wants to continue editing a text that has errors.
 fn asks_again() -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(false);

@@ -105,7 +105,7 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
     Some(onnx_text::format(text, &syntax, &options))
 }
 
-/// The parsed value if there are no errors; otherwise reports all findings.
+/// The parsed value if it has no errors; otherwise reports all findings.
 fn right<T>(parsed: Parsed<T>, input: &Input, session: &mut Session) -> Option<T> {
     let report = |found: Vec<_>| {
         session.report(&SourceText::new(&input.name, input.text(), SourceKind::Text), &found);

@@ -66,11 +66,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         };
         match &document {
             Document::Value(value) => {
-                let options = RaiseOptions { elide: Some(MAX_LINES), visible: true, ..RaiseOptions::default() };
+                let options =
+                    RaiseOptions { elide: Some(MAX_LINES), visible: true, ..RaiseOptions::default() };
                 text += &value.text(&options);
             }
             Document::Part(part) => {
-                let options = RaiseOptions { elide: Some(MAX_LINES), visible: true, ..RaiseOptions::default() };
+                let options =
+                    RaiseOptions { elide: Some(MAX_LINES), visible: true, ..RaiseOptions::default() };
                 let whole = part.text(&options);
                 let lines: Vec<&str> = whole.lines().collect();
                 lines.iter().take(MAX_LINES).for_each(|line| text += &format!("{line}\n"));

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     inputs: InputArgs,
-    /// What to print
+    /// Kind of output
     #[arg(long, value_name = "WHAT", default_value = "schedule")]
     emit: Emit,
     /// Write to this file instead of stdout

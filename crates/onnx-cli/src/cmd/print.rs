@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let text = Text::new(&loaded.model, &options);
     drop(work);
 
-    // What could be read is printed in any case: it may be all that is left of the file.
+    // The readable parts are printed in any case: they may be all that is left of the file.
     if loaded.model.main.is_some() && !text.is_lost() {
         if args.types {
             let typed = super::types::inferred(&text.to_text(), &loaded.model, &options);

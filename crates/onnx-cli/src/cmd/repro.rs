@@ -334,7 +334,7 @@ mod tests {
             ]),
             ["sh", "-c", "cd PATH_0 && PYTHONPATH=PATH_1:PATH_2 run {} --to=./out/{} --data PATH_3.npz"]
         );
-        // The same path is the same word; a file that exists is a path without a separator too.
+        // Equal paths become equal words; a file that exists is a path without a separator too.
         assert_eq!(
             words(&["run", "a/b", "a/b", "Cargo.toml", "x", "1/", "/"])[1..],
             ["PATH_0", "PATH_0", "PATH_1.toml", "x", "PATH_2", "/"]

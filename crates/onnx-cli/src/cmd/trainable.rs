@@ -57,7 +57,7 @@ enum Scheme {
     Kaiming,
     /// Uniform within sqrt(6 / (inputs + outputs)); biases zero, scales one
     Xavier,
-    /// There is no initialization
+    /// No initialization
     None,
 }
 

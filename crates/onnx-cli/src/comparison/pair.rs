@@ -83,7 +83,7 @@ impl PairArgs {
 }
 
 impl First<'_> {
-    /// The same inputs for another model.
+    /// The inputs, by name, for another model.
     pub(crate) fn inputs_for(&self, other: &Executable<'_>) -> anyhow::Result<Vec<Option<Value>>> {
         inputs::for_other_model(&self.executable, &self.inputs, other)
     }

@@ -112,7 +112,7 @@ impl Tolerance {
         tolerance
     }
 
-    /// The same for results of models of this precision.
+    /// Returns the tolerance for results of models of this precision.
     pub(crate) fn for_precision(mut self, precision: Precision) -> Tolerance {
         self.open.precision = precision;
         // Single elements are rounded to another step, and the error of one propagates to others.
@@ -126,7 +126,7 @@ impl Tolerance {
         self
     }
 
-    /// The same with every element compared, if the command line leaves open whether results may be close as a whole.
+    /// Returns the tolerance that compares every element, if the command line leaves open whether results may be close as a whole.
     fn of_elements(&self) -> Option<Tolerance> {
         let elements =
             Tolerance { differing: 0.0, open: Open { is_by_element: true, ..self.open }, ..self.clone() };

@@ -1,4 +1,4 @@
-//! What commands that run models share: a model that is ready to run, and its inputs.
+//! Shared code of commands that run models: a model that is ready to run, and its inputs.
 
 pub(crate) mod inputs;
 pub(crate) mod prepared;

@@ -21,7 +21,7 @@ impl Unreadable {
         Unreadable { message: format!("cannot read {file}"), file }
     }
 
-    /// The same with another message.
+    /// A file that cannot be read, with a message of its own.
     pub(crate) fn because(file: &str, message: String) -> Unreadable {
         Unreadable { file: file.to_owned(), message }
     }

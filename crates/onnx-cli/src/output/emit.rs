@@ -44,7 +44,7 @@ pub(crate) struct OutArgs {
     to: Option<Form>,
 }
 
-/// The same without `--to`: the file name determines the format.
+/// Output options without `--to`: the file name determines the format.
 #[derive(clap::Args)]
 pub(crate) struct OutFile {
     /// Where to write; the format follows from the name; default: text on stdout

@@ -76,7 +76,7 @@ pub(crate) struct Session {
     pub(crate) warnings: usize,
 }
 
-/// Line width of findings if there is no terminal.
+/// Line width of findings outside of a terminal.
 const DEFAULT_WIDTH: usize = 120;
 
 impl Session {

@@ -1,4 +1,4 @@
-//! ONNX's own tests: which folders are cases, how they go, what is said in the end.
+//! ONNX's own tests: which folders are cases, their results, and the summary.
 
 use crate::{Folder, SOUND};
 

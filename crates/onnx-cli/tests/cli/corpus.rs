@@ -98,7 +98,7 @@ pub(crate) const QUANTISED: f64 = 2e-2;
 /// How many of the places where the greatest of a row is have to be the same in a quantised model.
 const SAME_PLACES: f64 = 0.95;
 
-/// Seconds that a model may take, unless `ONNXTXT_SLOW` is set: then there is no limit. `ONNXTXT_PROGRAM` is a program that has been
+/// Seconds that a model may take, unless `ONNXTXT_SLOW` is set, which removes the limit. `ONNXTXT_PROGRAM` is a program that has been
 /// built with optimisations.
 const LONGEST: &str = "60";
 

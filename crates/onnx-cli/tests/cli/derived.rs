@@ -190,7 +190,7 @@ fn every_derived_name_is_known_and_may_be_written_again() {
         let is_document = |name: &str| writes.command[0] == "ops" && name.starts_with("out/");
         let unknown = new.iter().filter(|name| !is_known(name) && !is_document(name));
         assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&String>::new(), "{:?}", writes.command);
-        // What the program wrote itself is replaced, but for a first test, which is written once.
+        // Files that the program wrote itself are replaced, but for a first test, which is written once.
         let again = if writes.command.contains(&"--record") { 2 } else { writes.code };
         folder.run(writes.command).expect(again);
     }

@@ -94,7 +94,7 @@ fn dot(text: &str) -> (usize, usize) {
     (nodes.len(), edges)
 }
 
-/// The same of Mermaid.
+/// The nodes and edges of Mermaid.
 fn mermaid(text: &str) -> (usize, usize) {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("flowchart TB"));

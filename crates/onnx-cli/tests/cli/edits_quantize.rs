@@ -41,7 +41,7 @@ fn cosine(stderr: &str) -> f64 {
 /// Whether ONNX Runtime computes the same, if it is there.
 fn verify(folder: &Folder, file: &str, more: &[&str]) {
     if std::env::var_os("ONNXTXT_PYTHON").is_none() {
-        left_out("running quantized models in ONNX Runtime: there is no Python");
+        left_out("running quantized models in ONNX Runtime: no Python");
         return;
     }
     folder.run(&[&["verify", file, "ort"][..], more].concat()).expect(0);

@@ -33,7 +33,7 @@ fn the_node_that_fails_is_left() {
         assert!(small.contains("t18 = Erf(t17)") && small.contains("float[1,N] t17"), "{small}");
         assert!(!small.contains("node_"), "{small}");
         folder.run(&["check", "small.onnxtxt"]).expect(0);
-        // The same again is the same, and the input is as it was.
+        // A second run has the same result, and the input is unchanged.
         folder.run(&["reduce", file, "-o", "again.onnxtxt", "--", "sh", "-c", &has_erf()]).expect(0);
         assert_eq!(folder.read("again.onnxtxt"), small.as_bytes());
     }

@@ -416,7 +416,7 @@ fn what_the_reference_rejects_is_reported_where_it_is_asked_for() {
     assert_eq!(strict.text().matches("W0132").count(), 2, "{}", strict.text());
     assert!(strict.text().contains("m.onnxtxt:3:17: warning[W0132]"), "{}", strict.text());
     folder.run(&["check", "--profile", "reference", "--deny", "warnings", "m.onnxtxt"]).expect(1);
-    // What is printed for the reference has none.
+    // Text that is printed for the reference has none.
     let printed = folder.run(&["print", "--profile", "reference", "m.onnxtxt"]).expect(0);
     folder.write("plain.onnxtxt", printed.text().as_bytes());
     let after = folder.run(&["check", "--profile", "reference", "--deny", "warnings", "plain.onnxtxt"]);

@@ -77,7 +77,7 @@ fn binary_models_with_external_data_are_joined_and_split() {
     for split in ["one.onnx", "many.onnx"] {
         folder.run(&["check", "--level", "strict", split]).expect(0);
         folder.run(&["convert", split, "-o", "back.onnx", "--weights", "inline"]).expect(0);
-        // The same tensors, now in raw_data.
+        // These tensors, now in raw_data.
         let text = folder.run(&["print", "--profile", "reference", "back.onnx"]).expect(0);
         assert!(text.stdout == folder.run(&["print", "--profile", "reference", "m.onnx"]).expect(0).stdout);
     }

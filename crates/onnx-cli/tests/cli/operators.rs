@@ -123,7 +123,7 @@ fn attributes_that_are_element_types_come_with_their_numbers() {
         newest.as_array().unwrap().iter().find(|a| a["name"] == name).unwrap()["element_type"].clone()
     };
     assert_eq!((of("to"), of("saturate")), (true.into(), false.into()));
-    // What is called like one is one.
+    // Attributes with these names are element types in every operator.
     let registry = onnx_ops::schema::Registry::builtin();
     for name in registry.operators("") {
         let schemas = registry.versions("", name).iter().map(|id| registry.get(*id));

@@ -72,7 +72,7 @@ fn each_change_asks_for_its_part_of_the_version() {
     ] {
         assert_eq!(only(from, to), line);
     }
-    // The same symbol under another name ties the same axes.
+    // A renamed symbol ties the same axes.
     let (lines, _) = compared(&OLD.replace('N', "B"), 1);
     assert_eq!(lines, ["PATCH  the interface has not changed, but the implementation has"]);
 }

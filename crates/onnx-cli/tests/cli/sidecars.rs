@@ -62,7 +62,7 @@ fn weights_of_another_model_are_not_replaced() {
         );
         assert!(folder.read("new.onnxtxt.data") == weights);
     }
-    // The same weights replace nothing.
+    // Equal weights replace nothing.
     folder.run(&["convert", "a.onnx", "-o", "new.onnxtxt"]).expect(0);
     // Now the text uses them.
     folder.run(&["convert", "b.onnx", "-o", "new.onnxtxt"]).expect(0);

@@ -131,7 +131,7 @@ fn every_writer_fails_without_a_trace() {
     ]);
     std::fs::create_dir(folder.path("results")).unwrap();
     std::fs::copy(folder.path("old"), folder.path("old.npz")).unwrap();
-    // What this program wrote may be replaced by it.
+    // Files that this program wrote may be replaced by it.
     folder.run(&["run", "m.onnxtxt", "--random", "-D", "N=1", "--output-dir", "results"]).expect(0);
     let result = folder.read("results/output_0.pb");
     let names = folder.names();

@@ -84,7 +84,7 @@ fn a_linear_model_is_learned_and_its_text_keeps_comments() {
     assert!(text.contains("# a product") && text.contains("# The weights."), "{text}");
     assert!(text.contains("n = {200}"), "{text}");
     folder.run(&["check", "t.onnxtxt"]).expect(0);
-    // The trained model goes on where it ended.
+    // The trained model continues where it ended.
     let again = ["train", "t.onnxtxt", "-i", "d.csv", "-o", "u.onnx", "--format", "json"];
     assert!(result(&folder.run(&again).expect(0))["last"]["loss"].as_f64().unwrap() < 1e-4);
     for file in ["w.npz", "w.safetensors"] {
@@ -272,7 +272,7 @@ fn an_inference_model_becomes_trainable_with_every_optimizer() {
         let loss = |done: &serde_json::Value| done["last"]["loss"].as_f64().unwrap();
         assert!(loss(&last) < 0.6 * loss(&first), "{optimizer}: {first} {last}");
         assert!(last["last"]["accuracy"].as_f64().unwrap() > 0.8, "{last}");
-        // What it computes depends on the weights alone.
+        // Its results depend on the weights alone.
         folder.run(&["train", "t.onnxtxt", "-i", "d.csv", "--steps", "0", "-o", "same.onnx"]).expect(0);
         folder.run(&["compare", "m.onnxtxt", "same.onnx", "-D", "N=3"]).expect(0);
         for file in ["t.onnxtxt", "u.onnx", "f.onnx", "same.onnx"] {
@@ -546,7 +546,7 @@ fn a_training_that_goes_on_from_its_own_state_writes_all_its_files() {
     }
 }
 
-/// What cannot be written at the end is said at the beginning, and data is not replaced.
+/// Files that cannot be written at the end are reported at the beginning, and data is not replaced.
 #[test]
 fn files_that_cannot_be_written_end_a_training_before_it_begins() {
     let folder = folder();
@@ -587,7 +587,7 @@ fn a_state_that_is_not_finite_ends_a_training_and_the_last_good_one_stays() {
         let done = folder.run(&train).expect(1);
         let said = format!("error[E1603]: `w` becomes {what} in step 1: the training diverges");
         assert!(done.said().contains(&said), "{}", done.said());
-        // The state before the step, from which a training can go on.
+        // The state before the step, from which a training can continue.
         assert_eq!(folder.read("out.onnx"), b"old");
         folder
             .run(&["train", "m.onnxtxt", "-i", data, "--resume", "s.npz", "--epochs", "0", "-o", "t.onnxtxt"])

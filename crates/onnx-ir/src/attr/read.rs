@@ -186,7 +186,7 @@ impl<'a> Attrs<'a> {
     }
 }
 
-/// The same methods for each that reads attributes: what has a generic `get`.
+/// Implements the methods of a type that reads attributes by a generic `get`.
 macro_rules! readers {
     ($error:ty, $lifetime:lifetime, $($(#[$doc:meta])* $name:ident -> $ty:ty;)*) => {
         $(

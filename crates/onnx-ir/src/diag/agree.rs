@@ -1,5 +1,5 @@
-//! Agreement of nouns with their numbers: messages are written for many, `the model has {n} inputs`, and one is brought into the
-//! singular in one place.
+//! Agreement of nouns with their numbers: messages are written for many, `the model has {n} inputs`, and the singular of
+//! a count of one is made in one place.
 
 /// Nouns that messages count, in the plural and the singular.
 const NOUNS: &[(&str, &str)] = &[

@@ -152,7 +152,7 @@ impl Entity {
         }
     }
 
-    /// The same part of another node; what is not a part of a node stays.
+    /// The corresponding part of another node. An entity that is not a part of a node stays as it is.
     #[must_use]
     pub fn with_node(mut self, body: BodyId, node: NodeId) -> Entity {
         if let Some(place) = self.node_mut() {

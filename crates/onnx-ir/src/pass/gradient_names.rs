@@ -1,6 +1,7 @@
 //! Names of values in attributes: `xs`, `zs` and `y` of `ai.onnx.preview.training.Gradient`.
 //!
-//! They are names of the graph of the node or of a graph around it, so the values are used, and are renamed with the attributes.
+//! These names refer to values of the graph of the node or of a graph around it: the values are used, and are renamed with the
+//! attributes.
 
 use super::rename::Map;
 use crate::attr::{Attr, AttrValue};

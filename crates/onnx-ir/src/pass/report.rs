@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 pub struct Report {
     /// The changes, without counts of 0.
     pub changes: Vec<PassChange>,
-    /// What could not be done, or not as expected. Places are those of the model before the pass.
+    /// Changes that were not possible, or not as expected. Places are those of the model before the pass.
     pub diagnostics: Vec<Diagnostic>,
 }
 

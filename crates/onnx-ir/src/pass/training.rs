@@ -34,7 +34,7 @@ pub struct JoinedStep {
     algorithm: BodyId,
     /// The number of outputs that belong to the main graph.
     outputs: usize,
-    /// What the main graph defines.
+    /// The names that the main graph defines.
     main: Names,
     /// The nodes of the model that was given.
     places: Vec<(BodyId, NodeId)>,

@@ -312,7 +312,7 @@ impl<'a> Transplant<'a> {
         Initializer { value, tensor }
     }
 
-    /// The same for a sparse initializer.
+    /// Copies a sparse initializer.
     pub fn sparse_initializer(
         &mut self,
         initializer: &SparseInitializer,

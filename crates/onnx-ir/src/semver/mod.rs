@@ -115,7 +115,7 @@ impl Version {
         }
     }
 
-    /// Whether the next version announces a change of this impact. `None`: there is no change.
+    /// Whether the next version announces a change of this impact; `None` stands for models without differences.
     ///
     /// A simple number only has to increase. While MAJOR is 0, breaking changes raise MINOR (semver.org, 4).
     pub fn announces(self, next: Version, impact: Option<Impact>) -> bool {

@@ -131,7 +131,7 @@ struct Codes {
     name_type: &'static Code,
     value_field: &'static Code,
     no_value: &'static Code,
-    /// The same where a value that is omitted is read as zero.
+    /// The finding for a missing value that readers take for zero.
     zero_omitted: &'static Code,
 }
 

@@ -160,7 +160,7 @@ pub(super) fn findings(model: &Model) -> Vec<String> {
     at_level(model, Level::Spec)
 }
 
-/// The same with the lints.
+/// The findings of a model up to a level, lints included.
 pub(super) fn at_level(model: &Model, level: Level) -> Vec<String> {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     verify(model, &options).iter().map(|d| format!("{} {}", d.code.id, d.message)).collect()

@@ -29,7 +29,7 @@ pub fn read_graph(bytes: Bytes, model: &mut Model) -> Parsed<Option<BodyId>> {
 }
 
 /// Reads a `FunctionProto` and adds it to the functions of `model`; also returns findings about the bytes. `None`: they are not
-/// such a message.
+/// a message of this type.
 ///
 /// ```
 /// use onnx_ir::Model;

@@ -25,7 +25,7 @@ pub(crate) fn is_misread(kind: AnomalyKind) -> bool {
     }
 }
 
-/// The same message in the standard encoding, without unknown fields.
+/// A message in the standard encoding, without unknown fields.
 pub(crate) fn canonical(bytes: &[u8], root: &'static Message) -> Result<Vec<u8>, Reason> {
     let mut out = Vec::with_capacity(bytes.len());
     message(Cursor::new(bytes, 0), root, 0, &mut out)?;

@@ -204,7 +204,7 @@ pub(crate) fn varint_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a,
     filled
 }
 
-/// The same for numbers of four bytes.
+/// Reads a run of numbers of four bytes, like [`varint_run`].
 pub(crate) fn fixed32_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, f32>) -> usize {
     let mut filled = 0;
     for ([first, number @ ..], room) in rest.as_chunks::<5>().0.iter().zip(chunk) {
@@ -218,7 +218,7 @@ pub(crate) fn fixed32_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a
     filled
 }
 
-/// The same for short strings.
+/// Reads a run of short strings, like [`varint_run`].
 pub(crate) fn bytes_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, Bytes>) -> usize {
     let mut filled = 0;
     while let [first, length @ ..0x80, behind @ ..] = rest

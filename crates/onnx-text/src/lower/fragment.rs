@@ -202,7 +202,7 @@ pub(super) fn read<T, O>(
     read_tree(source, parse, lower).map(|(_, out)| out)
 }
 
-/// The same with the tree.
+/// Reads a fragment, and returns its syntax tree as well.
 pub(super) fn read_tree<T, O>(
     source: &str,
     parse: fn(&str) -> Parsed<Syntax<Option<T>>>,

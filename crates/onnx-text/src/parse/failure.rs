@@ -179,8 +179,8 @@ pub(super) enum Problem {
     NestedCall,
     /// An attribute, from its name to its value, where the name of a value belongs.
     KeywordArgument,
-    /// A type behind the name of a value, with a colon.
-    TypeBehindName,
+    /// A type after the name of a value, with a colon.
+    TypeAfterName,
     /// A keyword before the name of a graph or function.
     Keyword,
     /// A statement `return`, to the end of its line.
@@ -189,7 +189,7 @@ pub(super) enum Problem {
     NoSignature,
     /// A literal where the name of a value belongs.
     Literal,
-    /// The same inside a function.
+    /// A literal in place of an operand, inside a function.
     LiteralInFunction,
     /// A name in place of a call.
     NotACall,
@@ -459,7 +459,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             .label("attributes are written in `<…>`, before or after the operands")
             .help(format!("write `<{attribute}>` before the `(`"));
         }
-        Problem::TypeBehindName
+        Problem::TypeAfterName
         | Problem::Keyword
         | Problem::Return
         | Problem::NoSignature

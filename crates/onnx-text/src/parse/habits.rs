@@ -12,7 +12,7 @@ pub(super) fn habit(failure: Failure, tokens: &[Token], source: &str, covered: S
     let text = |span: Span| &source[span.range()];
     let new = |span: Span, message: String| Diagnostic::new(&code::UNEXPECTED_TOKEN, span, message);
     match failure.problem {
-        Problem::TypeBehindName => {
+        Problem::TypeAfterName => {
             let ty = tokens.get(at + 2).map_or(covered, |t| Span::new(t.span.start, covered.end));
             let right = format!("{} {}", text(ty), text(place));
             new(covered, format!("the type of `{}` comes after its name", shown(text(place))))

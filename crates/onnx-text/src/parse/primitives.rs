@@ -416,7 +416,7 @@ fn is_of_enclosing(inp: &mut Inp<'_, '_>, open_at: usize, kind: Kind) -> bool {
         return false;
     }
     let at = position(inp);
-    // `float[2,3) x, …`: after the end of the list around it there is no name.
+    // `float[2,3) x, …`: no name follows the end of the list around it.
     let kind_at = |i: usize| tokens.get(i).map(|t| t.kind);
     let is_name = matches!(kind_at(at + 1), Some(Kind::Ident | Kind::String)) && !tokens[at + 1].starts_line;
     if is_name && kind != Kind::RBrace && matches!(kind_at(at + 2), Some(Kind::Comma | Kind::RParen)) {

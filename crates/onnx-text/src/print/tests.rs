@@ -28,7 +28,7 @@ g (float[N,"a b",?,3] x, seq(map(int64, float[])) s, optional(float) o, sparse_t
 k (x) => (y) { y = Abs(x) }
 "#;
 
-/// The same for annotations.
+/// A model with every kind of annotation.
 const ANNOTATED: &str = r#"#@ onnxtxt 1
 #@ strings: ["a", "b"]
 <ir_version: 10>

@@ -20,7 +20,7 @@ pub(super) struct Defaults {
     pub(super) tensor_name_is_set: bool,
     /// Strings of metadata that occur more than once, with their numbers.
     pub(super) shared: SecondaryMap<Name, Option<u32>>,
-    /// The same strings in the order of their numbers.
+    /// These strings in the order of their numbers.
     pub(super) shared_strings: Vec<Name>,
 }
 

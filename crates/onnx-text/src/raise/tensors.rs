@@ -246,7 +246,7 @@ impl<'m> Raiser<'m> {
         self.nested_note(notes, tensor, Naming::Optional);
     }
 
-    /// The same for a tensor whose name is elsewhere in the text.
+    /// Adds the notes of a tensor whose name is elsewhere in the text.
     pub(super) fn named_tensor_note(&mut self, notes: &mut Notes, tensor: &Tensor) {
         self.nested_note(notes, tensor, Naming::Always);
     }

@@ -45,7 +45,7 @@ use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use onnx_text::{TextKind, apply_fixes, sniff_text};
 
-/// What is checked, and which findings are reported.
+/// The checks of a file, and the findings to report.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions<'r> {
     /// The level of the check, and which of its findings are reported.

@@ -158,7 +158,7 @@ impl Union {
         before.scene = std::mem::take(&mut builder.scene);
         before.statistics = builder.statistics;
         before.begin_scope(main);
-        // What the new model has as well comes from there.
+        // Values that the new model has as well come from there.
         let name_of = |value: ValueId| &old.names[body.values[value].name];
         let news = sources(builder);
         if let Some(root) = body.root() {
@@ -233,7 +233,7 @@ impl Union {
                 }
                 let Some(name) = &change.old else { continue };
                 let new = self.names.get(name).unwrap_or(name);
-                // What is gone has its wires already.
+                // Removed boxes have their wires already.
                 let from = match sources.get(new.as_str()) {
                     Some(ValueSource::Item(from)) if !self.items.contains_key(name) => Some(*from),
                     _ => None,

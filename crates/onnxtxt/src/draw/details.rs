@@ -10,7 +10,7 @@ use onnx_text::{Profile, RaiseOptions};
 const SHOWN: usize = 8;
 /// Longer texts are cut: a node may hold a whole graph.
 const LONGEST: usize = 4000;
-/// The same in a drawing of very many boxes.
+/// The longest text in a drawing of very many boxes.
 const SHORT: usize = 100;
 
 /// How parts of a model are printed.

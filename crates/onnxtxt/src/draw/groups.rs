@@ -32,7 +32,7 @@ pub(super) fn arrange(scene: &mut Scene) {
         by_names(scene, group);
     }
     dissolve_cycles(scene);
-    // What one group becomes changes no links of another one.
+    // Changes of one group leave the links of others as they are.
     for (group, links) in links::of_all(scene).iter().enumerate() {
         repeats::blocks(scene, group, links);
     }
@@ -45,7 +45,7 @@ pub(super) fn arrange(scene: &mut Scene) {
 /// Wires that are lines: where they lead to, where they come from, and their value.
 type Cut = HashSet<(ItemId, ItemId, ValueIndex)>;
 
-/// What many boxes read, such as a mask, is a line in those that are far away.
+/// Replaces long wires of values that many boxes read, such as a mask, by lines in these boxes.
 fn cut_long_wires(scene: &mut Scene, cut: &mut Cut) {
     let mut uses: HashMap<usize, usize> = HashMap::new();
     for wire in &scene.wires {

@@ -116,7 +116,7 @@ impl Shape {
             let weight = if from.is_some() && to.is_some() { 2 } else { 1 };
             graph.set_edge(name(*from, ABOVE), name(*to, BELOW), Some(edge(weight)), Some(&at.to_string()));
         }
-        // What is outside is above and below everything.
+        // The boxes that stand for the outside are above and below all others.
         let (from, to): (HashSet<_>, HashSet<_>) = self.links.iter().copied().unzip();
         for at in 0..sizes.len() {
             if is_entered && !to.contains(&Some(at)) {

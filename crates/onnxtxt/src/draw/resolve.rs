@@ -16,7 +16,7 @@ impl<'m> Builder<'m> {
 
     /// The value that another one stands for.
     pub(super) fn origin(&self, mut key: Key) -> Key {
-        // A function that returns its inputs crosswise to itself would go on for ever.
+        // A function that returns its inputs crosswise to itself would never end.
         for _ in 0..1000 {
             match self.sources.get(&key) {
                 Some(ValueSource::Alias(next)) => key = *next,

@@ -136,15 +136,15 @@ pub(super) struct Operand {
 pub(super) enum Reason {
     /// The whole drawing.
     Root,
-    /// They are the body of a function.
+    /// The boxes are the body of a function.
     Function,
-    /// They are a graph in an attribute of a node.
+    /// The boxes are a graph in an attribute of a node.
     Subgraph,
     /// Their names begin alike.
     Names,
-    /// They are one of several blocks that are alike.
+    /// The boxes are one of several similar blocks.
     Repeat,
-    /// They are a part of what would be too long.
+    /// The boxes are a part of a group that would be too long.
     Section,
 }
 

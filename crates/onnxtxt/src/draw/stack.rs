@@ -90,14 +90,14 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     let is_entered = layers.links.iter().filter(|link| link.from.is_none()).count() > 1;
     let is_left = layers.links.iter().any(|link| link.to.is_none());
     let top = head + PAD + if is_entered { ENTRY_GAP } else { 0.0 };
-    // The labels of a box are no wider than the box.
+    // The labels of a box fit into its width.
     let mut leaving: HashMap<ItemId, Vec<ValueIndex>> = HashMap::new();
     for link in &layers.links {
         if let Some(from) =
             link.from.filter(|&from| is_labelled(&scene.items[from]) && open(scene, placed, from).is_none())
         {
             let values = leaving.entry(from).or_default();
-            // More than can be labelled need not be told apart.
+            // Only as many wires as can be labelled must be distinguishable.
             if values.len() <= MAX_LABELS && !values.contains(&link.value) {
                 values.push(link.value);
             }
@@ -190,7 +190,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
         });
         out.paths.push(Path { link: *link, points, has_head });
     }
-    // What enters or leaves has one place on the border.
+    // Wires that enter or leave have one place on the border.
     for path in &mut out.paths {
         if let (None, Some(&x), [first, second, ..]) =
             (path.link.from, out.entries.get(&path.link.value), &mut path.points[..])

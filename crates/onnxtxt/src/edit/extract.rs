@@ -217,7 +217,7 @@ impl Ports<'_> {
         self.typed(value, port.unwrap_or_default())
     }
 
-    /// The same for an output: an existing output keeps its declaration.
+    /// The declaration of an output: an existing output keeps its own.
     fn output(&mut self, value: ValueId) -> Result<Port, Box<Diagnostic>> {
         let g = &self.model.bodies[self.id].graphs[self.graph];
         match g.outputs.iter().find(|port| port.value == Some(value)).cloned() {

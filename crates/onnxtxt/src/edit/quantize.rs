@@ -157,7 +157,7 @@ struct Work<'w> {
     uses: &'w Uses,
     /// Quantized weights of a graph, by their value.
     weights: HashMap<(GraphId, ValueId, bool), Quantized>,
-    /// What stands for an activation in a graph.
+    /// The values that replace an activation in a graph.
     activations: HashMap<(GraphId, ValueId), [ValueId; 3]>,
     /// Values that are dequantized already.
     done: HashSet<ValueId>,
@@ -352,7 +352,7 @@ impl Work<'_> {
         }
     }
 
-    /// What stands for an activation: integers, and floats made of them.
+    /// Replaces an activation by integers, and floats made of them.
     fn quantized(&mut self, value: ValueId, scale: f32, zero: u8) -> ValueId {
         if self.done.contains(&value) {
             return value;

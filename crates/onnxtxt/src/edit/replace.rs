@@ -82,7 +82,7 @@ pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Incoming, map: &PartM
     if !found.is_empty() {
         return Err(found);
     }
-    // What only the replaced nodes use.
+    // Values that only the replaced nodes use.
     let is_operand = |value: &ValueId| operands.values().any(|operand| operand == value);
     let inner: HashSet<ValueId> = (region.iter().flat_map(|&node| reads(body, node)))
         .filter(|value| !read.contains(value) && !is_operand(value))

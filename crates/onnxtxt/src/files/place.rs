@@ -284,7 +284,7 @@ mod descriptors {
     }
 }
 
-/// The same by paths.
+/// Access to files by paths, for systems without open folders.
 #[cfg(not(unix))]
 mod paths {
     use super::*;

@@ -80,7 +80,10 @@ fn missed(check: &Check<'_>, lines: &[String], at: usize) -> String {
     let name = if check.kind == Kind::Next { "CHECK-NEXT" } else { "CHECK" };
     let rest: Vec<String> = lines[at..].iter().take(10).map(|line| format!("  | {line}")).collect();
     let rest = if rest.is_empty() { "  (the output ends there)".to_owned() } else { rest.join("\n") };
-    format!("line {}: `{name}: {}` is not found; the output goes on with\n{rest}", check.line, check.pattern)
+    format!(
+        "line {}: `{name}: {}` is not found; the output continues with\n{rest}",
+        check.line, check.pattern
+    )
 }
 
 fn parse<'t>(lines: impl IntoIterator<Item = (usize, &'t str)>) -> Result<Vec<Check<'t>>, String> {

@@ -77,7 +77,7 @@ impl Store {
     pub(super) fn write(&self) -> Result<(), Error> {
         let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
         for (name, text) in changes {
-            // What has the name of a snapshot is one.
+            // A file with the name of a snapshot may be replaced.
             let file = Derived::below(&self.folder, &name, |_| Ok(true));
             file.write(Guard::new(&Reads::default()), |out| out.write_all(text.as_bytes()))?;
         }

@@ -237,7 +237,7 @@ impl<O: Oracle> Reducer<'_, O> {
             return Ok(false);
         }
         if self.is_checked && has_errors(&candidate) {
-            // What is declared may not hold any more.
+            // Declared types and shapes may be wrong now.
             sizes::declare(&mut candidate);
             if has_errors(&candidate) {
                 return Ok(false);

@@ -77,7 +77,7 @@ pub(super) fn store(model: &mut Model, variable: &Variable) -> Result<(), Failur
     Ok(())
 }
 
-/// The same elements in the field that held those of before, where the bytes of an entry are those of an element.
+/// Elements in the field that held them before, if the bytes of an entry are those of an element.
 fn in_field(payload: Payload, field: Option<Field>, elem: Option<ir::ElemType>) -> Payload {
     match (payload, field) {
         (Payload::Entries { bytes, .. }, Some(field))

@@ -67,7 +67,7 @@ fn random_numbers_follow_from_the_seed_and_the_step() {
     let state = run(1, 2).state();
     assert_eq!(state, run(1, 2).state());
     assert_ne!(state, run(2, 2).state());
-    // A state that was loaded goes on like the one that was saved.
+    // A state that was loaded continues like the one that was saved.
     let (mut first, mut other) = (run(1, 2), trainer(&loaded, 1));
     other.load_state(&state).unwrap();
     for trainer in [&mut first, &mut other] {

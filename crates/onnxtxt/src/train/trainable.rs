@@ -44,7 +44,7 @@ pub struct Trainable<'t> {
     pub output: Option<String>,
     /// The name of the input with the right answers; a number is appended if the model has the name already.
     pub label: String,
-    /// What the initialization graph sets weights to; `None`: there is none.
+    /// The values that the initialization graph sets weights to; `None`: without such a graph.
     pub initial: Option<Initial>,
     /// Weights that stay as they are, by name.
     pub is_frozen: &'t dyn Fn(&str) -> bool,
@@ -131,7 +131,7 @@ pub fn trainable(model: &mut Model, registry: &Registry, options: &Trainable<'_>
     info.algorithm = Some(algorithm.finish(model, "algorithm"));
     model.training.push(info);
     compact(model);
-    // What cannot be differentiated is found now, and not when the training begins.
+    // Nodes without a derivative are found now, and not when the training begins.
     let added = model.clone();
     let mut found = match options.gradient_results {
         Results::Kept => expand_gradient(&mut model.clone(), registry).diagnostics,

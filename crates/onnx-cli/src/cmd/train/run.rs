@@ -237,7 +237,7 @@ impl TrainingRun<'_, '_> {
         Ok(Ok(means.get()))
     }
 
-    /// Saves the last good state of a training that diverges, if there is no earlier one, and says where the last one is.
+    /// Saves the last good state of a training that diverges, if no earlier one was saved, and says where the last one is.
     fn keep_last_state(&self, position: Position, session: &Session) -> anyhow::Result<()> {
         let Some((_, file)) = &self.plan.save else { return Ok(()) };
         if !self.is_saved && !file.is_resumed {

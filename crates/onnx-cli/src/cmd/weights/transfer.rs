@@ -135,7 +135,7 @@ fn read(path: &Path, content: &[u8], model: &Model) -> anyhow::Result<Arrays> {
         let name = weight_name(model, *weight).to_owned();
         known.insert(npy::member(&name), (name, elem(weight)));
     }
-    // What has the shape of a weight fits; strings have any length.
+    // An array fits if it has the shape of the weight; strings have any length.
     let size = |weight: &Weight| {
         let tensor = &body?.tensors[weight.tensor];
         tensor.elem?.raw_size(tensor.element_count()?)

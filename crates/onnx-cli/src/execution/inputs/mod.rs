@@ -74,12 +74,12 @@ impl InputArgs {
         Ok(set)
     }
 
-    /// The same, where what is not given is made up in any case.
+    /// Returns the arguments with `--random`.
     pub(crate) fn or_random(&self) -> InputArgs {
         InputArgs { random: true, ..self.clone() }
     }
 
-    /// The same with these files as the only inputs.
+    /// Returns the arguments with these files as the only inputs.
     pub(crate) fn of_files(&self, files: &[String]) -> InputArgs {
         InputArgs { inputs: files.to_vec(), ..self.clone() }
     }

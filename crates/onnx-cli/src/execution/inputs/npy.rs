@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(written(&[&longest]).unwrap()[0].0, longest);
         let error = written(&[&"n".repeat(MAX_ENTRY - 3)]).unwrap_err().to_string();
         assert!(error.ends_with("has 64997 bytes: a .npz file holds names of up to 64996"), "{error}");
-        // The same name, or the same after escaping.
+        // Names that are equal, and names that are equal after escaping.
         assert!(written(&["a", "a"]).is_err() && written(&["a\n", "a%0A"]).is_err());
     }
 

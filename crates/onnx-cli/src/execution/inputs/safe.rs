@@ -1,4 +1,4 @@
-//! `.safetensors`: tensors in one file behind a header, as other tools exchange weights.
+//! `.safetensors`: tensors in one file after a header, as other tools exchange weights.
 //! Format: huggingface.co/docs/safetensors
 
 use super::npy::Arrays;

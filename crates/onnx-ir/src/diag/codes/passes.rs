@@ -66,7 +66,7 @@ super::codes! { PASSES, Spec:
     /// The shape has another rank than the model declares, or the input is not a tensor. Nothing was changed.
     Error SET_SHAPE = "E1511", "set-shape";
 
-    /// There is no metadata to remove.
+    /// The model has no metadata to remove.
     ///
     /// The header of the model has no entry of `metadata_props` with this key. Nothing was changed.
     Error METADATA_KEY = "E1512", "metadata-key";

@@ -63,7 +63,7 @@ impl Work<'_> {
         None
     }
 
-    /// What the call lacks for an attribute of a node of the function.
+    /// The finding for a call that lacks the value of an attribute of a node of the function.
     fn misses(
         &self,
         names: &Names,

@@ -246,7 +246,7 @@ impl<'e> Work<'e> {
         at
     }
 
-    /// The same without caching.
+    /// The final replacement of a value, without caching it.
     pub(super) fn known(&self, mut value: ValueId) -> Option<ValueId> {
         while let Some(&next) = self.became.get(&value) {
             value = next?;

@@ -26,7 +26,7 @@ pub(in crate::parse::grammar) fn type_behind_name(inp: &mut Inp<'_, '_>) -> Out<
     inp.parse(token(Kind::Colon))?;
     let ty = type_(inp)?;
     let last = position(inp) - 1;
-    emit(inp, Failure::between(at, last, Problem::TypeBehindName));
+    emit(inp, Failure::between(at, last, Problem::TypeAfterName));
     Ok(Some((ty, name)))
 }
 

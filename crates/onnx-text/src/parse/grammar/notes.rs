@@ -83,7 +83,7 @@ pub(in crate::parse) fn field(inp: &mut Inp<'_, '_>) -> Out<Field> {
             emit(inp, Failure::between(at, last, Problem::Brackets("[", "]")));
             FieldValue::List(pairs)
         }
-        // `opset_import: {21}`: that they are no pairs is reported.
+        // `opset_import: {21}`: a finding tells that a pair is expected.
         (Some(Kind::Numbers), _) if is_pairs => {
             inp.skip();
             let span = last_span(inp);

@@ -42,7 +42,7 @@ pub(super) fn randomize(model: &mut Model, registry: &Registry, seed: u64) -> Re
             if stored.is_external() {
                 continue;
             }
-            // What cannot be read is not a tensor of numbers, or is an error that the report may be about.
+            // An unreadable tensor does not hold numbers, or is the error that the report is about.
             let Ok(tensor) = Tensor::stored(stored) else { continue };
             let is_few = match tensor.elem() {
                 _ if kept.contains(&tensor_id) => tensor.len() <= FEW_INTEGERS,

@@ -81,7 +81,7 @@ impl Draft {
         self.compute_with(model, op, stem, inputs, |_| {})
     }
 
-    /// The same with attributes.
+    /// Adds a node with attributes.
     pub(super) fn compute_with(
         &mut self,
         model: &mut Model,

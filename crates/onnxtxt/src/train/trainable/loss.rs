@@ -14,7 +14,7 @@ pub enum Loss {
     /// Cross entropy of classes, from scores or from the operand of a Softmax; labels are numbers of classes.
     #[cfg_attr(feature = "clap", value(name = "SoftmaxCrossEntropyLoss"))]
     SoftmaxCrossEntropy,
-    /// The same from logarithms of probabilities.
+    /// Cross entropy of logarithms of probabilities.
     #[cfg_attr(feature = "clap", value(name = "NegativeLogLikelihoodLoss"))]
     NegativeLogLikelihood,
     /// Mean of the squares of differences.
@@ -89,7 +89,7 @@ fn floats(model: &Model, port: &Port) -> Option<(ElemType, Vec<Dim>)> {
     }
 }
 
-/// What the loss contains already, and need not be computed twice: the operand of a Softmax over the classes, or of a Sigmoid.
+/// The part that the loss contains already, and that need not be computed twice: the operand of a Softmax over the classes, or of a Sigmoid.
 fn operand(model: &Model, body: BodyId, output: ValueId, loss: Loss, rank: usize) -> Option<ValueId> {
     let node = computed_by(model, body, output)?;
     let n = model.node(body, node);
