@@ -23,6 +23,7 @@ impl Chain {
         let count = x.tensor.len();
         let list = |all: &[usize]| all.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         match self.below(19) {
+            // Positions that depend on data.
             14 => {
                 let places: Vec<i64> = (0..count).map(|i| (i * 7 % dims[axis].max(1)) as i64).collect();
                 let places = self.keep(Tensor::of(&dims, &places).expect("as many"), true);
@@ -35,6 +36,7 @@ impl Chain {
                 let places = self.keep(Tensor::of(&[3, 1], &places).expect("as many"), true);
                 ("GatherND".to_owned(), vec![name, places])
             }
+            // Shapes, and blocks of channels.
             16 => (self.one_of(&["Shape", "Size", "EyeLike"]).to_owned(), vec![name]),
             17 if rank == 4 => (
                 self.one_of(&[
@@ -50,6 +52,7 @@ impl Chain {
                 let lengths = self.ints(&lengths);
                 ("ReverseSequence".to_owned(), vec![name, lengths])
             }
+            // Other axes over the same elements.
             0 | 1 => {
                 let mut perm: Vec<usize> = (0..rank).collect();
                 for i in (1..rank).rev() {
@@ -79,6 +82,7 @@ impl Chain {
                 ("Unsqueeze".to_owned(), vec![name, axis])
             }
             5 => ("Squeeze".to_owned(), vec![name]),
+            // Some of the elements.
             6 | 7 => {
                 let (start, end) = (
                     self.below(dims[axis] + 2) as i64 - 1,
@@ -89,6 +93,7 @@ impl Chain {
                 let inputs = [&[start][..], &[end], &[axis as i64], &[step]].map(|list| self.ints(list));
                 ("Slice".to_owned(), [&[name], &inputs[..]].concat())
             }
+            // Elements that are repeated, padded or joined.
             8 => {
                 let mut shape: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
                 if count <= MAX_ELEMENTS / 4 {

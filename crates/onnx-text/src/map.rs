@@ -66,6 +66,7 @@ impl<'a> SourceMap<'a> {
             }
             Entity::FunctionAttribute(f, i) => self.function_attr(f, i, false),
             Entity::FunctionAttributeDefault(f, i) => self.function_attr(f, i, true),
+            // Graphs and their declarations.
             Entity::Graph(b, g) => self.scope(b, g).map(|s| s.name),
             Entity::Input(b, g, i) => at(self.scope(b, g)?.inputs, i),
             Entity::Output(b, g, i) => at(self.scope(b, g)?.outputs, i),
@@ -82,6 +83,7 @@ impl<'a> SourceMap<'a> {
             }
             Entity::SparseInitializer(b, g, i) => self.value(self.scope(b, g)?, Kind::Sparse, i),
             Entity::QuantizationAnnotation(b, g, i) => self.graph_note(b, g, keys::QUANTIZATION, i),
+            // Nodes and their attributes.
             Entity::Node(b, n) => self.node(b, n).map(|n| n.span),
             Entity::NodeOp(b, n) => self.node(b, n).map(|n| n.domain.map_or(n.op, |d| d.to(n.op))),
             Entity::NodeInput(b, n, i) => {

@@ -43,6 +43,7 @@ const LINE: usize = 100;
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
+    // A file that is not a model: its kind and content.
     if let Some(document) = input.document() {
         let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
         let found = document.check(&input, &options);
@@ -92,6 +93,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         document.report(session, &input, document.diagnostics());
         return Ok(Status::of(!document.is_partial()));
     }
+    // A model: what is in it, and the number of its problems.
     let operators = args.opset.load(session)?;
     let options = CheckOptions { registry: operators.loaded(), ..CheckOptions::default() };
     let loaded = options.check(&input);

@@ -73,12 +73,14 @@ pub(crate) struct Args {
 const MAX_INLINE: usize = 1 << 30;
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    // The arguments, the model and its inputs.
     let user_command = if args.command.is_empty() { None } else { Some(UserCommand::new(&args.command)?) };
     let is_archive = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     ensure!(is_archive || !args.output.exists(), "{} exists: choose another name", args.output.display());
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
     let Some(mut inputs) = inputs(args, &prepared, session)? else { return Ok(Status::Findings) };
+    // The model of the report, with other names and weights if it is to be anonymous.
     let form = prepared.input.form;
     let mut loaded = match args.anonymize {
         false => prepared.loaded.clone(),
@@ -101,6 +103,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Loaded::from(model)
         }
     };
+    // The folder with the model and its inputs.
     let parent =
         args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = if is_archive { Scratch::new()? } else { Scratch::in_folder(parent)? };
@@ -121,6 +124,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if !inputs.is_empty() {
         results::to_archive(&folder.path().join("inputs.npz"), &inputs, true)?;
     }
+    // How the command ends for both models, and what the difference depends on.
     let ends = match &user_command {
         None => None,
         Some(user_command) => {
@@ -149,6 +153,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let help = if part == "the weights" { ": `--keep-weights` keeps them" } else { "" };
         session.note(&format!("repro: how the command ends depends on {part}{help}"));
     }
+    // The readme, with a command that readers can repeat.
     let mut has_paths = false;
     let command = match &user_command {
         Some(_) if args.anonymize => {
@@ -171,6 +176,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         args,
     };
     output::to_file(&folder.path().join("README.md"), |out| out.write_all(readme.text().as_bytes()))?;
+    // The folder gets its final name, or becomes an archive.
     if is_archive {
         let content = archive(folder.path())?;
         output::put(&OutputTarget::new(&args.output), None, &content)?;

@@ -149,6 +149,7 @@ impl Cursor<'_> {
     /// Renames a value with all references by name: declarations, its tensor, quantization annotations, shardings and training
     /// bindings. `uses` may be older than the value.
     pub fn rename(&mut self, uses: &Uses, value: ValueId, name: Name) {
+        // The value, its declarations and its tensor.
         let old = std::mem::replace(&mut self.body_mut().values[value].name, name);
         let body = &mut self.model.bodies[self.body];
         for &declaration in uses.declarations(value) {
@@ -169,6 +170,7 @@ impl Cursor<'_> {
                 body.tensors[tensor].name = Some(name);
             }
         }
+        // Outputs of graphs, and shardings of the nodes that compute or read it.
         let renamed = |n: &mut Option<Name>| {
             if *n == Some(old) {
                 *n = Some(name);
@@ -195,6 +197,7 @@ impl Cursor<'_> {
             let shardings = extra.into_iter().flat_map(|e| &mut e.devices).flat_map(|d| &mut d.sharding);
             shardings.for_each(|s| renamed(&mut s.tensor_name));
         }
+        // Quantization annotations, and bindings of the training.
         for &graph in uses.annotated() {
             for annotation in &mut body.graphs[graph].quantization {
                 renamed(&mut annotation.tensor_name);

@@ -149,6 +149,7 @@ impl<'m> Declarations<'_, 'm> {
         if !self.found.wants(code) {
             return;
         }
+        // The names that an entry must not have, or must have in a function.
         self.seen.clear();
         self.outputs.clear();
         for port in &graph.outputs {
@@ -164,6 +165,7 @@ impl<'m> Declarations<'_, 'm> {
             let place = Entity::ValueInfo(view.id, id, index(i));
             let name = port.name.unwrap_or(Name::empty());
             let text = self.cx.text(name);
+            // The mistake of an entry, if it has one.
             let mut related = None;
             let message = if name.is_empty() {
                 "entry of `value_info` without a name".to_owned()

@@ -33,6 +33,7 @@ fn removable(found: &mut Findings, place: Entity, message: String, is_certain: b
 /// enough.
 fn values(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>) {
     let (id, body) = (view.id, view.body);
+    // Values that are read, or are outputs of a graph.
     let mut used: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, body.values.len());
     for step in view.layout.steps() {
         match step {

@@ -136,6 +136,7 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
         found.push(Diagnostic::new(code, at.place, message));
         false
     };
+    // The element type.
     if tensor.extra().segment.is_some() {
         return fail(
             &code::SEGMENT,
@@ -151,6 +152,7 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
         }
         Some(elem) => elem,
     };
+    // The number of elements, and of bits.
     let text = || tensor_text(&cx.model.names, tensor);
     let Some(elements) = tensor.element_count() else {
         return fail(
@@ -170,6 +172,7 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
         let (subject, text) = (subject(), text());
         return fail(&code::DIMS, format!("{subject} of type `{text}` has more bits than 64 bits can count"));
     }
+    // Data in the model or in another file.
     if let Some(location) = tensor.extra().location
         && ![DataLocation::DEFAULT, DataLocation::EXTERNAL].contains(&location)
     {
@@ -183,6 +186,7 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
         return false;
     }
     external::entries_of_inline(cx, found, at, tensor);
+    // Exactly one field with values, if the tensor has elements.
     let mut fields = tensor.data.iter().filter(|p| !p.is_empty());
     let (first, second) = (fields.next(), fields.next());
     let mut fail = |code, message: String| {
@@ -217,6 +221,7 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
         }
         (Some(payload), None) => payload,
     };
+    // The right field for the type, with as many values as elements.
     let field = payload.field();
     let typed = elem.field();
     if (field != Field::Raw && Some(field) != typed) || (field == Field::Raw && elem == ElemType::STRING) {

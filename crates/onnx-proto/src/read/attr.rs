@@ -34,6 +34,7 @@ impl GraphReader<'_, '_> {
         let Self { b, pass } = self;
         let names = &mut *b.names;
         let mut attr = Attr::default();
+        // Fields in any order; messages are kept for later, since they borrow the reader.
         let (mut f, mut i, mut s) = (None, None, None);
         let (mut floats, mut ints, mut strings) = (List::default(), List::default(), List::default());
         let mut failed = None;
@@ -83,6 +84,7 @@ impl GraphReader<'_, '_> {
                 }
             }
         }
+        // Lists that are cut short.
         if let Some((field, reason)) = failed {
             let of = attr.name.map_or("", |name| &names[name]);
             pass.undecodable(format_args!("`{field}` of attribute `{of}`"), reason);
@@ -100,6 +102,7 @@ impl GraphReader<'_, '_> {
         add(values, list(floats), AttrValue::Floats);
         add(values, list(ints), AttrValue::Ints);
         add(values, list(strings), AttrValue::Strings);
+        // Lists of messages.
         if messages.is_empty() {
             return attr;
         }

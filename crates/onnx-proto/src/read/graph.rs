@@ -30,6 +30,7 @@ impl GraphReader<'_, '_> {
             self.pass.leave();
             return self.empty_graph(owner);
         }
+        // Fields with many entries are read one by one; the others are decoded at once.
         let deferred = [NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO, SPARSE_INITIALIZER];
         let (rest, deferred) = self.pass.split(encoded, &deferred);
         let pb::GraphProto {
@@ -45,6 +46,7 @@ impl GraphReader<'_, '_> {
             metadata_props,
         } = self.pass.decode(rest, &GRAPH_PROTO);
 
+        // Inputs and initializers come before nodes, which read them by name.
         let graph_name = name(graph_name, self.b.names);
         let id = self.b.begin_graph(graph_name, owner);
         for input in deferred.slices(INPUT) {
@@ -82,6 +84,7 @@ impl GraphReader<'_, '_> {
             self.b.value_info(port);
         }
 
+        // Documentation, metadata and annotations.
         let names = &mut *self.b.names;
         let doc = name(doc_string, names);
         let metadata = entries(metadata_props, names);

@@ -388,6 +388,7 @@ impl Cx<'_> {
         list: &ast::List<ast::AttrElement>,
         owner: Option<NodeId>,
     ) -> Option<AttrValue> {
+        // Each element, by its kind.
         let (mut tensors, mut graphs, mut types, mut sparse) =
             (Vec::<TensorId>::new(), Vec::new(), Vec::<TypeId>::new(), Vec::<SparseTensor>::new());
         for element in &list.items {
@@ -441,6 +442,7 @@ impl Cx<'_> {
                 }
             }
         }
+        // All elements must be of one kind.
         if tensors.is_empty() && graphs.is_empty() && types.is_empty() && sparse.is_empty() {
             return None;
         }
@@ -453,6 +455,7 @@ impl Cx<'_> {
             );
             self.report(d.label("a list holds tensors, graphs, types or sparse tensors"));
         }
+        // The kind of the first wins, if they are of several.
         Some(match kinds {
             [true, ..] => AttrValue::Tensors(tensors),
             [_, true, ..] => AttrValue::Graphs(graphs),

@@ -120,6 +120,7 @@ impl Cx<'_> {
     }
 
     pub(super) fn function(&mut self, model: &mut Model, function: &ast::Function) -> FunctionId {
+        // Inputs and attributes are parameters.
         let name = self.name(&mut model.names, function.name);
         let mut b = BodyBuilder::new(model);
         b.begin_graph(None, None);
@@ -140,6 +141,7 @@ impl Cx<'_> {
                 attribute_defaults.push(default);
             }
         }
+        // Nodes, outputs and declarations.
         for node in &function.body {
             self.node(&mut b, node);
         }
@@ -161,6 +163,7 @@ impl Cx<'_> {
         }
         b.end_graph();
         let body = b.finish();
+        // The header.
         let mut lowered = Function {
             name: Some(name),
             domain: None,

@@ -298,6 +298,7 @@ impl<'t> LabelError<'t, In<'t>, Want> for Failure {
 
 /// Converts a failure to a diagnostic: found and expected, at the first token of the mistake, with a fix if it is certain.
 pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diagnostic {
+    // The place of the mistake, and the end of the token before it.
     let at = failure.at as usize;
     let end_of_source = u32::try_from(source.trim_end().len()).unwrap_or(u32::MAX);
     let place = tokens.get(at).map_or(Span::at(end_of_source), |t| t.span);
@@ -305,6 +306,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
         Some(before) => Span::at(before.span.end),
         None => Span::at(place.start),
     };
+    // Edits for fixes.
     let insert = |at: Span, text: &str| vec![Edit { span: at, text: text.to_owned() }];
     let remove = |span: Span| vec![Edit { span, text: String::new() }];
     let replace = |span: Span, text: &str| vec![Edit { span, text: text.to_owned() }];
@@ -332,6 +334,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 false => unexpected(),
             }
         }
+        // Punctuation that is missing, superfluous or another one.
         Problem::MissingComma => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `,` before {found}"))
                 .label("expected `,`")
@@ -380,6 +383,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             let message = format!("missing {} before {found}", thing(&expected));
             Diagnostic::new(&code::UNEXPECTED_TOKEN, behind, message).label(format!("expected {expected}"))
         }
+        // Names and values in another notation.
         Problem::BareName => {
             let name = &source[place.to(last).range()];
             return Diagnostic::new(
@@ -438,6 +442,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 None => d,
             };
         }
+        // Notations of programming languages.
         Problem::NestedCall => {
             let covered = place.to(last);
             let call = shown(&source[covered.range()]);
@@ -491,6 +496,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .fix("insert the equals sign", insert(behind, " ="), true)
         }
     };
+    // The bracket that is open at the mistake.
     match failure.open.and_then(|i| tokens.get(i as usize)) {
         Some(open) => d.related(open.span, format!("`{}` opened here", &source[open.span.range()][..1])),
         None => d,

@@ -220,6 +220,7 @@ impl<'m> Builder<'m> {
         let body_id = self.scopes[scope];
         let body = &self.model.bodies[body_id];
         let node = &body.nodes[id];
+        // A constant is a line in the boxes that read it.
         if let Some(text) = self.constant(body_id, id)
             && let Some(value) = node.outputs.first().copied().flatten()
             && !kept.is_some_and(|kept| kept.contains(&value))
@@ -227,6 +228,7 @@ impl<'m> Builder<'m> {
             self.sources.insert((scope, value), ValueSource::Constant(text));
             return None;
         }
+        // A call or a node with graphs becomes a group, any other node a box.
         let (domain, op) = (normalize_domain(self.model.text(node.domain)), self.model.text(node.op));
         let function = self.function(domain, op, self.model.text(node.overload));
         let graphs: Vec<(String, GraphId)> = node
@@ -264,6 +266,7 @@ impl<'m> Builder<'m> {
             self.call(scope, id, function, inside);
             return Some(item);
         }
+        // Its operands become wires, and its graphs are drawn inside.
         let parameters = self.parameters(body_id, id);
         for (at, value) in node.inputs.iter().enumerate() {
             let Some(value) = *value else { continue };

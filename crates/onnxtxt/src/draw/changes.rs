@@ -154,6 +154,7 @@ impl Union {
             .filter(|node| node.new.is_none())
             .filter_map(|node| all.get(node.old.as_ref()?.index).copied())
             .collect();
+        // A second builder draws nodes of the old model into the scene of the new one.
         let mut before = Builder::new(old, registry);
         before.scene = std::mem::take(&mut builder.scene);
         before.statistics = builder.statistics;
@@ -181,6 +182,7 @@ impl Union {
                 }
             }
         }
+        // The removed nodes, in their order.
         let order = || all.iter().filter(|node| gone.contains(node));
         for &node in order() {
             if let Some(item) = before.node(0, node, 0, None) {

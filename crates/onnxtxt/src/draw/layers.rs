@@ -96,6 +96,7 @@ impl Shape {
         if sizes.len() > MAX_BOXES {
             return self.rows();
         }
+        // The graph for the library: boxes, and links between them.
         let options = GraphOptions { directed: true, multigraph: true, compound: false };
         let mut graph: Graph<NodeLabel, EdgeLabel> = Graph::with_options(options);
         for (at, [width, height]) in sizes.iter().enumerate() {
@@ -131,6 +132,7 @@ impl Shape {
         }
         let spaces = LayoutOptions { nodesep: BOX_GAP, edgesep: WIRE_GAP, ..LayoutOptions::default() };
         dagre::layout(&mut graph, Some(spaces));
+        // Boxes of the same height are a rank; a link takes a place in each rank that it crosses.
         let place = |at: usize| {
             let label = graph.node(&at.to_string());
             label.map_or((0.0, 0.0), |label| (label.x.unwrap_or(0.0), label.y.unwrap_or(0.0)))

@@ -114,6 +114,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
             sizes.insert(id, [width, height]);
         }
     }
+    // From left to right: the positions in each rank, and the width of the group.
     let xs: Vec<Vec<f64>> = layers.ranks.iter().map(|rank| positions(rank, &sizes)).collect();
     let half = |what: What| match what {
         What::Item(id) => sizes[&id][0] / 2.0,
@@ -162,6 +163,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     }
     out.height = if ranks.is_empty() { top + PAD } else { y - RANK_GAP + PAD };
     out.height += if is_left { ENTRY_GAP } else { 0.0 };
+    // Wires, around the boxes of ranks between their ends.
     let boxes: HashMap<ItemId, [f64; 4]> = out.boxes.iter().copied().collect();
     let ports = ports(scene, layers, placed, &boxes, &centers, &crossings);
     for (at, link) in layers.links.iter().enumerate() {
@@ -203,6 +205,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
             last[0] = x;
         }
     }
+    // A label below a box for each value that leaves it.
     let mut shown = std::collections::HashSet::new();
     for path in &out.paths {
         let Some(from) = path.link.from else { continue };

@@ -125,6 +125,7 @@ impl Picture<'_> {
 
     fn item(&mut self, id: ItemId, [x, y, w, h]: [f64; 4]) {
         let item = &self.scene.items[id];
+        // The group of the box, with its classes and its tooltip.
         let kind = match item.kind {
             Kind::Node => "n",
             Kind::Input | Kind::Output => "io",
@@ -147,6 +148,7 @@ impl Picture<'_> {
                 n(radius)
             );
         };
+        // A closed group looks like a stack of boxes.
         if let Some(group) = item.group() {
             rect(&mut self.out, 5.0, 7.0);
             rect(&mut self.out, 2.5, 7.0);
@@ -160,6 +162,7 @@ impl Picture<'_> {
             );
             return;
         }
+        // Any other box: its outline and title.
         let is_pill = item.kind != Kind::Node;
         rect(&mut self.out, 0.0, if is_pill { (h / 2.0).min(15.0) } else { 6.0 });
         let lines = boxes::lines(item);
@@ -175,6 +178,7 @@ impl Picture<'_> {
             );
         }
         _ = write!(self.out, "<text class=\"t\" x=\"{middle}\" y=\"{}\">{title}</text>", n(y + 18.0));
+        // Its lines, with labels at the left.
         let mut top = y + HEAD + if is_pill { 8.0 } else { 13.0 };
         for (label, line) in lines {
             if is_pill {

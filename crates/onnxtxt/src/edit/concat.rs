@@ -264,6 +264,7 @@ fn join(
         consumed.insert(at);
         bound.insert(to, value);
     }
+    // Inputs that both models share.
     for name in shared {
         let value = inputs(first).iter().find(|(known, _)| known == name).and_then(|(_, port)| port.value);
         let to = inputs(second).iter().find(|(known, _)| known == name).and_then(|(_, port)| port.value);
@@ -271,6 +272,7 @@ fn join(
             bound.insert(to, value);
         }
     }
+    // The second graph is copied, with its bound inputs replaced.
     let Model { names, types, bodies, .. } = &mut *first;
     let body = &mut bodies[id];
     let target = CopyTarget { names, types, body };

@@ -47,6 +47,7 @@ pub fn nodes_between(model: &Model, from: &[ValueId], to: &[ValueId]) -> Vec<Nod
 
 /// Puts a part in place of nodes of the main graph.
 pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Incoming, map: &PartMap) -> Edited {
+    // The replaced nodes, the values that they compute, and the values that others read.
     let (id, graph) = root(model)?;
     let mut part = prepared(model, part.model())?;
     let body = &model.bodies[id];
@@ -59,6 +60,7 @@ pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Incoming, map: &PartM
     let others = all.iter().copied().filter(|node| !region.contains(node));
     let mut read: HashSet<ValueId> = others.flat_map(|node| reads(body, node)).collect();
     read.extend(body.graphs[graph].outputs.iter().filter_map(|port| port.value));
+    // Inputs and outputs of the part, by the names of values in the model.
     let (inputs, outputs) = (names_of(&part, |g| &g.inputs), names_of(&part, |g| &g.outputs));
     let mut found = Vec::new();
     let results = paired(model, map, &outputs, &made, "the selected nodes compute no value", &mut found);
@@ -91,6 +93,7 @@ pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Incoming, map: &PartM
     let gone: HashSet<ValueId> =
         made.iter().copied().filter(|value| !given.contains(value)).chain(inner.iter().copied()).collect();
     apart(model, &mut part, &gone)?;
+    // The nodes are removed, and the part takes their place.
     let position = all.iter().position(|node| region.contains(node)).unwrap_or(all.len());
     let removed = region.len();
     let body = &mut model.bodies[id];

@@ -183,6 +183,7 @@ fn directive(line: &str) -> Result<Directive, String> {
     let mut words = line.split_whitespace();
     let unknown = |word: &str| format!("unknown option or value `{word}` in a directive");
     let verb = words.next().unwrap_or_default();
+    // Directives with a free text.
     if verb == "finds" {
         return Ok(Directive::Finds(line.trim().trim_start_matches("finds").trim().to_owned()));
     }
@@ -205,6 +206,7 @@ fn directive(line: &str) -> Result<Directive, String> {
     if !VERBS.contains(&verb) {
         return Err(unknown_verb(verb));
     }
+    // Directives with options.
     let mut fixes = Fixes::Safe;
     let (mut level, mut profile, mut elide, mut metadata) = (Level::Types, Profile::Onnx, None, true);
     while let Some(word) = words.next() {
@@ -235,6 +237,7 @@ fn directive(line: &str) -> Result<Directive, String> {
             _ => return Err(unknown(word)),
         }
     }
+    // The options of each verb.
     match verb {
         "check" => match profile {
             Profile::Onnx => Ok(Directive::Check(level)),

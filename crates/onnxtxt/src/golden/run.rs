@@ -20,6 +20,7 @@ use onnx_text::{
 ///
 /// A directive is invalid, a text cannot be read, or an expectation fails.
 pub fn run(case: &Case) -> Result<(), String> {
+    // The directives, and the findings that the test claims.
     let directives = directives::parse(&case.text)?;
     if !case.host.allows_programs() {
         let starts = |(line, directive): &(usize, Directive)| Some((*line, directive.program()?));
@@ -37,6 +38,7 @@ pub fn run(case: &Case) -> Result<(), String> {
         })
         .collect();
     let at = |line: usize| Context { case, directives: &directives, line };
+    // Operator sets and parts of models have directives of their own.
     if opsets::is_set(&case.text) {
         return directives
             .iter()
@@ -57,6 +59,7 @@ pub fn run(case: &Case) -> Result<(), String> {
             ));
         }
         match directive {
+            // Findings and their fixes.
             Directive::Check(level) if let Some(file) = context.file() => {
                 let loaded = case.host.model(file)?;
                 let found: Vec<Diagnostic> = loaded.check(*level).into_iter().collect();
@@ -88,6 +91,7 @@ pub fn run(case: &Case) -> Result<(), String> {
                 let result = apply_fixes(&case.text, *fixes, |text| judged(text, &options));
                 snapshot(&context, "fix", result.text.trim_end())?;
             }
+            // Text that is printed again.
             Directive::Fmt => fmt(&context)?,
             Directive::Print { profile, elide, metadata } => {
                 let model = context.model()?;
@@ -100,6 +104,7 @@ pub fn run(case: &Case) -> Result<(), String> {
                 snapshot(&context, "print", print(&model, &options).trim_end())?;
             }
             Directive::Roundtrip => roundtrip(&context.model()?)?,
+            // What the model becomes and computes.
             Directive::Infer => {
                 let mut model = context.model()?;
                 let mut inference = infer(&model, registry_of(&model), &InferOptions::default());
@@ -113,6 +118,7 @@ pub fn run(case: &Case) -> Result<(), String> {
             Directive::Interface => {
                 snapshot(&context, "interface", interface::describe(&context.model()?).trim_end())?;
             }
+            // Expected results, and inputs for them.
             Directive::Expect(Expected::SameAsBefore) => execute::same_after_passes(&context)?,
             Directive::Expect(Expected::SameAs { file, tolerance }) => {
                 execute::same_as_model(&context, file, *tolerance)?;

@@ -89,6 +89,7 @@ impl Curve {
 
 /// Draws one curve with its axes.
 fn panel(out: &mut String, curve: &Curve, (first, last): (u64, u64), top: f64) {
+    // The axes and their ticks.
     let across = Axis::linear(first as f64, last as f64);
     let thin = means(&curve.steps, POINTS);
     let thick = moving_mean(&curve.steps);
@@ -117,6 +118,7 @@ fn panel(out: &mut String, curve: &Curve, (first, last): (u64, u64), top: f64) {
         );
     }
     _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {}H{}\"/>", n(low), WIDTH - RIGHT);
+    // Every step as a thin line, the moving mean as a thick one, evaluations with dots.
     let line = |out: &mut String, class: &str, points: &[(u64, f64)]| {
         let mut data = String::new();
         for (step, value) in points.iter().filter(|(_, y)| y.is_finite()) {
@@ -134,6 +136,7 @@ fn panel(out: &mut String, curve: &Curve, (first, last): (u64, u64), top: f64) {
         let (cx, cy) = (n(x(*step)), n(y(*value)));
         _ = writeln!(out, "<circle class=\"dot\" cx=\"{cx}\" cy=\"{cy}\" r=\"2.5\"/>");
     }
+    // The title and the legend.
     let title = n(top + 22.0);
     _ = writeln!(out, "<text class=\"t\" x=\"{LEFT}\" y=\"{title}\">{}</text>", escaped(&curve.name));
     let mut entries = vec![("mean", "steps")];

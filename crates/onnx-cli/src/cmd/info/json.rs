@@ -16,6 +16,7 @@ pub(super) fn model(input: &Input, model: &Model, problems: Problems) -> String 
         .opset_imports
         .iter()
         .map(|import| json!({ "domain": domain(model.text(import.domain)), "version": import.version }));
+    // The main graph, and the operators of all graphs.
     let root = model.main_body().and_then(|body| Some(&body.graphs[body.root()?]));
     let ports = |ports: &[Port]| ports.iter().map(|port| self::port(model, port)).collect::<Vec<_>>();
     let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
@@ -25,6 +26,7 @@ pub(super) fn model(input: &Input, model: &Model, problems: Problems) -> String 
         let dot = if domain.is_empty() { "" } else { "." };
         *operators.entry(format!("{domain}{dot}{}", model.text(node.op))).or_default() += 1;
     }
+    // Functions, files of external data, metadata and training.
     let functions = model.functions.values().map(|function| {
         json!({
             "domain": domain(model.text(function.domain)),
@@ -50,6 +52,7 @@ pub(super) fn model(input: &Input, model: &Model, problems: Problems) -> String 
             "updates": training.update_bindings.len(),
         })
     });
+    // All of it as one object.
     let object = json!({
         "file": input.name,
         "kind": "model",

@@ -138,6 +138,7 @@ impl<'m> CostTable<'m> {
     }
 
     pub(super) fn text(&mut self, most: usize) -> String {
+        // The totals of the model.
         let total = self.costs.total;
         let moved = self.moved(total);
         let mut out = String::new();
@@ -156,6 +157,7 @@ impl<'m> CostTable<'m> {
             let text = format!("the operations of {} are not known: {first}", count(unknown.len(), "node"));
             row("left out", if unknown.len() > 1 { text + " and others" } else { text });
         }
+        // A row for each of the most expensive nodes.
         let order = self.order();
         let mut table = Table::new([
             "<op",
@@ -191,6 +193,7 @@ impl<'m> CostTable<'m> {
                 intensity,
             ]);
         }
+        // The table, and the number of nodes that it leaves out.
         if !table.is_empty() {
             out += "\n";
             out += &table.text();

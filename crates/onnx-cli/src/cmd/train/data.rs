@@ -156,6 +156,7 @@ fn take(
         })
     };
     let names = || inputs.iter().map(|(model, port)| model.text(port.name));
+    // `NAME=FILE`: one array.
     let path = Path::new(given);
     if let Some((name, file)) = named::split(given, |name| find(name).is_some())
         && (find(name).is_some() || !path.exists())
@@ -168,6 +169,7 @@ fn take(
         read.push((model.text(port.name).to_owned(), tensor_of(value, file)?));
         return Ok(());
     }
+    // A folder: `input_0.pb`, `input_1.pb` and so on.
     if path.is_dir() {
         let Some((model, _)) = inputs.first() else { return Ok(()) };
         let ports: Vec<Port> = inputs.iter().map(|(_, port)| (*port).clone()).collect();
@@ -184,6 +186,7 @@ fn take(
         }
         return Ok(());
     }
+    // A file of several arrays: a table or an archive.
     let cannot = || Unreadable::new(path);
     read_files::note(path);
     let bytes = onnx_proto::file::open(path).with_context(cannot)?;

@@ -115,6 +115,7 @@ impl TrainingRun<'_, '_> {
     fn all(&mut self, session: &Session, work: &Work) -> anyhow::Result<Result<(), Vec<Diagnostic>>> {
         let total = self.total().max(1);
         while !self.is_done() {
+            // One step.
             let before = self.batches.position();
             let batch = self.batches.next_batch();
             let inputs = self.data.of(&batch)?;
@@ -125,6 +126,7 @@ impl TrainingRun<'_, '_> {
                     return Ok(Err(vec![*found]));
                 }
             };
+            // Its results are recorded. NaN ends the training.
             let step = self.trainer.steps();
             self.report.last = numbers(&outputs, &self.plan.log)?;
             let position = self.batches.position();
@@ -143,6 +145,7 @@ impl TrainingRun<'_, '_> {
             self.report.steps = step;
             self.report.epochs = self.batches.position().epoch;
             let is_end = self.is_done();
+            // The state is saved from time to time, and a line is printed for each tenth of the training.
             if let Some((every, _)) = &self.plan.save
                 && (step.is_multiple_of(*every) || is_end)
             {
@@ -155,6 +158,7 @@ impl TrainingRun<'_, '_> {
             }
             work.now(format!("step {step} of {total}: {}", shown(&self.report.last)));
         }
+        // A training that was stopped early returns its best weights, which are evaluated at the end.
         self.report.is_stopped_early = self
             .plan
             .early_stop

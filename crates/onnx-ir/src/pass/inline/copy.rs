@@ -143,6 +143,7 @@ impl<'e> Work<'e> {
             .map(|(from, to)| (from, to, self.is_pinned(target, to)))
             .collect();
 
+        // Parameters become the operands and attributes of the call, or their defaults.
         let style = CopyOptions {
             prefix: Some(self.prefix(names, &call, callee)),
             symbols: true,
@@ -181,6 +182,7 @@ impl<'e> Work<'e> {
                 }
             }
         }
+        // Nodes, initializers and declarations of the function are copied into the graph of the call.
         let mut made: Vec<NodeId> = formal.nodes.iter().map(|&n| copy.node(n)).collect();
         let graph = self.graph;
         let dense: Vec<_> = formal.initializers.iter().map(|i| copy.initializer(*i, graph)).collect();
@@ -201,6 +203,7 @@ impl<'e> Work<'e> {
                 home.value_info.push(port);
             }
         }
+        // Results that are other values are renamed, or copied where the name must stay.
         for (to, from, is_pinned) in same {
             match from {
                 Some(from) if is_pinned => made.push(self.identity(names, target, callee, origin, from, to)),
@@ -212,6 +215,7 @@ impl<'e> Work<'e> {
                 }
             }
         }
+        // The metadata of the call goes to the copied nodes.
         if let Some(extra) = call.extra {
             for &node in made.iter().filter(|_| !extra.metadata.is_empty()) {
                 let own = &mut target.nodes[node].extra_mut().metadata;

@@ -34,6 +34,7 @@ pub struct Cast<'k> {
 pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(String, String)>) -> Edited {
     let mut report = Report::default();
     let Some((id, all)) = constants(model) else { return Ok(report) };
+    // The operator set must have the cast.
     let least = if options.to == ElemType::BFLOAT16 { KNOWS_BFLOAT16 } else { CASTS_BY_NUMBER };
     let version = model.newest_import(id, "").unwrap_or(0);
     if version < least {
@@ -52,6 +53,7 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
         if tensor.elem != Some(ElemType::FLOAT) {
             continue;
         }
+        // The reason why a weight stays as it is, if there is one.
         let is_named = uses.is_annotated(model.bodies[id].values[weight.value].name);
         let is_output = uses.of_value(weight.value).iter().any(|user| matches!(user, Use::Output(..)));
         let count = tensor.element_count().unwrap_or(0);
@@ -77,6 +79,7 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
                 continue;
             }
         };
+        // The narrow tensor gets a name of its own, and a `Cast` computes the old value.
         let stem = format!("{name}_{}", options.to.name().unwrap_or("narrow"));
         let free = (0u64..).map(|i| if i == 0 { stem.clone() } else { format!("{stem}_{i}") });
         let Some(free) = free.into_iter().find(|name| model.names.find(name).is_none()) else { continue };
