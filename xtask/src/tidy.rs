@@ -3,7 +3,9 @@
 //! A rule is a function over the files that git knows; it gives findings with file and line. What a rule reads of a
 //! Rust file is the code: comments, strings and test modules are blanked first (see [`source`]).
 
+mod budget;
 mod charged;
+mod comments;
 mod imports;
 mod layout;
 mod libraries;
@@ -65,6 +67,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         layout::unsafe_is_listed(&files),
         charged::lists_are_charged(&files),
         imports::point_down(&files),
+        comments::long_functions_have_headings(&files),
+        comments::safety_names_a_bound(&files),
+        layout::limits_are_max_and_min(&files),
         packed::stays_inside(&files),
         packed::manifests_describe(&files),
         text::no_machine_paths(&files),

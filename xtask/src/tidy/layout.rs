@@ -1,6 +1,7 @@
 //! How Rust files look: documentation, names, length, and what does not belong outside tests.
 
 use super::Finding;
+use super::budget::{self, Budget};
 use super::source::File;
 
 /// Names that say nothing about what is inside.
@@ -50,6 +51,9 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/onnx-proto/src/file.rs", "maps files into memory, and ends the program when one is cut short"),
 ];
 
+/// Limits with other names that are older than the rule.
+const OLD_LIMITS: Budget = &[];
+
 pub(super) fn opens_with_doc(files: &[File]) -> Vec<Finding> {
     let missing = written(files).filter(|file| !file.text.starts_with("//!") && !file.text.trim().is_empty());
     missing.map(|file| Finding::new(&file.path, 1, "the file does not say what it is for (`//!`)")).collect()
@@ -59,6 +63,25 @@ pub(super) fn telling_names(files: &[File]) -> Vec<Finding> {
     let name = |file: &File| file.path.rsplit('/').next().map(str::to_owned).unwrap_or_default();
     let vague = written(files).filter(|file| VAGUE.contains(&name(file).as_str()));
     vague.map(|file| Finding::new(&file.path, 0, "a name that says nothing")).collect()
+}
+
+/// Limits are named `MAX_…` and `MIN_…`, like everywhere, with what they count.
+pub(super) fn limits_are_max_and_min(files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.is_rust()) {
+        for (at, line) in file.text.lines().enumerate() {
+            let name = line.trim_start().split_once("const ").map_or("", |(_, rest)| rest);
+            let name: &str = name.split([':', ' ']).next().unwrap_or("");
+            let instead = match name.split('_').next() {
+                Some("MOST") => "MAX",
+                Some("LEAST") => "MIN",
+                _ => continue,
+            };
+            let message = format!("the constant `{name}`: write `{instead}_` and what it counts");
+            findings.push(Finding::new(&file.path, at + 1, message));
+        }
+    }
+    budget::beyond("limits are MAX and MIN", findings, OLD_LIMITS)
 }
 
 pub(super) fn no_unwrap(files: &[File]) -> Vec<Finding> {
@@ -124,6 +147,8 @@ mod tests {
         assert_eq!(no_unwrap(&file("a/src/b.rs", "x.unwrap();")).len(), 1);
         assert_eq!(no_ignored_test(&file("a/tests/b.rs", "#[test]\n#[ignore]\nfn f() {}")).len(), 1);
         assert_eq!(unsafe_is_listed(&file("a/src/b.rs", "unsafe { x }")).len(), 1);
+        let limits = concat!("const MO", "ST_ROOMS: u8 = 1;\npub(crate) const LEAST: u8 = 0;\nconst MAX_ROOMS: u8 = 2;");
+        assert_eq!(limits_are_max_and_min(&file("a/src/b.rs", limits)).len(), 2);
         assert_eq!(long_files(&file("a/src/b.rs", &"x\n".repeat(601))).len(), 1);
     }
 
