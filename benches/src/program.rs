@@ -29,7 +29,7 @@ pub(crate) fn measure(mut words: impl Iterator<Item = OsString>) -> Result<()> {
 /// Runs a program and measures it. Its output is discarded.
 pub(crate) fn run(command: &[OsString]) -> Result<Sample> {
     let output = Command::new(std::env::current_exe()?)
-        // What `cargo xtask bench` sets for us.
+        // `cargo xtask bench` sets these for this program.
         .env_remove("MALLOC_MMAP_MAX_")
         .env_remove("MALLOC_TRIM_THRESHOLD_")
         .arg(MEASURE)

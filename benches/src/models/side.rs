@@ -38,7 +38,7 @@ impl Side {
         folder: &Path,
         threads: usize,
     ) -> Result<Side> {
-        // What `cargo xtask bench` sets for text and files.
+        // `cargo xtask bench` sets these for text and files.
         command.env_remove("MALLOC_MMAP_MAX_").env_remove("MALLOC_TRIM_THRESHOLD_");
         let mut peer = Peer::start(command)?;
         let inputs: Vec<Value> = inputs.iter().map(Stored::json).collect();

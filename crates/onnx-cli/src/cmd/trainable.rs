@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// A weight that stays as it is: its name, or /glob*/; may be repeated
     #[arg(long, value_name = "WEIGHT")]
     freeze: Vec<Selection>,
-    /// What `train --init` sets weights to
+    /// Scheme of the weights that `train --init` makes
     #[arg(long, value_enum, value_name = "SCHEME", default_value = "kaiming")]
     init: Scheme,
     /// Write gradients that compute intermediate results again instead of keeping them: training needs less memory and more time

@@ -59,6 +59,7 @@ fn values(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>) {
         let is_declared = || g.value_info.iter().any(|p| p.value.is_some() && outputs.contains(&p.value));
         !g.quantization.is_empty() || view.role.is_function() && is_declared()
     };
+    // Inputs, initializers and nodes that nothing reads, in the order of the text.
     for step in view.layout.steps() {
         match step {
             WalkEvent::EnterGraph(graph) if !is_public(graph) => {

@@ -104,7 +104,7 @@ pub fn run(case: &Case) -> Result<(), String> {
                 snapshot(&context, "print", print(&model, &options).trim_end())?;
             }
             Directive::Roundtrip => roundtrip(&context.model()?)?,
-            // What the model becomes and computes.
+            // Inference, passes and execution.
             Directive::Infer => {
                 let mut model = context.model()?;
                 let mut inference = infer(&model, registry_of(&model), &InferOptions::default());
