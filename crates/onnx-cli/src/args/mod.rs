@@ -9,8 +9,8 @@ pub(crate) mod schedule;
 pub(crate) mod selection;
 
 use crate::args::global::Global;
-use crate::cmd;
-use clap::{Parser, Subcommand};
+use crate::cmd::Command;
+use clap::Parser;
 
 /// Text for ONNX models: print, convert, format and check them.
 ///
@@ -41,53 +41,4 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// The commands, in the order of the help.
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    Info(cmd::info::Args),
-    Print(cmd::print::Args),
-    Convert(cmd::convert::Args),
-    Fmt(cmd::fmt::Args),
-    Check(cmd::check::Args),
-    Infer(cmd::infer::Args),
-    Inline(cmd::inline::Args),
-    Outline(cmd::outline::Args),
-    Pass(cmd::pass::Args),
-    Edit(cmd::edit::Args),
-    Extract(cmd::extract::Args),
-    Replace(cmd::replace::Args),
-    Insert(cmd::insert::Args),
-    Concat(cmd::concat::Args),
-    Rename(cmd::rename::Args),
-    SetShape(cmd::set_shape::Args),
-    SetOpset(cmd::set_opset::Args),
-    SetMetadata(cmd::set_metadata::Args),
-    Simplify(cmd::simplify::Args),
-    Quantize(cmd::quantize::Args),
-    Reduce(cmd::reduce::Args),
-    Repro(cmd::repro::Args),
-    Strip(cmd::strip::Args),
-    Stats(cmd::stats::Args),
-    Draw(cmd::draw::Args),
-    Weights(cmd::weights::Args),
-    Train(cmd::train::Args),
-    Trainable(cmd::trainable::Args),
-    Run(cmd::run::Args),
-    Bench(cmd::bench::Args),
-    Lower(cmd::lower::Args),
-    Verify(cmd::verify::Args),
-    Compare(cmd::compare::Args),
-    BackendTest(cmd::backend_test::Args),
-    Test(cmd::test::Args),
-    Semver(cmd::semver::Args),
-    Diff(cmd::diff::Args),
-    Merge(cmd::merge::Args),
-    Git(cmd::git::Args),
-    Explain(cmd::explain::Args),
-    Ops(cmd::ops::Args),
-    Limits(cmd::limits::Args),
-    Completions(cmd::completions::Args),
-    Man(cmd::man::Args),
 }

@@ -1,4 +1,4 @@
-//! The commands: one file each, with its `Args` and its `run`.
+//! The commands: one file each, with its `Args` and its `run`, and a row in the list at the end.
 
 pub(crate) mod backend_test;
 pub(crate) mod bench;
@@ -46,3 +46,71 @@ pub(crate) mod trainable;
 mod types;
 pub(crate) mod verify;
 pub(crate) mod weights;
+
+use crate::session::{Session, Status};
+use clap::Subcommand;
+
+macro_rules! commands {
+    ($($name:ident = $module:ident),* $(,)?) => {
+        /// The commands, in the order of the help.
+        #[derive(Subcommand)]
+        pub(crate) enum Command {
+            $($name($module::Args),)*
+        }
+
+        impl Command {
+            pub(crate) fn run(&self, session: &mut Session) -> anyhow::Result<Status> {
+                match self {
+                    $(Command::$name(args) => $module::run(args, session),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Info = info,
+    Print = print,
+    Convert = convert,
+    Fmt = fmt,
+    Check = check,
+    Infer = infer,
+    Inline = inline,
+    Outline = outline,
+    Pass = pass,
+    Edit = edit,
+    Extract = extract,
+    Replace = replace,
+    Insert = insert,
+    Concat = concat,
+    Rename = rename,
+    SetShape = set_shape,
+    SetOpset = set_opset,
+    SetMetadata = set_metadata,
+    Simplify = simplify,
+    Quantize = quantize,
+    Reduce = reduce,
+    Repro = repro,
+    Strip = strip,
+    Stats = stats,
+    Draw = draw,
+    Weights = weights,
+    Train = train,
+    Trainable = trainable,
+    Run = run,
+    Bench = bench,
+    Lower = lower,
+    Verify = verify,
+    Compare = compare,
+    BackendTest = backend_test,
+    Test = test,
+    Semver = semver,
+    Diff = diff,
+    Merge = merge,
+    Git = git,
+    Explain = explain,
+    Ops = ops,
+    Limits = limits,
+    Completions = completions,
+    Man = man,
+}
