@@ -1,6 +1,7 @@
 //! `draw` and `diff --draw`: every format can be read, whatever a model calls its nodes.
 
 use crate::{Folder, SOUND, long_model};
+use conformance::corpus::left_out;
 use std::collections::HashSet;
 
 /// Names that are markup, end strings, control terminals, or change the direction of text.
@@ -244,4 +245,93 @@ fn differences_can_be_drawn() {
     assert_eq!(equal.text(), "");
     let plain = String::from_utf8(folder.read("e.svg")).unwrap();
     assert!(!plain.contains("class=\"g n f-activation added\""));
+}
+
+/// The numbers in the data of a path.
+fn path_numbers(data: &str) -> Vec<f64> {
+    let numbers = data.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-'));
+    numbers.filter(|number| !number.is_empty()).map(|number| number.parse().unwrap()).collect()
+}
+
+/// The given attributes of every element that begins like this.
+fn attributes(svg: &str, begin: &str, names: &[&str]) -> Vec<Vec<f64>> {
+    let value = |element: &str, name: &str| {
+        let (_, rest) = element.split_once(&format!(" {name}=\"")).unwrap();
+        path_numbers(rest.split('"').next().unwrap())
+    };
+    let elements = svg.split(begin).skip(1).map(|rest| rest.split('>').next().unwrap());
+    elements.map(|element| names.iter().flat_map(|name| value(element, name)).collect()).collect()
+}
+
+/// Whether two lists of lists have nearly the same numbers, in any order of the lists.
+fn ensure_near(what: &str, page: &[Vec<f64>], mut picture: Vec<Vec<f64>>) {
+    assert_eq!(page.len(), picture.len(), "{what}");
+    // Sizes of boxes are rounded in the page.
+    let is_near =
+        |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.7);
+    for own in page {
+        let at = picture.iter().position(|other| is_near(own, other));
+        picture.swap_remove(at.unwrap_or_else(|| panic!("{what}: {own:?} is not among {picture:?}")));
+    }
+}
+
+/// The page stacks ranks in JavaScript, because any group may be open; the picture does it in Rust.
+#[test]
+fn a_page_places_boxes_and_wires_like_a_picture() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/browser/layout.js");
+    let wide = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x, float[N] z) => (float[N] y, float[N] u)\n{\n\
+                a = Abs(x) b = Neg(x) c = Add(a, b) d = Mul(c, z) e = Sum(a, b, c, d, x) u, w = Split <num_outputs = 2> (e) y = Max(w, x)\n}\n";
+    let named = (0..40).fold(String::new(), |text, i| {
+        text + &format!(
+            "   [\"/block{}/part{}/relu\"] t{i} = Relu({})\n",
+            i / 20,
+            i / 5,
+            if i == 0 { "x".to_owned() } else { format!("t{}", i - 1) }
+        )
+    });
+    let named = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x) => (float[N] y)\n{{\n{named}   y = Add(t39, t3)\n}}\n"
+    );
+    for text in [SOUND, NESTED, wide, &named, &long_model(60)] {
+        for collapse in ["none", "all"] {
+            let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+            for out in ["m.svg", "m.html"] {
+                folder.run(&["draw", "m.onnxtxt", "--collapse", collapse, "-o", out]).expect(0);
+            }
+            let page = folder.path("m.html");
+            let Ok(done) = std::process::Command::new("node").arg(script).arg(page).output() else {
+                return left_out("layouts of pages: no Node.js");
+            };
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            let shown: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+            let list = |name: &str| shown[name].as_array().unwrap().clone();
+            let numbers = |value: &serde_json::Value| -> Vec<f64> {
+                match value.as_str() {
+                    Some(data) => path_numbers(data),
+                    None => value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect(),
+                }
+            };
+            let all = |name: &str| list(name).iter().map(numbers).collect::<Vec<_>>();
+            let svg = String::from_utf8(folder.read("m.svg")).unwrap();
+            let rects = |class: &str| {
+                attributes(&svg, &format!("<rect class=\"{class}\""), &["x", "y", "width", "height"])
+            };
+            // A closed group is drawn as three boxes, of which the last is the box itself.
+            let mut boxes = rects("o");
+            let is_shadow = |of: &[f64], next: &[f64]| {
+                of[2..] == next[2..]
+                    && ((of[0] - next[0]) - 2.5).abs() < 0.2
+                    && ((next[1] - of[1]) - 2.5).abs() < 0.2
+            };
+            let shadows: Vec<bool> = (0..boxes.len())
+                .map(|at| at + 1 < boxes.len() && is_shadow(&boxes[at], &boxes[at + 1]))
+                .collect();
+            let mut shadow = shadows.into_iter();
+            boxes.retain(|_| !shadow.next().unwrap_or_default());
+            ensure_near("size", &[numbers(&shown["size"])], attributes(&svg, "<svg", &["width", "height"]));
+            ensure_near("boxes", &all("boxes"), boxes);
+            ensure_near("open groups", &all("frames"), rects("fr"));
+            ensure_near("wires", &all("wires"), attributes(&svg, "<path class=\"w ", &["d"]));
+        }
+    }
 }
