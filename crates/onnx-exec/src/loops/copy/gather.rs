@@ -17,7 +17,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(in crate::loops) struct Gathered {
     /// Computes the offsets of first elements, with lanes along the row axis.
-    program: Program,
+    pub(super) program: Program,
     places: Reg,
 }
 

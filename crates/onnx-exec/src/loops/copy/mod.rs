@@ -73,6 +73,12 @@ impl Moved {
         is_all.then_some(Moved { operand, place, dims, padding, gathered })
     }
 
+    /// Renumbers its operands.
+    pub(super) fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        self.operand = to(self.operand);
+        self.gathered.iter_mut().for_each(|gathered| gathered.program.renumber(to));
+    }
+
     /// Copies some elements of the result, in row-major order.
     pub(super) fn run(
         &self,

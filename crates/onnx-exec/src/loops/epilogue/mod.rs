@@ -145,6 +145,18 @@ impl Shape<'_> {
 }
 
 impl Epilogue {
+    /// Renumbers its operands.
+    pub(super) fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        let operands =
+            [&mut self.sum, &mut self.sum_of_row, &mut self.scale_of_row, &mut self.of_row, &mut self.other];
+        operands.into_iter().flatten().for_each(|(operand, _)| *operand = to(*operand));
+        for term in [&mut self.scale, &mut self.bias] {
+            if let Term::Each(operand, _) = term {
+                *operand = to(*operand);
+            }
+        }
+    }
+
     /// The suffix for the description of the loops.
     pub(super) fn how(&self) -> &'static str {
         if self.tail.is_some() { ", in one pass and a table of bytes" } else { ", in one pass" }

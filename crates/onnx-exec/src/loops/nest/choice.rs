@@ -1,12 +1,11 @@
 //! The loop form of a formula, as schedules print and set it.
 
-use super::Nest;
-use crate::loops::product::Contraction;
+use super::{Form, Nest};
 use std::fmt::{self, Display, Formatter};
 
-/// The forms of loops.
+/// The forms of loops, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub(crate) enum FormName {
     /// Strips along the last axis of the result.
     Loops,
     /// Strips along the last axis of the reduction.
@@ -26,28 +25,28 @@ pub(crate) enum Form {
 }
 
 /// All forms with their names.
-const FORMS: [(Form, &str); 8] = [
-    (Form::Loops, "loops"),
-    (Form::Along, "loops along the reduction"),
-    (Form::Single, "loops in single precision"),
-    (Form::Stencil, "stencil"),
-    (Form::Product, "matrix product"),
-    (Form::Winograd, "winograd product"),
-    (Form::Pieces, "pieces"),
-    (Form::Copy, "copy"),
+const FORMS: [(FormName, &str); 8] = [
+    (FormName::Loops, "loops"),
+    (FormName::Along, "loops along the reduction"),
+    (FormName::Single, "loops in single precision"),
+    (FormName::Stencil, "stencil"),
+    (FormName::Product, "matrix product"),
+    (FormName::Winograd, "winograd product"),
+    (FormName::Pieces, "pieces"),
+    (FormName::Copy, "copy"),
 ];
 
 /// The form of a formula's loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Choice {
-    pub(crate) form: Form,
+    pub(crate) form: FormName,
     /// Whether the epilogue runs in one pass, while accumulators are in registers or the first-level cache.
     pub(crate) is_one_pass: bool,
 }
 
-impl Form {
+impl FormName {
     /// The form with this name.
-    pub(crate) fn named(words: &str) -> Option<Form> {
+    pub(crate) fn named(words: &str) -> Option<FormName> {
         FORMS.iter().find(|(_, name)| *name == words).map(|(form, _)| *form)
     }
 
@@ -81,17 +80,17 @@ impl Allowed {
     }
 
     /// Whether this form is allowed.
-    pub(in crate::loops) fn has(self, form: Form) -> bool {
+    pub(in crate::loops) fn has(self, form: FormName) -> bool {
         self.0.is_none_or(|choice| choice.form == form)
     }
 
     /// Whether a matrix product is allowed, plain or by Winograd's algorithm.
     pub(in crate::loops) fn has_product(self) -> bool {
-        self.has(Form::Product) || self.has(Form::Winograd)
+        self.has(FormName::Product) || self.has(FormName::Winograd)
     }
 
     /// Whether the schedule requires this form.
-    pub(in crate::loops) fn must_be(self, form: Form) -> bool {
+    pub(in crate::loops) fn must_be(self, form: FormName) -> bool {
         self.0.is_some_and(|choice| choice.form == form)
     }
 
@@ -99,7 +98,7 @@ impl Allowed {
     pub(in crate::loops) fn along(self, is_better: bool) -> bool {
         match self.0.map(|choice| choice.form) {
             None => is_better,
-            Some(form) => form == Form::Along,
+            Some(form) => form == FormName::Along,
         }
     }
 
@@ -111,17 +110,16 @@ impl Allowed {
 impl Nest {
     /// The form of this nest.
     pub(crate) fn choice(&self) -> Choice {
-        let form = match (&self.contraction, &self.taps, self.reduction) {
-            _ if self.pieces.is_some() => Form::Pieces,
-            _ if self.moved.is_some() => Form::Copy,
-            (Some(contraction), _, _) if contraction.is_winograd() => Form::Winograd,
-            (Some(_), _, _) => Form::Product,
-            (None, Some(taps), _) if taps.has_windows() => Form::Stencil,
-            (None, Some(_), _) => Form::Single,
-            (None, None, Some(reduction)) if reduction.is_inner => Form::Along,
-            (None, None, _) => Form::Loops,
+        let form = match &self.form {
+            Form::Pieces(_) => FormName::Pieces,
+            Form::Copy(_) => FormName::Copy,
+            Form::Product(contraction) if contraction.is_winograd() => FormName::Winograd,
+            Form::Product(_) => FormName::Product,
+            Form::Stencil(stencil) if stencil.taps.has_windows() => FormName::Stencil,
+            Form::Stencil(_) => FormName::Single,
+            Form::Loops(_) if self.reduction.is_some_and(|reduction| reduction.is_inner) => FormName::Along,
+            Form::Loops(_) => FormName::Loops,
         };
-        let product = self.contraction.as_ref().and_then(Contraction::epilogue);
-        Choice { form, is_one_pass: product.or(self.epilogue.as_ref()).is_some() }
+        Choice { form, is_one_pass: self.epilogue().is_some() }
     }
 }

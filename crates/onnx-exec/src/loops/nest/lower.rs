@@ -1,9 +1,9 @@
 //! Lowers formulas to loop nests.
 
-use super::choice::{Allowed, Choice, Form};
+use super::choice::{Allowed, Choice, FormName};
 use super::facts::{Around, FactTable, PartFacts, wider};
 use super::pieces::Pieces;
-use super::{Nest, Reduction};
+use super::{Form, Nest, Pipelines, Reduction, StencilPlan};
 use crate::loops::epilogue::{Epilogue, Shape};
 use crate::loops::lanes::{Class, Linear, Reg};
 use crate::loops::product::Contraction;
@@ -40,7 +40,7 @@ impl Nest {
     }
 
     fn build<'a>(formula: &Formula, operands: &Types<'a>, allowed: Allowed) -> Option<Nest> {
-        if allowed.has(Form::Pieces)
+        if allowed.has(FormName::Pieces)
             && let Some(pieces) = Pieces::of(formula, operands)
         {
             return Nest::of_pieces(formula, pieces);
@@ -71,7 +71,7 @@ impl Nest {
         let mut is_inner = false;
         let over_count: usize = axes.over.iter().product();
         let stencil = over
-            .filter(|_| over_count <= MOST_OF_STENCIL && allowed.has(Form::Stencil))
+            .filter(|_| over_count <= MOST_OF_STENCIL && allowed.has(FormName::Stencil))
             .and_then(|over| Taps::of(over.combine, &body, &axes.dims, &axes.over))
             .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
         // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along the reduction.
@@ -97,7 +97,7 @@ impl Nest {
                 let a = Factor::bytes(a, |expr| builder(last).finish(expr, Some(Class::Int)));
                 let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
                 a.zip(b).and_then(|(a, b)| {
-                    stencil_of_bytes = (over_count <= MOST_OF_STENCIL && allowed.has(Form::Stencil))
+                    stencil_of_bytes = (over_count <= MOST_OF_STENCIL && allowed.has(FormName::Stencil))
                         .then(|| Taps::of_bytes([&a, &b], last, &axes.dims, &axes.over))
                         .flatten();
                     contraction(formula.elem, &axes, a, b, operands).filter(|_| allowed.has_product())
@@ -115,8 +115,8 @@ impl Nest {
         let taps = over.filter(|_| is_strip).and_then(|over| {
             let single = || Taps::of(over.combine, &body, &axes.dims, &axes.over);
             let of_floats = || {
-                let other = || single().filter(|taps| !taps.has_windows() || allowed.has(Form::Stencil));
-                stencil.or_else(other).filter(|taps| taps.has_windows() || allowed.has(Form::Single))
+                let other = || single().filter(|taps| !taps.has_windows() || allowed.has(FormName::Stencil));
+                stencil.or_else(other).filter(|taps| taps.has_windows() || allowed.has(FormName::Single))
             };
             stencil_of_bytes.or_else(of_floats)
         });
@@ -163,8 +163,8 @@ impl Nest {
             let is_constant = |at: usize| operands(at).is_some_and(|operand| operand.is_constant);
             let is_known = contraction.b.program.operands().all(is_constant);
             contraction.followed_by(then.as_ref(), allowed.has_one_pass());
-            if allowed.has(Form::Winograd) && is_known {
-                contraction.allow_winograd(allowed.must_be(Form::Winograd));
+            if allowed.has(FormName::Winograd) && is_known {
+                contraction.allow_winograd(allowed.must_be(FormName::Winograd));
             }
         }
         let (dims, over) = (axes.dims, axes.over);
@@ -180,21 +180,19 @@ impl Nest {
             let of_channels = || of(2, true).or_else(|| of(1, true));
             of(1, false).or_else(|| of_channels().filter(|_| !taps.are_channels()))
         });
-        let mut nest = Nest {
-            elem: formula.elem,
-            dims,
-            over,
-            reduction,
-            body,
-            then,
-            contraction,
-            taps,
-            epilogue,
-            in_pipelines: [None, None],
-            moved: None,
-            pieces: None,
+        let form = match (contraction, taps) {
+            (Some(contraction), _) => Form::Product(Box::new(contraction)),
+            (None, Some(taps)) => {
+                Form::Stencil(Box::new(StencilPlan { taps, epilogue, pipelines: Pipelines::default() }))
+            }
+            (None, None) => Form::Loops(Pipelines::default()),
         };
-        nest.moved = nest.moves().filter(|_| allowed.has(Form::Copy));
+        let mut nest = Nest { elem: formula.elem, dims, over, reduction, body, then, form };
+        if allowed.has(FormName::Copy)
+            && let Some(moved) = nest.moves()
+        {
+            nest.form = Form::Copy(Box::new(moved));
+        }
         Some(nest)
     }
 }

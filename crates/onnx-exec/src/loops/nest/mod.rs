@@ -4,6 +4,7 @@ pub(super) mod check;
 pub(super) mod choice;
 mod facts;
 mod lower;
+pub(super) mod memo;
 mod parallel;
 pub(super) mod pieces;
 mod print;
@@ -33,51 +34,88 @@ pub(crate) struct Nest {
     /// The sizes of the reduction axes, after merging.
     over: Vec<usize>,
     reduction: Option<Reduction>,
-    /// Computes the element, or the operand of the reduction.
+    /// Computes the element, or the operand of the reduction; empty if the result is computed piece by piece.
     body: Program,
     /// The epilogue: computes the element from the accumulator, along the last axis of the result.
     then: Option<Program>,
-    /// Pipelined versions of both, which are run if they exist.
-    in_pipelines: [Option<Program>; 2],
-    /// The matrix product, if it is one.
-    contraction: Option<Contraction>,
-    /// Its reduction, if it is in single precision with statically known offsets.
-    taps: Option<Taps>,
-    /// The one-pass epilogue of a stencil, if it has one.
+    form: Form,
+}
+
+// Plans hold one nest for each formula.
+const _: () = assert!(size_of::<Nest>() <= MAX_NEST_BYTES);
+/// The most bytes of a nest without what it refers to.
+const MAX_NEST_BYTES: usize = 512;
+
+/// How a nest is run. What only one form needs is behind a pointer, which is followed once for each strip or block.
+#[derive(Clone, Debug)]
+enum Form {
+    /// Strip by strip, by its programs.
+    Loops(Pipelines),
+    /// A reduction at statically known offsets, in single precision or of bytes.
+    Stencil(Box<StencilPlan>),
+    /// A matrix product, or a convolution by Winograd's algorithm.
+    Product(Box<Contraction>),
+    /// A copy of elements.
+    Copy(Box<Moved>),
+    /// Piece by piece.
+    Pieces(Pieces),
+}
+
+/// A reduction at statically known offsets, and what follows it.
+#[derive(Clone, Debug)]
+struct StencilPlan {
+    taps: Taps,
+    /// The one-pass epilogue, if there is one.
     epilogue: Option<Epilogue>,
-    /// The copy, if it only moves elements.
-    moved: Option<Moved>,
-    /// Its pieces, if it selects by position; then the body is empty.
-    pieces: Option<Pieces>,
+    /// Those of its programs.
+    pipelines: Pipelines,
+}
+
+/// The pipelined versions of body and epilogue, which are run where they exist.
+#[derive(Clone, Default, Debug)]
+struct Pipelines(Option<Box<[Option<Program>; 2]>>);
+
+impl Pipelines {
+    fn body(&self) -> Option<&Program> {
+        self.0.as_ref()?[0].as_ref()
+    }
+
+    fn then(&self) -> Option<&Program> {
+        self.0.as_ref()?[1].as_ref()
+    }
+
+    fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        self.0.iter_mut().flat_map(|both| both.iter_mut()).flatten().for_each(|program| program.renumber(to));
+    }
 }
 
 impl Nest {
     /// Whether it is a matrix product.
     pub(crate) fn is_product(&self) -> bool {
-        self.contraction.is_some()
+        self.contraction().is_some()
     }
 
     /// For a batched matrix product whose first axis counts matrices, the elements of the result per position of that axis.
     pub(crate) fn elements_of_matrix(&self) -> Option<usize> {
-        let product = self.contraction.as_ref()?;
+        let product = self.contraction()?;
         product.both.contains(&0).then(|| self.dims[1..].iter().product())
     }
 
     /// Whether it is a product of bytes.
     pub(crate) fn is_product_of_bytes(&self) -> bool {
-        self.contraction.as_ref().is_some_and(|contraction| !contraction.is_float())
+        self.contraction().is_some_and(|contraction| !contraction.is_float())
     }
 
     /// The operands of packed factors, which are not read any more.
     pub(crate) fn packed_operands(&self) -> impl Iterator<Item = usize> + '_ {
-        let sides = self.contraction.iter().flat_map(|product| [(product, true), (product, false)]);
+        let sides = self.contraction().into_iter().flat_map(|product| [(product, true), (product, false)]);
         let packed = sides.filter(|(product, is_rows)| product.is_packed(*is_rows));
         packed.flat_map(|(product, is_rows)| if is_rows { &product.a } else { &product.b }.program.operands())
     }
 
     /// Whether neighbouring results share operands, in a layout prepared for that.
     pub(crate) fn is_stencil(&self) -> bool {
-        self.taps.as_ref().is_some_and(Taps::has_windows)
+        self.stencil().is_some_and(|stencil| stencil.taps.has_windows())
     }
 
     /// Whether it is a stencil of bytes.
@@ -97,22 +135,77 @@ impl Nest {
 
     /// Whether it selects by position, piece by piece.
     pub(crate) fn is_piecewise(&self) -> bool {
-        self.pieces.is_some()
+        matches!(self.form, Form::Pieces(_))
+    }
+
+    /// The matrix product, if it is one.
+    fn contraction(&self) -> Option<&Contraction> {
+        match &self.form {
+            Form::Product(contraction) => Some(contraction),
+            Form::Loops(_) | Form::Stencil(_) | Form::Copy(_) | Form::Pieces(_) => None,
+        }
+    }
+
+    /// The reduction at statically known offsets, if it is one.
+    fn stencil(&self) -> Option<&StencilPlan> {
+        match &self.form {
+            Form::Stencil(stencil) => Some(stencil),
+            Form::Loops(_) | Form::Product(_) | Form::Copy(_) | Form::Pieces(_) => None,
+        }
+    }
+
+    /// The one-pass epilogue, if there is one.
+    fn epilogue(&self) -> Option<&Epilogue> {
+        match &self.form {
+            Form::Product(contraction) => contraction.epilogue(),
+            Form::Stencil(stencil) => stencil.epilogue.as_ref(),
+            Form::Loops(_) | Form::Copy(_) | Form::Pieces(_) => None,
+        }
+    }
+
+    /// Whether it needs no pipelines, or its programs were searched for them.
+    fn has_pipelines(&self) -> bool {
+        self.pipelines().is_none_or(|pipelines| pipelines.0.is_some())
+    }
+
+    /// Renumbers its operands, before constants are packed.
+    fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        let Nest { body, then, form, .. } = self;
+        [Some(body), then.as_mut()].into_iter().flatten().for_each(|program| program.renumber(to));
+        match form {
+            Form::Loops(pipelines) => pipelines.renumber(to),
+            Form::Stencil(stencil) => {
+                stencil.taps.renumber(to);
+                stencil.epilogue.iter_mut().for_each(|epilogue| epilogue.renumber(to));
+                stencil.pipelines.renumber(to);
+            }
+            Form::Product(contraction) => contraction.renumber(to),
+            Form::Copy(moved) => moved.renumber(to),
+            Form::Pieces(pieces) => pieces.pieces.iter_mut().for_each(|piece| piece.nest.renumber(to)),
+        }
+    }
+
+    fn pipelines(&self) -> Option<&Pipelines> {
+        match &self.form {
+            Form::Loops(pipelines) => Some(pipelines),
+            Form::Stencil(stencil) => Some(&stencil.pipelines),
+            Form::Product(_) | Form::Copy(_) | Form::Pieces(_) => None,
+        }
     }
 
     /// The body as it is run.
     fn run_body(&self) -> &Program {
-        self.in_pipelines[0].as_ref().unwrap_or(&self.body)
+        self.pipelines().and_then(Pipelines::body).unwrap_or(&self.body)
     }
 
     /// The epilogue as it is run.
     fn run_then(&self) -> Option<&Program> {
-        self.in_pipelines[1].as_ref().or(self.then.as_ref())
+        self.pipelines().and_then(Pipelines::then).or(self.then.as_ref())
     }
 
     /// The number of operations on elements.
     pub(crate) fn flops(&self) -> u128 {
-        if let Some(pieces) = &self.pieces {
+        if let Form::Pieces(pieces) = &self.form {
             return pieces.pieces.iter().map(|piece| piece.nest.flops()).sum();
         }
         let count = |dims: &[usize]| dims.iter().map(|d| *d as u128).product::<u128>();
@@ -138,12 +231,15 @@ pub(super) struct Reduction {
 impl Nest {
     /// Builds pipelines for the programs that loops run.
     pub(super) fn find_pipelines(&mut self) {
-        if self.contraction.is_some() || self.moved.is_some() || self.pieces.is_some() {
-            return;
-        }
+        let pipelines = match &mut self.form {
+            Form::Loops(pipelines) => pipelines,
+            Form::Stencil(stencil) => &mut stencil.pipelines,
+            Form::Product(_) | Form::Copy(_) | Form::Pieces(_) => return,
+        };
         let of_body = if self.reduction.is_some() { ElemType::FLOAT } else { self.elem };
         let then = self.then.as_ref().and_then(|then| then.in_pipelines(self.elem));
-        self.in_pipelines = [self.body.in_pipelines(of_body), then.filter(|then| !then.is_single_stage())];
+        let then = then.filter(|then| !then.is_single_stage());
+        *pipelines = Pipelines(Some(Box::new([self.body.in_pipelines(of_body), then])));
     }
 
     /// The copy that it consists of, if it does nothing else.
@@ -162,9 +258,9 @@ impl Nest {
         packed: &mut Packed,
         precision: Precision,
     ) -> Result<(), Failure> {
-        match &mut self.contraction {
-            Some(contraction) => contraction.pack_constants(constants, packed, precision),
-            None => Ok(()),
+        match &mut self.form {
+            Form::Product(contraction) => contraction.pack_constants(constants, packed, precision),
+            Form::Loops(_) | Form::Stencil(_) | Form::Copy(_) | Form::Pieces(_) => Ok(()),
         }
     }
 }

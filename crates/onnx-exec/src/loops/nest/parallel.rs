@@ -57,7 +57,7 @@ impl Nest {
     fn unit(&self, threads: usize) -> usize {
         let behind: usize = self.dims[1..].iter().product();
         let is_one = self.dims.len() == 1;
-        match (&self.contraction, self.dims.last()) {
+        match (self.contraction(), self.dims.last()) {
             // Whole tiles of any processor, or whole prepacked blocks.
             (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.block),
             // Whole tiles of rows, which may be prepacked.
@@ -65,7 +65,7 @@ impl Nest {
                 TILE.next_multiple_of(contraction.rows_of_tile()) * behind.max(1)
             }
             (Some(contraction), _) => contraction.lines_of_tiles() * behind.max(1),
-            (None, _) if is_one || self.pieces.is_some() => LANES,
+            (None, _) if is_one || self.is_piecewise() => LANES,
             (None, Some(_)) if self.dims[0] >= threads => behind.max(1),
             (None, last) => last.copied().unwrap_or(1).max(1),
         }
@@ -74,9 +74,9 @@ impl Nest {
     /// Whether one thread runs it.
     pub(crate) fn is_little(&self) -> bool {
         let steps = self.steps();
-        match self.contraction {
-            Some(_) => steps < LEAST_PRODUCTS,
-            None => steps.saturating_mul(self.body.instrs.len().max(1)) < LEAST_STEPS,
+        match self.is_product() {
+            true => steps < LEAST_PRODUCTS,
+            false => steps.saturating_mul(self.body.instrs.len().max(1)) < LEAST_STEPS,
         }
     }
 }

@@ -9,8 +9,8 @@
 //! ```
 //! Padding is not split: loads have bounds.
 
-use super::Nest;
 use super::run::Worker;
+use super::{Form, Nest};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::loops::lanes::LANES;
@@ -142,12 +142,7 @@ impl Nest {
             reduction: None,
             body: Program::default(),
             then: None,
-            in_pipelines: [None, None],
-            contraction: None,
-            taps: None,
-            epilogue: None,
-            moved: None,
-            pieces: Some(pieces),
+            form: Form::Pieces(pieces),
         })
     }
 }
@@ -375,8 +370,9 @@ mod tests {
                 Some(Operand { elem: ElemType::FLOAT, dims: [&a, &b].get(at)?.dims(), is_constant: false })
             };
             let nest = Nest::of(&formula, &types).expect("loops");
-            let pieces = nest.pieces.as_ref().expect("pieces");
-            assert!(pieces.pieces.len() == 2 && pieces.pieces[0].nest.moved.is_some(), "{nest:?}");
+            let Form::Pieces(pieces) = &nest.form else { panic!("{nest:?}") };
+            assert!(pieces.pieces.len() == 2, "{nest:?}");
+            assert!(matches!(pieces.pieces[0].nest.form, Form::Copy(_)), "{nest:?}");
             let mut result = Tensor::zeros(ElemType::FLOAT, &formula.dims).expect("small");
             nest.run_all(&operands, result.bytes_mut().expect("memory"), &Workers::default())
                 .expect("it runs");
@@ -402,6 +398,6 @@ mod tests {
         let expr = Expr::Load(0, vec![Index::of(0)]).if_else(inside, Expr::float(0.0));
         let formula = Formula { elem: ElemType::FLOAT, dims: vec![64], over: None, expr, then: None };
         let types = |_| Some(Operand { elem: ElemType::FLOAT, dims: a.dims(), is_constant: false });
-        assert!(Nest::of(&formula, &types).expect("loops").pieces.is_none());
+        assert!(!Nest::of(&formula, &types).expect("loops").is_piecewise());
     }
 }

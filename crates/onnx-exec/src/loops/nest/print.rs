@@ -1,9 +1,8 @@
 //! Prints nests.
 
-use super::Nest;
+use super::{Form, Nest};
 use crate::loops::epilogue::Epilogue;
 use crate::loops::lanes::{Class, Linear, Reg};
-use crate::loops::product::Contraction;
 use crate::loops::program::{Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
@@ -64,7 +63,7 @@ impl Nest {
     ///   then f2 = total; f0 = B[i1]; f1 = Add f2 f0, in one pass
     /// ```
     pub(crate) fn outline(&self, is_parallel: bool, names: Names<'_>) -> Vec<String> {
-        if let Some(pieces) = &self.pieces {
+        if let Form::Pieces(pieces) = &self.form {
             let parallel = if is_parallel && !self.is_little() { " in parallel" } else { "" };
             let mut lines = vec![format!("for pieces of each {}{parallel}:", pieces.row)];
             for piece in &pieces.pieces {
@@ -85,8 +84,8 @@ impl Nest {
             first += &format!("{} over {over} ", combined(reduction.combine));
         }
         let mut lines = Vec::new();
-        match &self.contraction {
-            Some(contraction) => {
+        match &self.form {
+            Form::Product(contraction) => {
                 first += &format!(
                     "as {}{} in tiles, {} steps at a time",
                     if contraction.is_winograd() {
@@ -104,14 +103,14 @@ impl Nest {
                     lines.push(format!("  {what} {}: {}, {read}", own.join(", "), side.program.line(names)));
                 }
             }
-            None => {
-                let how = match (self.moved.is_some(), &self.taps, self.reduction.is_some()) {
-                    (true, _, _) => "moved as they are: ",
-                    (_, Some(taps), _) if taps.are_channels() => "as a stencil of channels, of ",
-                    (_, Some(taps), _) if taps.has_windows() => "as a stencil, of ",
-                    (_, Some(_), _) => "in single floats, of ",
-                    (_, _, true) => "of ",
-                    (_, _, false) => "",
+            form => {
+                let how = match form {
+                    Form::Copy(_) => "moved as they are: ",
+                    Form::Stencil(stencil) if stencil.taps.are_channels() => "as a stencil of channels, of ",
+                    Form::Stencil(stencil) if stencil.taps.has_windows() => "as a stencil, of ",
+                    Form::Stencil(_) => "in single floats, of ",
+                    _ if self.reduction.is_some() => "of ",
+                    _ => "",
                 };
                 let narrowed =
                     if self.reduction.is_none() { self.narrowed(&self.body) } else { String::new() };
@@ -120,8 +119,7 @@ impl Nest {
         }
         if let Some(then) = &self.then {
             let total = then.total.map_or(String::new(), |total| format!("{total} = total; "));
-            let product = self.contraction.as_ref().and_then(Contraction::epilogue);
-            let how = product.or(self.epilogue.as_ref()).map_or("", Epilogue::how);
+            let how = self.epilogue().map_or("", Epilogue::how);
             lines.push(format!("  then {total}{}{}{how}", then.line(names), self.narrowed(then)));
         }
         lines
@@ -140,13 +138,13 @@ impl Nest {
     /// A loop.
     fn axis(&self, axis: usize, extent: usize, is_parallel: bool) -> String {
         let parallel = if axis == 0 && is_parallel && !self.is_little() { " in parallel" } else { "" };
-        let is_along = self.contraction.is_none() && self.moved.is_none() && self.body.along == axis;
+        let is_along = matches!(self.form, Form::Loops(_) | Form::Stencil(_)) && self.body.along == axis;
         format!("i{axis} < {extent}{parallel}{}", if is_along { " in strips" } else { "" })
     }
 
     /// A description of the matrix product.
     pub(crate) fn product(&self) -> Option<String> {
-        let product = self.contraction.as_ref()?;
+        let product = self.contraction()?;
         let [rows, columns, steps, count] = product.extents();
         let of = if product.is_float() { "product of" } else { "product of bytes," };
         let each = format!("matrix {of} {rows}x{steps} and {steps}x{columns}");

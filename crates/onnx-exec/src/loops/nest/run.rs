@@ -1,6 +1,6 @@
 //! Runs a nest.
 
-use super::{Nest, Reduction};
+use super::{Form, Nest, Reduction, StencilPlan};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::loops::epilogue::Numbers;
@@ -13,7 +13,7 @@ use crate::loops::pipeline::Out;
 use crate::loops::program::Instr;
 use crate::loops::program::interpret::{numbers, run, run_into};
 use crate::loops::reduce::{Strips, Totals};
-use crate::loops::stencil::{Laid, Taps};
+use crate::loops::stencil::Laid;
 use crate::scratch::AlignedFloats;
 use crate::tensor::{advance, width};
 use onnx_ir::ElemType;
@@ -59,12 +59,12 @@ enum Room {
 
 impl Worker {
     pub(crate) fn new(nest: &Nest) -> Self {
-        Worker(match nest {
-            Nest { contraction: Some(_), .. } | Nest { moved: Some(_), .. } => Room::None,
-            Nest { pieces: Some(pieces), .. } => {
+        Worker(match &nest.form {
+            Form::Product(_) | Form::Copy(_) => Room::None,
+            Form::Pieces(pieces) => {
                 Room::Pieces(pieces.pieces.iter().map(|piece| Worker::new(&piece.nest)).collect())
             }
-            nest => Room::Loops(Box::new(Loops::new(nest))),
+            Form::Loops(_) | Form::Stencil(_) => Room::Loops(Box::new(Loops::new(nest))),
         })
     }
 
@@ -76,15 +76,17 @@ impl Worker {
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        match (nest, &mut self.0) {
+        match (&nest.form, &mut self.0) {
             _ if elements.is_empty() => Ok(()),
-            (Nest { contraction: Some(contraction), .. }, _) => contraction.run(operands, elements, out),
-            (Nest { moved: Some(moved), .. }, _) => moved.run(operands, elements, out),
-            (Nest { pieces: Some(pieces), .. }, Room::Pieces(each)) => {
+            (Form::Product(contraction), _) => contraction.run(operands, elements, out),
+            (Form::Copy(moved), _) => moved.run(operands, elements, out),
+            (Form::Pieces(pieces), Room::Pieces(each)) => {
                 pieces.run(each, operands, width(nest.elem).unwrap_or(1), elements, out)
             }
-            (nest, Room::Loops(loops)) => loops.run(nest, operands, elements, out),
-            (_, Room::None | Room::Pieces(_)) => fail!("a worker of another nest"),
+            (Form::Loops(_) | Form::Stencil(_), Room::Loops(loops)) => {
+                loops.run(nest, operands, elements, out)
+            }
+            (_, Room::None | Room::Pieces(_) | Room::Loops(_)) => fail!("a worker of another nest"),
         }
     }
 }
@@ -129,7 +131,7 @@ impl Workers {
 /// The most lanes of a strip of pixels.
 fn of_pixels(nest: &Nest) -> usize {
     let row = nest.dims.iter().rev().take(2).product();
-    let is_widened = nest.taps.as_ref().is_some_and(Taps::is_widened);
+    let is_widened = nest.stencil().is_some_and(|stencil| stencil.taps.is_widened());
     if is_widened && row <= OF_ROW { OF_PIXELS.max(row) } else { OF_PIXELS }
 }
 
@@ -249,13 +251,14 @@ impl Loops {
         }
         self.laid.clear();
         // Wide strips of pixels with all their channels share more operands.
-        let is_wide = nest.taps.as_ref().is_some_and(Taps::are_channels) && !nest.over.contains(&0);
+        let is_wide =
+            nest.stencil().is_some_and(|stencil| stencil.taps.are_channels()) && !nest.over.contains(&0);
         let most = match nest.reduction {
             _ if is_wide => of_pixels(nest),
             None => self.most,
             Some(_) => LANES,
         };
-        let is_by_row = nest.taps.as_ref().is_some_and(|taps| !taps.has_windows());
+        let is_by_row = nest.stencil().is_some_and(|stencil| !stencil.taps.has_windows());
         let mut rest = out;
         let mut left = elements.len();
         while left > 0 {
@@ -283,7 +286,8 @@ impl Loops {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let n = strip.n();
-        if let Some(taps) = nest.taps.as_ref().filter(|taps| nest.epilogue.is_some() || taps.are_channels())
+        if let Some(StencilPlan { taps, epilogue, .. }) = nest.stencil()
+            && (epilogue.is_some() || taps.are_channels())
             && !nest.over.contains(&0)
         {
             at[nest.dims.len()..].fill(0);
@@ -307,7 +311,7 @@ impl Loops {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let n = strip.n();
-        if let Some(epilogue) = &nest.epilogue {
+        if let Some(epilogue) = nest.epilogue() {
             let Some(axes) = epilogue.of_one_row() else {
                 let size = [n / strip.lanes(), strip.lanes()];
                 let (from, to) = ((&self.sums[..n], size[1], None), (out, size[1], 0));
@@ -392,7 +396,7 @@ impl Loops {
         at[split..].fill(0);
         if is_empty {
             self.nothing(nest, n, total);
-        } else if let Some(taps) = &nest.taps {
+        } else if let Some(StencilPlan { taps, .. }) = nest.stencil() {
             if taps.has_windows() && total.class == Class::Int {
                 self.sums.resize(n + SLACK);
                 taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;

@@ -1,6 +1,6 @@
 //! Recognizes the nests that are a softmax of rows.
 
-use super::Nest;
+use super::{Form, Nest};
 use crate::loops::lanes::{Class, Linear, Reg};
 use crate::loops::program::Instr;
 use crate::loops::reduce::softmax::{FEW, Place, Softmax};
@@ -52,9 +52,9 @@ impl Nest {
     /// The operand of a plain reduction of rows.
     fn reduced_rows(&self, lanes: usize, combine: Combine) -> Option<Place> {
         let reduction = self.reduction.filter(|reduction| reduction.combine == combine)?;
-        let is_plain = self.elem == ElemType::FLOAT && self.then.is_none() && self.contraction.is_none();
+        let is_plain = self.elem == ElemType::FLOAT && self.then.is_none() && !self.is_product();
         // In which order others are added depends on more than the row.
-        let is_along = combine == Combine::Max || reduction.is_inner && self.taps.is_none();
+        let is_along = combine == Combine::Max || reduction.is_inner && self.stencil().is_none();
         let ([_], [over], [load]) = (&self.dims[..], &self.over[..], &self.body.instrs[..]) else {
             return None;
         };
@@ -65,7 +65,7 @@ impl Nest {
     /// The steps of a loop over rows of lanes.
     fn rows_of(&self, size: [usize; 2]) -> Option<&[Instr]> {
         let Nest { elem, dims, body, .. } = self;
-        let is_loop = self.reduction.is_none() && self.moved.is_none() && self.pieces.is_none();
+        let is_loop = self.reduction.is_none() && matches!(self.form, Form::Loops(_));
         (is_loop && *elem == ElemType::FLOAT && dims[..] == size && body.along == 1).then_some(&body.instrs)
     }
 }
@@ -91,7 +91,8 @@ impl Instr {
 mod tests {
     use super::*;
     use crate::loops::lanes::view::View;
-    use crate::loops::nest::{Reduction, Worker};
+    use crate::loops::nest::run::Worker;
+    use crate::loops::nest::{Pipelines, Reduction};
     use crate::loops::program::Program;
     use crate::loops::reduce::softmax::Results;
 
@@ -108,20 +109,8 @@ mod tests {
             if combine.is_some() { (vec![rows], vec![lanes]) } else { (vec![rows, lanes], vec![]) };
         let elem = ElemType::FLOAT;
         let reduction = combine.map(|(combine, total)| Reduction { combine, elem, total, is_inner: true });
-        let mut nest = Nest {
-            elem,
-            dims,
-            over,
-            reduction,
-            body,
-            then: None,
-            in_pipelines: [None, None],
-            contraction: None,
-            taps: None,
-            epilogue: None,
-            moved: None,
-            pieces: None,
-        };
+        let form = Form::Loops(Pipelines::default());
+        let mut nest = Nest { elem, dims, over, reduction, body, then: None, form };
         nest.find_pipelines();
         nest
     }

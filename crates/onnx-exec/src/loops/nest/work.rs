@@ -1,6 +1,6 @@
 //! The arithmetic of a nest, to compare its time with the peak of the processor.
 
-use super::Nest;
+use super::{Form, Nest};
 use crate::loops::lanes::Class;
 use crate::loops::program::{Instr, Program};
 use onnx_ir::ElemType;
@@ -22,7 +22,7 @@ const FUNCTION: u64 = 8;
 impl Nest {
     /// The operations of the nest, including all its pieces.
     pub(crate) fn operations(&self) -> Operations {
-        if let Some(pieces) = &self.pieces {
+        if let Form::Pieces(pieces) = &self.form {
             return pieces
                 .pieces
                 .iter()

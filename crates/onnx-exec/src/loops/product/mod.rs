@@ -190,6 +190,17 @@ fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) 
 }
 
 impl Contraction {
+    /// Renumbers its operands, before constants are packed.
+    pub(super) fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        for side in [&mut self.a, &mut self.b] {
+            let zero = side.bytes.as_mut().and_then(|bytes| bytes.zero.as_mut());
+            [Some(&mut side.program), zero].into_iter().flatten().for_each(|program| program.renumber(to));
+        }
+        [&mut self.then, &mut self.piped].into_iter().flatten().for_each(|program| program.renumber(to));
+        let byte = self.byte.as_mut().map(|byte| &mut byte.epilogue);
+        [self.epilogue.as_mut(), byte].into_iter().flatten().for_each(|epilogue| epilogue.renumber(to));
+    }
+
     /// A sum of products of two factors.
     pub(super) fn new(
         elem: ElemType,

@@ -224,6 +224,28 @@ impl Program {
         })
     }
 
+    /// Renumbers its operands.
+    pub(super) fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        for instr in &mut self.instrs {
+            match instr {
+                Instr::Load { operand, .. }
+                | Instr::LoadWhere { operand, .. }
+                | Instr::Gather { operand, .. } => *operand = to(*operand),
+                Instr::Inside { .. }
+                | Instr::Ramp { .. }
+                | Instr::Guard { .. }
+                | Instr::Step { .. }
+                | Instr::Unary { .. }
+                | Instr::Binary { .. }
+                | Instr::Select { .. }
+                | Instr::Cast { .. }
+                | Instr::Widen { .. }
+                | Instr::Divide { .. }
+                | Instr::Pipeline(_) => {}
+            }
+        }
+    }
+
     /// Rebases the program from a position of an axis to its first position.
     pub(super) fn shift(&mut self, axis: usize, position: usize) {
         let shift = |function: &mut Linear| function.base += function.by[axis] * position as i64;

@@ -254,6 +254,14 @@ fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure
 }
 
 impl Taps {
+    /// Renumbers its operands.
+    pub(super) fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
+        for load in [Some(&mut self.x), self.factor.as_mut()].into_iter().flatten() {
+            load.operand = to(load.operand);
+            load.zero.iter_mut().for_each(|(operand, _)| *operand = to(*operand));
+        }
+    }
+
     /// The reduction of a body over the axes after those of the result, if it has this form.
     pub(super) fn of(combine: Combine, body: &Program, dims: &[usize], over: &[usize]) -> Option<Taps> {
         let along = body.along;

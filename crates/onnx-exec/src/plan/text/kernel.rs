@@ -3,7 +3,7 @@
 use super::file::{Invalid, illegal, mismatch};
 use super::legal;
 use super::read::PlanReader;
-use crate::loops::{Choice, Form, Nest};
+use crate::loops::{Choice, FormName, Nest};
 use crate::plan::{Assignment, Kernel, SlotSource, SlotStorage, group, place};
 use onnx_ir::{ElemType, NodeId};
 use onnx_ops::meaning::{Formula, Mistake};
@@ -180,12 +180,12 @@ impl PlanReader<'_, '_> {
             }
             words.push_str(word);
             self.reader.skip();
-            if let Some(form) = Form::named(&words) {
+            if let Some(form) = FormName::named(&words) {
                 found = Some((form, self.reader.mark()));
             }
         }
         let Some((form, mark)) = found else {
-            let names: Vec<String> = Form::names().map(|name| format!("`{name}`")).collect();
+            let names: Vec<String> = FormName::names().map(|name| format!("`{name}`")).collect();
             let why = format!("expected one of {}", names.join(", "));
             return Err(Mistake::new(self.reader.since(&from), why).into());
         };
