@@ -13,7 +13,7 @@ pub(crate) use known::{DefineBody, Known};
 
 use crate::budget::spend;
 use crate::facts::{fact, type_of};
-use crate::loops::{self, Nest};
+use crate::loops;
 use crate::plan::{
     Assignment, Names, Need, NodeStep, Partition, PartitionItem, Slot, SlotSource, renumber, widen,
 };
@@ -359,7 +359,7 @@ impl Define<'_> {
             .collect();
         loads.resize(definition.inputs, None);
         for formula in &definition.formulas {
-            if Nest::without_pipelines(formula, &|i| loads.get(i).copied().flatten()).is_none() {
+            if self.partition.nests.judged(formula, &|i| loads.get(i).copied().flatten()).is_none() {
                 return false;
             }
             loads.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims, is_constant: false }));

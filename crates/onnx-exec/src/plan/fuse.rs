@@ -21,7 +21,7 @@ use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, reads_across, rounde
 use super::{Assignment, Partition, PartitionItem, Refusals, Refused, Slot, root, types};
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::loops::Nest;
+use crate::loops::Nests;
 use foldhash::HashSet;
 use onnx_ir::{ElemType, NodeId};
 use onnx_ops::meaning::{Expr, Formula, Index};
@@ -84,9 +84,9 @@ pub(super) struct Loops {
 }
 
 /// The kind of loops of a formula; `None` if it cannot be lowered.
-pub(super) fn judge(formula: &Formula, slots: &[Slot]) -> Option<Loops> {
+pub(super) fn judge(formula: &Formula, slots: &[Slot], nests: &Nests) -> Option<Loops> {
     let formula = split(formula)?;
-    let nest = Nest::without_pipelines(&formula, &types(slots))?;
+    let nest = nests.judged(&formula, &types(slots))?;
     Some(Loops {
         is_product: nest.is_product(),
         is_of_bytes: nest.is_product_of_bytes() || nest.is_stencil_of_bytes(),
@@ -108,6 +108,7 @@ impl Loops {
 
 struct Fuse<'s> {
     slots: &'s [Slot],
+    nests: &'s Nests,
     items: Vec<Option<PartitionItem>>,
     /// The loops of each item, computed on demand.
     judged: Vec<Cell<Option<Option<Loops>>>>,
@@ -125,7 +126,7 @@ impl<'s> Fuse<'s> {
     fn new(partition: &'s mut Partition) -> Fuse<'s> {
         let items: Vec<Option<PartitionItem>> =
             std::mem::take(&mut partition.items).into_iter().map(Some).collect();
-        let slots = &partition.slots;
+        let Partition { slots, nests, .. } = &*partition;
         let mut maker = vec![None; slots.len()];
         let mut readers = vec![0; slots.len()];
         for (at, item) in items.iter().enumerate() {
@@ -145,11 +146,11 @@ impl<'s> Fuse<'s> {
         };
         let sizes = items.iter().map(parts_of).collect();
         let refused = vec![Vec::new(); items.len()];
-        Fuse { slots, items, judged, maker, readers, sizes, refused }
+        Fuse { slots, nests, items, judged, maker, readers, sizes, refused }
     }
 
     fn judge(&self, formula: &Formula) -> Option<Loops> {
-        judge(formula, self.slots)
+        judge(formula, self.slots, self.nests)
     }
 
     /// Whether a formula is arithmetic on floats that are loaded at linear positions. A fusion of two formulas with loops that

@@ -20,7 +20,7 @@ use super::{
     Assignment, Kernel, Member, NodeStep, Partition, PartitionItem, PlanStep, Refusals, Refused, Slot,
     SlotSource, root, types,
 };
-use crate::loops::{self, Nest, Softmax, Workers};
+use crate::loops::{self, Nest, Nests, Softmax, Workers};
 use foldhash::HashMap;
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
@@ -65,12 +65,13 @@ enum DraftStep {
 
 /// The kernels and nodes of a plan, in order.
 pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option<Vec<PlanStep>> {
-    let slots = &partition.slots;
+    let items = std::mem::take(&mut partition.items);
+    let Partition { slots, nests, .. } = &*partition;
     let mut parts: Vec<DraftStep> = Vec::new();
     // For each slot the part that computes it.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
     let (mut last_node, mut last_kernel) = (None, None);
-    for item in std::mem::take(&mut partition.items) {
+    for item in items {
         let assignment = match item {
             PartitionItem::Node(node) => {
                 last_node = Some(parts.len());
@@ -90,7 +91,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
             }
         }
         // It joins the kernel of its last operand, if they have rows in common.
-        let nest = Nest::without_pipelines(&split(&assignment.formula)?, &types(slots))?;
+        let nest = nests.judged(&split(&assignment.formula)?, &types(slots))?;
         let product =
             nest.is_product().then(|| Product { slot: assignment.slot, matrix: nest.elements_of_matrix() });
         let joined = latest.filter(|at| is_after_node.is_none_or(|node| node < *at)).and_then(|at| {
@@ -155,7 +156,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
     let steps = parts.into_iter().enumerate().map(|(at, part)| match part {
         DraftStep::Node(node) => Some(PlanStep::Node(node)),
         DraftStep::Kernel(draft) => {
-            kernel(draft, slots, &|slot| readers[slot].iter().all(|reader| *reader == at))
+            kernel(draft, slots, nests, &|slot| readers[slot].iter().all(|reader| *reader == at))
         }
     });
     steps.collect()
@@ -178,14 +179,14 @@ fn sibling(
     (rows == draft.rows).then_some((at, rows))
 }
 
-fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<PlanStep> {
+fn kernel(draft: Draft, slots: &[Slot], nests: &Nests, is_local: &dyn Fn(usize) -> bool) -> Option<PlanStep> {
     let Draft { rows, members, products, .. } = draft;
     let is_alone = members.len() == 1;
     let is_local: Vec<bool> = members.iter().map(|m| !is_alone && is_local(m.slot)).collect();
     let members = members.into_iter().map(|it| Some(Assignment { formula: split(&it.formula)?, ..it }));
     let members: Vec<Assignment> = members.collect::<Option<_>>()?;
     let mut kernel =
-        assembled(members, rows, &is_local, slots, &|_, formula, types| Nest::of(formula, types))?;
+        assembled(members, rows, &is_local, slots, &|_, formula, types| nests.nest(formula, types))?;
     let of_row: usize = kernel.members.iter().map(|member| member.bytes(1)).sum();
     kernel.block = match (is_alone, products.is_empty()) {
         (true, _) => rows,

@@ -20,6 +20,7 @@ use super::weigh::mentions;
 use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, root};
 use crate::budget::spend;
 use crate::failure::Failure;
+use crate::loops::Nests;
 use foldhash::HashMap;
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Reduction};
@@ -52,7 +53,7 @@ pub(super) fn layout(partition: &mut Partition) -> Result<(), Failure> {
 /// Rewrites copies to the shape in which all readers access them, so that a transpose between two reshapes has the axes of the
 /// image whose channels it permutes.
 fn reshape(partition: &mut Partition) {
-    let Partition { items, slots, published, .. } = partition;
+    let Partition { items, slots, published, nests, .. } = partition;
     // The first operand through which each slot is read, if all readers use the same shape.
     let mut read: Vec<Option<usize>> = vec![None; slots.len()];
     let mut is_fixed = vec![false; slots.len()];
@@ -80,7 +81,8 @@ fn reshape(partition: &mut Partition) {
         let as_is = |operand, position| Some(load(operand, position));
         let rewrite = Rewrite { indices: &indices, extents: &shape, total: None, load: &as_is };
         let to = Formula { dims: shape.clone(), ..it.formula.clone() };
-        if let Some(formula) = rewrite.formula(&it.formula, to).filter(|it| judge(it, slots).is_some()) {
+        if let Some(formula) = rewrite.formula(&it.formula, to).filter(|it| judge(it, slots, nests).is_some())
+        {
             it.formula = formula;
             slots[it.slot].dims = shape;
         }
@@ -251,8 +253,9 @@ fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Partition
     }
     let (copies, weights) = (HashMap::default(), HashMap::default());
     let is_chosen = is_last.to_vec();
-    let (before, folded) = (&partition.slots, Vec::new());
-    let mut change = LayoutChange { before, now, folded, is_last: is_chosen, results, copies, weights };
+    let (nests, before, folded) = (&partition.nests, &partition.slots, Vec::new());
+    let mut change =
+        LayoutChange { nests, before, now, folded, is_last: is_chosen, results, copies, weights };
     let mut items = Vec::with_capacity(partition.items.len());
     for item in &partition.items {
         let it = match item {
@@ -291,6 +294,7 @@ fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Partition
 }
 
 struct LayoutChange<'s> {
+    nests: &'s Nests,
     before: &'s [Slot],
     now: Vec<Slot>,
     folded: Folded,
@@ -382,7 +386,7 @@ impl LayoutChange<'_> {
     /// A stencil whose constants per channel are contiguous in the order in which it reads them.
     fn with_weights(&mut self, formula: Formula) -> Formula {
         let Some(last) = formula.dims.len().checked_sub(1) else { return formula };
-        if !judge(&formula, &self.now).is_some_and(|loops| loops.is_stencil) {
+        if !judge(&formula, &self.now, self.nests).is_some_and(|loops| loops.is_stencil) {
             return formula;
         }
         let mut wanted: SmallVec<[usize; 2]> = SmallVec::new();
@@ -442,7 +446,9 @@ impl LayoutChange<'_> {
 
     /// Whether the loops of a formula are as good as in the original layout.
     fn is_as_good(&self, it: &Assignment, formula: &Formula) -> bool {
-        let (Some(before), Some(now)) = (judge(&it.formula, self.before), judge(formula, &self.now)) else {
+        let (Some(before), Some(now)) =
+            (judge(&it.formula, self.before, self.nests), judge(formula, &self.now, self.nests))
+        else {
             return false;
         };
         let is_lost = |of: fn(Loops) -> bool| of(before) && !of(now);

@@ -1,6 +1,7 @@
 //! The nodes of a plan as formulas: what the stages of planning change.
 
 use super::{Assignment, Need, NodeStep, Slot};
+use crate::loops::Nests;
 use foldhash::HashMap;
 use onnx_ir::ValueId;
 use onnx_ops::dims::Dim;
@@ -27,6 +28,8 @@ pub(crate) struct Partition {
     pub(crate) named: Vec<(ValueId, usize)>,
     /// Of these, the results of nodes that run outside kernels.
     pub(crate) expected: HashMap<ValueId, usize>,
+    /// The loops of formulas that were lowered.
+    pub(crate) nests: Nests,
 }
 
 /// A formula or a node of a partition.

@@ -4,14 +4,13 @@ use super::check::outside;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
 use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, types};
-use crate::loops::Nest;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Formula};
 
 /// Replaces loads of constant integers in positions by their values, so that a gather at a constant position is a view. A
 /// position out of bounds stays as it is and is reported by the run.
 pub(super) fn known(partition: &mut Partition) {
-    let Partition { items, slots, .. } = partition;
+    let Partition { items, slots, nests, .. } = partition;
     let number = |operand: usize| {
         let slot = &slots[operand];
         slot.number().filter(|_| matches!(slot.elem, ElemType::INT64 | ElemType::INT32))
@@ -30,7 +29,7 @@ pub(super) fn known(partition: &mut Partition) {
         let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &load };
         let simple = rewrite.formula(formula, formula.clone());
         let is_good = |simple: &Formula| {
-            outside(simple, slots).is_none() && Nest::without_pipelines(simple, &types(slots)).is_some()
+            outside(simple, slots).is_none() && nests.judged(simple, &types(slots)).is_some()
         };
         if let Some(simple) = simple.filter(is_good) {
             *formula = simple;
