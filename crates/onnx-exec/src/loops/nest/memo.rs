@@ -242,7 +242,7 @@ mod tests {
         ),
         Case("float[8,64] y[i0, i1] = a[i1, i0]", &[(F, &[64, 8])], FormName::Copy),
         Case(
-            "float[4,8] y[i0, i1] = a[a_index[i0], i1]",
+            "float[4,8] y[i0, i1] = a[b[i0], i1]",
             &[(F, &[16, 8]), (ElemType::INT64, &[4])],
             FormName::Copy,
         ),
@@ -290,8 +290,7 @@ mod tests {
 
     /// The formula with operand `n` renumbered by `number`.
     fn formula(text: &str, number: impl Fn(usize) -> usize) -> Formula {
-        let text = text.replace("a_index[i0]", "element(b[i0])");
-        let mut reader = Reader::new(&text).expect("tokens");
+        let mut reader = Reader::new(text).expect("tokens");
         let mut slot = |name: &str| match name.as_bytes() {
             [letter @ b'a'..=b'e'] => Some(number(usize::from(letter - b'a'))),
             _ => None,

@@ -323,7 +323,7 @@ impl Settle<'_> {
 mod tests {
     use super::*;
     use crate::loops::lanes::view::View;
-    use crate::loops::nest::{Workers, agree};
+    use crate::loops::{Workers, agree};
     use crate::loops::program::Operand;
     use crate::tensor::Tensor;
     use onnx_ir::ElemType;

@@ -365,6 +365,7 @@ pub(in crate::loops) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loops::epilogue::Line;
 
     /// Compares all kernels with sums of products, for tiles of all sizes.
     fn check<T: Factor>(of_a: impl Fn(usize) -> T, of_b: impl Fn(usize) -> T, one: T::Total) {
