@@ -5,9 +5,9 @@
 //! keys. Variants that are not supported here (windows, lengths, updated caches) use the body, which is also the reference in
 //! tests.
 
-use super::contributed::{Look, Memory};
+use super::contributed::{Attend, KeyValueBlocks};
 use super::real::Real;
-use super::{Attributes, Call, Kernel};
+use super::{Attributes, Call, Nodes, Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
 use crate::parallel::parallel;
@@ -17,26 +17,23 @@ use onnx_ir::ElemType;
 use std::ops::Range;
 
 /// The least products of queries and keys per head: below, the formulas were measured to be faster.
-const LEAST_PRODUCTS: usize = 1 << 14;
+const MIN_PRODUCTS: usize = 1 << 14;
 
 /// The type and shape of an input, if known.
 pub(crate) type Given<'g> = Option<(ElemType, &'g [usize])>;
 
-/// The kernel for a node with many products, if it supports the node.
-pub(crate) fn find_of_long(attrs: &Attributes<'_>, inputs: &[Given<'_>]) -> Option<Kernel> {
-    let schema = attrs.schema;
-    let is_many = |operands: &Operands| operands.length.saturating_mul(operands.total()) >= LEAST_PRODUCTS;
-    match (&*schema.domain, &*schema.name) {
-        ("", "Attention") => {
-            let operands = standard(attrs, inputs)?;
-            is_many(&operands).then_some(|call| attend(call, standard))
-        }
-        ("com.microsoft", "MultiHeadAttention") => {
-            let operands = multi_head(attrs, inputs)?;
-            is_many(&operands).then_some(|call| attend(call, multi_head))
-        }
-        _ => None,
-    }
+pub(super) const ROWS: &[Row] = &[
+    row("", "Attention", |call| attend(call, standard))
+        .only(Nodes::Long)
+        .if_supported(|attrs, inputs| has_many_products(standard(attrs, inputs))),
+    row("com.microsoft", "MultiHeadAttention", |call| attend(call, multi_head))
+        .only(Nodes::Long)
+        .if_supported(|attrs, inputs| has_many_products(multi_head(attrs, inputs))),
+];
+
+/// Whether a node is supported and has many products.
+fn has_many_products(operands: Option<Operands>) -> bool {
+    operands.is_some_and(|operands| operands.length.saturating_mul(operands.total()) >= MIN_PRODUCTS)
 }
 
 /// The sizes and operands of a node.
@@ -277,7 +274,7 @@ fn attend(
         let (b, first) = (plane / o.shared, plane % o.shared * each);
         let keys = &keys[plane * total * size..][..total * size];
         let values = &values[plane * total * of_value..][..total * of_value];
-        let memory = Memory::of(keys, values, [size, of_value], each * o.length)?;
+        let blocks = KeyValueBlocks::of(keys, values, [size, of_value], each * o.length)?;
         for (head, out) in (first..).zip(out.chunks_exact_mut(of_plane)) {
             let query = |i: usize| {
                 let row = match o.is_packed {
@@ -286,7 +283,7 @@ fn attend(
                 };
                 &queries[row * size..][..size]
             };
-            let look = Look {
+            let attend = Attend {
                 scale: o.scale,
                 range: |i: usize| 0..if o.is_causal { (o.past + i + 1).min(total) } else { total },
                 adjust: |i: usize, keys: Range<usize>, products: &mut [f32]| {
@@ -296,9 +293,9 @@ fn attend(
                     added.iter().for_each(|added| added.add([b, head, i], keys.clone(), products));
                 },
                 sink: None,
-                blind: if o.filler == f32::NEG_INFINITY { 0.0 } else { f32::NAN },
+                all_masked: if o.filler == f32::NEG_INFINITY { 0.0 } else { f32::NAN },
             };
-            memory.attend(o.length, query, &look, out)?;
+            blocks.attend(o.length, query, &attend, out)?;
         }
         Ok(())
     };

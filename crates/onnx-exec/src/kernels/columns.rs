@@ -2,12 +2,12 @@
 
 use super::arithmetic::{Arithmetic, for_elements};
 use super::window::{dilations, longs, pads, positions, strides};
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, advance, count_of};
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("", "Col2Im", col2im)];
+pub(super) const ROWS: &[Row] = &[row("", "Col2Im", col2im)];
 
 /// The geometry of blocks.
 struct Blocks {

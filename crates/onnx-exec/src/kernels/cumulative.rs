@@ -2,15 +2,15 @@
 
 use super::arithmetic::{Arithmetic, for_elements};
 use super::axis_split::AxisSplit;
-use super::{Call, Row, resolve_axis};
+use super::{Call, Row, resolve_axis, row};
 use crate::budget::{BETWEEN, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    ("", "CumProd", |call| cumulate(call, Operation::Product)),
-    ("", "CumSum", |call| cumulate(call, Operation::Sum)),
+    row("", "CumProd", |call| cumulate(call, Operation::Product)),
+    row("", "CumSum", |call| cumulate(call, Operation::Sum)),
 ];
 
 #[derive(Clone, Copy)]

@@ -1,14 +1,14 @@
 //! The DeformConv kernel: a convolution with offsets from data.
 
 use super::window::{dilations, long, longs, pads, positions, strides};
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("", "DeformConv", deform_conv)];
+pub(super) const ROWS: &[Row] = &[row("", "DeformConv", deform_conv)];
 
 /// A number of groups.
 fn groups(call: &Call<'_>, name: &str) -> Result<usize, Failure> {

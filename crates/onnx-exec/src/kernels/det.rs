@@ -1,13 +1,13 @@
 //! The Det kernel: determinants of square matrices.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::Listed as _;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("", "Det", det)];
+pub(super) const ROWS: &[Row] = &[row("", "Det", det)];
 
 fn det(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;

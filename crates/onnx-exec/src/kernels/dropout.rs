@@ -2,7 +2,7 @@
 //!
 //! A node with a seed drops the same elements as the reference, which uses the Mersenne Twister (Matsumoto, Nishimura 1998).
 
-use super::{Call, Row};
+use super::{Call, Nodes, Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::List;
 use crate::random::Random;
@@ -10,8 +10,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-/// Nodes that are not the identity.
-pub(super) const BESIDE: &[Row] = &[("", "Dropout", dropout)];
+pub(super) const ROWS: &[Row] = &[row("", "Dropout", dropout).only(Nodes::Unsupported)];
 
 fn dropout(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;

@@ -1,6 +1,6 @@
 //! The GridSample kernel: samples an image at coordinates from data.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::List;
@@ -9,7 +9,7 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use smallvec::SmallVec;
 
-pub(super) const ROWS: &[Row] = &[("", "GridSample", grid_sample)];
+pub(super) const ROWS: &[Row] = &[row("", "GridSample", grid_sample)];
 
 /// The padding mode.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 //! Undecodable data yields an image without pixels, as the operator's documentation requires. It also specifies the upsampling of
 //! subsampled JPEG colors: exactly that of libjpeg-turbo.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::has_room;
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
@@ -13,10 +13,10 @@ use image::{DynamicImage, GrayImage, ImageReader, Limits, RgbImage};
 use libjpeg_turbo_rs::{DecodeLimits, Decoder, PixelFormat};
 use std::io::Cursor;
 
-pub(super) const ROWS: &[Row] = &[("", "ImageDecoder", image_decoder)];
+pub(super) const ROWS: &[Row] = &[row("", "ImageDecoder", image_decoder)];
 
 /// The memory limit of decoders: enough for 100 megapixels. Headers can claim any size.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 
 fn image_decoder(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let encoded = call.tensor(0)?.slice::<u8>()?;
@@ -50,8 +50,8 @@ fn image_decoder(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 /// At most a hundred progressive scans: encoders use about ten, and a few bytes suffice for one.
 fn jpeg(encoded: &[u8]) -> Option<DynamicImage> {
     let limits = DecodeLimits {
-        max_pixels: MOST_BYTES / 5,
-        max_memory: Some(MOST_BYTES),
+        max_pixels: MAX_BYTES / 5,
+        max_memory: Some(MAX_BYTES),
         max_scans: 100,
         ..DecodeLimits::default()
     };
@@ -70,7 +70,7 @@ fn gray(&[r, g, b]: &[u8; 3]) -> u8 {
 
 fn decoded(encoded: &[u8]) -> Option<DynamicImage> {
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_BYTES);
+    limits.max_alloc = Some(MAX_BYTES);
     let mut reader = ImageReader::new(Cursor::new(encoded)).with_guessed_format().ok()?;
     reader.limits(limits);
     reader.decode().ok()
@@ -87,7 +87,7 @@ fn jpeg2000(encoded: &[u8]) -> Result<Option<DynamicImage>, Failure> {
     let channels = image.color_space().num_channels() + u8::from(image.has_alpha());
     // The decoder stores a float per sample.
     let bytes = u64::from(width).saturating_mul(u64::from(height)).saturating_mul(u64::from(channels) * 4);
-    if bytes > MOST_BYTES {
+    if bytes > MAX_BYTES {
         return Ok(None);
     }
     has_room(usize::try_from(bytes).unwrap_or(usize::MAX))?;

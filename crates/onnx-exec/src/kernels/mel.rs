@@ -1,13 +1,13 @@
 //! The MelWeightMatrix kernel: weights of spectrum frequencies in bands of the mel scale.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("", "MelWeightMatrix", mel_weight_matrix)];
+pub(super) const ROWS: &[Row] = &[row("", "MelWeightMatrix", mel_weight_matrix)];
 
 fn number(call: &Call<'_>, input: usize) -> Result<f64, Failure> {
     match call.tensor(input)?.floats()?[..] {

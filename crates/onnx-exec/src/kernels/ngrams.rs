@@ -3,7 +3,7 @@
 //! The pool lists all 1-grams, then all 2-grams and so on; they are stored in a trie. An n-gram is searched with every distance
 //! between its items up to the allowed skips; single items once.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
@@ -12,7 +12,7 @@ use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("", "TfIdfVectorizer", vectorize)];
+pub(super) const ROWS: &[Row] = &[row("", "TfIdfVectorizer", vectorize)];
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum GramItem<'a> {

@@ -1,13 +1,13 @@
 //! The NonMaxSuppression kernel.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("", "NonMaxSuppression", non_max_suppression)];
+pub(super) const ROWS: &[Row] = &[row("", "NonMaxSuppression", non_max_suppression)];
 
 /// Least and greatest x, least and greatest y.
 #[derive(Clone, Copy)]

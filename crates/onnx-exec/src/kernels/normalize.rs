@@ -1,13 +1,12 @@
 //! BatchNormalization for training.
 
-use super::{Call, Row};
+use super::{Call, Nodes, Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
-/// Kernels that replace formulas in training.
-pub(super) const OF_TRAINING: &[Row] = &[("", "BatchNormalization", batch_normalization)];
+pub(super) const ROWS: &[Row] = &[row("", "BatchNormalization", batch_normalization).only(Nodes::Training)];
 
 /// Normalizes by the mean and variance of the batch, and updates the running ones.
 fn batch_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {

@@ -5,7 +5,7 @@
 //! frameworks do; what depends on the learning rate and the number of steps alone is computed in double precision first.
 
 use super::real::Real;
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::loops::{Job, widest};
@@ -17,13 +17,13 @@ use onnx_ir::ElemType;
 use std::array;
 
 pub(super) const ROWS: &[Row] = &[
-    ("ai.onnx.preview.training", "Adagrad", adagrad),
-    ("ai.onnx.preview.training", "Adam", adam),
-    ("ai.onnx.preview.training", "Momentum", momentum),
+    row("ai.onnx.preview.training", "Adagrad", adagrad),
+    row("ai.onnx.preview.training", "Adam", adam),
+    row("ai.onnx.preview.training", "Momentum", momentum),
 ];
 
 /// Parts of fewer elements are not worth a thread.
-const LEAST: usize = 1 << 13;
+const MIN_PARALLEL_ELEMENTS: usize = 1 << 13;
 /// Elements that are updated together: apart from the tensors, so that the compiler knows that nothing overlaps.
 const BLOCK: usize = 64;
 
@@ -85,7 +85,7 @@ fn updated<T: Real + Element, const N: usize>(
     for (slot, tensor) in rest.new_states.iter_mut().zip(others) {
         *slot = tensor.words_mut()?;
     }
-    let threads = pool::threads().min(x.len() / LEAST).max(1);
+    let threads = pool::threads().min(x.len() / MIN_PARALLEL_ELEMENTS).max(1);
     let each = x.len().div_ceil(threads).next_multiple_of(BLOCK);
     let mut parts = Vec::with_capacity(threads);
     while rest.x.len() > each {

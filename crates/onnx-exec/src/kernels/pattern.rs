@@ -4,7 +4,7 @@
 //! some escapes are missing or mean something else. [`translated`] rewrites an RE2 pattern to an equivalent one. Syntax:
 //! github.com/google/re2/wiki/Syntax.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -12,7 +12,7 @@ use regex::bytes::Regex;
 use std::iter::Peekable;
 use std::str::Chars;
 
-pub(super) const ROWS: &[Row] = &[("", "RegexFullMatch", full_match)];
+pub(super) const ROWS: &[Row] = &[row("", "RegexFullMatch", full_match)];
 
 fn full_match(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;

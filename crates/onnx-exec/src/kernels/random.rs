@@ -3,7 +3,7 @@
 //! ONNX does not specify the numbers for a seed. A node with a seed yields the same numbers each time, others use the seed of the
 //! run.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
@@ -13,12 +13,12 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
-    ("", "Bernoulli", bernoulli),
-    ("", "Multinomial", multinomial),
-    ("", "RandomNormal", |call| of_shape(call, normal)),
-    ("", "RandomNormalLike", |call| like(call, normal)),
-    ("", "RandomUniform", |call| of_shape(call, uniform)),
-    ("", "RandomUniformLike", |call| like(call, uniform)),
+    row("", "Bernoulli", bernoulli),
+    row("", "Multinomial", multinomial),
+    row("", "RandomNormal", |call| of_shape(call, normal)),
+    row("", "RandomNormalLike", |call| like(call, normal)),
+    row("", "RandomUniform", |call| of_shape(call, uniform)),
+    row("", "RandomUniformLike", |call| like(call, uniform)),
 ];
 
 /// Draws a number from a distribution with the parameters of the node.

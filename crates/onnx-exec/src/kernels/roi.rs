@@ -1,6 +1,6 @@
 //! Region-of-interest pooling: RoiAlign, MaxRoiPool.
 
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::List;
@@ -9,7 +9,7 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use std::ops::Range;
 
-pub(super) const ROWS: &[Row] = &[("", "MaxRoiPool", max_roi_pool), ("", "RoiAlign", roi_align)];
+pub(super) const ROWS: &[Row] = &[row("", "MaxRoiPool", max_roi_pool), row("", "RoiAlign", roi_align)];
 
 /// A batch of images with channels.
 struct Images {
@@ -51,7 +51,7 @@ fn extents(given: [i64; 2]) -> Result<[usize; 2], Failure> {
 }
 
 /// The most samples of an element along an axis.
-const MOST_SAMPLES: f64 = 65_536.0;
+const MAX_SAMPLES: f64 = 65_536.0;
 
 /// The two lines around a sample along an axis, and its distance from the first.
 struct Sample {
@@ -90,7 +90,7 @@ impl Side {
         let length = if is_exact { single(end - start) } else { single(end - start).max(1.0) };
         let step = single(length / count as f64);
         let samples = if ratio > 0 { ratio as f64 } else { step.ceil() };
-        if samples.is_nan() || samples > MOST_SAMPLES {
+        if samples.is_nan() || samples > MAX_SAMPLES {
             fail!("a region from {start} to {end} is too large");
         }
         // A negative size has no samples.

@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Arithmetic, for_elements};
 use super::axis_split::AxisSplit;
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::look;
 use crate::failure::{Failure, fail};
 use crate::list::List;
@@ -10,10 +10,10 @@ use crate::tensor::{Tensor, advance, strides};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    ("", "Scatter", scatter_elements),
-    ("", "ScatterElements", scatter_elements),
-    ("", "ScatterND", scatter_nd),
-    ("", "TensorScatter", tensor_scatter),
+    row("", "Scatter", scatter_elements),
+    row("", "ScatterElements", scatter_elements),
+    row("", "ScatterND", scatter_nd),
+    row("", "TensorScatter", tensor_scatter),
 ];
 
 /// The combination of an existing and a new element.

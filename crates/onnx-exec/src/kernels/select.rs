@@ -1,6 +1,6 @@
 //! Kernels with data-dependent result sizes: NonZero, Compress.
 
-use super::{Call, Row, resolve_axis};
+use super::{Call, Row, resolve_axis, row};
 use crate::budget::{BETWEEN, spend};
 use crate::failure::{Failure, fail};
 use crate::list::Listed as _;
@@ -9,7 +9,7 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 
-pub(super) const ROWS: &[Row] = &[("", "Compress", compress), ("", "NonZero", non_zero)];
+pub(super) const ROWS: &[Row] = &[row("", "Compress", compress), row("", "NonZero", non_zero)];
 
 /// The positions of nonzero elements as columns, in row-major order.
 fn non_zero(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {

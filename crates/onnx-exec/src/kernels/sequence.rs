@@ -3,7 +3,7 @@
 //! A sequence has no element type at run time: an empty one is an empty list. A plain value is accepted as an optional that
 //! contains it, as later versions of the operators allow.
 
-use super::{Call, Row, resolve_axis};
+use super::{Call, Nodes, Row, resolve_axis, row};
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings};
@@ -12,21 +12,19 @@ use crate::value::Value;
 use std::sync::Arc;
 
 pub(super) const ROWS: &[Row] = &[
-    ("", "ConcatFromSequence", concat),
-    ("", "Optional", optional),
-    ("", "OptionalGetElement", get_element),
-    ("", "OptionalHasElement", has_element),
-    ("", "SequenceAt", at),
-    ("", "SequenceConstruct", construct),
-    ("", "SequenceEmpty", |_| Ok(vec![Value::sequence(Vec::new())])),
-    ("", "SequenceErase", erase),
-    ("", "SequenceInsert", insert),
-    ("", "SequenceLength", length),
-    ("", "SplitToSequence", split),
+    row("", "Concat", concat_inputs).only(Nodes::ManyInputs),
+    row("", "ConcatFromSequence", concat),
+    row("", "Optional", optional),
+    row("", "OptionalGetElement", get_element),
+    row("", "OptionalHasElement", has_element),
+    row("", "SequenceAt", at),
+    row("", "SequenceConstruct", construct),
+    row("", "SequenceEmpty", |_| Ok(vec![Value::sequence(Vec::new())])),
+    row("", "SequenceErase", erase),
+    row("", "SequenceInsert", insert),
+    row("", "SequenceLength", length),
+    row("", "SplitToSequence", split),
 ];
-
-/// Kernels that replace formulas of nodes with very many inputs.
-pub(super) const OF_MANY: &[Row] = &[("", "Concat", concat_inputs)];
 
 fn construct(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Value::list(call.inputs.iter().flatten().cloned().listed()?)])
@@ -119,7 +117,7 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             let count = extent.div_ceil(each.max(1));
             // Empty parts take memory too.
             budget::has_room(count.saturating_mul(size_of::<Value>()))?;
-            if count > x.len().max(MOST_EMPTY) {
+            if count > x.len().max(MAX_EMPTY) {
                 fail!("{count} parts without elements are too many");
             }
             (0..count).map(|i| each.min(extent - i * each)).listed()?
@@ -150,7 +148,7 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 }
 
 /// The most parts of a tensor without elements, whose axis can have a huge size.
-const MOST_EMPTY: usize = 1 << 20;
+const MAX_EMPTY: usize = 1 << 20;
 
 /// Concatenates the inputs. Version 1 has axis 1 as its default.
 fn concat_inputs(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {

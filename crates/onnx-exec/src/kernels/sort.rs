@@ -2,7 +2,7 @@
 
 use super::axis_split::AxisSplit;
 use super::order::Keys;
-use super::{Call, Row, resolve_axis};
+use super::{Call, Row, resolve_axis, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use std::cmp::Ordering;
 
-pub(super) const ROWS: &[Row] = &[("", "TopK", top_k), ("", "Unique", unique)];
+pub(super) const ROWS: &[Row] = &[row("", "TopK", top_k), row("", "Unique", unique)];
 
 /// The greatest or least elements of each line along an axis, with their indices; ties by lower index.
 fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {

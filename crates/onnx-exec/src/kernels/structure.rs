@@ -1,20 +1,19 @@
 //! Kernels that treat values as a whole: Shape, Size, Identity of values that are not numeric tensors, and Equal of strings.
 
 use super::broadcast::Broadcast;
-use super::{Call, Row};
+use super::{Call, Nodes, Row, row};
 use crate::failure::Failure;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
 /// For any value. These are formulas too, but inference mostly computes their results, and otherwise nothing can be fused.
-pub(super) const ROWS: &[Row] = &[("", "Shape", shape), ("", "Size", size)];
-
-/// For values that are not tensors of numbers.
-pub(super) const BESIDE: &[Row] = &[("", "Identity", identity)];
-
-/// Kernels that replace formulas for string inputs.
-pub(super) const OF_STRINGS: &[Row] = &[("", "Equal", equal)];
+pub(super) const ROWS: &[Row] = &[
+    row("", "Equal", equal).only(Nodes::Strings),
+    row("", "Identity", identity).only(Nodes::Unsupported),
+    row("", "Shape", shape),
+    row("", "Size", size),
+];
 
 fn identity(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![call.value(0)?.clone()])

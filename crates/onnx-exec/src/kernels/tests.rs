@@ -1,6 +1,7 @@
 //! Random inputs and attributes for all kernels: a kernel must return results or a failure.
 
-use super::{Attributes, BESIDE, Call, FAMILIES, Keep, Row, contributed};
+use super::table::{Row, rows};
+use super::{Attributes, Call, Keep, Nodes};
 use crate::budget::Budget;
 use crate::random::Random;
 use crate::tensor::Tensor;
@@ -11,7 +12,7 @@ use onnx_ops::schema::{Lookup, Param, ParamKind, Registry, Schema};
 use std::sync::Arc;
 
 /// Enough for small tensors.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 /// Nodes per version of an operator.
 const NODES: usize = 400;
@@ -285,7 +286,7 @@ fn node(model: &mut Model, schema: &Schema, dice: &mut Dice) -> (Node, Vec<Optio
 fn versions<'r>(registry: &'r Registry, row: &Row) -> Vec<&'r Schema> {
     let mut found: Vec<&Schema> = Vec::new();
     for version in 1..=30 {
-        if let Lookup::Found(id) = registry.lookup(row.0, row.1, version) {
+        if let Lookup::Found(id) = registry.lookup(row.domain, row.op, version) {
             let schema = registry.get(id);
             if found.iter().all(|known| known.since != schema.since) {
                 found.push(schema);
@@ -299,10 +300,10 @@ fn versions<'r>(registry: &'r Registry, row: &Row) -> Vec<&'r Schema> {
 fn nothing_that_a_model_says_ends_the_program() {
     let sets: Vec<&LoadedSet> = contributed_sets().collect();
     let registry = Registry::with_sets(sets);
-    let budget = Arc::new(Budget::new(MOST_BYTES, u64::MAX, None));
-    for row in FAMILIES.iter().chain(contributed::FAMILIES).chain(BESIDE).flat_map(|rows| rows.iter()) {
+    let budget = Arc::new(Budget::new(MAX_BYTES, u64::MAX, None));
+    for row in rows() {
         let schemas = versions(&registry, row);
-        assert!(!schemas.is_empty(), "{} is not an operator", row.1);
+        assert!(!schemas.is_empty(), "{} is not an operator", row.op);
         for schema in schemas {
             let mut results = 0;
             for seed in 0..NODES {
@@ -314,22 +315,24 @@ fn nothing_that_a_model_says_ends_the_program() {
                 let keep = (&Keep::default(), body.nodes.next_id());
                 let mut call = Call { attrs, inputs, random: Random::new(1), keep };
                 let begin = std::time::Instant::now();
-                results += usize::from(budget.enter(|| (row.2)(&mut call)).is_ok());
+                results += usize::from(budget.enter(|| (row.kernel)(&mut call)).is_ok());
                 let took = begin.elapsed();
-                assert!(took.as_secs() < 10, "{}-{} {seed} took {took:?}", row.1, schema.since);
+                assert!(took.as_secs() < 10, "{}-{} {seed} took {took:?}", row.op, schema.since);
             }
-            let is_known = SOUND.iter().any(|(name, _, _)| *name == row.1);
-            assert!(results > 0 || !is_known, "no node of {}-{} was sound", row.1, schema.since);
+            let is_known = SOUND.iter().any(|(name, _, _)| *name == row.op);
+            assert!(results > 0 || !is_known, "no node of {}-{} was sound", row.op, schema.since);
         }
     }
 }
 
+/// Which kernel runs a node does not depend on the order of the rows.
 #[test]
-fn an_operator_has_one_kernel() {
-    let rows = FAMILIES.iter().chain(contributed::FAMILIES).flat_map(|rows| rows.iter());
-    let mut names: Vec<_> = rows.map(|row| (row.0, row.1)).collect();
-    let all = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), all);
+fn an_operator_has_one_kernel_for_each_kind_of_nodes() {
+    let all: Vec<&Row> = rows().collect();
+    for (i, row) in all.iter().enumerate() {
+        for other in all[..i].iter().filter(|other| (other.domain, other.op) == (row.domain, row.op)) {
+            let is_apart = row.nodes != other.nodes && ![row.nodes, other.nodes].contains(&Nodes::All);
+            assert!(is_apart, "{} has two kernels for {:?}", row.op, row.nodes);
+        }
+    }
 }

@@ -1,19 +1,22 @@
 //! String kernels: StringConcat, StringSplit, StringNormalizer; and Cast and CastLike from and to strings.
 
 use super::broadcast::Broadcast;
-use super::{Attributes, Call, Row};
+use super::{Attributes, Call, Nodes, Row, row};
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
+use onnx_formula::Number;
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] =
-    &[("", "StringConcat", concat), ("", "StringNormalizer", normalize), ("", "StringSplit", split)];
-
-/// Kernels that replace formulas for string inputs or targets.
-pub(super) const OF_STRINGS: &[Row] = &[("", "Cast", cast), ("", "CastLike", cast_like)];
+pub(super) const ROWS: &[Row] = &[
+    row("", "Cast", cast).only(Nodes::Strings),
+    row("", "CastLike", cast_like).only(Nodes::Strings),
+    row("", "StringConcat", concat),
+    row("", "StringNormalizer", normalize),
+    row("", "StringSplit", split),
+];
 
 /// The target type in the attribute of a node; its name in the first version.
 pub(super) fn target(attrs: &Attributes<'_>) -> Option<ElemType> {
@@ -95,7 +98,7 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 }
 
 /// The most bytes that a byte can become in another case.
-const MOST_CASED: usize = 3;
+const MAX_CASED: usize = 3;
 
 /// Removes stop words and changes the case. An empty result becomes an empty string.
 fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -119,7 +122,7 @@ fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let kept = x.string_slice()?.iter().filter(|text| !stop_words.contains(&folded(text)));
     let mut strings = Strings::with_room(0)?;
     for text in kept {
-        budget::has_room(text.len().saturating_mul(MOST_CASED))?;
+        budget::has_room(text.len().saturating_mul(MAX_CASED))?;
         strings.push(change(text))?;
     }
     if strings.len() == 0 {
@@ -142,8 +145,7 @@ pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
         }
         E::FLOAT => Strings::all(numbers.words::<f32>().iter().map(|&x| shortest(x, format!("{x:e}"))))?,
         E::DOUBLE => Strings::all(numbers.words::<f64>().iter().map(|&x| shortest(x, format!("{x:e}"))))?,
-        E::FLOAT16 => narrow(numbers, |x| half::f16::from_f64(x).to_f64())?,
-        E::BFLOAT16 => narrow(numbers, |x| half::bf16::from_f64(x).to_f64())?,
+        E::FLOAT16 | E::BFLOAT16 => narrow(numbers, |x| Number::Float(x).wrap(numbers.elem()).as_float())?,
         // Types with few digits print all of them.
         E::FLOAT8E4M3FN
         | E::FLOAT8E4M3FNUZ

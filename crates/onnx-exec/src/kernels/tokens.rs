@@ -3,7 +3,7 @@
 //! Words are consecutive matches of a pattern, or the text between the matches of several patterns, each of which divides what
 //! the previous ones left. If a pattern can match in several ways, the library takes the first, not the longest.
 
-use super::{Call, Row, pattern};
+use super::{Call, Row, pattern, row};
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings, filled};
 use crate::tensor::Tensor;
@@ -11,7 +11,7 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use regex::bytes::Regex;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "Tokenizer", tokenize)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "Tokenizer", tokenize)];
 
 /// The mode of splitting.
 enum SplitMode {

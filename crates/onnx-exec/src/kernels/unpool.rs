@@ -1,13 +1,13 @@
 //! The MaxUnpool kernel: the inverse of MaxPool.
 
 use super::window::{longs, pads, strides};
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::Listed as _;
 use crate::tensor::{NOWHERE, Tensor, count_of};
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("", "MaxUnpool", max_unpool)];
+pub(super) const ROWS: &[Row] = &[row("", "MaxUnpool", max_unpool)];
 
 /// Indices refer to the shape that the window implies; a larger requested shape is padded with zeros at the end.
 fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {

@@ -5,7 +5,7 @@ use crate::failure::{Failure, fail};
 use onnx_ops::meaning::window;
 
 /// Far beyond any tensor, so that a product of two numbers does not overflow.
-const MOST: i64 = i32::MAX as i64;
+const MAX_EXTENT: i64 = i32::MAX as i64;
 
 fn per_axis(
     call: &Call<'_>,
@@ -14,7 +14,7 @@ fn per_axis(
     default: i64,
     least: i64,
 ) -> Result<Vec<i64>, Failure> {
-    match window::per_axis(&call.attrs.reader(), name, count, default, least..=MOST) {
+    match window::per_axis(&call.attrs.reader(), name, count, default, least..=MAX_EXTENT) {
         Ok(list) => Ok(list),
         Err(why) => fail!("{why}"),
     }
@@ -32,7 +32,7 @@ pub(super) fn dilations(call: &Call<'_>, rank: usize) -> Result<Vec<i64>, Failur
 
 /// The padding before and after each axis; negative numbers crop.
 pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<Vec<(i64, i64)>, Failure> {
-    let all = per_axis(call, "pads", 2 * rank, 0, -MOST)?;
+    let all = per_axis(call, "pads", 2 * rank, 0, -MAX_EXTENT)?;
     let (before, behind) = all.split_at(rank);
     Ok(before.iter().copied().zip(behind.iter().copied()).collect())
 }

@@ -3,7 +3,7 @@
 use super::{Action, Control, Kind, Liveness, Program, invariant};
 use crate::data::dense;
 use crate::failure::Failure;
-use crate::kernels::{self, Attributes, Call, Keep, Kernel};
+use crate::kernels::{self, Attributes, Call, Keep, Kernel, Nodes};
 use crate::options::CompileOptions;
 use crate::random::Random;
 use crate::tensor::Tensor;
@@ -33,7 +33,7 @@ pub fn is_run(registry: &Registry, domain: &str, op: &str, version: i64) -> bool
     let main = if domain.is_empty() { version } else { i64::MAX };
     (domain, op) == ("", "Constant")
         || Kind::find(domain, op).is_some()
-        || kernels::find(domain, op).is_some()
+        || kernels::find(domain, op, Nodes::All).is_some()
         || is_defined(registry, id, schema, main)
 }
 
@@ -203,10 +203,7 @@ impl Program<'_> {
         if let Some(kind) = Kind::find(domain, op) {
             return Ok(Action::Control(Control::new(kind, &attrs)));
         }
-        let kernel = kernels::find(domain, op);
-        let kernel = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs));
-        let kernel = kernel.or_else(|| kernels::find_of_many(domain, op, n.inputs.len()));
-        if let Some(kernel) = kernel.or_else(|| kernels::find_to_strings(domain, op, &attrs)) {
+        if let Some(kernel) = kernels::choose(&attrs) {
             return Ok(Action::Kernel(id, kernel));
         }
         let main = self.model.newest_import(self.body, "").unwrap_or(1);
@@ -222,13 +219,13 @@ impl Program<'_> {
     /// The kernel that replaces the formula of an operator for string inputs.
     pub(crate) fn kernel_of_strings(&self, schema: SchemaId) -> Option<Kernel> {
         let schema = self.registry.get(schema);
-        kernels::find_of_strings(normalize_domain(&schema.domain), &schema.name)
+        kernels::find(normalize_domain(&schema.domain), &schema.name, Nodes::Strings)
     }
 
     /// The kernel that replaces the formula of an operator for inputs that the formula does not support.
     pub(crate) fn kernel_beside(&self, schema: SchemaId) -> Option<Kernel> {
         let schema = self.registry.get(schema);
-        kernels::find_beside(normalize_domain(&schema.domain), &schema.name)
+        kernels::find(normalize_domain(&schema.domain), &schema.name, Nodes::Unsupported)
     }
 
     /// The kernel that replaces the function body of an operator because it is much faster. `None` if planning is disabled, so
@@ -240,7 +237,7 @@ impl Program<'_> {
         inputs: &[kernels::Given<'_>],
     ) -> Option<Kernel> {
         let attrs = self.attributes(node, schema);
-        if self.options.is_plain() { None } else { kernels::find_of_long(&attrs, inputs) }
+        if self.options.is_plain() { None } else { kernels::find_long(&attrs, inputs) }
     }
 
     /// A node with its inputs, as kernels receive it.

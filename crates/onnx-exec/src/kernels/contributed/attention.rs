@@ -1,8 +1,8 @@
 //! The Attention operator of com.microsoft, including its input projection.
 
 use super::super::real::Real;
-use super::super::{Call, Row};
-use super::heads::{Look, Memory};
+use super::super::{Call, Row, row};
+use super::heads::{Attend, KeyValueBlocks};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
@@ -12,7 +12,7 @@ use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use std::ops::Range;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "Attention", attention)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "Attention", attention)];
 
 /// The sizes of a node.
 struct Sizes {
@@ -163,9 +163,9 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 products.iter_mut().zip(&other[seen.clone()]).for_each(|(product, other)| *product += other);
             }
         };
-        let look = Look { scale, range, adjust, sink: None, blind: f32::NAN };
+        let attend = Attend { scale, range, adjust, sink: None, all_masked: f32::NAN };
         let query = |i: usize| &projected[(b * length + i) * columns + head * d..][..d];
-        Memory::of(keys, values, [d, v_d], length)?.attend(length, query, &look, out)
+        KeyValueBlocks::of(keys, values, [d, v_d], length)?.attend(length, query, &attend, out)
     };
     let mut results = filled(planes * length * v_d, 0.0)?;
     let parts = results.chunks_exact_mut((length * v_d).max(1)).enumerate().collect();

@@ -1,6 +1,6 @@
 //! The MatMulFpQ4 kernel: a product with a matrix of 4-bit codes and their scales in one list of bytes.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use super::blocks::products;
 use crate::failure::{Failure, fail};
 use crate::list::filled;
@@ -8,7 +8,7 @@ use crate::loops::Matrix;
 use crate::tensor::count_of;
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "MatMulFpQ4", mat_mul_fp_q4)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "MatMulFpQ4", mat_mul_fp_q4)];
 
 /// Codes are in groups: each byte has one of the first half of a group and one of the second.
 const GROUP: usize = 32;

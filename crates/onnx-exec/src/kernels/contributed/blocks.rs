@@ -1,7 +1,7 @@
 //! Block-quantized tables and weights: GatherBlockQuantized, MatMulBnb4.
 
 use super::super::real::Real;
-use super::super::{Call, Row, resolve_axis};
+use super::super::{Call, Row, resolve_axis, row};
 use super::packed::code;
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
@@ -12,8 +12,8 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "GatherBlockQuantized", gather_block_quantized),
-    ("com.microsoft", "MatMulBnb4", mat_mul_bnb4),
+    row("com.microsoft", "GatherBlockQuantized", gather_block_quantized),
+    row("com.microsoft", "MatMulBnb4", mat_mul_bnb4),
 ];
 
 /// Codes, one or several per byte along the last axis.

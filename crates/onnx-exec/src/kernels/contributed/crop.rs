@@ -1,13 +1,13 @@
 //! The CropAndResize kernel.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::List;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "CropAndResize", crop_and_resize)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "CropAndResize", crop_and_resize)];
 
 /// The source coordinate of each element along an axis of a region; the first and last one are the corners.
 fn places(start: f64, end: f64, count: usize, pixels: usize) -> impl Fn(usize) -> Option<f64> {

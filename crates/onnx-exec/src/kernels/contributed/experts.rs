@@ -5,8 +5,8 @@
 //! few bits along the inputs, with a scale per output, or per block of inputs of an output.
 
 use super::super::real::Real;
-use super::super::{Call, Row};
-use super::heads::soften;
+use super::super::{Call, Row, row};
+use super::heads::softmax;
 use super::packed::code;
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
@@ -17,8 +17,8 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "MoE", |call| experts(call, &[2, 4], &[3, 5], None)),
-    ("com.microsoft", "QMoE", |call| experts(call, &[2, 5], &[4, 7], Some([(3, 11), (6, 12)]))),
+    row("com.microsoft", "MoE", |call| experts(call, &[2, 4], &[3, 5], None)),
+    row("com.microsoft", "QMoE", |call| experts(call, &[2, 5], &[4, 7], Some([(3, 11), (6, 12)]))),
 ];
 
 /// The stored weights of a layer.
@@ -249,9 +249,9 @@ fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<List<List<(u
         let order = &order[..best];
         let mut weights = order.iter().map(|&expert| numbers[expert]).listed()?;
         if is_normal {
-            soften(&mut weights);
+            softmax(&mut weights);
         } else {
-            soften(numbers);
+            softmax(numbers);
             weights = order.iter().map(|&expert| numbers[expert]).listed()?;
         }
         for (&expert, weight) in order.iter().zip(weights) {

@@ -10,12 +10,12 @@ use crate::parallel::parallel;
 use crate::pool;
 
 /// With more rows, dequantizing the weights once is faster.
-pub(super) const MOST_ROWS: usize = 8;
+pub(super) const MAX_ROWS: usize = 8;
 /// Bytes that are unpacked at a time, and the weights in them.
 const BYTES: usize = 16;
 const STEP: usize = 2 * BYTES;
 /// With at least this many weights, several threads are used.
-const LEAST: usize = 1 << 16;
+const MIN_PARALLEL_WEIGHTS: usize = 1 << 16;
 
 /// Scales and zero points of blocks, column by column.
 pub(super) struct Blocks {
@@ -55,7 +55,7 @@ impl Blocks {
     ) -> Result<(), Failure> {
         let columns = self.scales.len() / self.count;
         let depth = self.count * self.size;
-        let threads = if columns.saturating_mul(depth) < LEAST { 1 } else { pool::threads() };
+        let threads = if columns.saturating_mul(depth) < MIN_PARALLEL_WEIGHTS { 1 } else { pool::threads() };
         let each = columns.div_ceil(threads.max(1));
         let mut apart = filled(depth, 0.0f32)?;
         for (row, out) in rows.chunks_exact(k).zip(out.chunks_exact_mut(columns)) {
@@ -146,7 +146,7 @@ mod tests {
             let zeros: Vec<f64> = (0..columns * count).map(|i| f64::from((i * 3 % 16) as u8)).collect();
             let blocks =
                 Blocks::of(&scales, &zeros, count, size).expect("there is room").expect("whole steps");
-            for rows in 1..=MOST_ROWS {
+            for rows in 1..=MAX_ROWS {
                 let a: Vec<f32> = (0..rows * k).map(|i| ((i * 7 + i / 5) % 11) as f32 - 5.0).collect();
                 let mut out = vec![1.0; rows * columns];
                 blocks.add_products(&codes, &a, k, &mut out).expect("there is room");

@@ -5,8 +5,8 @@
 //! positions, minus one.
 
 use super::super::real::Real;
-use super::super::{Call, Row};
-use super::heads::{Look, Memory};
+use super::super::{Call, Row, row};
+use super::heads::{Attend, KeyValueBlocks};
 use super::rotary::Angles;
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
@@ -16,7 +16,7 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use std::ops::Range;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "GroupQueryAttention", group_query_attention)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "GroupQueryAttention", group_query_attention)];
 
 /// Attributes that only kernels for other processors support.
 const ATTRIBUTES: &[&str] = &["kv_cache_bit_width", "qk_output", "sliding_window_cache"];
@@ -261,19 +261,19 @@ fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let (b, first) = (plane / shared, plane % shared * each);
         let kept = plane * room * size..plane * room * size + sizes.lengths[b] * size;
         // The key layout is chosen for the queries of all heads that share it.
-        let memory = Memory::of(&keys[kept.clone()], &values[kept], [size, size], each * length)?;
+        let blocks = KeyValueBlocks::of(&keys[kept.clone()], &values[kept], [size, size], each * length)?;
         for (head, out) in (first..).zip(out.chunks_exact_mut(of_plane)) {
             let query = |i: usize| &queries[((b * length + i) * heads + head) * size..][..size];
-            let look = Look {
+            let attend = Attend {
                 scale: weights.scale,
                 range: |i: usize| weights.range(sizes.past(b) + i, sizes.lengths[b]),
                 adjust: |i: usize, keys: Range<usize>, products: &mut [f32]| {
                     weights.adjust((b, head, i), keys, products);
                 },
                 sink: weights.sinks.as_ref().map(|sinks| sinks[head]),
-                blind: f32::NAN,
+                all_masked: f32::NAN,
             };
-            memory.attend(length, query, &look, out)?;
+            blocks.attend(length, query, &attend, out)?;
         }
         Ok(())
     };

@@ -14,12 +14,12 @@ use std::ops::Range;
 const TILE: usize = 96;
 const BLOCK: usize = 256;
 /// With at most this many queries, packing the keys does not pay off.
-const FEW: usize = 4;
+const MAX_UNPACKED_QUERIES: usize = 4;
 /// Partial sums that a processor computes at once.
 const LANES: usize = 16;
 
 /// The keys and values of a head of a sequence.
-pub(in crate::kernels) struct Memory<'m> {
+pub(in crate::kernels) struct KeyValueBlocks<'m> {
     keys: &'m [f32],
     values: &'m [f32],
     /// Packed blocks, for many queries.
@@ -31,7 +31,7 @@ pub(in crate::kernels) struct Memory<'m> {
 }
 
 /// How queries attend to keys.
-pub(in crate::kernels) struct Look<R, A> {
+pub(in crate::kernels) struct Attend<R, A> {
     /// The factor of products.
     pub(in crate::kernels) scale: f32,
     /// The keys that a query attends to.
@@ -41,32 +41,32 @@ pub(in crate::kernels) struct Look<R, A> {
     /// An extra product for every query, without a value.
     pub(in crate::kernels) sink: Option<f32>,
     /// The result of a query whose keys are all masked.
-    pub(in crate::kernels) blind: f32,
+    pub(in crate::kernels) all_masked: f32,
 }
 
 /// The running softmax of a query: the maximum product, and the sum of exponentials relative to it.
 #[derive(Clone, Copy)]
-struct Seen {
-    most: f32,
+struct OnlineSoftmax {
+    max: f32,
     sum: f32,
 }
 
-impl<'m> Memory<'m> {
+impl<'m> KeyValueBlocks<'m> {
     /// Keys and values, each contiguous, prepared for `queries` queries.
     pub(in crate::kernels) fn of(
         keys: &'m [f32],
         values: &'m [f32],
         sizes: [usize; 2],
         queries: usize,
-    ) -> Result<Memory<'m>, Failure> {
+    ) -> Result<KeyValueBlocks<'m>, Failure> {
         let count = keys.len().checked_div(sizes[0]).unwrap_or(0);
         let mut blocks = Vec::new();
-        if queries > FEW && sizes.iter().all(|size| *size > 0) {
+        if queries > MAX_UNPACKED_QUERIES && sizes.iter().all(|size| *size > 0) {
             for (keys, values) in keys.chunks(BLOCK * sizes[0]).zip(values.chunks(BLOCK * sizes[1])) {
                 blocks.push([Matrix::of_columns(keys, sizes[0])?, Matrix::of_rows(values, sizes[1])?]);
             }
         }
-        Ok(Memory { keys, values, blocks, count, sizes })
+        Ok(KeyValueBlocks { keys, values, blocks, count, sizes })
     }
 
     /// Computes the softmax-weighted mean of the values for each query.
@@ -78,7 +78,7 @@ impl<'m> Memory<'m> {
         &self,
         count: usize,
         query: impl Fn(usize) -> &'q [f32],
-        look: &Look<R, A>,
+        attend: &Attend<R, A>,
         out: &mut [f32],
     ) -> Result<(), Failure> {
         let [size, of_value] = self.sizes;
@@ -93,16 +93,16 @@ impl<'m> Memory<'m> {
             spend(rows.len().saturating_mul(self.count).saturating_mul(size + of_value))?;
             queries.clear();
             for i in rows.clone() {
-                queries.extend(query(i).iter().map(|x| x * look.scale))?;
+                queries.extend(query(i).iter().map(|x| x * attend.scale))?;
             }
             out.fill(0.0);
-            let begin = match look.sink {
-                Some(sink) => Seen { most: sink, sum: 1.0 },
-                None => Seen { most: f32::NEG_INFINITY, sum: 0.0 },
+            let begin = match attend.sink {
+                Some(sink) => OnlineSoftmax { max: sink, sum: 1.0 },
+                None => OnlineSoftmax { max: f32::NEG_INFINITY, sum: 0.0 },
             };
-            let mut seen = [begin; TILE];
+            let mut softmax = [begin; TILE];
             let ranges: [Range<usize>; TILE] =
-                std::array::from_fn(|i| if i < rows.len() { (look.range)(first + i) } else { 0..0 });
+                std::array::from_fn(|i| if i < rows.len() { (attend.range)(first + i) } else { 0..0 });
             for (block, start) in (0..self.count).step_by(BLOCK).enumerate() {
                 let end = self.count.min(start + BLOCK);
                 let is_seen = |range: &Range<usize>| range.start < end && range.end > start;
@@ -112,25 +112,25 @@ impl<'m> Memory<'m> {
                 let width = end - start;
                 let products = &mut products[..rows.len() * width];
                 self.multiply(block, start..end, &queries, products)?;
-                let all = products.chunks_exact_mut(width).zip(&ranges).zip(&mut seen);
-                for (i, ((products, range), seen)) in all.enumerate() {
+                let all = products.chunks_exact_mut(width).zip(&ranges).zip(&mut softmax);
+                for (i, ((products, range), softmax)) in all.enumerate() {
                     let (from, to) = (range.start.clamp(start, end), range.end.clamp(start, end).max(start));
                     let from = from.min(to);
                     products[..from - start].fill(f32::NEG_INFINITY);
                     products[to - start..].fill(f32::NEG_INFINITY);
                     if from < to {
-                        (look.adjust)(first + i, from..to, &mut products[from - start..to - start]);
+                        (attend.adjust)(first + i, from..to, &mut products[from - start..to - start]);
                     }
                     let out = &mut out[i * of_value..][..of_value];
-                    *seen = widest(Powers { products, seen: *seen, out });
+                    *softmax = widest(Exponentials { products, softmax: *softmax, out });
                 }
                 self.add_values(block, start..end, products, out)?;
             }
-            for ((out, seen), range) in out.chunks_exact_mut(of_value).zip(&seen).zip(&ranges) {
-                if seen.sum == 0.0 {
-                    out.fill(if range.is_empty() { 0.0 } else { look.blind });
+            for ((out, softmax), range) in out.chunks_exact_mut(of_value).zip(&softmax).zip(&ranges) {
+                if softmax.sum == 0.0 {
+                    out.fill(if range.is_empty() { 0.0 } else { attend.all_masked });
                 } else {
-                    out.iter_mut().for_each(|x| *x /= seen.sum);
+                    out.iter_mut().for_each(|x| *x /= softmax.sum);
                 }
             }
         }
@@ -164,15 +164,15 @@ impl<'m> Memory<'m> {
         &self,
         block: usize,
         values: Range<usize>,
-        often: &[f32],
+        weights: &[f32],
         out: &mut [f32],
     ) -> Result<(), Failure> {
         let size = self.sizes[1];
         match self.blocks.get(block) {
-            Some([_, matrix]) => matrix.add_products(often, out),
+            Some([_, matrix]) => matrix.add_products(weights, out),
             None => {
                 let values = &self.values[values.start * size..values.end * size];
-                widest(Values { often, values, out });
+                widest(Values { weights, values, out });
                 Ok(())
             }
         }
@@ -206,7 +206,7 @@ impl Job for Products<'_> {
 
 /// A weighted sum of values.
 struct Values<'v> {
-    often: &'v [f32],
+    weights: &'v [f32],
     values: &'v [f32],
     out: &'v mut [f32],
 }
@@ -217,63 +217,63 @@ impl Job for Values<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let size = self.out.len();
-        for (often, values) in self.often.iter().zip(self.values.chunks_exact(size.max(1))) {
-            self.out.iter_mut().zip(values).for_each(|(out, value)| *out += often * value);
+        for (weight, values) in self.weights.iter().zip(self.values.chunks_exact(size.max(1))) {
+            self.out.iter_mut().zip(values).for_each(|(out, value)| *out += weight * value);
         }
     }
 }
 
 /// Replaces products by exponentials relative to the maximum; a new maximum rescales the previous sums.
-struct Powers<'p> {
+struct Exponentials<'p> {
     products: &'p mut [f32],
-    seen: Seen,
+    softmax: OnlineSoftmax,
     out: &'p mut [f32],
 }
 
-impl Job for Powers<'_> {
-    type Out = Seen;
+impl Job for Exponentials<'_> {
+    type Out = OnlineSoftmax;
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) -> Seen {
-        let Powers { products, seen, out } = self;
+    fn run<const FUSED: bool>(self) -> OnlineSoftmax {
+        let Exponentials { products, softmax, out } = self;
         let (whole, rest) = products.as_chunks_mut::<LANES>();
         let greater = |a: f32, b: f32| if b > a { b } else { a };
-        let mut lanes = [seen.most; LANES];
+        let mut lanes = [softmax.max; LANES];
         for x in &*whole {
             (0..LANES).for_each(|i| lanes[i] = greater(lanes[i], x[i]));
         }
-        let most = lanes.iter().chain(&*rest).copied().fold(seen.most, greater);
-        if most == f32::NEG_INFINITY {
+        let max = lanes.iter().chain(&*rest).copied().fold(softmax.max, greater);
+        if max == f32::NEG_INFINITY {
             // All keys are masked; NaN stays NaN.
             products.iter_mut().for_each(|x| *x = if x.is_nan() { *x } else { 0.0 });
-            let sum = products.iter().sum::<f32>() + seen.sum;
-            return Seen { most, sum };
+            let sum = products.iter().sum::<f32>() + softmax.sum;
+            return OnlineSoftmax { max, sum };
         }
-        let factor = if most == seen.most { 1.0 } else { math::exp::<FUSED>(seen.most - most) };
+        let factor = if max == softmax.max { 1.0 } else { math::exp::<FUSED>(softmax.max - max) };
         let mut sums = [0.0; LANES];
         for x in whole {
             for i in 0..LANES {
-                x[i] = math::exp::<FUSED>(x[i] - most);
+                x[i] = math::exp::<FUSED>(x[i] - max);
                 sums[i] += x[i];
             }
         }
-        let mut sum = seen.sum * factor + total(sums);
+        let mut sum = softmax.sum * factor + total(sums);
         for x in rest {
-            *x = math::exp::<FUSED>(*x - most);
+            *x = math::exp::<FUSED>(*x - max);
             sum += *x;
         }
         if factor != 1.0 {
             out.iter_mut().for_each(|x| *x *= factor);
         }
-        Seen { most, sum }
+        OnlineSoftmax { max, sum }
     }
 }
 
 /// Softmax of some numbers.
-pub(super) fn soften(numbers: &mut [f32]) {
-    let none = Seen { most: f32::NEG_INFINITY, sum: 0.0 };
-    let seen = widest(Powers { products: &mut *numbers, seen: none, out: &mut [] });
-    numbers.iter_mut().for_each(|x| *x /= seen.sum);
+pub(super) fn softmax(numbers: &mut [f32]) {
+    let none = OnlineSoftmax { max: f32::NEG_INFINITY, sum: 0.0 };
+    let softmax = widest(Exponentials { products: &mut *numbers, softmax: none, out: &mut [] });
+    numbers.iter_mut().for_each(|x| *x /= softmax.sum);
 }
 
 /// Sums lanes in a fixed order.
@@ -335,17 +335,17 @@ mod tests {
                     2 => i.min(total)..(i + 300).min(total),
                     _ => 0..if i.is_multiple_of(3) { 0 } else { total },
                 };
-                let memory = Memory::of(&keys, &values, sizes, count).expect("there is room");
-                let look = Look {
+                let blocks = KeyValueBlocks::of(&keys, &values, sizes, count).expect("there is room");
+                let attend = Attend {
                     scale: 0.5,
                     range: see,
                     adjust: |_, _: Range<usize>, _: &mut [f32]| {},
                     sink,
-                    blind: 0.0,
+                    all_masked: 0.0,
                 };
                 let mut out = vec![9.0; count * sizes[1]];
                 let query = |i: usize| &queries[i * sizes[0]..][..sizes[0]];
-                memory.attend(count, query, &look, &mut out).expect("there is room");
+                blocks.attend(count, query, &attend, &mut out).expect("there is room");
                 let expected = plain([&queries, &keys, &values], sizes, see, sink);
                 for (x, y) in out.iter().zip(&expected) {
                     assert!((f64::from(*x) - y).abs() < 1e-4, "{count} {total} {case}: {x} {y}");
@@ -358,15 +358,15 @@ mod tests {
     fn queries_for_which_nothing_counts_are_blind() {
         let (keys, values) = ([1.0; 4], [2.0; 4]);
         for queries in [1usize, 9] {
-            let memory = Memory::of(&keys, &values, [1, 1], queries).expect("there is room");
+            let blocks = KeyValueBlocks::of(&keys, &values, [1, 1], queries).expect("there is room");
             let hide = |i: usize, _: Range<usize>, products: &mut [f32]| {
                 if i == 0 {
                     products.fill(f32::NEG_INFINITY);
                 }
             };
-            let look = Look { scale: 1.0, range: |_| 0..4, adjust: hide, sink: None, blind: 7.0 };
+            let attend = Attend { scale: 1.0, range: |_| 0..4, adjust: hide, sink: None, all_masked: 7.0 };
             let mut out = vec![0.0; queries];
-            memory.attend(queries, |_| &[1.0][..], &look, &mut out).expect("there is room");
+            blocks.attend(queries, |_| &[1.0][..], &attend, &mut out).expect("there is room");
             assert!(out[0] == 7.0 && out[1..].iter().all(|x| *x == 2.0), "{out:?}");
         }
     }

@@ -1,13 +1,13 @@
 //! The Inverse kernel: inverses of square matrices.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "Inverse", inverse)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "Inverse", inverse)];
 
 fn inverse(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;

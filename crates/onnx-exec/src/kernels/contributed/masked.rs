@@ -1,7 +1,7 @@
 //! Kernels that ignore a part of their input: MaxpoolWithMask, WordConvEmbedding.
 
 use super::super::real::Real;
-use super::super::{Call, Row, window};
+use super::super::{Call, Row, row, window};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
@@ -9,8 +9,8 @@ use crate::tensor::{Tensor, advance, count_of, strides};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "MaxpoolWithMask", max_pool_with_mask),
-    ("com.microsoft", "WordConvEmbedding", word_conv_embedding),
+    row("com.microsoft", "MaxpoolWithMask", max_pool_with_mask),
+    row("com.microsoft", "WordConvEmbedding", word_conv_embedding),
 ];
 
 /// The extents of the output, the least kernel positions, and the strides.

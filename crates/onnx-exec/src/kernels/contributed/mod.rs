@@ -22,7 +22,7 @@ mod words;
 
 use super::Row;
 
-pub(super) use heads::{Look, Memory};
+pub(super) use heads::{Attend, KeyValueBlocks};
 pub(super) use quantized::through_bytes;
 
 /// The kernels of each family.

@@ -1,6 +1,6 @@
 //! Hashes of n-grams of tokens: NGramHashMapping, VarlenNGramHashMapping.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
@@ -10,8 +10,8 @@ use onnx_ir::ElemType;
 use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "NGramHashMapping", n_gram_hash_mapping),
-    ("com.microsoft", "VarlenNGramHashMapping", varlen_n_gram_hash_mapping),
+    row("com.microsoft", "NGramHashMapping", n_gram_hash_mapping),
+    row("com.microsoft", "VarlenNGramHashMapping", varlen_n_gram_hash_mapping),
 ];
 
 /// The parameters of a node.

@@ -1,7 +1,7 @@
 //! Normalizations with a preceding sum: SkipLayerNormalization, SkipSimplifiedLayerNormalization, EmbedLayerNormalization; also
 //! FastGelu.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
@@ -10,10 +10,10 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Elements, Number};
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "EmbedLayerNormalization", embed_layer_normalization),
-    ("com.microsoft", "FastGelu", fast_gelu),
-    ("com.microsoft", "SkipLayerNormalization", |call| skip(call, true)),
-    ("com.microsoft", "SkipSimplifiedLayerNormalization", |call| skip(call, false)),
+    row("com.microsoft", "EmbedLayerNormalization", embed_layer_normalization),
+    row("com.microsoft", "FastGelu", fast_gelu),
+    row("com.microsoft", "SkipLayerNormalization", |call| skip(call, true)),
+    row("com.microsoft", "SkipSimplifiedLayerNormalization", |call| skip(call, false)),
 ];
 
 /// An optional input with one number per element of a row.

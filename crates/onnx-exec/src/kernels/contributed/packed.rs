@@ -1,7 +1,7 @@
 //! The MatMulNBits kernel: a product with packed weights of few bits, with a scale per block.
 
-use super::super::{Call, Row};
-use super::few::{Blocks, MOST_ROWS};
+use super::super::{Call, Row, row};
+use super::few::{Blocks, MAX_ROWS};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::kernels::real::Real;
@@ -12,7 +12,7 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 use std::sync::OnceLock;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
 
 /// A code of few bits; the first one is in the lowest bits of its byte.
 pub(super) fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
@@ -116,7 +116,7 @@ impl Weights {
     /// Adds to each row of `out` the product of a row with the weights.
     fn add_products(&self, packed: &[u8], rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
         match &self.few {
-            Some(few) if rows.len() <= MOST_ROWS * self.k => few.add_products(packed, rows, self.k, out),
+            Some(few) if rows.len() <= MAX_ROWS * self.k => few.add_products(packed, rows, self.k, out),
             _ => self.matrix(packed)?.add_products(rows, out),
         }
     }

@@ -1,6 +1,6 @@
 //! Kernels that search: DynamicTimeWarping, BifurcationDetector.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
@@ -8,8 +8,8 @@ use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "BifurcationDetector", bifurcation_detector),
-    ("com.microsoft", "DynamicTimeWarping", dynamic_time_warping),
+    row("com.microsoft", "BifurcationDetector", bifurcation_detector),
+    row("com.microsoft", "DynamicTimeWarping", dynamic_time_warping),
 ];
 
 /// The step to the point before: to the left, up, or both.

@@ -1,14 +1,14 @@
 //! RotaryEmbedding: rotates pairs of elements by angles that depend on the position in a sequence.
 
 use super::super::real::Real;
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::List;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "RotaryEmbedding", rotary_embedding)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "RotaryEmbedding", rotary_embedding)];
 
 /// Cosines and sines for each position and pair.
 pub(super) struct Angles {

@@ -1,6 +1,6 @@
 //! The SparseToDenseMatMul kernel. Values are dense when a model runs, also those that are stored as sparse tensors.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::filled;
@@ -8,7 +8,7 @@ use crate::tensor::{Element, Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("com.microsoft", "SparseToDenseMatMul", sparse_to_dense_mat_mul)];
+pub(super) const ROWS: &[Row] = &[row("com.microsoft", "SparseToDenseMatMul", sparse_to_dense_mat_mul)];
 
 /// The sizes of a product, and whether its operands are transposed.
 struct Sizes {

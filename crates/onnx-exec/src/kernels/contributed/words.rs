@@ -1,6 +1,6 @@
 //! Kernels for tokens: MurmurHash3, NGramRepeatBlock.
 
-use super::super::{Call, Row};
+use super::super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
@@ -9,8 +9,8 @@ use crate::value::Value;
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "MurmurHash3", murmur_hash),
-    ("com.microsoft", "NGramRepeatBlock", n_gram_repeat_block),
+    row("com.microsoft", "MurmurHash3", murmur_hash),
+    row("com.microsoft", "NGramRepeatBlock", n_gram_repeat_block),
 ];
 
 /// A 32-bit hash of the bytes of each element.

@@ -13,7 +13,7 @@ use crate::list::{List, Listed as _, filled};
 pub(super) type Complex<T> = [T; 2];
 
 /// Larger prime factors use Bluestein's algorithm.
-const MOST_FACTOR: usize = 50;
+const MAX_FACTOR: usize = 50;
 
 fn plus<T: Real>([a, b]: Complex<T>, [c, d]: Complex<T>) -> Complex<T> {
     [a + c, b + d]
@@ -115,7 +115,7 @@ fn factors(length: usize) -> Vec<usize> {
 impl<T: Real> FftPlan<T> {
     pub(super) fn new(length: usize) -> Result<FftPlan<T>, Failure> {
         let factors = factors(length);
-        if factors.iter().any(|factor| *factor > MOST_FACTOR) {
+        if factors.iter().any(|factor| *factor > MAX_FACTOR) {
             return Ok(FftPlan { length, algorithm: Algorithm::Chirp(Box::new(Chirp::new(length)?)) });
         }
         let mut passes = Vec::with_capacity(factors.len());

@@ -6,7 +6,7 @@ mod fft;
 
 use super::axis_split::AxisSplit;
 use super::real::Real;
-use super::{Call, Row, resolve_axis};
+use super::{Call, Row, resolve_axis, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
@@ -16,8 +16,8 @@ use fft::{Complex, FftPlan};
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
-    ("", "DFT", |call| if is_double(call)? { dft::<f64>(call) } else { dft::<f32>(call) }),
-    ("", "STFT", |call| if is_double(call)? { stft::<f64>(call) } else { stft::<f32>(call) }),
+    row("", "DFT", |call| if is_double(call)? { dft::<f64>(call) } else { dft::<f32>(call) }),
+    row("", "STFT", |call| if is_double(call)? { stft::<f64>(call) } else { stft::<f32>(call) }),
 ];
 
 fn is_double(call: &Call<'_>) -> Result<bool, Failure> {

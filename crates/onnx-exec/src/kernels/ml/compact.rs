@@ -25,7 +25,7 @@ const TOGETHER: usize = 8;
 /// Samples that traverse one tree before the next, while the tree is in the first-level cache.
 const SAMPLES: usize = 128;
 /// With fewer steps, one thread does the work.
-const LEAST_STEPS: usize = 1 << 14;
+const MIN_STEPS: usize = 1 << 14;
 /// The estimated steps of a traversal.
 const STEPS: usize = 8;
 
@@ -240,7 +240,7 @@ impl<T: Feature> Compact<T> {
             return Ok(());
         }
         let steps = count.saturating_mul(self.roots.len()).saturating_mul(STEPS);
-        let threads = if steps < LEAST_STEPS { 1 } else { pool::threads().min(count) };
+        let threads = if steps < MIN_STEPS { 1 } else { pool::threads().min(count) };
         let each = count.div_ceil(threads).next_multiple_of(TOGETHER);
         let parts = samples.chunks(each * features).zip(scores.chunks_mut(each * targets)).collect();
         parallel(parts, |(samples, scores): (&[T], &mut [f64])| {

@@ -14,36 +14,37 @@ mod maps;
 mod scores;
 mod svm;
 
-use super::Row;
 use super::real::dot;
+use super::{Row, row};
 use crate::failure::{Failure, fail};
 use crate::list::List;
 use crate::tensor::Tensor;
+use onnx_formula::Number;
 use onnx_ir::ElemType;
 
 /// The domain of all kernels.
 const ML: &str = "ai.onnx.ml";
 
 pub(super) const ROWS: &[Row] = &[
-    (ML, "ArrayFeatureExtractor", features::extract),
-    (ML, "Binarizer", features::binarize),
-    (ML, "CastMap", maps::cast),
-    (ML, "CategoryMapper", keys::categories),
-    (ML, "DictVectorizer", maps::vectorize),
-    (ML, "FeatureVectorizer", features::join),
-    (ML, "Imputer", features::impute),
-    (ML, "LabelEncoder", keys::encode),
-    (ML, "LinearClassifier", linear::classify),
-    (ML, "LinearRegressor", linear::regress),
-    (ML, "Normalizer", features::normalize),
-    (ML, "OneHotEncoder", keys::one_hot),
-    (ML, "SVMClassifier", svm::classify),
-    (ML, "SVMRegressor", svm::regress),
-    (ML, "Scaler", features::scale),
-    (ML, "TreeEnsemble", ensemble::run),
-    (ML, "TreeEnsembleClassifier", ensemble::classify),
-    (ML, "TreeEnsembleRegressor", ensemble::regress),
-    (ML, "ZipMap", maps::zip),
+    row(ML, "ArrayFeatureExtractor", features::extract),
+    row(ML, "Binarizer", features::binarize),
+    row(ML, "CastMap", maps::cast),
+    row(ML, "CategoryMapper", keys::categories),
+    row(ML, "DictVectorizer", maps::vectorize),
+    row(ML, "FeatureVectorizer", features::join),
+    row(ML, "Imputer", features::impute),
+    row(ML, "LabelEncoder", keys::encode),
+    row(ML, "LinearClassifier", linear::classify),
+    row(ML, "LinearRegressor", linear::regress),
+    row(ML, "Normalizer", features::normalize),
+    row(ML, "OneHotEncoder", keys::one_hot),
+    row(ML, "SVMClassifier", svm::classify),
+    row(ML, "SVMRegressor", svm::regress),
+    row(ML, "Scaler", features::scale),
+    row(ML, "TreeEnsemble", ensemble::run),
+    row(ML, "TreeEnsembleClassifier", ensemble::classify),
+    row(ML, "TreeEnsembleRegressor", ensemble::regress),
+    row(ML, "ZipMap", maps::zip),
 ];
 
 /// Samples with their features: a list counts as one sample.
@@ -90,7 +91,7 @@ fn computed(elem: ElemType) -> ElemType {
 fn rounded(elem: ElemType, x: f64) -> f64 {
     match elem {
         ElemType::FLOAT => f64::from(x as f32),
-        ElemType::FLOAT16 => half::f16::from_f64(x).to_f64(),
+        ElemType::FLOAT16 => Number::Float(x).wrap(elem).as_float(),
         _ => x,
     }
 }

@@ -144,7 +144,7 @@ fn couple(r: &[f64], n: usize) -> Vec<f64> {
 }
 
 /// The most classes, because the number of decision functions is quadratic.
-const MOST_CLASSES: usize = 10_000;
+const MAX_CLASSES: usize = 10_000;
 
 fn judge(call: &Call<'_>, classes: usize, features: usize) -> Result<Judge, Failure> {
     let attrs = &call.attrs;
@@ -163,7 +163,7 @@ fn judge(call: &Call<'_>, classes: usize, features: usize) -> Result<Judge, Fail
         }
         return Ok(Judge::Linear(coefficients));
     }
-    if vectors.len() != classes || classes > MOST_CLASSES {
+    if vectors.len() != classes || classes > MAX_CLASSES {
         fail!("`vectors_per_class` has {} numbers for {classes} classes", vectors.len());
     }
     let machine = Machine::of(attrs, total, features)?;

@@ -11,7 +11,7 @@ mod cell;
 mod number;
 
 use super::contributed::through_bytes;
-use super::{Call, Row};
+use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
@@ -26,11 +26,11 @@ use onnx_ir::ElemType;
 use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[
-    ("com.microsoft", "AttnLSTM", attentive::attn_lstm),
-    ("com.microsoft", "DynamicQuantizeLSTM", |call| run(call, Kind::Lstm)),
-    ("", "GRU", |call| run(call, Kind::Gru)),
-    ("", "LSTM", |call| run(call, Kind::Lstm)),
-    ("", "RNN", |call| run(call, Kind::Rnn)),
+    row("com.microsoft", "AttnLSTM", attentive::attn_lstm),
+    row("com.microsoft", "DynamicQuantizeLSTM", |call| run(call, Kind::Lstm)),
+    row("", "GRU", |call| run(call, Kind::Gru)),
+    row("", "LSTM", |call| run(call, Kind::Lstm)),
+    row("", "RNN", |call| run(call, Kind::Rnn)),
 ];
 
 /// The sizes of a node's tensors.
@@ -109,7 +109,7 @@ fn or_zeros<T: Number>(
 }
 
 /// With fewer products of states, sequences are not divided among threads.
-const LEAST_PRODUCTS: usize = 1 << 18;
+const MIN_PRODUCTS: usize = 1 << 18;
 /// Rows that are transposed at a time, so that the destination stays in the first-level cache.
 const TOGETHER: usize = 16;
 
@@ -344,7 +344,7 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     }
     // Sequences are independent: each thread processes some of them in one direction.
     let products = [steps, batch, rows, hidden].into_iter().fold(1, usize::saturating_mul);
-    let threads = if products < LEAST_PRODUCTS { 1 } else { pool::threads() };
+    let threads = if products < MIN_PRODUCTS { 1 } else { pool::threads() };
     let shares = threads.div_ceil(directions.max(1)).min(batch).max(1);
     let share = |at: usize| batch * at / shares..batch * (at + 1) / shares;
     let direction_run = |direction: usize, sequences: Range<usize>| {

@@ -7,7 +7,7 @@ mod along;
 mod axis;
 
 use super::real::Real;
-use super::{Call, Row, resolve_axis};
+use super::{Call, Nodes, Row, resolve_axis, row};
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
 use crate::tensor::{Tensor, count_of, strides};
@@ -16,8 +16,10 @@ use along::{ResizeAxis, positions};
 use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
 
-/// Nodes that are not repetitions of elements.
-pub(super) const BESIDE: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
+pub(super) const ROWS: &[Row] = &[
+    row("", "Resize", resize).only(Nodes::Unsupported),
+    row("", "Upsample", resize).only(Nodes::Unsupported),
+];
 
 /// One scale or size for each of these axes.
 enum ResizeTarget {
