@@ -219,6 +219,9 @@ mod tests {
         assert_eq!(cast(f64::NAN, ElemType::INT64), Elem::Unknown);
         assert_eq!(cast(f64::NAN, ElemType::BOOL), int(1));
         assert_eq!(cast(0.1, ElemType::FLOAT), Elem::Float(f64::from(0.1f32)));
+        // Rounded once: by way of single floats it would be a tie, which becomes even.
+        let above_half = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
+        assert_eq!(cast(above_half, ElemType::FLOAT16), Elem::Float(1.0 + 2f64.powi(-10)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::infer::rule::broadcast::broadcast;
 use crate::infer::rule::fraction::Fraction;
 use crate::infer::{Elem, Infer, NodeCx, SmallTensor, is_float};
 use crate::operators::cast::infer::converted;
+use onnx_formula::{Binary, Number, Unary};
 
 /// The output has the shape of the first input.
 pub(crate) fn same_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -75,43 +76,48 @@ fn parts(dims: &mut Dims, count: Dim, under: i64) -> Elem {
     if under == 1 { Elem::Int(count) } else { Fraction::new(count, under).elem(dims) }
 }
 
+/// A known element.
+fn known(number: Option<Number>) -> Elem {
+    match number {
+        Some(Number::Float(x)) => Elem::Float(x),
+        Some(Number::Int(n)) => i64::try_from(n).map_or(Elem::Unknown, |n| Elem::Int(Dim::Const(n))),
+        None => Elem::Unknown,
+    }
+}
+
 /// An operation that is the same on multiples as on integers.
-fn binary(
-    cx: &mut NodeCx<'_, '_>,
-    ints: impl Fn(&mut Dims, Dim, Dim) -> Dim,
-    floats: impl Fn(f64, f64) -> f64,
-) -> Infer {
+fn binary(cx: &mut NodeCx<'_, '_>, op: Binary, ints: impl Fn(&mut Dims, Dim, Dim) -> Dim) -> Infer {
     elements(cx, |dims, operands| match Pair::of(dims, operands) {
         Some(Pair::Parts(a, b, under)) => {
             let count = ints(dims, a, b);
             parts(dims, count, under)
         }
-        Some(Pair::Floats(a, b)) => Elem::Float(floats(a, b)),
+        Some(Pair::Floats(a, b)) => known(op.of_floats(a, b)),
         None => Elem::Unknown,
     })
 }
 
 fn unary(
     cx: &mut NodeCx<'_, '_>,
+    op: Unary,
     int: impl Fn(&mut Dims, Dim) -> Dim,
-    float: impl Fn(f64) -> f64,
     fraction: impl Fn(&mut Dims, Fraction) -> Elem,
 ) -> Infer {
     same_shape(cx)?;
     some_elements(cx, |dims, operands| match *operands {
         [Elem::Int(d)] => Elem::Int(int(dims, d)),
-        [Elem::Float(x)] => Elem::Float(float(x)),
+        [Elem::Float(x)] => known(op.of_float(x)),
         [elem @ Elem::Quotient(..)] => Fraction::of(elem).map_or(Elem::Unknown, |f| fraction(dims, f)),
         _ => Elem::Unknown,
     })
 }
 
 pub(crate) fn add(cx: &mut NodeCx<'_, '_>) -> Infer {
-    binary(cx, Dims::add, |a, b| a + b)
+    binary(cx, Binary::Add, Dims::add)
 }
 
 pub(crate) fn sub(cx: &mut NodeCx<'_, '_>) -> Infer {
-    binary(cx, Dims::sub, |a, b| a - b)
+    binary(cx, Binary::Sub, Dims::sub)
 }
 
 pub(crate) fn mul(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -162,26 +168,19 @@ pub(crate) fn modulo(cx: &mut NodeCx<'_, '_>) -> Infer {
     {
         return cx.fail_at_attr("fmod", format!("`fmod` must be 0 or 1, but is {fmod}"));
     }
-    let is_fmod = fmod.map(|fmod| fmod == 1);
-    if is_fmod.is_none() {
-        return broadcast(cx);
-    }
-    binary(
-        cx,
-        |dims, a, b| match (a, b) {
-            _ if is_natural(dims, a) && is_natural(dims, b) => dims.modulo(a, b),
-            (Dim::Const(a), Dim::Const(b)) if is_fmod == Some(true) => {
-                a.checked_rem(b).map_or(Dim::Unknown, Dim::Const)
-            }
-            _ if is_fmod == Some(false) => dims.modulo(a, b),
-            _ => Dim::Unknown,
-        },
-        |a, b| {
-            let rest = a % b;
-            let is_other_side = rest != 0.0 && (rest < 0.0) != (b < 0.0);
-            if is_fmod == Some(false) && is_other_side { rest + b } else { rest }
-        },
-    )
+    let op = match fmod {
+        None => return broadcast(cx),
+        Some(1) => Binary::Remainder,
+        Some(_) => Binary::Mod,
+    };
+    binary(cx, op, |dims, a, b| match (a, b) {
+        _ if is_natural(dims, a) && is_natural(dims, b) => dims.modulo(a, b),
+        (Dim::Const(a), Dim::Const(b)) if op == Binary::Remainder => {
+            a.checked_rem(b).map_or(Dim::Unknown, Dim::Const)
+        }
+        _ if op == Binary::Mod => dims.modulo(a, b),
+        _ => Dim::Unknown,
+    })
 }
 
 pub(crate) fn pow(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -247,27 +246,27 @@ pub(crate) fn smaller(dims: &mut Dims, a: Elem, b: Elem) -> Elem {
 }
 
 pub(crate) fn neg(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, Dims::neg, |x| -x, |dims, f| f.map(dims, Dims::neg))
+    unary(cx, Unary::Neg, Dims::neg, |dims, f| f.map(dims, Dims::neg))
 }
 
 pub(crate) fn abs(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, Dims::abs, f64::abs, |dims, f| f.map(dims, Dims::abs))
+    unary(cx, Unary::Abs, Dims::abs, |dims, f| f.map(dims, Dims::abs))
 }
 
 pub(crate) fn ceil(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, d| d, f64::ceil, |dims, f| Elem::Int(f.ceil(dims)))
+    unary(cx, Unary::Ceil, |_, d| d, |dims, f| Elem::Int(f.ceil(dims)))
 }
 
 pub(crate) fn floor(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, d| d, f64::floor, |dims, f| Elem::Int(f.floor(dims)))
+    unary(cx, Unary::Floor, |_, d| d, |dims, f| Elem::Int(f.floor(dims)))
 }
 
 pub(crate) fn round(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, d| d, f64::round_ties_even, |dims, f| Elem::Int(f.round(dims)))
+    unary(cx, Unary::Round, |_, d| d, |dims, f| Elem::Int(f.round(dims)))
 }
 
 pub(crate) fn sqrt(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, _| Dim::Unknown, f64::sqrt, |_, _| Elem::Unknown)
+    unary(cx, Unary::Sqrt, |_, _| Dim::Unknown, |_, _| Elem::Unknown)
 }
 
 pub(crate) fn sign(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -277,7 +276,7 @@ pub(crate) fn sign(cx: &mut NodeCx<'_, '_>) -> Infer {
         (Some(0), Some(0)) => Dim::Const(0),
         _ => Dim::Unknown,
     };
-    unary(cx, sign, |x| if x == 0.0 { 0.0 } else { x.signum() }, |dims, f| Elem::Int(sign(dims, f.over())))
+    unary(cx, Unary::Sign, sign, |dims, f| Elem::Int(sign(dims, f.over())))
 }
 
 fn truth(known: Option<bool>) -> Elem {
@@ -292,20 +291,16 @@ pub(crate) fn boolean(elem: Elem) -> Option<bool> {
     }
 }
 
-fn compare(
-    cx: &mut NodeCx<'_, '_>,
-    ints: impl Fn(&mut Dims, Dim, Dim) -> Option<bool>,
-    floats: impl Fn(f64, f64) -> bool,
-) -> Infer {
+fn compare(cx: &mut NodeCx<'_, '_>, op: Binary, ints: impl Fn(&mut Dims, Dim, Dim) -> Option<bool>) -> Infer {
     elements(cx, |dims, operands| match Pair::of(dims, operands) {
         Some(Pair::Parts(a, b, _)) => truth(ints(dims, a, b)),
-        Some(Pair::Floats(a, b)) => truth(Some(floats(a, b))),
+        Some(Pair::Floats(a, b)) => known(op.of_floats(a, b)),
         None => Elem::Unknown,
     })
 }
 
 pub(crate) fn equal(cx: &mut NodeCx<'_, '_>) -> Infer {
-    compare(cx, |dims, a, b| dims.known_equal(a, b), |a, b| a == b)
+    compare(cx, Binary::Equal, |dims, a, b| dims.known_equal(a, b))
 }
 
 /// Whether `a < b` for all values of the symbols (true), or for none (false).
@@ -318,19 +313,19 @@ pub(crate) fn known_less(dims: &mut Dims, a: Dim, b: Dim) -> Option<bool> {
 }
 
 pub(crate) fn less(cx: &mut NodeCx<'_, '_>) -> Infer {
-    compare(cx, known_less, |a, b| a < b)
+    compare(cx, Binary::Less, known_less)
 }
 
 pub(crate) fn greater(cx: &mut NodeCx<'_, '_>) -> Infer {
-    compare(cx, |dims, a, b| known_less(dims, b, a), |a, b| a > b)
+    compare(cx, Binary::Greater, |dims, a, b| known_less(dims, b, a))
 }
 
 pub(crate) fn less_or_equal(cx: &mut NodeCx<'_, '_>) -> Infer {
-    compare(cx, |dims, a, b| known_less(dims, b, a).map(|l| !l), |a, b| a <= b)
+    compare(cx, Binary::LessOrEqual, |dims, a, b| known_less(dims, b, a).map(|l| !l))
 }
 
 pub(crate) fn greater_or_equal(cx: &mut NodeCx<'_, '_>) -> Infer {
-    compare(cx, |dims, a, b| known_less(dims, a, b).map(|l| !l), |a, b| a >= b)
+    compare(cx, Binary::GreaterOrEqual, |dims, a, b| known_less(dims, a, b).map(|l| !l))
 }
 
 fn logical(cx: &mut NodeCx<'_, '_>, f: impl Fn(Option<bool>, Option<bool>) -> Option<bool>) -> Infer {
