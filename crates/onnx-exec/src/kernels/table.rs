@@ -96,7 +96,7 @@ pub(crate) fn find_long(attrs: &Attributes<'_>, inputs: &[Given<'_>]) -> Option<
     rows.find(is_supported).map(|row| row.kernel)
 }
 
-fn rows_of(domain: &str, op: &str) -> impl Iterator<Item = &'static Row> {
+fn rows_of<'a>(domain: &'a str, op: &'a str) -> impl Iterator<Item = &'static Row> {
     static KERNELS: LazyLock<HashMap<(&str, &str), Vec<&Row>>> = LazyLock::new(|| {
         let mut all: HashMap<_, Vec<&Row>> = HashMap::default();
         for row in rows() {

@@ -3,8 +3,8 @@
 use super::Slot;
 use super::rewrite::parts;
 use crate::loops::is_padding;
+use onnx_formula::{Binary, Cost, Expr, Formula, Index};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Expr, Formula, Index, Unary};
 
 /// The cost of a function such as `Exp`.
 pub(super) const HEAVY: usize = 8;
@@ -17,11 +17,10 @@ pub(super) fn weight(expr: &Expr) -> usize {
         Expr::Cast(_, x) | Expr::Bits(_, _, x) => 1 + weight(x),
         Expr::Unary(op, x) => {
             weight(x)
-                + match op {
-                    Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot => 1,
-                    Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNaN => 1,
-                    Unary::Sqrt | Unary::Reciprocal => 2,
-                    _ => HEAVY,
+                + match op.cost() {
+                    Cost::Simple => 1,
+                    Cost::Division => 2,
+                    Cost::Function => HEAVY,
                 }
         }
         Expr::Binary(op, a, b) => {

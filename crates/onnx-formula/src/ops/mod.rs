@@ -63,7 +63,7 @@ fn truth(is: bool) -> Number {
 macro_rules! define_unary {
     ($(
         $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident
-        $(, float($float:expr))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))? $(, vector($vector:ident))?;
+        $(, float($float:expr $(, $vector:ident)?))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))?;
     )*) => {
         /// An operation on one element.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +97,8 @@ macro_rules! define_unary {
                 }
             }
 
-            fn of_float(self, x: f64) -> Option<Number> {
+            /// The result for a float, in double precision; `None` if the operation is not defined for floats.
+            pub fn of_float(self, x: f64) -> Option<Number> {
                 match self {
                     $(Unary::$name => None$(.or(Some(Float(call(x, $float)))))?$(.or(Some(truth(call(x, $test)))))?,)*
                 }
@@ -175,7 +176,8 @@ macro_rules! define_binary {
                 }
             }
 
-            fn of_floats(self, a: f64, b: f64) -> Option<Number> {
+            /// The result for two floats, in double precision; `None` if the operation is not defined for floats.
+            pub fn of_floats(self, a: f64, b: f64) -> Option<Number> {
                 match self {
                     $(Binary::$name => {
                         None$(.or(Some(Float(call_both(a, b, $float)))))?$(.or(Some(truth(call_both(a, b, $compare)))))?

@@ -10,11 +10,11 @@
 //! - Its [`Domain`](crate::Domain), [`Cost`](crate::Cost) and [`Exactness`](crate::Exactness).
 //! - `float(…)`: the function of floats, for `f32` and `f64`. Functions that the standard library lacks are in
 //!   [`Real`](crate::Real).
+//!   A second name in it is the vector function: that of `lanes::math` in `onnx-exec` for `f32`, if the compiler does not vectorize
+//!   the first. Without it, loops compute element by element.
 //! - `int(…)`: the function of integers, for `i64` and `i128`, before the result is wrapped to the type.
 //! - `test(…, …)`, `compare(…)`: the functions of floats and integers that return a boolean, for unary and binary operations;
 //!   `truth(…)`: the function of booleans.
-//! - `vector(…)`: the function of `math` in `onnx-exec` that computes lanes of `f32`, with the digits of `float`, if the compiler
-//!   does not vectorize that.
 
 /// The operations on one element.
 #[doc(hidden)]
@@ -34,12 +34,12 @@ macro_rules! unary_operations {
             Round: Numbers, Simple, ExactForIntegers, float(|x| x.round_ties_even()), int(|n| n);
             Sqrt: Floats, Division, Rounded, float(|x| x.sqrt());
             Reciprocal: Floats, Division, Rounded, float(|x| 1.0 / x);
-            Exp: Floats, Function, Approximate, float(|x| x.exp()), vector(exp);
+            Exp: Floats, Function, Approximate, float(|x| x.exp(), exp);
             /// The exponential minus 1.
-            Expm1: Floats, Function, Approximate, float(|x| x.exp_m1()), vector(exp_m1);
-            Log: Floats, Function, Approximate, float(|x| x.ln()), vector(log);
+            Expm1: Floats, Function, Approximate, float(|x| x.exp_m1(), exp_m1);
+            Log: Floats, Function, Approximate, float(|x| x.ln(), log);
             /// The logarithm of 1 plus the operand.
-            Log1p: Floats, Function, Approximate, float(|x| x.ln_1p()), vector(ln_1p);
+            Log1p: Floats, Function, Approximate, float(|x| x.ln_1p(), ln_1p);
             Sin: Floats, Function, Approximate, float(|x| x.sin());
             Cos: Floats, Function, Approximate, float(|x| x.cos());
             Tan: Floats, Function, Approximate, float(|x| x.tan());
@@ -48,11 +48,11 @@ macro_rules! unary_operations {
             Atan: Floats, Function, Approximate, float(|x| x.atan());
             Sinh: Floats, Function, Approximate, float(|x| x.sinh());
             Cosh: Floats, Function, Approximate, float(|x| x.cosh());
-            Tanh: Floats, Function, Approximate, float(|x| x.tanh()), vector(tanh);
+            Tanh: Floats, Function, Approximate, float(|x| x.tanh(), tanh);
             Asinh: Floats, Function, Approximate, float(|x| $crate::Real::precise_asinh(x));
             Acosh: Floats, Function, Approximate, float(|x| $crate::Real::precise_acosh(x));
             Atanh: Floats, Function, Approximate, float(|x| $crate::Real::precise_atanh(x));
-            Erf: Floats, Function, Approximate, float(|x| $crate::Real::erf(x)), vector(erf);
+            Erf: Floats, Function, Approximate, float(|x| $crate::Real::erf(x), erf);
             IsNaN: Tests, Simple, Exact, test(|x| x.is_nan(), |_| false);
         }
     };

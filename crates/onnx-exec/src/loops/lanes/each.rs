@@ -26,3 +26,14 @@ pub(super) fn pairs(out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>, f: impl Fn(f32,
         (Lanes::All(a), Lanes::All(b)) => out.fill(f(a, b)),
     }
 }
+
+/// Calls a function of a row, whose parameter gets its type here.
+#[inline(always)]
+pub(in crate::loops) fn call<A, B>(x: A, f: impl Fn(A) -> B) -> B {
+    f(x)
+}
+
+#[inline(always)]
+pub(in crate::loops) fn call_both<A, B>(a: A, b: A, f: impl Fn(A, A) -> B) -> B {
+    f(a, b)
+}

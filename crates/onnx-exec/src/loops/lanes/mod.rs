@@ -12,19 +12,23 @@ pub(super) mod narrow;
 mod register;
 mod single;
 pub(super) mod strip;
+#[cfg(test)]
+mod tests;
 pub(super) mod tile;
 pub(super) mod view;
 mod wrap;
 
 use access::{Places, load};
 use each::{both, each};
+pub(super) use each::{call, call_both};
 use kept::Kept;
 pub(super) use linear::Linear;
 use multiversion::{Job, widest};
 use narrow::{round_to_brain, round_to_half};
+use onnx_formula::{Binary, Cast, Mode, Number, Unary, binary_operations};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Cast, Mode, Number, Unary};
 pub(super) use register::{Class, Reg};
+pub(super) use single::vector_function;
 use std::cell::RefCell;
 use strip::Walk;
 use tile::Edges;
@@ -388,12 +392,10 @@ fn unary(regs: &mut Registers, n: usize, to: Reg, op: Unary, x: Reg) {
         (Class::Single, Class::Single) => {}
         // Tests of floats.
         (Class::Single, _) => {
-            let test = |x: &f32| if op == Unary::IsNaN { x.is_nan() } else { *x == 0.0 };
-            each(&mut regs.int[to.at][..n], &regs.single[x.at][..n], |x| i64::from(test(&x)));
+            single::test(op, &mut regs.int[to.at][..n], &regs.single[x.at][..n]);
         }
         (Class::Double, _) => {
-            let test = |x: &f64| if op == Unary::IsNaN { x.is_nan() } else { *x == 0.0 };
-            each(&mut regs.int[to.at][..n], &regs.double[x.at][..n], |x| i64::from(test(&x)));
+            double::test(op, &mut regs.int[to.at][..n], &regs.double[x.at][..n]);
         }
         (Class::Int, Class::Single | Class::Double) => {}
     }
@@ -517,18 +519,19 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
 /// Comparisons of two registers of floats.
 #[inline(always)]
 pub(super) fn compare<T: Copy + PartialOrd>(op: Binary, out: &mut [i64], a: &[T], b: &[T]) {
-    match op {
-        Binary::Equal => both(out, a, b, |a, b| i64::from(a == b)),
-        Binary::Less => both(out, a, b, |a, b| i64::from(a < b)),
-        Binary::LessOrEqual => both(out, a, b, |a, b| i64::from(a <= b)),
-        Binary::Greater => both(out, a, b, |a, b| i64::from(a > b)),
-        Binary::GreaterOrEqual => both(out, a, b, |a, b| i64::from(a >= b)),
-        // Not comparisons of floats.
-        Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod | Binary::Remainder => {}
-        Binary::Pow | Binary::Min | Binary::Max | Binary::And | Binary::Or | Binary::Xor => {}
-        Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => {}
-        Binary::ShiftLeft | Binary::ShiftRight => {}
+    macro_rules! rows {
+        ($(
+            $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident $(, sign($sign:literal))?
+            $(, float($float:expr))? $(, int($int:expr))? $(, truth($truth:expr))? $(, compare($compare:expr))?;
+        )*) => {
+            match op {
+                $(Binary::$name => {
+                    $(both(out, a, b, |a, b| i64::from(call_both(a, b, $compare)));)?
+                })*
+            }
+        };
     }
+    binary_operations!(rows);
 }
 
 /// Rounds to a narrow type without vector instructions.
@@ -583,21 +586,5 @@ fn to_ints<A: Copy + Into<f64>>(out: &mut [i64], x: &[A], elem: ElemType, conver
         E::INT8 => each(out, x, |x| (convert(x) as i8).into()),
         E::INT32 => each(out, x, |x| convert(x).into()),
         _ => each_wrapped(out, x, elem, |x| convert(x).into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_floats_are_converted_as_all_others() {
-        let numbers =
-            (-40_000..40_000).map(|i| i as f32 * 0.37).chain([4_194_303.5, -4_194_303.5, -0.0, 1e-40]);
-        for x in numbers {
-            assert!(are_short(&[x]));
-            assert_eq!(short_of(x), int_of(x), "{x}");
-        }
-        assert!(![4_194_304.0, f32::NAN, f32::INFINITY].iter().any(|x| are_short(&[1.0, *x])));
     }
 }

@@ -1,83 +1,92 @@
 //! Arithmetic on lanes of single floats.
 
-use super::each::{both, each, pairs};
+use super::each::{both, call, each, pairs};
 use super::{Lanes, math};
-use onnx_ops::meaning::{Binary, Unary};
+use onnx_formula::{Binary, Unary, binary_operations, unary_operations};
 
-/// A unary operation.
+/// A unary operation: the vector function of its row, or else the scalar one.
 #[inline(always)]
 pub(super) fn unary<const FUSED: bool>(op: Unary, out: &mut [f32], x: &[f32]) {
-    match op {
-        Unary::Neg => each(out, x, |x| -x),
-        Unary::Abs => each(out, x, f32::abs),
-        Unary::Sign => each(out, x, |x| if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }),
-        Unary::Floor => each(out, x, f32::floor),
-        Unary::Ceil => each(out, x, f32::ceil),
-        Unary::Round => each(out, x, f32::round_ties_even),
-        Unary::Sqrt => each(out, x, f32::sqrt),
-        Unary::Reciprocal => each(out, x, |x| 1.0 / x),
-        Unary::Exp => each(out, x, math::exp::<FUSED>),
-        Unary::Expm1 => each(out, x, math::exp_m1::<FUSED>),
-        Unary::Log => each(out, x, math::log::<FUSED>),
-        Unary::Log1p => each(out, x, math::ln_1p::<FUSED>),
-        Unary::Sin if is_angle(x) => each(out, x, math::sin::<FUSED>),
-        Unary::Sin => each(out, x, f32::sin),
-        Unary::Cos if is_angle(x) => each(out, x, math::cos::<FUSED>),
-        Unary::Cos => each(out, x, f32::cos),
-        Unary::Tan => each(out, x, f32::tan),
-        Unary::Asin => each(out, x, f32::asin),
-        Unary::Acos => each(out, x, f32::acos),
-        Unary::Atan => each(out, x, f32::atan),
-        Unary::Sinh => each(out, x, f32::sinh),
-        Unary::Cosh => each(out, x, f32::cosh),
-        Unary::Tanh => each(out, x, math::tanh::<FUSED>),
-        // That of the standard library overflows.
-        Unary::Asinh => each(out, x, libm::asinhf),
-        // The library yields numbers below -2, where the function is undefined.
-        Unary::Acosh => each(out, x, |x| if x < 1.0 { f32::NAN } else { libm::acoshf(x) }),
-        Unary::Atanh => each(out, x, libm::atanhf),
-        Unary::Erf => each(out, x, math::erf::<FUSED>),
-        // Defined for integers only, which `lower` ensures.
-        Unary::Not | Unary::BitwiseNot | Unary::IsNaN => out.copy_from_slice(x),
+    macro_rules! function {
+        ($float:expr) => {
+            $float
+        };
+        ($float:expr, $vector:ident) => {
+            math::$vector::<FUSED>
+        };
     }
+    macro_rules! rows {
+        ($(
+            $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident
+            $(, float($float:expr $(, $vector:ident)?))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))?;
+        )*) => {
+            match op {
+                Unary::Sin if is_angle(x) => each(out, x, math::sin::<FUSED>),
+                Unary::Cos if is_angle(x) => each(out, x, math::cos::<FUSED>),
+                // `lower` excludes operations without a function of floats.
+                $(Unary::$name => {
+                    $(each(out, x, function!($float $(, $vector)?));)?
+                })*
+            }
+        };
+    }
+    unary_operations!(rows);
+}
+
+/// The vector function of an operation.
+pub(in crate::loops) fn vector_function(op: Unary) -> Option<&'static str> {
+    macro_rules! rows {
+        ($(
+            $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident
+            $(, float($float:expr $(, $vector:ident)?))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))?;
+        )*) => {
+            match op {
+                $(Unary::$name => None$($(.or(Some(stringify!($vector))))?)?,)*
+            }
+        };
+    }
+    unary_operations!(rows)
+}
+
+/// A test of floats.
+#[inline(always)]
+pub(super) fn test(op: Unary, out: &mut [i64], x: &[f32]) {
+    macro_rules! rows {
+        ($(
+            $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident
+            $(, float($float:expr $(, $vector:ident)?))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))?;
+        )*) => {
+            match op {
+                $(Unary::$name => {
+                    $(each(out, x, |x| i64::from(call(x, $test)));)?
+                })*
+            }
+        };
+    }
+    unary_operations!(rows);
 }
 
 /// A binary operation.
 #[inline(always)]
 pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>) {
-    match op {
-        Binary::Add => pairs(out, a, b, |a, b| a + b),
-        Binary::Sub => pairs(out, a, b, |a, b| a - b),
-        Binary::Mul => pairs(out, a, b, |a, b| a * b),
-        Binary::Div => pairs(out, a, b, |a, b| a / b),
-        Binary::Remainder => pairs(out, a, b, |a, b| a % b),
-        Binary::Mod => pairs(out, a, b, |a: f32, b: f32| {
-            let left = a % b;
-            match left {
-                _ if left == 0.0 => 0.0_f32.copysign(b),
-                _ if (left < 0.0) != (b < 0.0) => left + b,
-                _ => left,
-            }
-        }),
-        Binary::Pow => {
-            // Scalars were copied into lanes before.
-            if let (Lanes::Each(a), Lanes::Each(b)) = (a, b) {
-                power::<FUSED>(out, a, b);
-            }
-        }
-        Binary::Min => pairs(out, a, b, |a, b| {
-            let least = if b < a { b } else { a };
-            if b.is_nan() { b } else { least }
-        }),
-        Binary::Max => pairs(out, a, b, |a, b| {
-            let most = if b > a { b } else { a };
-            if b.is_nan() { b } else { most }
-        }),
-        // Comparisons are in `compare`; the others are defined for integers only.
-        Binary::And | Binary::Or | Binary::Xor | Binary::Equal | Binary::Less | Binary::LessOrEqual => {}
-        Binary::Greater | Binary::GreaterOrEqual | Binary::BitwiseAnd | Binary::BitwiseOr => {}
-        Binary::BitwiseXor | Binary::ShiftLeft | Binary::ShiftRight => {}
+    // Scalars were copied into lanes before.
+    if let (Binary::Pow, Lanes::Each(a), Lanes::Each(b)) = (op, a, b) {
+        return power::<FUSED>(out, a, b);
     }
+    macro_rules! rows {
+        ($(
+            $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident $(, sign($sign:literal))?
+            $(, float($float:expr))? $(, int($int:expr))? $(, truth($truth:expr))? $(, compare($compare:expr))?;
+        )*) => {
+            match op {
+                // Comparisons are in `compare`; `lower` excludes operations without a function of floats.
+                $(Binary::$name => {
+                    $(pairs(out, a, b, $float);)?
+                })*
+            }
+        };
+    }
+    binary_operations!(rows);
 }
 
 /// Whether all lanes are in the range of the vectorized trigonometric functions.

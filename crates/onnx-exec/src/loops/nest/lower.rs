@@ -13,8 +13,8 @@ use crate::loops::program::{Bound, Instr, Operand, Program, Types};
 use crate::loops::reduce::total::{are_totals_floats, total_class};
 use crate::loops::stencil::{MOST_OF_STENCIL, Taps};
 use foldhash::HashMap;
+use onnx_formula::{Binary, Combine, Domain, Expr, Formula, Index, Number, Unary};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
 use smallvec::SmallVec;
 
 impl Nest {
@@ -341,12 +341,7 @@ impl<'e> Builder<'_, '_, 'e> {
                 }
                 let from = self.class(x)?.unwrap_or(if class == Class::Int { Class::Single } else { class });
                 let x = self.expr(x, from, mask)?;
-                let fits = match op {
-                    Unary::Neg | Unary::Abs | Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round => true,
-                    Unary::Not | Unary::BitwiseNot => from == Class::Int,
-                    Unary::IsNaN => true,
-                    _ => from != Class::Int,
-                };
+                let fits = fits(op.domain(), from);
                 if !fits {
                     return None;
                 }
@@ -366,13 +361,7 @@ impl<'e> Builder<'_, '_, 'e> {
                 if needs_sign(*op) && (self.has_no_sign(a) || self.has_no_sign(b)) {
                     return None;
                 }
-                let fits = match op {
-                    Binary::And | Binary::Or | Binary::Xor | Binary::BitwiseAnd | Binary::BitwiseOr => {
-                        from == Class::Int
-                    }
-                    Binary::BitwiseXor | Binary::ShiftLeft | Binary::ShiftRight => from == Class::Int,
-                    _ => true,
-                };
+                let fits = fits(op.domain(), from);
                 if !fits {
                     return None;
                 }
@@ -559,6 +548,15 @@ impl<'e> Builder<'_, '_, 'e> {
             }
             Index::Element(expr) => self.expr(expr, Class::Int, mask)?,
         })
+    }
+}
+
+/// Whether registers of a class can be operands.
+fn fits(domain: Domain, class: Class) -> bool {
+    match domain {
+        Domain::Numbers | Domain::Tests => true,
+        Domain::Integers | Domain::Booleans => class == Class::Int,
+        Domain::Floats => class != Class::Int,
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{Form, Nest};
 use crate::loops::lanes::Class;
 use crate::loops::program::{Instr, Program};
+use onnx_formula::{Binary, Cost};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Unary};
 
 /// The operations of a nest, by type.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -59,12 +59,8 @@ fn sum(a: Operations, b: Operations) -> Operations {
 /// The operations of a program per element.
 fn work(program: &Program) -> u64 {
     let each = |instr: &Instr| match instr {
-        Instr::Unary { op, .. } => match op {
-            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot => 1,
-            Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNaN => 1,
-            Unary::Sqrt | Unary::Reciprocal => 1,
-            _ => FUNCTION,
-        },
+        Instr::Unary { op, .. } if op.cost() == Cost::Function => FUNCTION,
+        Instr::Unary { .. } => 1,
         Instr::Binary { op: Binary::Pow, .. } => FUNCTION,
         Instr::Binary { .. } | Instr::Select { .. } => 1,
         _ => 0,

@@ -3,9 +3,9 @@
 use crate::loops::lanes::multiversion::Job;
 use crate::loops::lanes::narrow::{round_to_brain, round_to_half};
 use crate::loops::lanes::tile::{Lanes, NARROW, PARTS};
-use crate::loops::lanes::{are_short, int_of, math, short_of};
+use crate::loops::lanes::{are_short, call, call_both, int_of, math, short_of};
+use onnx_formula::{Binary, Cost, Unary, binary_operations, unary_operations};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Unary};
 
 /// Lanes that are computed in memory together. Every tile has a multiple of them.
 const TOGETHER: usize = PARTS * NARROW;
@@ -79,48 +79,62 @@ impl<const W: usize> Tile<W> {
     /// An operation that [`is_short`].
     #[inline(always)]
     pub(super) fn unary(self, op: Unary) -> Self {
-        match op {
-            Unary::Neg => self.each(|x| -x),
-            Unary::Abs => self.each(f32::abs),
-            Unary::Floor => self.each(f32::floor),
-            Unary::Ceil => self.each(f32::ceil),
-            Unary::Round => self.each(f32::round_ties_even),
-            Unary::Sqrt => self.each(f32::sqrt),
-            Unary::Reciprocal => self.each(|x| 1.0 / x),
-            Unary::Not => self.each(|x| truth(x == 0.0)),
-            Unary::IsNaN => self.each(|x| truth(x.is_nan())),
-            _ => self,
+        macro_rules! short {
+            (Function, $tile:ident, $float:expr) => {
+                $tile
+            };
+            ($cost:ident, $tile:ident, $float:expr) => {
+                $tile.each($float)
+            };
         }
+        macro_rules! rows {
+            ($(
+                $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident
+                $(, float($float:expr $(, $vector:ident)?))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))?;
+            )*) => {
+                match op {
+                    // Operations of integers and functions are not short.
+                    $(Unary::$name => {
+                        let tile = self;
+                        $(let tile = short!($cost, tile, $float);)?
+                        $(let tile = tile.each(|x| truth(call(x, $test)));)?
+                        tile
+                    })*
+                }
+            };
+        }
+        unary_operations!(rows)
     }
 
+    /// An operation that is a stage.
     #[inline(always)]
     pub(super) fn binary(self, op: Binary, x: Self) -> Self {
-        match op {
-            Binary::Add => self.with(x, |a, b| a + b),
-            Binary::Sub => self.with(x, |a, b| a - b),
-            Binary::Mul => self.with(x, |a, b| a * b),
-            Binary::Div => self.with(x, |a, b| a / b),
-            Binary::Min => self.with(x, |a, b| {
-                let least = if b < a { b } else { a };
-                if b.is_nan() { b } else { least }
-            }),
-            Binary::Max => self.with(x, |a, b| {
-                let most = if b > a { b } else { a };
-                if b.is_nan() { b } else { most }
-            }),
-            Binary::And => self.with(x, |a, b| truth((a != 0.0) & (b != 0.0))),
-            Binary::Or => self.with(x, |a, b| truth((a != 0.0) | (b != 0.0))),
-            Binary::Xor => self.with(x, |a, b| truth((a != 0.0) != (b != 0.0))),
-            Binary::Equal => self.with(x, |a, b| truth(a == b)),
-            Binary::Less => self.with(x, |a, b| truth(a < b)),
-            Binary::LessOrEqual => self.with(x, |a, b| truth(a <= b)),
-            Binary::Greater => self.with(x, |a, b| truth(a > b)),
-            Binary::GreaterOrEqual => self.with(x, |a, b| truth(a >= b)),
-            // Not a stage.
-            Binary::Mod | Binary::Remainder | Binary::Pow => self,
-            Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => self,
-            Binary::ShiftLeft | Binary::ShiftRight => self,
+        macro_rules! short {
+            (Function, $tile:ident, $float:expr) => {
+                $tile
+            };
+            ($cost:ident, $tile:ident, $float:expr) => {
+                $tile.with(x, $float)
+            };
         }
+        macro_rules! rows {
+            ($(
+                $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident $(, sign($sign:literal))?
+                $(, float($float:expr))? $(, int($int:expr))? $(, truth($truth:expr))? $(, compare($compare:expr))?;
+            )*) => {
+                match op {
+                    // Operations of integers and functions are not stages.
+                    $(Binary::$name => {
+                        let tile = self;
+                        $(let tile = short!($cost, tile, $float);)?
+                        $(let tile = tile.with(x, |a, b| truth(call_both(a != 0.0, b != 0.0, $truth)));)?
+                        $(let tile = tile.with(x, |a, b| truth(call_both(a, b, $compare)));)?
+                        tile
+                    })*
+                }
+            };
+        }
+        binary_operations!(rows)
     }
 
     /// A minimum or maximum with a number, which is not NaN.
@@ -175,11 +189,7 @@ impl<const W: usize> Tile<W> {
 
 /// Whether an operation has few instructions; the others are in [`InMemory`].
 pub(super) fn is_short(op: Unary) -> bool {
-    use Unary as U;
-    matches!(
-        op,
-        U::Neg | U::Abs | U::Floor | U::Ceil | U::Round | U::Sqrt | U::Reciprocal | U::Not | U::IsNaN
-    )
+    op.cost() != Cost::Function
 }
 
 /// An operation on a tile in memory: functions that need many registers.
@@ -321,20 +331,23 @@ fn quantize<const FUSED: bool>(by: &Quantization, lanes: &[f32; TOGETHER], to: &
 
 #[inline(always)]
 fn unary<const FUSED: bool>(op: Unary, lanes: &mut [f32; TOGETHER]) {
-    match op {
-        Unary::Sign => each_lane(lanes, |x| if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }),
-        Unary::Exp if lanes.iter().fold(true, |all, x| all & math::is_within(*x)) => {
-            each_lane(lanes, math::exp_within::<FUSED>);
-        }
-        Unary::Exp => each_lane(lanes, math::exp::<FUSED>),
-        Unary::Expm1 => each_lane(lanes, math::exp_m1::<FUSED>),
-        Unary::Log => each_lane(lanes, math::log::<FUSED>),
-        Unary::Log1p => each_lane(lanes, math::ln_1p::<FUSED>),
-        Unary::Tanh => each_lane(lanes, math::tanh::<FUSED>),
-        Unary::Erf => each_lane(lanes, math::erf::<FUSED>),
-        // Short operations, and operations that are not stages.
-        _ => {}
+    macro_rules! rows {
+        ($(
+            $(#[$doc:meta])* $name:ident: $domain:ident, $cost:ident, $exactness:ident
+            $(, float($float:expr $(, $vector:ident)?))? $(, int($int:expr))? $(, test($test:expr, $int_test:expr))?;
+        )*) => {
+            match op {
+                Unary::Exp if lanes.iter().fold(true, |all, x| all & math::is_within(*x)) => {
+                    each_lane(lanes, math::exp_within::<FUSED>);
+                }
+                // Operations without a vector function are short, or not stages.
+                $(Unary::$name => {
+                    $($(each_lane(lanes, math::$vector::<FUSED>);)?)?
+                })*
+            }
+        };
     }
+    unary_operations!(rows);
 }
 
 #[inline(always)]

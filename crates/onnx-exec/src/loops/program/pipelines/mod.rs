@@ -5,11 +5,11 @@ mod tests;
 
 use super::{Instr, Program};
 use crate::loops::lanes::tile::TILE;
-use crate::loops::lanes::{Class, Reg};
+use crate::loops::lanes::{Class, Reg, vector_function};
 use crate::loops::pipeline::{Pipeline, Stage, StageOperand};
 use foldhash::{HashMap, HashSet};
+use onnx_formula::{Binary, Cast, Cost, Domain, Unary};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Cast, Unary};
 
 /// Whether pipelines can load elements of a type.
 fn is_read(elem: ElemType) -> bool {
@@ -17,29 +17,13 @@ fn is_read(elem: ElemType) -> bool {
     matches!(elem, E::FLOAT | E::FLOAT16 | E::BFLOAT16 | E::UINT8 | E::INT8 | E::BOOL | E::INT32)
 }
 
-/// Whether an operation can be a stage.
+/// Whether an operation can be a stage: unless it is computed element by element.
 fn has_unary(op: Unary) -> bool {
-    match op {
-        Unary::Neg | Unary::Abs | Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round => true,
-        Unary::Sqrt | Unary::Reciprocal | Unary::Not | Unary::IsNaN => true,
-        Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p | Unary::Tanh | Unary::Erf => true,
-        // The standard library computes these lane by lane.
-        Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => false,
-        Unary::Sinh | Unary::Cosh | Unary::Asinh | Unary::Acosh | Unary::Atanh => false,
-        Unary::BitwiseNot => false,
-    }
+    op.domain() != Domain::Integers && (op.cost() != Cost::Function || vector_function(op).is_some())
 }
 
 fn has_binary(op: Binary) -> bool {
-    match op {
-        Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Min | Binary::Max => true,
-        Binary::And | Binary::Or | Binary::Xor => true,
-        Binary::Equal | Binary::Less | Binary::LessOrEqual => true,
-        Binary::Greater | Binary::GreaterOrEqual => true,
-        Binary::Mod | Binary::Remainder | Binary::Pow => false,
-        Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => false,
-        Binary::ShiftLeft | Binary::ShiftRight => false,
-    }
+    op.domain() != Domain::Integers && op.cost() != Cost::Function
 }
 
 /// Whether a conversion of single floats can be a stage.

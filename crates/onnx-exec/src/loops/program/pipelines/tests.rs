@@ -7,8 +7,8 @@ use crate::loops::lanes::{Class, LANES, Linear, Reg, Registers};
 use crate::loops::pipeline::Out;
 use crate::loops::program::interpret::{numbers, run_into};
 use crate::loops::program::{Instr, Program};
+use onnx_formula::{Binary, Domain, Unary};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Unary};
 
 /// A random number generator.
 struct Draw(u64);
@@ -89,23 +89,8 @@ fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType
     }
     let binary = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Max, Binary::Min, Binary::Pow];
     let tests = [Binary::Equal, Binary::Less, Binary::LessOrEqual, Binary::Greater, Binary::GreaterOrEqual];
-    let unary = [
-        Unary::Neg,
-        Unary::Abs,
-        Unary::Sign,
-        Unary::Floor,
-        Unary::Ceil,
-        Unary::Round,
-        Unary::Sqrt,
-        Unary::Reciprocal,
-        Unary::Exp,
-        Unary::Expm1,
-        Unary::Log,
-        Unary::Log1p,
-        Unary::Tanh,
-        Unary::Erf,
-        Unary::Sin,
-    ];
+    let is_of_floats = |op: &&Unary| matches!(op.domain(), Domain::Numbers | Domain::Floats);
+    let unary: Vec<Unary> = Unary::ALL.iter().filter(is_of_floats).copied().collect();
     for _ in 0..steps {
         // Prefers the latest result.
         let recent = |draw: &mut Draw, all: &[Reg]| match draw.below(2) {
