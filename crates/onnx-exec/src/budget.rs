@@ -80,7 +80,7 @@ impl Budget {
         Budget { account, steps: AtomicU64::new(steps), cancel, recycler: None }
     }
 
-    /// The same budget, allocating tensors from `recycler`.
+    /// This budget, with tensors allocated from `recycler`.
     pub(crate) fn with_recycler(self, recycler: &Arc<Recycler>) -> Arc<Self> {
         Arc::new(Budget { recycler: Some(Arc::clone(recycler)), ..self })
     }

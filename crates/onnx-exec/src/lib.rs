@@ -17,8 +17,8 @@
 //! run          one run of a program, node by node or plan by plan, and the caches that all its runs share
 //! define       nodes to formulas, as far as a run, or a test, knows types and values
 //! plan         formulas to kernels in stages, which know neither the model nor a run
-//! program      what compiling makes of a model, and what never changes
-//! kernels      operators that are no formulas
+//! program      the result of compiling, which never changes
+//! kernels      operators without formulas
 //! loops        formulas to loops over numbers
 //! …            tensors, values, memory, threads, options
 //! ```

@@ -17,7 +17,7 @@ pub(crate) fn parallel<P: Send>(
     share(parts, work)
 }
 
-/// The same for parts from an iterator, without allocation for few threads.
+/// [`parallel`] for parts from an iterator, without allocation for few threads.
 pub(crate) fn share<P: Send>(
     parts: impl IntoIterator<Item = P>,
     work: impl Fn(P) -> Result<(), Failure> + Sync,

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 
 /// The most bytes of a block that is kept.
-const MOST_KEPT: usize = 1 << 26;
+const MAX_KEPT: usize = 1 << 26;
 /// The most blocks.
 const PIECES: usize = 8;
 
@@ -53,11 +53,11 @@ impl AlignedFloats {
     /// Makes them so many, with arbitrary values if there were fewer.
     pub(super) fn resize(&mut self, count: usize) {
         const LINE: usize = 64;
-        const MOST_BEFORE: usize = LINE / size_of::<f32>() - 1;
-        if self.all.len() < count + MOST_BEFORE {
-            self.all.resize(count + MOST_BEFORE, 0.0);
+        const MAX_BEFORE: usize = LINE / size_of::<f32>() - 1;
+        if self.all.len() < count + MAX_BEFORE {
+            self.all.resize(count + MAX_BEFORE, 0.0);
         }
-        let before = self.all.as_ptr().align_offset(LINE).min(MOST_BEFORE);
+        let before = self.all.as_ptr().align_offset(LINE).min(MAX_BEFORE);
         self.range = before..before + count;
     }
 }
@@ -99,7 +99,7 @@ impl<T: Pod> DerefMut for Scratch<T> {
 impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
         let block = std::mem::take(&mut self.block);
-        if block.bytes().is_empty() || block.bytes().len() > MOST_KEPT {
+        if block.bytes().is_empty() || block.bytes().len() > MAX_KEPT {
             return;
         }
         KEPT.with_borrow_mut(|kept| {

@@ -213,7 +213,7 @@ impl<'f> House<'f> {
             let found = self.layers.unwrap_or_default().iter().find(|(_, all)| all.contains(&module));
             found.map_or(module, |(room, _)| room).to_owned()
         };
-        // The exports of the house: each name, and the module that it comes from.
+        // The exports of the house: a name, and the module that it comes from.
         let mut exports: BTreeMap<&str, &str> = BTreeMap::new();
         for (file, _) in self.files.iter().filter(|(_, module)| module.is_empty()) {
             for (path, _) in paths(&file.code) {
@@ -267,7 +267,7 @@ fn paths(code: &str) -> Vec<(Vec<&str>, usize)> {
     while let Some(&(token, offset)) = tokens.get(at) {
         let is_path = matches!(token, "crate" | "self" | "super")
             && tokens.get(at + 1).is_some_and(|(next, _)| *next == "::")
-            // `pub(in crate::plan)` is not an import.
+            // `pub(in crate::plan)` is a visibility.
             && !at.checked_sub(1).is_some_and(|before| tokens[before].0 == "in");
         if token == "use" || is_path {
             at = tree(&tokens, at + usize::from(token == "use"), Vec::new(), offset, &mut paths);
@@ -278,7 +278,7 @@ fn paths(code: &str) -> Vec<(Vec<&str>, usize)> {
     paths
 }
 
-/// Adds the paths of a `use` tree, or of a single path; returns the first token after it.
+/// Adds the paths of a `use` tree, or of a single path; returns the index of the next token.
 fn tree<'c>(
     tokens: &[(&'c str, usize)],
     mut at: usize,

@@ -96,7 +96,7 @@ impl Define<'_> {
     }
 }
 
-/// What is known of the inputs of a function body; `None` if a node of the body surely has no formula.
+/// The known inputs of a function body; `None` if a node of the body surely has no formula.
 fn inputs_of_body(
     program: &Program<'_>,
     values: &[Option<ValueId>],

@@ -1,11 +1,11 @@
-//! What defining nodes asks of its surroundings: a run, or a table of a test.
+//! Values, types and results that defining nodes asks for: a run knows them, and so does a table of a test.
 
 use crate::program::Program;
 use crate::value::Value;
 use onnx_ir::{NodeId, ValueId};
 use onnx_ops::infer::Fact;
 
-/// What is known about values and nodes when they are defined.
+/// Knowledge about values and nodes while they are defined.
 pub(crate) trait Known {
     /// The current value, if it has one.
     fn value(&self, value: ValueId) -> Option<&Value>;
@@ -16,7 +16,7 @@ pub(crate) trait Known {
     /// The results of a node without subgraphs for these inputs; `None` if it fails.
     fn fold(&mut self, node: NodeId, inputs: Vec<Option<Value>>) -> Option<Vec<Value>>;
 
-    /// Calls `define` with the function body of a node for inputs with these facts, and what is known inside of it. Does nothing
+    /// Calls `define` with the function body of a node for inputs with these facts, and the knowledge inside of it. Does nothing
     /// if the node has no body.
     fn body(&self, node: NodeId, inputs: &[Option<Fact>], define: DefineBody<'_>);
 }

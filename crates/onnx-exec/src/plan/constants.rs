@@ -268,7 +268,7 @@ impl Parts<'_> {
         self.inside(expr)
     }
 
-    /// The same operation on simplified operands.
+    /// The operation of an expression on simplified operands.
     fn inside(&mut self, expr: &Expr) -> Expr {
         let mut simple = |x: &Expr| Box::new(self.simplified(x));
         match expr {

@@ -30,7 +30,7 @@ const MAX_ROW_BYTES: usize = 1 << 20;
 /// The bytes of local results per block: they fit into the second-level cache, and the overhead of starting a formula per block
 /// is small.
 const BLOCK_BYTES: usize = 1 << 17;
-/// The same for matrices, which take longer to start.
+/// The bytes of local matrices per block: they take longer to start.
 const MATRIX_BLOCK_BYTES: usize = 1 << 18;
 /// Formulas with this many steps can use several threads, which divide the rows.
 const MIN_PARALLEL_STEPS: usize = 1 << 17;

@@ -61,7 +61,7 @@ use crate::budget::Charge;
 use crate::failure::Failure;
 use onnx_ir::{GraphId, NodeId};
 
-/// What planning is told besides the partition.
+/// The surroundings of a partition: names, nodes and caches.
 pub(crate) struct PlanContext<'c> {
     /// The names of values and operators, for texts.
     pub(crate) names: &'c dyn Names,

@@ -22,7 +22,7 @@ pub(crate) struct Partition {
     pub(crate) folded: Vec<(usize, Formula)>,
     /// The values that are read outside the plan, and their slots.
     pub(crate) published: Vec<(ValueId, usize)>,
-    /// The values that no later node reads, and that are no outputs.
+    /// The values that neither a later node nor an output reads.
     pub(crate) dead: Vec<ValueId>,
     /// The slots of values.
     pub(crate) named: Vec<(ValueId, usize)>,

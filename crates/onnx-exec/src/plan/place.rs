@@ -200,7 +200,7 @@ pub(super) fn steps(kernels: Vec<PlanStep>, partition: &Partition, places: &[Slo
     let mut publish: Vec<(Option<usize>, ValueId, usize)> =
         published.iter().map(|(value, slot)| (born(*slot), *value, *slot)).collect();
     publish.sort_by_key(|(at, ..)| *at);
-    // What is released after each step.
+    // Values and slots that are released after each step.
     let end = kernels.len().saturating_sub(1);
     let mut release: Vec<(Vec<ValueId>, Vec<usize>)> = vec![Default::default(); kernels.len()];
     // Inputs stay until the end, because the nodes may have to be run again one by one.

@@ -1,4 +1,4 @@
-//! Properties of expressions that decide about fusion: cost, selection by position, and rounding.
+//! Properties of expressions that affect fusion: cost, selection by position, and rounding.
 
 use super::Slot;
 use super::rewrite::parts;

@@ -1,5 +1,4 @@
-//! What compiling makes of a model, and what never changes afterwards: the nodes in order, the action of each, and the stored
-//! values.
+//! The result of compiling a model, which never changes: the nodes in order, the action of each, and the stored values.
 //!
 //! Planning and running take a `&Program`; what runs learn is in their caches.
 

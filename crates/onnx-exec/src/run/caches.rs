@@ -1,4 +1,4 @@
-//! What the runs of a program have learnt: plans, prepared loops, packed constants, and memory to use again.
+//! The caches of a program: plans, prepared loops, packed constants, and memory to use again.
 
 use super::plan::PlanRunner;
 use super::prepared::{Prepared, Signature};

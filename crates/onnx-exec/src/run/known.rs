@@ -1,4 +1,4 @@
-//! What a run knows when nodes are defined.
+//! The knowledge of a run while nodes are defined.
 
 use super::Run;
 use crate::define::{DefineBody, Known};

@@ -229,7 +229,7 @@ impl<'x, 'r> Run<'x, 'r> {
                 // The inputs of the plan still exist, so running node by node finds the node that fails.
                 Err(Stop::RetryByNode(why)) => {
                     if let Some(node) = taken {
-                        return Err(self.failed(node, why.code(), &format!("a node behind it fails: {why}")));
+                        return Err(self.failed(node, why.code(), &format!("a later node fails: {why}")));
                     }
                     if !why.is_limit() && lock(&caches.given).is_some() {
                         let why =

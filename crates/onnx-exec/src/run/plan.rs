@@ -273,7 +273,7 @@ impl Kernel {
         })
     }
 
-    /// Computes some rows, block by block.
+    /// Computes some rows; takes the blocks for local results from `block_memory`.
     fn rows(
         &self,
         operands: &[Option<View<'_>>],
@@ -300,7 +300,7 @@ impl Kernel {
         self.blocks(operands, rows, &mut memory, workers)
     }
 
-    /// The same with memory for all members, including blocks for local results.
+    /// Computes some rows, block by block, into memory for all members, including blocks for local results.
     fn blocks(
         &self,
         operands: &[Option<View<'_>>],

@@ -224,7 +224,7 @@ impl Tensor {
         matches!(self.data, Data::Strings(_))
     }
 
-    /// The same elements in another shape with as many elements.
+    /// These elements in another shape with as many elements.
     pub fn reshaped(&self, dims: &[usize]) -> Result<Tensor, Failure> {
         if count(dims) != Some(self.len()) {
             fail!("{} elements do not have the shape {dims:?}", self.len());

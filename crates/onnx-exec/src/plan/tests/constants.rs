@@ -1,4 +1,4 @@
-//! What is computed before the run. Computed constants are shown with their first elements.
+//! Constant folding. Computed constants are shown with their first elements.
 
 use super::{Written, assert_lines};
 use crate::plan::constants::{Which, compute, parts, zeros};

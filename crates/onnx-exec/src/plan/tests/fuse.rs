@@ -30,7 +30,7 @@ fn elementwise_formulas_become_one() {
         "float[6,4] y[i0, i1] = x[i1, i0] + 1.0",
     );
     check(
-        "a copy in the same order is no formula any more",
+        "a copy in the same order becomes an alias",
         "reads float[2,3] x
          float[6] r[i0] = x[i0 / 3, i0 % 3]
          float[6] y[i0] = sqrt(r[i0])

@@ -54,7 +54,7 @@ fn others_keep_their_layout() {
              publishes y",
         ),
         (
-            "weights that are no constants",
+            "weights that change from run to run",
             "reads float[1,3,8,8] x
              reads float[8,3,1,1] v
              float[1,8,8,8] t[i0, i1, i2, i3] = sum over i4 < 3 of x[i0, i4, i2, i3] * v[i1, i4, 0, 0]

@@ -99,6 +99,7 @@ impl PlanReader<'_, '_> {
     /// Parses a formula of a kernel and its clauses.
     fn member(&mut self) -> Result<Clauses, Invalid> {
         let (name, formula, at) = self.formula()?;
+        // Until the end, the slot is unknown.
         let mut clauses = Clauses { slot: 0, formula, choice: None, nodes: SmallVec::new(), at };
         // The clauses, in any order.
         let (mut dims, mut axes, mut place) = (None, SmallVec::new(), SlotStorage::Elsewhere);
