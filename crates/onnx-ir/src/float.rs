@@ -157,11 +157,11 @@ impl Format {
                     return sign | top;
                 }
                 let sign = if x.is_sign_negative() { 1 << (exponent + mantissa) } else { 0 };
-                let least = 1 - bias;
-                let e = exponent_of(x).max(least);
+                let min = 1 - bias;
+                let e = exponent_of(x).max(min);
                 let units = (x.abs() / power(e - mantissa as i32)) as u64;
                 // Numbers below the least exponent have no implicit leading bit, which the exponent field 1 stands for.
-                let field = (e - least) as u64;
+                let field = (e - min) as u64;
                 sign | ((field << mantissa) + units)
             }
         }

@@ -161,15 +161,15 @@ impl Model {
 
     /// The newest version of a domain that a body imports, where `""` and `"ai.onnx"` name the same one.
     pub fn newest_import(&self, body: BodyId, domain: &str) -> Option<i64> {
-        let wanted = normalize_domain(domain);
-        let of_domain = |import: &&OpsetImport| normalize_domain(self.text(import.domain)) == wanted;
+        let requested = normalize_domain(domain);
+        let of_domain = |import: &&OpsetImport| normalize_domain(self.text(import.domain)) == requested;
         self.imports_of(body).iter().filter(of_domain).filter_map(|import| import.version).max()
     }
 
     /// The imported version of a domain, where `""` and `"ai.onnx"` name the same one.
     pub fn opset_version(&self, imports: &[OpsetImport], domain: &str) -> Option<i64> {
-        let wanted = normalize_domain(domain);
-        imports.iter().find(|i| normalize_domain(self.text(i.domain)) == wanted).and_then(|i| i.version)
+        let requested = normalize_domain(domain);
+        imports.iter().find(|i| normalize_domain(self.text(i.domain)) == requested).and_then(|i| i.version)
     }
 }
 

@@ -93,9 +93,9 @@ pub(crate) fn split(doc: &[u8]) -> Option<(&str, Option<&[u8]>)> {
     let rest = doc.get(ticks..)?.strip_prefix(LANGUAGE.as_bytes())?.strip_prefix(b"\n")?;
     let end = end_of_block(rest, ticks)?;
     let text = std::str::from_utf8(rest.get(..end)?).ok()?;
-    let behind = rest.get(end + 1 + ticks..)?;
-    let behind = if behind.is_empty() { None } else { Some(behind.strip_prefix(b"\n\n")?) };
-    (ticks == ticks_for(text)).then_some((text, behind))
+    let after = rest.get(end + 1 + ticks..)?;
+    let after = if after.is_empty() { None } else { Some(after.strip_prefix(b"\n\n")?) };
+    (ticks == ticks_for(text)).then_some((text, after))
 }
 
 /// Documentation of these parts.

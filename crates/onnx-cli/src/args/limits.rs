@@ -34,10 +34,10 @@ impl LimitArgs {
 
     /// The options to run this model with.
     pub(crate) fn options(&self, seed: u64, model: &Model) -> RunOptions<'static> {
-        let most = self.max_memory.unwrap_or_else(|| usual(stored(model)).min(spare().unwrap_or(usize::MAX)));
+        let max = self.max_memory.unwrap_or_else(|| usual(stored(model)).min(spare().unwrap_or(usize::MAX)));
         let threads = self.threads.map_or_else(|| RunOptions::default().threads, usize::from);
-        let memory = Some(Memory::new(most));
-        RunOptions { seed, max_memory: most, memory, fuel: self.fuel, threads, ..RunOptions::default() }
+        let memory = Some(Memory::new(max));
+        RunOptions { seed, max_memory: max, memory, fuel: self.fuel, threads, ..RunOptions::default() }
     }
 }
 
@@ -75,8 +75,8 @@ pub(crate) fn stored(model: &Model) -> usize {
 
 /// Three quarters of the available memory, if the system reports it: allocators and other programs need the rest.
 fn spare() -> Option<usize> {
-    let least = [available(), of_group()].into_iter().flatten().min()?;
-    Some(least / 4 * 3)
+    let min = [available(), of_group()].into_iter().flatten().min()?;
+    Some(min / 4 * 3)
 }
 
 fn available() -> Option<usize> {

@@ -114,9 +114,9 @@ impl Selection {
             all.iter().copied().filter(|&v| is_meant(name(v))).collect()
         };
         let found = match self {
-            Selection::Name(wanted) => {
-                let exact: Vec<ValueId> = all.iter().copied().filter(|&v| name(v) == wanted).collect();
-                if exact.is_empty() && is_glob(wanted) { like(wanted) } else { exact }
+            Selection::Name(requested) => {
+                let exact: Vec<ValueId> = all.iter().copied().filter(|&v| name(v) == requested).collect();
+                if exact.is_empty() && is_glob(requested) { like(requested) } else { exact }
             }
             Selection::Glob(glob) => like(glob),
             Selection::Number(_) | Selection::Op(..) => {

@@ -114,7 +114,7 @@ fn measure(
     let mut runs = Vec::new();
     let start = Instant::now();
     let is_enough = |runs: usize| match args.runs {
-        Some(wanted) => runs >= wanted as usize,
+        Some(requested) => runs >= requested as usize,
         None => runs >= MIN_RUNS && start.elapsed() >= ENOUGH || runs >= MAX_RUNS,
     };
     while !is_enough(runs.len()) {

@@ -96,17 +96,17 @@ fn exists(model: &Model, registry: Option<&Registry>, name: &str) -> anyhow::Res
     let is_named = |registry: &Registry| {
         let (domain, op) = name.rsplit_once('.').map_or((None, name), |(domain, op)| (Some(domain), op));
         let mut domains =
-            registry.domains().filter(|d| domain.is_none_or(|wanted| *d == normalize_domain(wanted)));
+            registry.domains().filter(|d| domain.is_none_or(|requested| *d == normalize_domain(requested)));
         domains.any(|domain| !registry.versions(domain, op).is_empty())
     };
     if model.functions.ids().any(|f| is_function(model, f, name)) || registry.is_some_and(is_named) {
         return Ok(());
     }
-    let wanted = name.rsplit('.').next().unwrap_or(name);
+    let requested = name.rsplit('.').next().unwrap_or(name);
     let functions = model.functions.values().map(|f| model.text(f.name));
     let operators = registry.into_iter().flat_map(|r| r.domains().flat_map(|domain| r.operators(domain)));
     let what = if registry.is_some() { "unknown function or operator" } else { "unknown function" };
-    match did_you_mean(wanted, functions.chain(operators)) {
+    match did_you_mean(requested, functions.chain(operators)) {
         Some(like) => bail!("{what} `{name}`: did you mean `{like}`?"),
         None if registry.is_none() && is_named(Registry::builtin()) => {
             bail!("{what} `{name}`; there is an operator `{name}`: `--schema` expands operators")

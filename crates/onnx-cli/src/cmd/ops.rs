@@ -93,17 +93,17 @@ struct Listed<'r> {
 }
 
 fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<'r>>> {
-    let wanted = match (&args.domain, args.version) {
+    let requested = match (&args.domain, args.version) {
         (Some(domain), _) => Some(onnx_ir::normalize_domain(domain)),
         (None, Some(_)) => Some(""),
         (None, None) => None,
     };
-    let wanted = wanted.map(|domain| known_domain(registry, domain)).transpose()?;
-    if let (Some(domain), Some(version)) = (wanted, args.version) {
+    let requested = requested.map(|domain| known_domain(registry, domain)).transpose()?;
+    if let (Some(domain), Some(version)) = (requested, args.version) {
         spec::is_released(registry, domain, version)?;
     }
     let mut operators = Vec::new();
-    for domain in registry.domains().filter(|domain| wanted.is_none_or(|wanted| wanted == *domain)) {
+    for domain in registry.domains().filter(|domain| requested.is_none_or(|requested| requested == *domain)) {
         for name in registry.operators(domain) {
             let shown = match args.version {
                 None => registry.versions(domain, name).last().copied(),

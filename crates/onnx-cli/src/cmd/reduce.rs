@@ -240,7 +240,7 @@ impl Oracle for Search<'_> {
         if let Some(&known) = self.known.get(&digest) {
             return Ok(known);
         }
-        if self.failure.args.max_runs.is_some_and(|most| self.runs >= most) {
+        if self.failure.args.max_runs.is_some_and(|max| self.runs >= max) {
             return Err(Stop::Runs);
         }
         self.runs += 1;

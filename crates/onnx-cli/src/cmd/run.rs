@@ -92,7 +92,7 @@ fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()>
         None => {
             let shown = match args.elide {
                 _ if args.full => Shown::Full,
-                Some(most) => Shown::First(most),
+                Some(max) => Shown::First(max),
                 None => Shown::Summary,
             };
             results::print(results, shown)?;

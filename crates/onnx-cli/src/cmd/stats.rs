@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let Some(costs) = onnx_ops::cost::costs(&model, registry) else {
         anyhow::bail!("{} has no graph", prepared.input.name)
     };
-    let most = if args.top == 0 { usize::MAX } else { args.top };
+    let max = if args.top == 0 { usize::MAX } else { args.top };
     let weights = if args.weights { numbers::of_weights(&prepared.loaded.model) } else { Vec::new() };
     let runs = args.inputs.is_given();
     let results = match runs {
@@ -101,12 +101,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::json(&object)?;
         return Ok(Status::Clean);
     }
-    let mut text = format!("{}\n{}", prepared.input.name, table.text(most));
+    let mut text = format!("{}\n{}", prepared.input.name, table.text(max));
     if args.weights {
-        text += &numbers::text("weights", &weights, most);
+        text += &numbers::text("weights", &weights, max);
     }
     if runs {
-        text += &numbers::text("results", &results, most);
+        text += &numbers::text("results", &results, max);
     }
     output::to_people(&text)?;
     findings::report(session, &prepared.loaded, &[]);

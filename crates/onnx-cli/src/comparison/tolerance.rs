@@ -84,8 +84,8 @@ impl Tolerance {
     /// The tolerance for an element type.
     fn of(&self, elem: ElemType) -> Tolerance {
         use ElemType as E;
-        let least = if elem == E::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
-        let mut tolerance = Tolerance { relative: self.relative.max(least), ..self.clone() };
+        let min = if elem == E::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
+        let mut tolerance = Tolerance { relative: self.relative.max(min), ..self.clone() };
         let precision = self.open.precision;
         // About ten steps between numbers of the type, relative and absolute.
         let (relative, absolute): (f64, f64) = match elem {
@@ -212,10 +212,10 @@ impl Tolerance {
         #[allow(clippy::cast_precision_loss, reason = "a share of a count")]
         let share = far as f64 / xs.len().max(1) as f64;
         let is_alike =
-            |least: f64| DifferenceStatistics::of(xs, ys).cosine.is_some_and(|cosine| cosine >= least);
+            |min: f64| DifferenceStatistics::of(xs, ys).cosine.is_some_and(|cosine| cosine >= min);
         let largest = || ys.iter().fold(0.0, |largest: f64, y| largest.max(y.abs()));
-        let is_near = |(least, part): (f64, f64)| {
-            is_alike(least) && DifferenceStatistics::of(xs, ys).largest() <= part * largest()
+        let is_near = |(min, part): (f64, f64)| {
+            is_alike(min) && DifferenceStatistics::of(xs, ys).largest() <= part * largest()
         };
         share <= self.differing
             || self.cosine.is_some_and(is_alike)
@@ -381,7 +381,7 @@ mod tests {
         assert!(difference(&result, &expected, &tolerance().for_precision(Precision::Quantized)).is_none());
         let share = Tolerance { differing: 0.005, ..tolerance() };
         assert!(difference(&result, &expected, &share).is_none());
-        let cosine = |least| Tolerance { cosine: Some(least), ..tolerance() };
+        let cosine = |min| Tolerance { cosine: Some(min), ..tolerance() };
         assert!(difference(&result, &expected, &cosine(0.99)).is_none());
         assert!(difference(&result, &expected, &cosine(0.9999)).is_some());
     }

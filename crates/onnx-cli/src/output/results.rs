@@ -37,7 +37,7 @@ const MANY: usize = 1000;
 pub(crate) fn print(results: &Results, shown: Shown) -> anyhow::Result<()> {
     let (elide, summarize) = match shown {
         Shown::Full => (None, usize::MAX),
-        Shown::First(most) => (Some(most), usize::MAX),
+        Shown::First(max) => (Some(max), usize::MAX),
         Shown::Summary => (None, MANY),
     };
     // Names that are not identifiers are quoted.

@@ -161,7 +161,7 @@ const KERNELS: &[(&str, &[&str], usize)] =
 #[test]
 fn real_models_are_few_kernels() {
     let models = folder().map(|corpus| corpus.join("models")).filter(|models| models.is_dir());
-    for (name, extents, most) in KERNELS {
+    for (name, extents, max) in KERNELS {
         let model = models.as_ref().map(|models| models.join(name).join(format!("{name}.onnx")));
         let Some(model) = model.filter(|model| model.is_file()) else {
             left_out(&format!(
@@ -180,7 +180,7 @@ fn real_models_are_few_kernels() {
             let line = text.lines().find_map(|line| line.strip_prefix(what));
             line.and_then(|line| line.trim().parse().ok()).unwrap_or_else(|| panic!("{name}: {text}"))
         };
-        assert!(count("kernels") <= *most, "{name}: {text}");
+        assert!(count("kernels") <= *max, "{name}: {text}");
         assert_eq!(count("other nodes"), 0, "{name}: {text}");
     }
 }

@@ -54,7 +54,7 @@ fn weights_become_integers_and_the_error_is_reported() {
     let python = "x.npz";
     folder.run(&["repro", "m.onnxtxt", "-D", "N=2", "-o", "calibration"]).expect(0);
     std::fs::rename(folder.path("calibration/inputs.npz"), folder.path(python)).unwrap();
-    for (more, part, least) in [
+    for (more, part, min) in [
         (&["-D", "N=2"][..], "MatMulInteger", 0.999),
         (&["-D", "N=2", "--per-channel"], "MatMulInteger", 0.9995),
         (&["-D", "N=2", "--weights", "int8", "--per-channel"], "DequantizeLinear", 0.9999),
@@ -69,7 +69,7 @@ fn weights_become_integers_and_the_error_is_reported() {
     ] {
         let done = folder.run(&[&["quantize", "m.onnxtxt", "-o", "q.onnx"][..], more].concat()).expect(0);
         assert!(done.stderr.contains("error of `y`: max"), "{}", done.stderr);
-        assert!(cosine(&done.stderr) >= least, "{more:?}: {}", done.stderr);
+        assert!(cosine(&done.stderr) >= min, "{more:?}: {}", done.stderr);
         let text = folder.run(&["print", "q.onnx"]).expect(0);
         assert!(text.text().contains(part), "{more:?}: {}", text.text());
         folder.run(&["check", "q.onnx"]).expect(0);

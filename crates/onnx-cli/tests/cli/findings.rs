@@ -93,8 +93,8 @@ fn text_that_is_none_is_told() {
     let folder = Folder::new(&[("m.onnxtxt", b"g (float[N] x) => (float[N] y) { y = \"\xff\"(x) }")]);
     for command in ["check", "print", "fmt"] {
         let done = folder.run(&[command, "m.onnxtxt"]).expect(1);
-        let told = if command == "check" { done.text() } else { &done.stderr };
-        assert!(told.contains("error[E0119]: byte 38 is 0xff"), "{told}");
+        let reported = if command == "check" { done.text() } else { &done.stderr };
+        assert!(reported.contains("error[E0119]: byte 38 is 0xff"), "{reported}");
     }
     folder.write("m.onnx", b"version https-git-lfs\noid sha256:0\nsize 5\n");
     let done = folder.run(&["info", "m.onnx"]).expect(1);

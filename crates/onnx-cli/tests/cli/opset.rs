@@ -57,7 +57,7 @@ fn an_input_that_a_body_needs_is_told_at_the_node_that_leaves_it_out() {
 #[test]
 fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
     let folder = folder();
-    let told = |model: &str| {
+    let reported = |model: &str| {
         folder.write("m.onnxtxt", model.as_bytes());
         folder
             .run(&["check", "--opset", "s.onnxtxt", "--format", "short", "m.onnxtxt"])
@@ -65,7 +65,7 @@ fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
             .text()
             .to_owned()
     };
-    let found = told(&MODEL.replace("float[3,N]", "float"));
+    let found = reported(&MODEL.replace("float[3,N]", "float"));
     assert!(
         found.starts_with("m.onnxtxt:4:9: error[E1010]: axis 0 is out of range for a scalar\n"),
         "{found}"
@@ -77,7 +77,7 @@ fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
     let more = "## Twice.\n<since_version: 1, opset_import: [\"\": 21, \"com.acme\": 1]>\n\
         operator Again (T x) => (T y) where T: {float, float16}\n{ y = com.acme.Twice (x) }\n";
     folder.write("s.onnxtxt", format!("{SET}{more}").as_bytes());
-    told(&MODEL.replace("float[3,N]", "float").replace("Twice", "Again"));
+    reported(&MODEL.replace("float[3,N]", "float").replace("Twice", "Again"));
     let human = folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"]).expect(1).text().to_owned();
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
 }

@@ -95,14 +95,14 @@ fn info_and_check_agree() {
             let found = format!("{}{}", found.text(), found.stderr);
             let found = found.lines().filter(|line| line.contains(": error[")).count();
             let info = folder.run(&["info", "m.onnxtxt"]);
-            let told =
+            let reported =
                 info.text().lines().find(|line| line.contains("problems")).unwrap_or_default().to_owned();
             let expected = match found {
-                0 => !told.contains(" error"),
-                1 => told.contains(" 1 error"),
-                many => told.contains(&format!(" {many} errors")),
+                0 => !reported.contains(" error"),
+                1 => reported.contains(" 1 error"),
+                many => reported.contains(&format!(" {many} errors")),
             };
-            assert!(expected, "{found} errors, {told}\n{text}");
+            assert!(expected, "{found} errors, {reported}\n{text}");
         }
     }
 }

@@ -190,11 +190,11 @@ fn copied(
     };
     // Types of the signature come first, as readers of text assign them.
     let given = region.inputs.iter().copied().zip(formals.iter().copied());
-    let wanted = region.outputs.iter().copied().zip(outputs.iter().copied());
+    let requested = region.outputs.iter().copied().zip(outputs.iter().copied());
     let is_output: Set<ValueId> = region.outputs.iter().copied().collect();
     let rest = inner.iter().filter_map(|&(v, copy)| Some((v, copy?)));
     let rest = rest.filter(|(v, _)| !is_output.contains(v));
-    let typed: Vec<Port> = (given.chain(wanted).chain(rest))
+    let typed: Vec<Port> = (given.chain(requested).chain(rest))
         .filter_map(|(v, copy)| Some(port(copy, Some(*known.get(&v)?), &inside)))
         .collect();
     let graph = Graph {

@@ -484,14 +484,14 @@ mod tests {
     fn a_version_announces_what_it_has_to() {
         let v = Version::Semantic;
         let one = v(1, 2, 3);
-        for (next, most) in [
+        for (next, max) in [
             (v(2, 0, 0), Some(Impact::Major)),
             (v(1, 3, 0), Some(Impact::Minor)),
             (v(1, 2, 4), Some(Impact::Patch)),
             (one, None),
         ] {
             for impact in [None, Some(Impact::Patch), Some(Impact::Minor), Some(Impact::Major)] {
-                assert_eq!(one.announces(next, impact), impact <= most, "{next} {impact:?}");
+                assert_eq!(one.announces(next, impact), impact <= max, "{next} {impact:?}");
             }
         }
         assert!(!one.announces(v(1, 2, 2), None) && !one.announces(Version::Simple(9), Some(Impact::Patch)));

@@ -38,8 +38,8 @@ impl<'a> Fields<'a> {
         let value = match key & 7 {
             0 => RawValue::Number(u64::from(*first)),
             2 => {
-                let (value, behind) = rest.split_at_checked(usize::from(*first))?;
-                self.rest = behind;
+                let (value, after) = rest.split_at_checked(usize::from(*first))?;
+                self.rest = after;
                 return Some((u32::from(*key) >> NUMBER, RawValue::Bytes(value)));
             }
             _ => return None,

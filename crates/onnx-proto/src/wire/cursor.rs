@@ -180,11 +180,11 @@ fn varints(rest: &mut &[u8], key: u8, mut take: impl FnMut([i64; 4], usize) -> b
         }
     }
     // The last bytes of all.
-    while let [first, behind @ ..] = rest
+    while let [first, after @ ..] = rest
         && *first == key
-        && let Some((value, size)) = short_varint(behind)
+        && let Some((value, size)) = short_varint(after)
     {
-        *rest = &behind[size..];
+        *rest = &after[size..];
         if !take([value as i64, 0, 0, 0], 1) {
             return;
         }
@@ -221,14 +221,14 @@ pub(crate) fn fixed32_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a
 /// Reads a run of short strings, like [`varint_run`].
 pub(crate) fn bytes_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, Bytes>) -> usize {
     let mut filled = 0;
-    while let [first, length @ ..0x80, behind @ ..] = rest
+    while let [first, length @ ..0x80, after @ ..] = rest
         && *first == key
         && let Some(room) = chunk.get_mut(filled)
-        && let Some((value, behind)) = behind.split_at_checked(usize::from(*length))
+        && let Some((value, after)) = after.split_at_checked(usize::from(*length))
     {
         *room = value;
         filled += 1;
-        *rest = behind;
+        *rest = after;
     }
     filled
 }
@@ -329,11 +329,11 @@ impl<'a> Cursor<'a> {
                 rest = &rest[9 * count..];
             }
             WireType::Bytes => {
-                while let [first, length @ ..0x80, behind @ ..] = rest
+                while let [first, length @ ..0x80, after @ ..] = rest
                     && *first == key
-                    && let Some(behind) = behind.get(usize::from(*length)..)
+                    && let Some(after) = after.get(usize::from(*length)..)
                 {
-                    rest = behind;
+                    rest = after;
                     count += 1;
                 }
             }
@@ -435,8 +435,8 @@ mod tests {
                 numbers[start..].iter().for_each(|&number| push(number, &mut bytes));
                 bytes.extend_from_slice(&odd);
                 let (mut one, mut expected) = (Cursor::new(&bytes, 0), Vec::new());
-                while let [8, behind @ ..] = one.rest()
-                    && let Some((value, size)) = short_varint(behind)
+                while let [8, after @ ..] = one.rest()
+                    && let Some((value, size)) = short_varint(after)
                 {
                     expected.push(value as i64);
                     one.at += 1 + size;

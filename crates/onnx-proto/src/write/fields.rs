@@ -47,14 +47,14 @@ impl Open {
     pub(super) fn close(self, to_come: usize, out: &mut Vec<u8>) {
         let Open { start, gap } = self;
         let length = (out.len() - start + to_come) as u64;
-        let wanted = encoded_len_varint(length);
-        if wanted != gap {
+        let requested = encoded_len_varint(length);
+        if requested != gap {
             let end = out.len();
-            out.resize(end.max(end - gap + wanted), 0);
-            out.copy_within(start..end, start - gap + wanted);
-            out.truncate(end - gap + wanted);
+            out.resize(end.max(end - gap + requested), 0);
+            out.copy_within(start..end, start - gap + requested);
+            out.truncate(end - gap + requested);
         }
-        if let Some(mut place) = out.get_mut(start - gap..start - gap + wanted) {
+        if let Some(mut place) = out.get_mut(start - gap..start - gap + requested) {
             encode_varint(length, &mut place);
         }
     }

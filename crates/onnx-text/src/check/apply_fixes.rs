@@ -47,10 +47,10 @@ pub fn apply_fixes<T>(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) ->
     let mut result = Fixed { text: source.to_owned(), fixed: 0 };
     let mut judged = judge(source);
     for _ in 0..MAX_ROUNDS {
-        let mut wanted: Vec<&[Edit]> =
+        let mut requested: Vec<&[Edit]> =
             judged.diagnostics.iter().filter_map(|d| fixes.of(d)).map(|fix| &fix.edits[..]).collect();
-        wanted.sort_by_key(|edits| edits.first().map(|edit| edit.span));
-        let (text, fixed) = apply(&result.text, wanted);
+        requested.sort_by_key(|edits| edits.first().map(|edit| edit.span));
+        let (text, fixed) = apply(&result.text, requested);
         if fixed == 0 {
             break;
         }
@@ -73,9 +73,9 @@ pub(crate) fn apply<'e>(text: &str, fixes: impl IntoIterator<Item = &'e [Edit]>)
         let is_apart = |edit: &Edit| {
             let Span { start, end } = edit.span;
             let before = edits.range(..(start, u32::MAX, 0)).next_back();
-            let behind = edits.range((start, 0, 0)..).next();
+            let after = edits.range((start, 0, 0)..).next();
             before.is_none_or(|(&(_, before, _), _)| before < start)
-                && behind.is_none_or(|(&(behind, ..), _)| end < behind)
+                && after.is_none_or(|(&(after, ..), _)| end < after)
         };
         let is_ascending = fix.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start);
         let is_sound = |edit: &Edit| text.get(edit.span.range()).is_some() && is_apart(edit);

@@ -70,12 +70,12 @@ fn inserts_comma(diagnostic: &Diagnostic) -> bool {
 
 /// Whether the model is wrong without the second of two operands.
 fn is_needed(source: &str, model: &Model, pair: &[Span], judge: impl Fn(&Model) -> Vec<Diagnostic>) -> bool {
-    let (Some(before), Some(behind)) =
+    let (Some(before), Some(after)) =
         (source.get(..pair[0].end as usize), source.get(pair[1].end as usize..))
     else {
         return false;
     };
-    let without = crate::read_model(&format!("{before}{behind}"));
+    let without = crate::read_model(&format!("{before}{after}"));
     let missing = |model: &Model| {
         let found = judge(model);
         found.iter().filter(|d| [&code::ARITY, &code::PARAMETER_EMPTY].contains(&d.code)).count()

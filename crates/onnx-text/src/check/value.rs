@@ -108,7 +108,7 @@ mod tests {
     fn findings_are_where_the_value_is_written() {
         let source = "seq(seq) a = [float {1}, seq(map) b = [map(float) m {keys = []}], seq(tensor) [float[3] {1, 2, 3}]]";
         let checked = check_value(source, &VerifyOptions::default());
-        let told: Vec<_> = checked
+        let reported: Vec<_> = checked
             .diagnostics
             .iter()
             .map(|d| {
@@ -120,7 +120,7 @@ mod tests {
             ("seq(seq) a", "`a` is a sequence of `seq`, but holds a `tensor`"),
             ("map(float) m", "`m` has the key type `float`: expected an integer type or string"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         let tree = checked.value.syntax.tree.expect("a tree");
         let text = |n| value_span(&tree, Entity::Data(n)).map(|span| &source[span.range()]);
         let all: Vec<_> = (0..8).map_while(text).collect();

@@ -267,17 +267,17 @@ impl Driver<'_> {
                 // Inside a line it may replace a comma.
                 if self.semicolons_end < end {
                     let rest = &self.source[end..];
-                    let behind = rest.trim_start_matches([' ', '\t', '\r', ';']);
-                    self.semicolons_end = self.source.len() - behind.len();
+                    let after = rest.trim_start_matches([' ', '\t', '\r', ';']);
+                    self.semicolons_end = self.source.len() - after.len();
                 }
-                let behind = &self.source[self.semicolons_end..];
-                let ends_line = behind.is_empty() || behind.starts_with(['\n', '#', '}']);
+                let after = &self.source[self.semicolons_end..];
+                let ends_line = after.is_empty() || after.starts_with(['\n', '#', '}']);
                 let ends_call = self
                     .out
                     .tokens
                     .last()
                     .is_some_and(|t| matches!(t.kind, Kind::RParen | Kind::RAngle | Kind::RBrace));
-                if !ends_line && !ends_call && self.separates(behind) {
+                if !ends_line && !ends_call && self.separates(after) {
                     self.separator(place);
                     return true;
                 }

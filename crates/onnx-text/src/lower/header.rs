@@ -141,13 +141,13 @@ impl Cx<'_> {
 
     fn wrong_imports(&mut self, at: Span, right: &str, edits: Option<Vec<Edit>>, is_certain: bool) {
         let found = crate::lex::shown(self.text(at));
-        let wanted =
+        let requested =
             if right.starts_with('[') { "a list such as `[\"\": 21]`" } else { "a pair such as `\"\": 21`" };
         let right = crate::lex::shown(right);
         self.report(
-            Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
+            Diagnostic::new(&code::WRONG_KIND, at, format!("expected {requested}, found `{found}`"))
                 .label(match found.starts_with('{') {
-                    true => format!("expected {wanted}"),
+                    true => format!("expected {requested}"),
                     false => "the domain string is missing, `\"\"` for the operators of ai.onnx".to_owned(),
                 })
                 .help(format!("write `{right}`"))

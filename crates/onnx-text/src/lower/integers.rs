@@ -67,7 +67,7 @@ impl Cx<'_> {
     {
         let mut out = Vec::new();
         let name = elem.name().unwrap_or_default();
-        let wanted = format!("an integer that fits `{name}`");
+        let requested = format!("an integer that fits `{name}`");
         match data {
             Data::Numbers(span) => {
                 let list = self.list_text(*span);
@@ -78,7 +78,7 @@ impl Cx<'_> {
                     if (low..=high).contains(&v) { Ok(()) } else { Err(Refused::Range) }
                 });
                 out.shrink_to_fit();
-                self.bad_number(*span, result, &wanted);
+                self.bad_number(*span, result, &requested);
             }
             Data::Elements(list) => {
                 for scalar in &list.items {
@@ -87,7 +87,7 @@ impl Cx<'_> {
                     let text = truth.unwrap_or(text);
                     match text.parse().or_else(|_| super::literals::meant(text).parse()) {
                         Ok(value) if (low..=high).contains(&value) => out.push(value),
-                        _ => self.bad_scalar(scalar, &wanted),
+                        _ => self.bad_scalar(scalar, &requested),
                     }
                 }
             }

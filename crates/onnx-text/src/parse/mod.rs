@@ -109,12 +109,12 @@ entry!(
 fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<Syntax<T>> {
     let Lexed { tokens, comments, mut diagnostics, annotated, swallowing } = lexed;
     // Tokens inside an unterminated string are not reported as missing, and a skipped text has no other mistakes.
-    let told = |f: &Failure| {
+    let reported = |f: &Failure| {
         swallowing.iter().any(|&t| f.at == t + 1)
             || diagnostics.iter().any(|d| d.code == &code::NESTING_TOO_DEEP)
     };
     let stray = stray(&diagnostics);
-    let failures = failures.into_iter().filter(|f| !told(f) && !follows_stray(f, &tokens, &stray));
+    let failures = failures.into_iter().filter(|f| !reported(f) && !follows_stray(f, &tokens, &stray));
     let (at_end, failures): (Vec<_>, Vec<_>) = failures.partition(|f| f.at as usize >= tokens.len());
     match &at_end[..] {
         [] => {}

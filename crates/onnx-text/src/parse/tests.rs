@@ -6,14 +6,14 @@ use onnx_ir::diag::Place;
 /// `line:column: message` of every finding.
 fn findings(source: &str) -> Vec<String> {
     let parsed = parse_model(source);
-    let told = |d: &Diagnostic| {
+    let reported = |d: &Diagnostic| {
         let Place::Source(span) = d.primary.place else { panic!("parser findings have a span") };
         let before = &source[..span.start as usize];
         let line = before.matches('\n').count() + 1;
         let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
         format!("{line}:{column}: {}", d.message)
     };
-    parsed.diagnostics.iter().map(told).collect()
+    parsed.diagnostics.iter().map(reported).collect()
 }
 
 /// Wraps nodes into a graph, one a line, from line 2 on.

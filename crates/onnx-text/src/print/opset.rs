@@ -102,10 +102,10 @@ impl Printer<'_> {
         match formal.count {
             FormalCount::One => {}
             FormalCount::Optional(mark) => self.put_at(mark.start, "?"),
-            FormalCount::Variadic(dots, least) => {
+            FormalCount::Variadic(dots, min) => {
                 self.put_at(dots.start, "...");
-                if let Some(least) = least {
-                    self.put_span(least);
+                if let Some(min) = min {
+                    self.put_span(min);
                 }
             }
         }

@@ -112,7 +112,7 @@ impl<'m> Raiser<'m> {
     /// The number of printed elements of a list.
     fn shown(&self, len: usize) -> usize {
         match self.options.elide {
-            Some(most) if len > SHOWN_WHOLE => most.min(len),
+            Some(max) if len > SHOWN_WHOLE => max.min(len),
             Some(_) | None => len,
         }
     }

@@ -80,12 +80,12 @@ impl Raiser<'_> {
                 break;
             }
             let origin = self.model.bodies[body].origins[node].0;
-            let behind = self.comments_of(|_| Anchor::Node(origin));
+            let after = self.comments_of(|_| Anchor::Node(origin));
             let outer = std::mem::replace(&mut self.holder, (origin, 0));
             let node = self.at(Entity::Node(body, node), |this| this.node(body, node));
             self.holder = outer;
             out.push(node);
-            self.comment_behind(behind);
+            self.comment_behind(after);
             self.begin_line();
         }
         self.comments_of(|this| Anchor::End(this.scope.clone()));
@@ -118,10 +118,10 @@ impl Raiser<'_> {
         role: Role,
         value: impl FnOnce(&mut Self) -> ValueInfo,
     ) -> ValueInfo {
-        let behind = self
+        let after = self
             .comments_of(|this| Anchor::Value(this.scope.clone(), role, this.model.text(name).to_owned()));
         let value = value(self);
-        self.comment_behind(behind);
+        self.comment_behind(after);
         value
     }
 

@@ -139,13 +139,13 @@ fn grouped(losses: Vec<Diagnostic>) -> Vec<Diagnostic> {
             }
         }
     }
-    let told = |(mut loss, times): (Diagnostic, usize)| {
+    let reported = |(mut loss, times): (Diagnostic, usize)| {
         if times > 1 {
             loss.message = format!("{} ({times} times)", loss.message);
         }
         loss
     };
-    groups.into_iter().map(told).collect()
+    groups.into_iter().map(reported).collect()
 }
 
 /// The state of raising.

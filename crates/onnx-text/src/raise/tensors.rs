@@ -89,7 +89,7 @@ impl<'m> Raiser<'m> {
 
     /// The elements of a tensor of strings, as many as are to be shown.
     fn strings(&mut self, strings: &[Bytes]) -> Vec<Scalar> {
-        if self.options.summarize.is_some_and(|most| strings.len() > most.max(2 * ENDS)) {
+        if self.options.summarize.is_some_and(|max| strings.len() > max.max(2 * ENDS)) {
             let (first, last) = (&strings[..ENDS], &strings[strings.len() - ENDS..]);
             let mut items = self.scalars(first.iter(), strings.len(), ENDS, |this, s| this.string(s));
             items.extend(self.scalars(last.iter(), ENDS, ENDS, |this, s| this.string(s)));
@@ -112,7 +112,7 @@ impl<'m> Raiser<'m> {
         let as_values =
             is_narrow && (is_packed || is_for_reading || self.options.profile == Profile::Extended);
         self.is_extended |= as_values;
-        let ends_of = self.options.summarize.filter(|&most| count > most).and_then(|_| {
+        let ends_of = self.options.summarize.filter(|&max| count > max).and_then(|_| {
             let dims: Option<Box<[usize]>> = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect();
             dims.filter(|dims| !dims.is_empty())
         });

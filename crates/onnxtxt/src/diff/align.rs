@@ -374,7 +374,7 @@ impl<'a> Matcher<'_, 'a> {
                     let is_alike = self.graphs[0].nodes[a].attrs == self.graphs[1].nodes[b].attrs;
                     let shared = self.share(a, b);
                     let score = 2 * shared + usize::from(is_alike);
-                    if shared > 0 && best.is_none_or(|(most, _)| score > most) {
+                    if shared > 0 && best.is_none_or(|(max, _)| score > max) {
                         best = Some((score, b));
                     }
                 }

@@ -127,14 +127,14 @@ impl<'m> Builder<'m> {
         let graph = &body.graphs[root];
         self.weights(0, root);
         let holders = Holders::of(body);
-        let wanted: HashSet<NodeId> = nodes.iter().map(|&node| holders.outermost(node)).collect();
+        let requested: HashSet<NodeId> = nodes.iter().map(|&node| holders.outermost(node)).collect();
         let outputs: HashSet<ValueId> = graph.outputs.iter().filter_map(|port| port.value).collect();
         let (mut made, mut leaving) = (HashSet::new(), HashSet::new());
-        for &node in graph.nodes.iter().filter(|node| wanted.contains(node)) {
+        for &node in graph.nodes.iter().filter(|node| requested.contains(node)) {
             self.node(0, node, 0, None);
             made.extend(body.nodes[node].outputs.iter().flatten().copied());
         }
-        for &node in graph.nodes.iter().filter(|node| !wanted.contains(node)) {
+        for &node in graph.nodes.iter().filter(|node| !requested.contains(node)) {
             let mut read: Vec<ValueId> = body.nodes[node].inputs.iter().flatten().copied().collect();
             let inner = body.subgraphs(node).flat_map(|graph| body.walk_graph(graph).nodes());
             read.extend(inner.flat_map(|inner| body.nodes[inner].inputs.iter().flatten().copied()));
@@ -336,8 +336,8 @@ impl<'m> Builder<'m> {
     fn elements(&self, tensor: &onnx_ir::Tensor) -> String {
         // Shapes and axes say more than weights.
         let is_float = tensor.elem.is_none_or(|elem| elem.name().is_none_or(|name| name.contains("float")));
-        let most = if is_float { 1 } else { SHOWN };
-        if tensor.element_count().is_none_or(|n| n > most) || tensor.is_external() {
+        let max = if is_float { 1 } else { SHOWN };
+        if tensor.element_count().is_none_or(|n| n > max) || tensor.is_external() {
             return String::new();
         }
         let printed = onnx_text::print_tensor_of(self.model, tensor, &details::options());

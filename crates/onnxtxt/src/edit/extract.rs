@@ -71,9 +71,9 @@ pub fn extract(model: &mut Model, registry: &Registry, from: &[ValueId], to: &[V
 pub fn extract_nodes(model: &mut Model, registry: &Registry, nodes: &[NodeId]) -> Edited {
     let Some((id, graph)) = main_graph(model) else { return extract(model, registry, &[], &[]) };
     let body = &model.bodies[id];
-    let wanted: HashSet<NodeId> = nodes.iter().copied().collect();
+    let requested: HashSet<NodeId> = nodes.iter().copied().collect();
     let selected: Vec<NodeId> = (body.graphs[graph].nodes.iter().copied())
-        .filter(|&node| inside(body, node).iter().any(|inner| wanted.contains(inner)))
+        .filter(|&node| inside(body, node).iter().any(|inner| requested.contains(inner)))
         .collect();
     let made: HashSet<ValueId> =
         selected.iter().flat_map(|&n| body.nodes[n].outputs.iter().flatten().copied()).collect();

@@ -110,8 +110,8 @@ fn assembled(model: &Model, ports: &[Port], mut values: Named) -> Result<Named, 
         if values.iter().any(|(known, _)| known == name) {
             continue;
         }
-        let mut take = |wanted: &str| {
-            let at = values.iter().position(|(name, value)| name == wanted && value.tensor().is_ok())?;
+        let mut take = |requested: &str| {
+            let at = values.iter().position(|(name, value)| name == requested && value.tensor().is_ok())?;
             match values.remove(at).1 {
                 Value::Tensor(tensor) => Some(tensor),
                 Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => None,

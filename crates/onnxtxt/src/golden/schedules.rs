@@ -10,12 +10,12 @@ use onnx_ops::opset::registry_of;
 /// Compares the schedule with the snapshot. Inputs are zeros, so their types must be known.
 pub(crate) fn run(context: &Context<'_>) -> Result<(), String> {
     let model = context.model()?;
-    let told = |found: &Diagnostic| found.message.clone();
+    let reported = |found: &Diagnostic| found.message.clone();
     let executable = compile(&model, registry_of(&model), &CompileOptions::default())
-        .map_err(|found| found.first().map(told).unwrap_or_default())?;
+        .map_err(|found| found.first().map(reported).unwrap_or_default())?;
     let inputs =
         executable.inputs().iter().map(|port| zeros(&executable, port)).collect::<Result<_, String>>()?;
-    let schedule = executable.schedule(inputs, &RunOptions::default()).map_err(|found| told(&found))?;
+    let schedule = executable.schedule(inputs, &RunOptions::default()).map_err(|found| reported(&found))?;
     let Stats { kernels, nodes, flops, bytes, arena } = schedule.stats;
     let counts = format!(
         "{kernels} kernels, {nodes} other nodes, {flops} operations, {bytes} bytes moved, {arena} of arena"

@@ -76,19 +76,19 @@ fn order(keys: &Keys) -> Vec<&str> {
     let (first, second) = if base == ours { (theirs, ours) } else { (ours, theirs) };
     let known: HashSet<&str> = first.iter().map(String::as_str).collect();
     // The additions of the second side after each key of the first.
-    let mut behind: HashMap<Option<&str>, Vec<&str>> = HashMap::new();
+    let mut after: HashMap<Option<&str>, Vec<&str>> = HashMap::new();
     let mut last = None;
     for key in second.iter().map(String::as_str) {
         if known.contains(key) {
             last = Some(key);
         } else {
-            behind.entry(last).or_default().push(key);
+            after.entry(last).or_default().push(key);
         }
     }
-    let mut out = behind.remove(&None).unwrap_or_default();
+    let mut out = after.remove(&None).unwrap_or_default();
     for key in first.iter().map(String::as_str) {
         out.push(key);
-        out.extend(behind.remove(&Some(key)).unwrap_or_default());
+        out.extend(after.remove(&Some(key)).unwrap_or_default());
     }
     out
 }

@@ -162,8 +162,8 @@ impl<O: Oracle> Reducer<'_, O> {
         }
         let inlined = |model: &Model, only: Option<usize>| {
             let mut model = model.clone();
-            let wanted = only.and_then(|i| model.functions.ids().nth(i));
-            let select = |_: &Model, f| wanted.is_none_or(|wanted| wanted == f);
+            let requested = only.and_then(|i| model.functions.ids().nth(i));
+            let select = |_: &Model, f| requested.is_none_or(|requested| requested == f);
             let options = Inline { select: &select, max_nodes: MAX_INLINED, ..Inline::default() };
             let registry = registry_of(&model.clone());
             inline(&mut model, registry, options).is_changed().then_some(model)

@@ -56,11 +56,11 @@ pub(super) fn made_inputs(model: &Model, known: &KnownTypes, at: usize) -> Optio
     if outputs.iter().any(shown) {
         return None;
     }
-    let wanted: Vec<ValueId> = outputs.into_iter().filter(|value| is_read(body, *value)).collect();
-    let types: Vec<_> = wanted.iter().map(|&value| known.ty(model, id, value)).collect::<Option<_>>()?;
+    let requested: Vec<ValueId> = outputs.into_iter().filter(|value| is_read(body, *value)).collect();
+    let types: Vec<_> = requested.iter().map(|&value| known.ty(model, id, value)).collect::<Option<_>>()?;
     let mut model = model.clone();
     remove(&mut model.bodies[id], node);
-    for (value, ty) in wanted.into_iter().zip(types) {
+    for (value, ty) in requested.into_iter().zip(types) {
         let port = Port { value: Some(value), ty: Some(ty), ..Port::default() };
         make_input(&mut model, (main, root), port);
     }

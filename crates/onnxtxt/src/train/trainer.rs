@@ -280,9 +280,9 @@ impl<'r> Trainer<'r> {
             let fits = new.tensor().is_ok_and(|tensor| is_alike(tensor, &variable.value));
             if !fits {
                 let is = new.tensor().map_or_else(|_| new.kind().to_owned(), onnx_exec::Tensor::type_text);
-                let (name, wanted) = (&variable.name, variable.value.type_text());
+                let (name, requested) = (&variable.name, variable.value.type_text());
                 let message =
-                    format!("training assigns a value of type `{is}` to `{name}` of type `{wanted}`");
+                    format!("training assigns a value of type `{is}` to `{name}` of type `{requested}`");
                 return Err(failed(message));
             }
             if let Ok(new) = new.tensor()

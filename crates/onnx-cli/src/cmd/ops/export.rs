@@ -24,8 +24,8 @@ pub(super) fn export(
     session: &mut Session,
 ) -> anyhow::Result<Status> {
     let is_folder = out.is_dir();
-    let wanted = args.domain.as_deref().map(normalize_domain);
-    let domains: Vec<&str> = match wanted {
+    let requested = args.domain.as_deref().map(normalize_domain);
+    let domains: Vec<&str> = match requested {
         Some(domain) => vec![super::known_domain(registry, domain)?],
         None if is_folder && args.version.is_none() => registry.domains().collect(),
         None => vec![""],

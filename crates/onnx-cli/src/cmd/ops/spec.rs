@@ -82,8 +82,8 @@ impl<'a> Spec<'a> {
     }
 
     fn domains<'r>(&self, registry: &'r Registry) -> impl Iterator<Item = &'r str> {
-        let wanted = self.domain.map(normalize_domain);
-        registry.domains().filter(move |domain| wanted.is_none_or(|wanted| wanted == *domain))
+        let requested = self.domain.map(normalize_domain);
+        registry.domains().filter(move |domain| requested.is_none_or(|requested| requested == *domain))
     }
 }
 

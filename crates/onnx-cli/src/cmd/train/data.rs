@@ -194,11 +194,11 @@ fn take(
     let arrays = if is_table {
         Arrays { read: csv::read(&bytes, inputs).with_context(cannot)?, skipped: Vec::new() }
     } else if npy::is_archive(path) {
-        let wanted = |name: &str| match find(name) {
+        let requested = |name: &str| match find(name) {
             Some((model, port)) => Wanted::As(declared(model, port).and_then(|tensor| tensor.elem)),
             None => Wanted::No,
         };
-        npy::read_all(&bytes, wanted).with_context(cannot)?
+        npy::read_all(&bytes, requested).with_context(cannot)?
     } else {
         bail!("the format of {given} is not known: expected .npz, .csv, NAME=FILE.npy or a folder")
     };

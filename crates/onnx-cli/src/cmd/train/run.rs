@@ -105,7 +105,7 @@ impl TrainingRun<'_, '_> {
     fn is_done(&self) -> bool {
         let position = self.batches.position();
         let waits = self.best.as_ref().map_or(0, |best| best.epochs_since);
-        self.plan.early_stop.is_some_and(|most| waits >= most)
+        self.plan.early_stop.is_some_and(|max| waits >= max)
             || match self.plan.stop {
                 Stop::Steps(steps) => self.trainer.steps() >= steps,
                 Stop::Epochs(epochs) => position.epoch >= epochs,
@@ -162,7 +162,7 @@ impl TrainingRun<'_, '_> {
         self.report.is_stopped_early = self
             .plan
             .early_stop
-            .is_some_and(|most| self.best.as_ref().is_some_and(|best| best.epochs_since >= most));
+            .is_some_and(|max| self.best.as_ref().is_some_and(|best| best.epochs_since >= max));
         if self.report.is_stopped_early
             && let Some(best) = &self.best
             && let Err(found) = self.trainer.load_state(&best.state)

@@ -133,8 +133,8 @@ impl Saved {
             let member = member.strip_prefix(BEST).unwrap_or(member);
             names.iter().find(|(known, ..)| known == member)
         };
-        let wanted = |member: &str| Wanted::As(find(member).map(|(.., elem)| *elem));
-        let arrays = npy::read_all(&bytes, wanted).with_context(cannot)?.read;
+        let requested = |member: &str| Wanted::As(find(member).map(|(.., elem)| *elem));
+        let arrays = npy::read_all(&bytes, requested).with_context(cannot)?.read;
         let own = |name: &str| {
             let array = arrays.iter().find(|(known, _)| known.strip_prefix(OWN) == Some(name));
             array.map(|(_, tensor)| tensor)

@@ -48,13 +48,13 @@ pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
     let model = &prepared.loaded.model;
     let Some(body) = model.main_body() else { bail!("{} has no graph", prepared.input.name) };
-    let mut wanted: HashSet<ValueId> = HashSet::new();
+    let mut requested: HashSet<ValueId> = HashSet::new();
     for selection in &args.only {
-        wanted.extend(selection.values(model)?);
+        requested.extend(selection.values(model)?);
     }
     let mut arrays = Vec::new();
     for weight in weights(model) {
-        if !args.only.is_empty() && !wanted.contains(&weight.value) {
+        if !args.only.is_empty() && !requested.contains(&weight.value) {
             continue;
         }
         let name = weight_name(model, weight);
@@ -142,8 +142,8 @@ fn read(path: &Path, content: &[u8], model: &Model) -> anyhow::Result<Arrays> {
     };
     let sizes = all.iter().map(|weight| size(weight).map(|size| size.saturating_mul(UNPACKED_ELEMENTS)));
     let most = sizes.fold(UNPACKED_ANYWAY, |sum, size| sum.saturating_add(size.unwrap_or(u64::MAX)));
-    let wanted = |name: &str| known.get(name).map_or(Wanted::No, |(_, elem)| Wanted::As(*elem));
-    let mut arrays = npy::read_at_most(content, most, wanted).with_context(in_file)?;
+    let requested = |name: &str| known.get(name).map_or(Wanted::No, |(_, elem)| Wanted::As(*elem));
+    let mut arrays = npy::read_at_most(content, most, requested).with_context(in_file)?;
     for (name, _) in &mut arrays.read {
         if let Some((real, _)) = known.get(name) {
             real.clone_into(name);

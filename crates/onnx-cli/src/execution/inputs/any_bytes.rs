@@ -5,8 +5,8 @@ use onnx_ir::ElemType;
 
 /// Reads bytes as an array and as an archive of arrays, without panic, and checks that writing preserves what was read.
 pub(crate) fn read_back(data: &[u8]) {
-    for wanted in [None, Some(ElemType::BFLOAT16), Some(ElemType::INT4), Some(ElemType::STRING)] {
-        if let Ok(tensor) = npy::read(data, wanted) {
+    for requested in [None, Some(ElemType::BFLOAT16), Some(ElemType::INT4), Some(ElemType::STRING)] {
+        if let Ok(tensor) = npy::read(data, requested) {
             let mut written = Vec::new();
             npy::write(&tensor, &mut written).expect("a list can be written to");
             let again = npy::read(&written, Some(tensor.elem())).expect("our own array is read");

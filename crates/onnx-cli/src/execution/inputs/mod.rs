@@ -153,8 +153,8 @@ fn beyond(error: anyhow::Error, place: Place) -> anyhow::Result<Diagnostic> {
 }
 
 /// `: did you mean …?`
-fn like<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
-    did_you_mean(wanted, known).map(|like| format!(": did you mean `{like}`?")).unwrap_or_default()
+fn like<'a>(requested: &str, known: impl Iterator<Item = &'a str>) -> String {
+    did_you_mean(requested, known).map(|like| format!(": did you mean `{like}`?")).unwrap_or_default()
 }
 
 /// The inputs for another model, by name.
@@ -165,11 +165,11 @@ pub(crate) fn for_other_model(
 ) -> anyhow::Result<Vec<Option<Value>>> {
     let name = |executable: &Executable<'_>, port: &Port| executable.model().text(port.name).to_owned();
     let given = |port: &Port| {
-        let wanted = name(other, port);
-        let known = of.inputs().iter().position(|port| name(of, port) == wanted);
+        let requested = name(other, port);
+        let known = of.inputs().iter().position(|port| name(of, port) == requested);
         match known.and_then(|i| values[i].clone()) {
             None if !other.has_default(port) => {
-                bail!("the other model has the input `{wanted}`, but this one does not")
+                bail!("the other model has the input `{requested}`, but this one does not")
             }
             found => Ok(found),
         }
@@ -412,9 +412,9 @@ impl<'m> InputSet<'m> {
         let cannot = || Unreadable::new(path);
         crate::input::read_files::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
-        let wanted =
+        let requested =
             |name: &str| if self.may_read(name) { Wanted::As(self.elem_of(name)) } else { Wanted::No };
-        let npy::Arrays { read: mut arrays, skipped } = npy::read_all(&bytes, wanted).with_context(cannot)?;
+        let npy::Arrays { read: mut arrays, skipped } = npy::read_all(&bytes, requested).with_context(cannot)?;
         let mut is_any = self.ports.is_empty();
         for (i, port) in self.ports.iter().enumerate() {
             let mut take = |name: &str| {
@@ -511,12 +511,12 @@ impl<'m> InputSet<'m> {
     /// The findings for inputs that are missing.
     fn missing(&self, prepared: &Prepared) -> Vec<Diagnostic> {
         let missing = (0..self.ports.len()).filter(|&i| self.values[i].is_none() && !self.has_default[i]);
-        let told = |i| {
+        let reported = |i| {
             let message = format!("input `{}` is not given", self.name(i));
             let help = "pass inputs with `-i`, or generate them with `--random`";
             Diagnostic::new(&code::RUN_FAILED, place(prepared, i), message).help(help)
         };
-        missing.map(told).collect()
+        missing.map(reported).collect()
     }
 }
 

@@ -74,7 +74,7 @@ impl Work<'_> {
     ) -> Option<(&'static Code, String)> {
         let (theirs, function) = (callee.names(names), callee.text(names));
         let (parameter, name) = (&theirs[attr.reference?], &theirs[attr.name?]);
-        let (wanted, is_required) = self.setting.operators.attribute(op, name)?;
+        let (requested, is_required) = self.setting.operators.attribute(op, name)?;
         let is_named = |attr: &&Attr, names: &Names| attr.name.is_some_and(|n| &names[n] == parameter);
         let given = call.attrs.iter().find(|attr| is_named(attr, names));
         match given {
@@ -83,14 +83,14 @@ impl Work<'_> {
             Some(given) => {
                 let ty = given.values.first().map(|value| value.ty()).or(given.ty)?;
                 let text = |ty: AttrType| ty.name().unwrap_or("?");
-                let (ty_text, wanted_text) = (text(ty), text(wanted));
+                let (ty_text, wanted_text) = (text(ty), text(requested));
                 let message = || {
                     format!(
                         "passes `{ty_text}` as `{parameter}`, but `{name}` of `{}` in function `{function}` is `{wanted_text}`",
                         op.op
                     )
                 };
-                (ty != wanted).then(|| (&code::ATTR_WRONG_TYPE, message()))
+                (ty != requested).then(|| (&code::ATTR_WRONG_TYPE, message()))
             }
             None => {
                 let mut defaults = callee.function.attribute_defaults.iter();

@@ -138,8 +138,8 @@ impl<'e> Work<'e> {
         let origin = target.origins[node];
         let call = std::mem::take(&mut target.nodes[node]);
         let actual = self.actual(&call, formal);
-        let wanted: Vec<(ValueId, ValueId, bool)> = (formal.outputs.iter().zip(&call.outputs))
-            .filter_map(|(port, &wanted)| port.value.zip(wanted))
+        let requested: Vec<(ValueId, ValueId, bool)> = (formal.outputs.iter().zip(&call.outputs))
+            .filter_map(|(port, &requested)| port.value.zip(requested))
             .map(|(from, to)| (from, to, self.is_pinned(target, to)))
             .collect();
 
@@ -172,7 +172,7 @@ impl<'e> Work<'e> {
         // Results that are the same value as an argument or as another result.
         let mut same: Vec<(ValueId, Option<ValueId>, bool)> = Vec::new();
         let mut first: Map<ValueId, ValueId> = Map::default();
-        for &(from, to, is_pinned) in &wanted {
+        for &(from, to, is_pinned) in &requested {
             match (callee.body.values[from].def, first.get(&from)) {
                 (ValueDef::Input(_), _) => same.push((to, copy.value(from), is_pinned)),
                 (_, Some(&first)) => same.push((to, Some(first), is_pinned)),

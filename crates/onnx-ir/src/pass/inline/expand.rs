@@ -140,7 +140,7 @@ impl<'e> Expander<'e> {
 
     /// The nodes in place of a node, if it is replaced.
     fn replacement(&mut self, at: Pending, options: &mut Inline<'_>) -> Option<Vec<NodeId>> {
-        if self.depth.is_some_and(|most| at.depth >= most) {
+        if self.depth.is_some_and(|max| at.depth >= max) {
             return None;
         }
         let site = Entity::NodeOp(self.body, at.site);

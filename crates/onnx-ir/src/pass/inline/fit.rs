@@ -36,8 +36,8 @@ impl Work<'_> {
                 return diagnostic(&code::CALL_SIGNATURE, message);
             }
         }
-        for (port, wanted) in formal.outputs.iter().zip(&call.outputs) {
-            let Some(wanted) = *wanted else { continue };
+        for (port, requested) in formal.outputs.iter().zip(&call.outputs) {
+            let Some(requested) = *requested else { continue };
             let def = port.value.map(|v| callee.body.values[v].def);
             let name = port.name.map_or("", |n| &callee.names(names)[n]);
             match def {
@@ -46,7 +46,7 @@ impl Work<'_> {
                     let i = formal.inputs.iter().position(|p| p.value == port.value);
                     let given = i.and_then(|i| call.inputs.get(i).copied().flatten());
                     let is_missing = given.and_then(|v| self.known(v)).is_none();
-                    if is_missing && self.is_pinned(target, wanted) {
+                    if is_missing && self.is_pinned(target, requested) {
                         let message = format!("this call leaves out `{name}`, which is its result: it stays");
                         return diagnostic(&code::PARAMETER_EMPTY, message);
                     }

@@ -113,10 +113,10 @@ impl Judge<'_> {
 
     /// The numbers that the header allows are among those that the formals allow.
     fn counts(&mut self, formals: &[Formal], counts: &[i64], what: &str) {
-        let least = formals.iter().filter(|f| matches!(f.kind, FormalKind::Single)).count();
+        let min = formals.iter().filter(|f| matches!(f.kind, FormalKind::Single)).count();
         let is_open = formals.iter().any(|f| matches!(f.kind, FormalKind::Variadic { .. }));
         let fits = |&number: &i64| {
-            usize::try_from(number).is_ok_and(|n| n >= least && (is_open || n <= formals.len()))
+            usize::try_from(number).is_ok_and(|n| n >= min && (is_open || n <= formals.len()))
         };
         if let Some(number) = counts.iter().find(|number| !fits(number)) {
             let place = Entity::Operator(self.operator);

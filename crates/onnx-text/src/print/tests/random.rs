@@ -21,8 +21,8 @@ impl Maker<'_> {
 
     fn list(&mut self, open: &str, close: &str, least: u8, item: fn(&mut Self)) {
         self.put(open);
-        let most = if self.depth > 2 { 2 } else { 6 };
-        let mut count = least + self.choose(most);
+        let max = if self.depth > 2 { 2 } else { 6 };
+        let mut count = least + self.choose(max);
         if count > 1 && self.choose(8) == 0 {
             // Long enough to be broken.
             count += 40;

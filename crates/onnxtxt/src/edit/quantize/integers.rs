@@ -31,17 +31,17 @@ pub(super) fn narrow(
     let dims: Vec<usize> = tensor.dims.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
     let (index, shape) = groups(&dims, grain);
     let count = shape.iter().product::<usize>().max(1);
-    let most: f32 = if elem == ElemType::INT4 { 7.0 } else { 127.0 };
+    let max: f32 = if elem == ElemType::INT4 { 7.0 } else { 127.0 };
     let mut largest = vec![0f32; count];
     for (i, x) in numbers.iter().enumerate() {
         let slot = &mut largest[index(i)];
         *slot = slot.max(x.abs());
     }
     // A group of zeros has any scale.
-    let scale = |largest: &f32| Some(largest / most).filter(|scale| scale.is_normal()).unwrap_or(1.0);
+    let scale = |largest: &f32| Some(largest / max).filter(|scale| scale.is_normal()).unwrap_or(1.0);
     let scales: Vec<f32> = largest.iter().map(scale).collect();
     #[allow(clippy::cast_possible_truncation, reason = "a whole number in the range of the type")]
-    let integer = |(i, x): (usize, &f32)| (x / scales[index(i)]).round_ties_even().clamp(-most, most) as i8;
+    let integer = |(i, x): (usize, &f32)| (x / scales[index(i)]).round_ties_even().clamp(-max, max) as i8;
     let integers: Vec<i8> = numbers.iter().enumerate().map(integer).collect();
     let bytes: Vec<u8> = match elem {
         // The first of two elements is in the lower half of a byte.

@@ -28,12 +28,12 @@ pub(super) fn prepared(model: &mut Model, part: &Model) -> Result<Model, Vec<Dia
                 let domain = Some(model.names.intern(&domain));
                 model.header.opset_imports.push(OpsetImport { domain, version });
             }
-            (Some(Some(wanted)), Some(is)) if wanted != is => {
+            (Some(Some(requested)), Some(is)) if requested != is => {
                 let registry = registry_of(&part.clone());
-                if !convert_opset(&mut part, registry, &domain, wanted).is_done {
+                if !convert_opset(&mut part, registry, &domain, requested).is_done {
                     let shown = if domain.is_empty() { "ai.onnx" } else { &domain };
                     let message =
-                        format!("the part has version {is} of {shown}, the model has version {wanted}");
+                        format!("the part has version {is} of {shown}, the model has version {requested}");
                     return Err(vec![refused(message).help("bring both to one version: onnxtxt set-opset")]);
                 }
                 compact(&mut part);

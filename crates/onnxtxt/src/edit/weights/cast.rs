@@ -35,12 +35,12 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
     let mut report = Report::default();
     let Some((id, all)) = constants(model) else { return Ok(report) };
     // The operator set must have the cast.
-    let least = if options.to == ElemType::BFLOAT16 { KNOWS_BFLOAT16 } else { CASTS_BY_NUMBER };
+    let min = if options.to == ElemType::BFLOAT16 { KNOWS_BFLOAT16 } else { CASTS_BY_NUMBER };
     let version = model.newest_import(id, "").unwrap_or(0);
-    if version < least {
+    if version < min {
         let to = options.to.name().unwrap_or("?");
         let message =
-            format!("version {version} of ai.onnx has no `Cast` of {to}: version {least} is needed");
+            format!("version {version} of ai.onnx has no `Cast` of {to}: version {min} is needed");
         return Err(vec![Diagnostic::new(&code::WEIGHTS, Place::Nowhere, message)]);
     }
     let uses = Uses::of(&model.bodies[id]);
