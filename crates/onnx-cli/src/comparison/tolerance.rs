@@ -1,11 +1,9 @@
-//! Tolerances, and whether two values are close enough.
+//! Tolerances: by how much results may differ.
 
 use crate::comparison::statistics::DifferenceStatistics;
 use crate::input::read_files::Unreadable;
 use anyhow::Context as _;
-use onnx_exec::{Tensor, Value};
 use onnx_ir::{ElemType, Model, TypeKind};
-use onnx_text::number_text;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +80,7 @@ pub(crate) const TWO_STEPS_OF_BFLOAT16: f64 = 1.0 / 64.0;
 
 impl Tolerance {
     /// The tolerance for an element type.
-    fn of(&self, elem: ElemType) -> Tolerance {
+    pub(crate) fn of_type(&self, elem: ElemType) -> Tolerance {
         use ElemType as E;
         let min = if elem == E::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
         let mut tolerance = Tolerance { relative: self.relative.max(min), ..self.clone() };
@@ -127,7 +125,7 @@ impl Tolerance {
     }
 
     /// Returns the tolerance that compares every element, if the command line leaves open whether results may be close as a whole.
-    fn of_elements(&self) -> Option<Tolerance> {
+    pub(super) fn of_elements(&self) -> Option<Tolerance> {
         let elements =
             Tolerance { differing: 0.0, open: Open { is_by_element: true, ..self.open }, ..self.clone() };
         let is_open = self.open.relative && self.open.absolute && self.cosine.is_none();
@@ -182,11 +180,6 @@ pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)
 }
 
 impl Tolerance {
-    /// The tolerance for an element type.
-    pub(crate) fn of_type(&self, elem: ElemType) -> Tolerance {
-        self.of(elem)
-    }
-
     /// Returns the cosine similarity, and the largest difference as a fraction of the largest number, from which on results are
     /// close as a whole: rounding errors of low precision accumulate from node to node. `None` if the command line gives a
     /// tolerance, and for 64-bit integers, which are indices.
@@ -207,12 +200,11 @@ impl Tolerance {
     }
 
     /// Whether numbers of a type are close enough as a whole although some are not.
-    fn allows_all(&self, elem: ElemType, xs: &[f64], ys: &[f64]) -> bool {
+    pub(super) fn allows_all(&self, elem: ElemType, xs: &[f64], ys: &[f64]) -> bool {
         let far = xs.iter().zip(ys).filter(|(x, y)| !self.allows(**x, **y)).count();
         #[allow(clippy::cast_precision_loss, reason = "a share of a count")]
         let share = far as f64 / xs.len().max(1) as f64;
-        let is_alike =
-            |min: f64| DifferenceStatistics::of(xs, ys).cosine.is_some_and(|cosine| cosine >= min);
+        let is_alike = |min: f64| DifferenceStatistics::of(xs, ys).cosine.is_some_and(|cosine| cosine >= min);
         let largest = || ys.iter().fold(0.0, |largest: f64, y| largest.max(y.abs()));
         let is_near = |(min, part): (f64, f64)| {
             is_alike(min) && DifferenceStatistics::of(xs, ys).largest() <= part * largest()
@@ -221,58 +213,6 @@ impl Tolerance {
             || self.cosine.is_some_and(is_alike)
             || self.as_a_whole(elem).is_some_and(is_near)
     }
-}
-
-/// Whether two values without a difference are close only as a whole.
-pub(crate) fn is_close_as_a_whole(result: &Value, expected: &Value, tolerance: &Tolerance) -> bool {
-    tolerance.of_elements().is_some_and(|elements| difference(result, expected, &elements).is_some())
-}
-
-/// Describes how two values differ, if they do.
-pub(crate) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
-    match (result, expected) {
-        (Value::Tensor(a), Value::Tensor(b)) => tensors(a, b, tolerance),
-        (Value::Sequence(a), Value::Sequence(b)) => {
-            if a.len() != b.len() {
-                return Some(format!("{} elements, expected {}", a.len(), b.len()));
-            }
-            a.iter().zip(b.iter()).find_map(|(a, b)| difference(a, b, tolerance))
-        }
-        (Value::Map(a), Value::Map(b)) => {
-            let keys = tensors(&a.keys, &b.keys, tolerance);
-            keys.or_else(|| a.values.iter().zip(&b.values).find_map(|(a, b)| difference(a, b, tolerance)))
-        }
-        (Value::Optional(Some(a)), Value::Optional(Some(b))) => difference(a, b, tolerance),
-        (Value::Optional(None), Value::Optional(None)) => None,
-        (a, Value::Optional(Some(b))) => difference(a, b, tolerance),
-        (a, b) => Some(format!("{}, expected {}", a.kind(), b.kind())),
-    }
-}
-
-fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
-    let name = |t: &Tensor| t.elem().name().unwrap_or("?");
-    if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
-        return Some(format!("{}{:?}, expected {}{:?}", name(a), a.dims(), name(b), b.dims()));
-    }
-    if tolerance.is_random {
-        return None;
-    }
-    if let (Ok(a), Ok(b)) = (a.string_slice(), b.string_slice()) {
-        let at = (0..a.len()).find(|&i| a[i] != b[i])?;
-        return Some(format!("element {at} is {:?}, expected {:?}", a[at], b[at]));
-    }
-    let (Ok(xs), Ok(ys)) = (a.floats(), b.floats()) else {
-        let at = a.bytes().iter().zip(b.bytes()).position(|(a, b)| a != b)?;
-        return Some(format!("byte {at} is {:#04x}, expected {:#04x}", a.bytes()[at], b.bytes()[at]));
-    };
-    let tolerance = tolerance.of(b.elem());
-    let at = (0..xs.len()).find(|&i| !tolerance.allows(xs[i], ys[i]))?;
-    if tolerance.allows_all(b.elem(), &xs, &ys) {
-        return None;
-    }
-    let worst = xs.iter().zip(&ys).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-    let (x, y) = (number_text(a.elem(), xs[at]), number_text(b.elem(), ys[at]));
-    Some(format!("element {at} is {x}, expected {y}; the largest difference is {worst:e}"))
 }
 
 /// The allowed differences between the results of two models.
@@ -322,6 +262,8 @@ impl ToleranceArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::difference::{difference, is_close_as_a_whole};
+    use onnx_exec::{Tensor, Value};
 
     fn tolerance() -> Tolerance {
         ToleranceArgs { rtol: None, atol: None, max_differing: None, min_cosine: None }.tolerance()
