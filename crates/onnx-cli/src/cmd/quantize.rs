@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Err(found) => return Ok(Err(found)),
         };
         if let Some(before) = &before {
-            match before.rerun(model, &args.limits, args.inputs.seed)? {
+            match before.rerun(model, prepared.registry_for(model), &args.limits, args.inputs.seed)? {
                 Ok(outputs) => {
                     let line = |output: &OutputPair<'_>| {
                         format!("error of `{}`: {}", output.name, error(&output.now, output.before))

@@ -1,8 +1,8 @@
 //! `onnxtxt simplify`: runs the passes that make a model smaller until none of them changes it.
 
 use crate::comparison::baseline::Baseline;
+use crate::comparison::difference::difference;
 use crate::comparison::pair::{First, PairArgs};
-use crate::comparison::tolerance::difference;
 use crate::edit::{EditArgs, edit};
 use crate::execution::prepared::Prepared;
 use crate::session::{Session, Status};
@@ -77,7 +77,12 @@ fn differences(
     if !found.is_empty() {
         return Ok(found);
     }
-    let outputs = match original.rerun(&model, &args.pair.limits, args.pair.inputs.seed)? {
+    let outputs = match original.rerun(
+        &model,
+        prepared.registry_for(&model),
+        &args.pair.limits,
+        args.pair.inputs.seed,
+    )? {
         Ok(outputs) => outputs,
         Err(found) => return Ok(found),
     };

@@ -1,10 +1,11 @@
 //! `onnxtxt verify`: checks whether two models compute the same.
 
+use crate::comparison::difference::{difference, is_close_as_a_whole};
 use crate::comparison::first_difference::first_difference;
 use crate::comparison::onnx_runtime;
 use crate::comparison::pair::{First, PairArgs, PairFiles};
 use crate::comparison::statistics::DifferenceStatistics;
-use crate::comparison::tolerance::{Tolerance, difference, is_close_as_a_whole};
+use crate::comparison::tolerance::Tolerance;
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
 use crate::session::{Session, Status};

@@ -5,7 +5,7 @@ use crate::execution::inputs;
 use onnx_exec::{Executable, RunOptions, Value, compile};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
-use onnx_ops::opset::registry_of;
+use onnx_ops::schema::Registry;
 
 /// A model that was run before it is changed.
 pub(crate) struct Baseline<'r> {
@@ -36,11 +36,12 @@ impl<'r> Baseline<'r> {
     pub(crate) fn rerun(
         &self,
         changed: &Model,
+        registry: &Registry,
         limits: &LimitArgs,
         seed: u64,
     ) -> anyhow::Result<Result<Vec<OutputPair<'_>>, Vec<Diagnostic>>> {
         let (options, compile_options) = (limits.options(seed, changed), limits.compile_options());
-        let executable = match options.within(|| compile(changed, registry_of(changed), &compile_options)) {
+        let executable = match options.within(|| compile(changed, registry, &compile_options)) {
             Ok(executable) => executable,
             Err(found) => return Ok(Err(found)),
         };

@@ -101,6 +101,11 @@ impl Prepared {
         self.operators.of(&self.loaded.model)
     }
 
+    /// The operators for a model that was made of this one.
+    pub(crate) fn registry_for(&self, changed: &Model) -> &Registry {
+        self.operators.of(changed)
+    }
+
     /// Ensures that the meaning of the model is clear, unless it is to be run in spite of its errors. Errors that leave it clear are
     /// mentioned once, others are reported.
     pub(crate) fn admit(

@@ -98,3 +98,29 @@ fn a_document_bounds_the_versions_of_its_domain() {
         assert_eq!(found.text().contains(message), code == 1, "{}", found.text());
     }
 }
+
+/// The model that a command makes has the operators of `--opset`, too.
+#[test]
+fn commands_that_run_two_models_know_the_operators_of_a_document() {
+    let set = "operator_set <ir_version: 10, domain: \"com.acme\", opset_version: 1>\n\
+               <since_version: 1, opset_import: [\"\": 21]> operator Twice (T x) => (T y) where T: {float} { y = Add(x, x) }\n";
+    let model = "<ir_version: 10, opset_import: [\"\": 21, \"com.acme\": 1]>\n\
+                 g (float[2,4] x) => (float[2,4] y)\n<float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}>\n\
+                 { t = com.acme.Twice(x) u = Identity(t) y = MatMul(u, w) }\n";
+    let folder = Folder::new(&[("s.onnxtxt", set.as_bytes()), ("m.onnxtxt", model.as_bytes())]);
+    let commands = [
+        ("verify m.onnxtxt m.onnxtxt", "equal"),
+        ("compare m.onnxtxt m.onnxtxt", "3 of 3 results agree"),
+        ("simplify m.onnxtxt --verify -o small.onnxtxt", "simplify:"),
+        ("quantize m.onnxtxt -o quantized.onnxtxt", "error of `y`: max"),
+    ];
+    for (command, expected) in commands {
+        let arguments: Vec<&str> = command.split(' ').chain(["--opset", "s.onnxtxt"]).collect();
+        let done = folder.run(&arguments).expect(0);
+        assert!(
+            done.text().contains(expected) || done.stderr.contains(expected),
+            "{command}: {}",
+            done.stderr
+        );
+    }
+}

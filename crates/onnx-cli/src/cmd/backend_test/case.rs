@@ -1,6 +1,7 @@
 //! One backend test case: a model, inputs, and expected outputs.
 
-use crate::comparison::tolerance::{Tolerance, difference};
+use crate::comparison::difference::difference;
+use crate::comparison::tolerance::Tolerance;
 use crate::execution::inputs::files;
 use crate::input::Input;
 use anyhow::bail;

@@ -129,8 +129,7 @@ pub(in crate::parse) fn formal(inp: &mut Inp<'_, '_>) -> Out<Formal> {
         Some(Kind::Dot) => {
             let dots =
                 inp.parse(token(Kind::Dot).ignore_then(token(Kind::Dot)).ignore_then(token(Kind::Dot)))?;
-            let min =
-                if peek(inp, 0) == Some(Kind::Int) { Some(inp.parse(token(Kind::Int))?) } else { None };
+            let min = if peek(inp, 0) == Some(Kind::Int) { Some(inp.parse(token(Kind::Int))?) } else { None };
             FormalCount::Variadic(Span::new(dots.start.saturating_sub(2), dots.end), min)
         }
         _ => FormalCount::One,

@@ -39,8 +39,7 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
     let version = model.newest_import(id, "").unwrap_or(0);
     if version < min {
         let to = options.to.name().unwrap_or("?");
-        let message =
-            format!("version {version} of ai.onnx has no `Cast` of {to}: version {min} is needed");
+        let message = format!("version {version} of ai.onnx has no `Cast` of {to}: version {min} is needed");
         return Err(vec![Diagnostic::new(&code::WEIGHTS, Place::Nowhere, message)]);
     }
     let uses = Uses::of(&model.bodies[id]);
