@@ -28,10 +28,10 @@
 )]
 
 pub mod ast;
-mod buffer;
 mod check;
 #[cfg(feature = "print")]
 mod comments;
+mod identifier;
 mod lex;
 mod literal;
 mod lower;
@@ -66,6 +66,7 @@ pub use lower::{
     read_tensor, read_type, read_value, read_value_info,
 };
 pub use map::{OpsetMap, SourceMap};
+#[cfg(feature = "print")]
 pub use narrow::number_text;
 pub use parse::{
     Syntax, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_operator,

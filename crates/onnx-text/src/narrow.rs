@@ -67,6 +67,7 @@ impl Narrow {
 
     /// The literal of a value: with a point or an exponent, and the fewest digits that parse to the same bits. A NaN other than
     /// `nan` and `-nan` is printed as its bit pattern.
+    #[cfg(feature = "print")]
     pub(crate) fn text(self, bits: u32) -> String {
         let value = self.format.decode(bits.into());
         let is_read = |value: f64| self.read(value) == Some(bits);
@@ -88,11 +89,13 @@ impl Narrow {
 }
 
 /// The literals of many numbers of a type. Those of 16 bits are made once each.
+#[cfg(feature = "print")]
 pub(crate) struct Texts {
     narrow: Narrow,
     known: Vec<Option<Box<str>>>,
 }
 
+#[cfg(feature = "print")]
 impl Texts {
     pub(crate) fn new(narrow: Narrow, count: usize) -> Texts {
         let patterns = 1 << narrow.bits;
@@ -117,6 +120,7 @@ impl Texts {
 /// assert_eq!(onnx_text::number_text(ElemType::FLOAT16, 0.0999755859375), "0.1");
 /// assert_eq!(onnx_text::number_text(ElemType::DOUBLE, f64::from(0.1f32)), "0.10000000149011612");
 /// ```
+#[cfg(feature = "print")]
 #[must_use]
 pub fn number_text(elem: ElemType, value: f64) -> String {
     if !value.is_finite() {
@@ -138,7 +142,7 @@ pub fn number_text(elem: ElemType, value: f64) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "print"))]
 mod tests {
     use super::*;
 

@@ -1,6 +1,7 @@
 //! `cargo xtask codegen`: committed code that something else determines.
 //!
 //! - [`protos`]: structs and tables of the wire format, from `proto/`;
+//! - [`lexer`]: the lexer of ONNX text, from the patterns of its tokens;
 //! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package;
 //! - [`kernels`]: what the installed `onnxruntime` package runs;
 //! - [`examples`]: the list of the operators' examples, from their folder;
@@ -14,6 +15,7 @@ mod bodies;
 mod documents;
 mod examples;
 mod kernels;
+mod lexer;
 mod map;
 mod protos;
 mod schemas;
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = dirs::root();
     let compiled = protos::compile(&root)?;
     settle(&protos::outputs(&compiled)?, args)?;
+    settle(&[lexer::output()?], args)?;
     settle(&[examples::output()?, bodies::output()?, documents::output()?], args)?;
     settle(&[map::output()?], args)?;
     let Some(python) = python_with_onnx() else {

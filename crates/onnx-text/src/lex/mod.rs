@@ -3,6 +3,9 @@
 //! Lexical mistakes are reported here and replaced by the token that was probably intended, so that the parser does not report
 //! them again. Nesting is limited here too, so the parser can recurse on brackets without a check.
 
+#[rustfmt::skip]
+#[allow(unused, nonstandard_style, clippy::all, reason = "generated code")]
+mod kind;
 mod slips;
 mod token;
 

@@ -1,9 +1,12 @@
-//! The tokens, and the one place that names logos.
+//! The tokens: kinds only, the spelling stays in the source.
 //!
-//! Kinds only: the spelling stays in the source. White space is skipped; everything else is a token, mistakes
-//! included, so that the parser never stops at one.
+//! White space is skipped; everything else is a token, mistakes included, so that the parser never stops at one. The patterns of the
+//! kinds are in `kind.in.rs`, from which `cargo xtask codegen` makes `kind.rs`; what follows a first byte (strings, comments, lists of
+//! numbers) is found by the functions below.
 
-use logos::{Lexer, Logos};
+pub(crate) use super::kind::Kind;
+
+use logos::Lexer;
 use onnx_ir::diag::Span;
 
 /// A token with its place.
@@ -15,93 +18,7 @@ pub(crate) struct Token {
     pub(crate) span: Span,
 }
 
-/// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
-#[logos(skip r"[ \t\n\v\f\r]+")]
-#[repr(u8)]
-pub(crate) enum Kind {
-    #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
-    Ident,
-    /// `"…"`, line breaks allowed.
-    #[token("\"", string)]
-    String,
-    /// `b"…"` with escapes for any byte.
-    #[token("b\"", string)]
-    Bytes,
-    #[regex(r"-?[0-9]+", priority = 5)]
-    Int,
-    #[regex(r"-?[0-9]+(\.[0-9]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)", priority = 6)]
-    Float,
-    /// `-inf`, `-nan`; without the sign they are identifiers.
-    #[regex(r"-([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY]|[nN][aA][nN])", priority = 6)]
-    Special,
-    /// `{…}` of plain numbers, braces included.
-    #[token("{", open_brace)]
-    LBrace,
-    #[token("}")]
-    RBrace,
-    #[token("(")]
-    LParen,
-    #[token(")")]
-    RParen,
-    #[token("[", open_bracket)]
-    LBracket,
-    #[token("]")]
-    RBracket,
-    #[token("<")]
-    LAngle,
-    #[token(">")]
-    RAngle,
-    #[token(",")]
-    Comma,
-    #[token("=")]
-    Equals,
-    #[token("=>")]
-    Arrow,
-    #[token(":")]
-    Colon,
-    #[token(".")]
-    Dot,
-    #[token("@")]
-    At,
-    #[token("?")]
-    Question,
-    #[token("$")]
-    Dollar,
-
-    /// To the end of the line, the line break not included.
-    #[token("#", comment)]
-    #[token("//", comment)]
-    Comment,
-
-    // Made from comments by the driver in files that have annotations.
-    /// `#@` at the start of an annotation.
-    Note,
-    /// The end of an annotation's line.
-    NoteEnd,
-    /// A `##` line.
-    Doc,
-    /// `{1, 2, 3}` of plain numbers, made from `LBrace`.
-    Numbers,
-    /// `[1, 2, 3]` of plain integers, made from `LBracket`.
-    Ints,
-
-    // Mistakes, which the driver reports and replaces.
-    /// `0x1F`, `1e`, `3abc`
-    #[regex(r"-?[0-9][0-9A-Za-z_.]*", priority = 4)]
-    BadNumber,
-    /// `/layer/T`, `-x`: a run that looks like a name but is not one.
-    #[regex(r##"(/[^/ \t\n\v\f\r"#(){}\[\]<>,=:@?$;.]|[^/ \t\n\v\f\r"#(){}\[\]<>,=:@?$;.0-9A-Za-z_])[^ \t\n\v\f\r"#(){}\[\]<>,=:@?$;]*"##, priority = 1)]
-    BadName,
-    #[token(";")]
-    Semicolon,
-    /// A string that nothing closes.
-    Unterminated,
-    /// Anything else.
-    Unknown,
-}
-
-fn string(lexer: &mut Lexer<'_, Kind>) -> bool {
+pub(super) fn string(lexer: &mut Lexer<'_, Kind>) -> bool {
     match string_end(lexer.remainder().as_bytes()) {
         Some(length) => {
             lexer.bump(length);
@@ -126,20 +43,20 @@ pub(super) fn string_end(rest: &[u8]) -> Option<usize> {
     }
 }
 
-fn comment(lexer: &mut Lexer<'_, Kind>) {
+pub(super) fn comment(lexer: &mut Lexer<'_, Kind>) {
     let rest = lexer.remainder().as_bytes();
     lexer.bump(memchr::memchr(b'\n', rest).unwrap_or(rest.len()));
 }
 
 /// Lexes `{1, 2, 3}` as one token if it contains only numbers; the driver distinguishes the cases by the length.
-fn open_brace(lexer: &mut Lexer<'_, Kind>) {
+pub(super) fn open_brace(lexer: &mut Lexer<'_, Kind>) {
     if let Some(length) = number_block(lexer.remainder().as_bytes()) {
         lexer.bump(length);
     }
 }
 
 /// Lexes `[1, 2, 3]` as one token if it contains only integers and single commas.
-fn open_bracket(lexer: &mut Lexer<'_, Kind>) {
+pub(super) fn open_bracket(lexer: &mut Lexer<'_, Kind>) {
     if let Some(length) = int_block(lexer.remainder().as_bytes()) {
         lexer.bump(length);
     }

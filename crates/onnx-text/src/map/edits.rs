@@ -13,7 +13,7 @@
 
 use super::{Scope, SourceMap};
 use crate::ast::{Field, FieldValue, List, Node, Notes};
-use crate::buffer::name_text;
+use crate::identifier::name_text;
 use onnx_ir::diag::{Edit, Entity, ModelChange, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
 

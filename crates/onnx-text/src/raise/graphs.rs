@@ -2,8 +2,8 @@
 
 use super::Raiser;
 use crate::ast::{Attr, Function, Graph, List, Node, Notes, Type, ValueInfo};
-use crate::buffer::is_identifier;
 use crate::comments::{Anchor, Role, Scope, function_key};
+use crate::identifier::is_identifier;
 use crate::lower::keys;
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, DimValue, FunctionId, GraphId, Name, NodeId, Port, TypeKind, ValueId};

@@ -5,6 +5,7 @@
 //! yields the same model, including field presence.
 
 mod attributes;
+mod buffer;
 mod defaults;
 mod fragment;
 mod graphs;
@@ -26,10 +27,10 @@ pub use opset::print_operator_set;
 pub(crate) use signature::signature_text;
 
 use crate::ast::File;
-use crate::buffer::Buffer;
 use crate::comments::{Anchor, Comments, Scope};
 use crate::lex::ANNOTATED;
 use crate::parse::Syntax;
+use buffer::Buffer;
 use defaults::Defaults;
 use onnx_ir::diag::{Diagnostic, Entity, Place, Span, code};
 use onnx_ir::{BodyId, Model};

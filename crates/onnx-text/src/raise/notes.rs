@@ -78,7 +78,7 @@ impl Raiser<'_> {
 
     fn words_value(&mut self, words: &[&str]) -> FieldValue {
         self.list_value(words, |this, word| {
-            let plain = crate::buffer::is_identifier(word);
+            let plain = crate::identifier::is_identifier(word);
             let value = if plain {
                 FieldValue::Word(this.out.put(word))
             } else {

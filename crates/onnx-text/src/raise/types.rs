@@ -2,7 +2,7 @@
 
 use super::{Profile, Raiser};
 use crate::ast::{Dim, List, Name as Spelling, Type, TypeArg};
-use crate::buffer::is_identifier;
+use crate::identifier::is_identifier;
 use crate::visible::is_active_text;
 use onnx_ir::diag::Span;
 use onnx_ir::{DimValue, ElemType, Name, TensorType, TypeId, TypeKind};

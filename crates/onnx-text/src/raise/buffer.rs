@@ -1,6 +1,7 @@
 //! The text that a raised tree points into: one spelling after the other, in document order.
 
 use crate::ast::ELIDED;
+use crate::identifier::quote;
 use crate::visible::is_active;
 use onnx_ir::diag::Span;
 use std::fmt::Write;
@@ -88,16 +89,7 @@ impl Buffer {
     /// A string as the reference reads it: a backslash protects quotes and backslashes, everything else is itself.
     pub(crate) fn string(&mut self, text: &str) -> Span {
         let start = self.start();
-        self.text.push('"');
-        let mut rest = text;
-        while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_bytes()) {
-            self.text.push_str(&rest[..at]);
-            self.text.push('\\');
-            self.text.push_str(&rest[at..=at]);
-            rest = &rest[at + 1..];
-        }
-        self.text.push_str(rest);
-        self.text.push('"');
+        quote(text, &mut self.text);
         self.end(start)
     }
 
@@ -144,22 +136,4 @@ impl Buffer {
             }
         }
     }
-}
-
-/// A name in text: quoted if it is not an identifier.
-pub(crate) fn name_text(name: &str) -> String {
-    if is_identifier(name) {
-        return name.to_owned();
-    }
-    let mut out = Buffer::default();
-    let span = out.string(name);
-    out.text.truncate(span.end as usize);
-    out.text
-}
-
-/// Whether a name needs no quotes.
-pub(crate) fn is_identifier(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(|b| !b.is_ascii_digit())
-        && bytes.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_')
 }
