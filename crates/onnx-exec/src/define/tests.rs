@@ -79,27 +79,33 @@ fn ints(all: &[i64]) -> Value {
 fn nodes_are_defined_as_far_as_types_are_known() {
     let graph = "(float[N] x) => (int64[1,M] y) { a = Abs(x) n = NonZero(a) y = Abs(n) }";
     assert_eq!(
-        defined(graph, &[("x", floats(&[3]))], true, None),
-        "formulas of nodes 0..2 in graph 0\nfloat[3] a[i0] = abs(x[i0])\nnode NonZero",
-        "the shape of `n` depends on the elements of `a`"
+        defined(graph, &[("x", floats(&[100]))], true, None),
+        "formulas of nodes 0..1 in graph 0\nfloat[100] a[i0] = abs(x[i0])",
+        "the shape of `n` depends on the elements of `a`, which the run computes first"
     );
     assert_eq!(
         defined(graph, &[], true, None),
         "formulas of nodes 0..1 in graph 0\nnode Abs",
         "without a value, the node is run, and reports that it is missing"
     );
+    let graph = "(float[N] x) => (int64[1,M] y) { n = NonZero(x) y = Abs(n) }";
+    assert_eq!(
+        defined(graph, &[("x", floats(&[100]))], true, None),
+        "formulas of nodes 0..1 in graph 0\nnode NonZero",
+        "the type of `n` is known when the node has been run"
+    );
 }
 
 #[test]
 fn shapes_are_assumed_only_where_that_is_allowed() {
     let graph = "(float[N] x, int64[2] shape) => (float[A,B] y) { r = Reshape(x, shape) y = Abs(r) }";
-    let values = [("x", floats(&[6])), ("shape", ints(&[2, 3]))];
+    let values = [("x", floats(&[24])), ("shape", ints(&[2, 12]))];
     assert_eq!(
         defined(graph, &values, true, None),
         "formulas of nodes 0..2 in graph 0
-float[2,3] r[i0, i1] = x[3*i0 + i1]
-float[2,3] y[i0, i1] = abs(r[i0, i1])
-if shape is [2, 3]"
+float[2,12] r[i0, i1] = x[12*i0 + i1]
+float[2,12] y[i0, i1] = abs(r[i0, i1])
+if shape is [2, 12]"
     );
     assert_eq!(defined(graph, &values, false, None), "formulas of nodes 0..1 in graph 0\nnode Reshape");
 }

@@ -50,8 +50,20 @@ fn dequantized_weights_stay_bytes_until_products_had_their_chance() {
                 float[4] y[i0] = x[i0] * d[i0]
                 publishes y";
     let but_bytes = |written: &mut Written| compute(&mut written.partition, Which::ButBytes).unwrap();
-    check("at first", but_bytes, text, "");
-    check("later", all, text, "");
+    check(
+        "at first",
+        but_bytes,
+        text,
+        "float[4] d[i0] = float(w[i0]) * 0.5
+         float[4] y[i0] = x[i0] * d[i0]",
+    );
+    check(
+        "later",
+        all,
+        text,
+        "constant float[4] d[i0] = float(w[i0]) * 0.5 = {0.5, 1.0, 1.5, 2.0}
+         float[4] y[i0] = x[i0] * d[i0]",
+    );
 }
 
 #[test]
@@ -65,7 +77,8 @@ fn zero_points_of_zero_are_not_subtracted() {
          float[4] a[i0] = float(x[i0]) - float(z[0])
          float[4] b[i0] = float(x[i0]) - float(one[0])
          publishes a, b",
-        "",
+        "float[4] a[i0] = float(x[i0])
+         float[4] b[i0] = float(x[i0]) - float(one[0])",
     );
 }
 
@@ -81,7 +94,9 @@ fn chains_with_constants_become_one_product_and_one_sum() {
          reads float[8,2] x
          float[8,2] y[i0, i1] = (((x[i0, i1] - mean[i1]) / deviation[i1]) * scale[i1]) + bias[i1]
          publishes y",
-        "",
+        "constant float[2] %6[i0] = (1.0 / deviation[i0]) * scale[i0] = {0.5, 6.0}
+         constant float[2] %7[i0] = ((-mean[i0] / deviation[i0]) * scale[i0]) + bias[i0] = {-0.5, 11.0}
+         float[8,2] y[i0, i1] = (x[i0, i1] * %6[i1]) + %7[i1]",
     );
     check(
         "constants that are not finite stay where they are",
@@ -90,6 +105,6 @@ fn chains_with_constants_become_one_product_and_one_sum() {
          reads float[2] x
          float[2] y[i0] = (x[i0] / a[i0]) + 1.0
          publishes y",
-        "",
+        "float[2] y[i0] = (x[i0] / a[i0]) + 1.0",
     );
 }

@@ -36,7 +36,7 @@ fn elementwise_formulas_become_one() {
          float[6] y[i0] = sqrt(r[i0])
          publishes y",
         "alias float[6] r of x
-         float[6] y[i0] = sqrt(x[i0 / 3, i0 % 3])",
+         float[6] y[i0] = sqrt(r[i0])",
     );
 }
 
@@ -52,14 +52,14 @@ fn reductions_take_what_is_before_and_after_them() {
     );
     check(
         "bias and activation after a matrix product",
-        "reads float[8,16] x
-         reads float[16,4] w
-         reads float[4] b
-         float[8,4] p[i0, i1] = sum over i2 < 16 of x[i0, i2] * w[i2, i1]
-         float[8,4] s[i0, i1] = p[i0, i1] + b[i1]
-         float[8,4] y[i0, i1] = max(s[i0, i1], 0.0)
+        "reads float[64,128] x
+         reads float[128,32] w
+         reads float[32] b
+         float[64,32] p[i0, i1] = sum over i2 < 128 of x[i0, i2] * w[i2, i1]
+         float[64,32] s[i0, i1] = p[i0, i1] + b[i1]
+         float[64,32] y[i0, i1] = max(s[i0, i1], 0.0)
          publishes y",
-        "float[8,4] y[i0, i1] = max(total + b[i1], 0.0) where total = sum over i2 < 16 of x[i0, i2] * w[i2, i1]",
+        "float[64,32] y[i0, i1] = max(total + b[i1], 0.0) where total = sum over i2 < 128 of x[i0, i2] * w[i2, i1]",
     );
 }
 
@@ -72,7 +72,11 @@ fn refusals_have_a_reason() {
          float[4] y[i0] = a[i0] + 1.0
          float[4] z[i0] = a[i0] - 1.0
          publishes y, z",
-        "",
+        "float[4] a[i0] = exp(x[i0])
+         float[4] y[i0] = a[i0] + 1.0
+         float[4] z[i0] = a[i0] - 1.0
+         y apart from a: others read it too
+         z apart from a: others read it too",
     );
     check(
         "a result of the plan",
@@ -80,7 +84,9 @@ fn refusals_have_a_reason() {
          float[4] a[i0] = exp(x[i0])
          float[4] y[i0] = a[i0] + 1.0
          publishes a, y",
-        "",
+        "float[4] a[i0] = exp(x[i0])
+         float[4] y[i0] = a[i0] + 1.0
+         y apart from a: others read it too",
     );
     check(
         "elements that would be computed for each row again",
@@ -89,24 +95,30 @@ fn refusals_have_a_reason() {
          float[4] a[i0] = exp(x[i0])
          float[8,4] y[i0, i1] = a[i1] * z[i0, i1]
          publishes y",
-        "",
+        "float[4] a[i0] = exp(x[i0])
+         float[8,4] y[i0, i1] = a[i1] * z[i0, i1]
+         y apart from a: elements would be computed more than once",
     );
     check(
         "a function in a factor of a matrix product",
-        "reads float[8,16] x
-         reads float[16,4] w
-         float[8,16] e[i0, i1] = exp(x[i0, i1])
-         float[8,4] y[i0, i1] = sum over i2 < 16 of e[i0, i2] * w[i2, i1]
+        "reads float[64,128] x
+         reads float[128,32] w
+         float[64,128] e[i0, i1] = exp(x[i0, i1])
+         float[64,32] y[i0, i1] = sum over i2 < 128 of e[i0, i2] * w[i2, i1]
          publishes y",
-        "",
+        "float[64,128] e[i0, i1] = exp(x[i0, i1])
+         float[64,32] y[i0, i1] = sum over i2 < 128 of e[i0, i2] * w[i2, i1]
+         y apart from e: it costs too much to be computed where factors are packed",
     );
     check(
         "a transposed product",
-        "reads float[8,16] x
-         reads float[16,4] w
-         float[8,4] p[i0, i1] = sum over i2 < 16 of x[i0, i2] * w[i2, i1]
-         float[4,8] y[i0, i1] = p[i1, i0] + 1.0
+        "reads float[64,128] x
+         reads float[128,32] w
+         float[64,32] p[i0, i1] = sum over i2 < 128 of x[i0, i2] * w[i2, i1]
+         float[32,64] y[i0, i1] = p[i1, i0] + 1.0
          publishes y",
-        "",
+        "float[64,32] p[i0, i1] = sum over i2 < 128 of x[i0, i2] * w[i2, i1]
+         float[32,64] y[i0, i1] = p[i1, i0] + 1.0
+         y apart from p: its elements are wanted in another order",
     );
 }

@@ -20,7 +20,7 @@ fn formulas_over_the_same_rows_share_a_kernel() {
          float[64] s[i0] = sum over i1 < 32 of exp(x[i0, i1] - m[i0])
          float[64,32] y[i0, i1] = exp(x[i0, i1] - m[i0]) / s[i0]
          publishes y",
-        "",
+        "kernel of 64 rows, 64 at a time: (m), (s), y",
     );
     check(
         "a result that is also an output stays whole",
@@ -28,7 +28,15 @@ fn formulas_over_the_same_rows_share_a_kernel() {
          float[64] m[i0] = max over i1 < 32 of x[i0, i1]
          float[64,32] y[i0, i1] = x[i0, i1] - m[i0]
          publishes m, y",
-        "",
+        "kernel of 64 rows, 64 at a time: m, y",
+    );
+    check(
+        "rows that read other rows, of a small tensor: all of it is one row",
+        "reads float[64,64] x
+         float[64,64] a[i0, i1] = exp(x[i0, i1])
+         float[64] y[i0] = sum over i1 < 64 of a[i1, i0]
+         publishes y",
+        "kernel of 1 rows, 1 at a time: (a), y",
     );
     check(
         "small formulas that are unrelated",
@@ -37,7 +45,7 @@ fn formulas_over_the_same_rows_share_a_kernel() {
          float[8] a[i0] = exp(x[i0])
          float[8] b[i0] = sqrt(z[i0])
          publishes a, b",
-        "",
+        "kernel of 8 rows, 8 at a time: a, b",
     );
     check(
         "the heads of an attention",
@@ -46,7 +54,7 @@ fn formulas_over_the_same_rows_share_a_kernel() {
          float[8,16,16] s[i0, i1, i2] = sum over i3 < 4 of q[i0, i1, i3] * k[i0, i3, i2]
          float[8,16,16] y[i0, i1, i2] = exp(s[i0, i1, i2])
          publishes y",
-        "",
+        "kernel of 8 rows, 2 at a time: (s), y",
     );
 }
 
@@ -59,15 +67,18 @@ fn others_have_kernels_of_their_own() {
          float[64,16] p[i0, i1] = sum over i2 < 32 of x[i0, i2] * w[i2, i1]
          float[64] y[i0] = max over i1 < 16 of p[i0, i1]
          publishes y",
-        "",
+        "kernel: p
+         kernel: y",
     );
     check(
-        "rows of one that are columns of the other",
-        "reads float[64,64] x
-         float[64,64] a[i0, i1] = exp(x[i0, i1])
-         float[64] y[i0] = sum over i1 < 64 of a[i1, i0]
+        "rows that read other rows",
+        "reads float[512,512] x
+         float[512,512] a[i0, i1] = exp(x[i0, i1])
+         float[512] y[i0] = sum over i1 < 512 of a[i1, i0]
          publishes y",
-        "",
+        "kernel: a
+         kernel: y
+         y apart from a: there would be too few rows for all threads",
     );
     check(
         "what is read by a node in between",
@@ -76,7 +87,9 @@ fn others_have_kernels_of_their_own() {
          node float[64] n = Sort(a)
          float[64] y[i0] = n[i0] + a[i0]
          publishes y",
-        "",
+        "kernel: a
+         node Sort
+         kernel: y",
     );
     check(
         "two rows for all threads",
@@ -84,6 +97,8 @@ fn others_have_kernels_of_their_own() {
          float[2] m[i0] = max over i1 < 100000 of x[i0, i1]
          float[2,100000] y[i0, i1] = x[i0, i1] - m[i0]
          publishes y",
-        "",
+        "kernel: m
+         kernel: y
+         y apart from m: there would be too few rows for all threads",
     );
 }

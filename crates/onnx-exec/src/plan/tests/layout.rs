@@ -20,7 +20,8 @@ fn images_between_convolutions_have_their_channels_last() {
          float[1,8,8,8] t[i0, i1, i2, i3] = sum over i4 < 3, i5 < 3, i6 < 3 of x[i0, i4, i2 + i5, i3 + i6] * v[i1, i4, i5, i6]
          float[1,4,8,8] y[i0, i1, i2, i3] = sum over i4 < 8 of t[i0, i4, i2, i3] * w[i1, i4, 0, 0]
          publishes y",
-        "",
+        "float[1,8,8,8] t[i0, i1, i2, i3] = sum over i4 < 3, i5 < 3, i6 < 3 of x[0, i6, i1 + i4, i2 + i5] * v[i3, i6, i4, i5] axes [0,2,3,1]
+         float[1,4,8,8] y[i0, i1, i2, i3] = sum over i4 < 8 of t[0, i2, i3, i4] * w[i1, i4, 0, 0]",
     );
     check(
         "an activation between them follows",
@@ -31,7 +32,9 @@ fn images_between_convolutions_have_their_channels_last() {
          float[1,8,8,8] a[i0, i1, i2, i3] = max(t[i0, i1, i2, i3], 0.0)
          float[1,4,8,8] y[i0, i1, i2, i3] = sum over i4 < 8 of a[i0, i4, i2, i3] * w[i1, i4, 0, 0]
          publishes y",
-        "",
+        "float[1,8,8,8] t[i0, i1, i2, i3] = sum over i4 < 3 of x[0, i4, i1, i2] * v[i3, i4, 0, 0] axes [0,2,3,1]
+         float[1,8,8,8] a[i0, i1, i2, i3] = max(t[0, i1, i2, i3], 0.0) axes [0,2,3,1]
+         float[1,4,8,8] y[i0, i1, i2, i3] = sum over i4 < 8 of a[0, i2, i3, i4] * w[i1, i4, 0, 0]",
     );
 }
 

@@ -208,8 +208,9 @@ impl Written {
                 PlanStep::Node(step) => format!("node {}\n", self.table.op(step.node)),
                 PlanStep::Publish(value, _) => format!("publish {}\n", self.table.value(*value)),
                 PlanStep::Release(values, slots) => {
-                    let values = values.iter().map(|value| self.table.value(*value));
-                    let all: Vec<&str> = values.chain(slots.iter().map(|slot| &*names[*slot])).collect();
+                    let values = values.iter().map(|value| self.table.value(*value).to_owned());
+                    let slots = slots.iter().map(|slot| format!("memory of {}", names[*slot]));
+                    let all: Vec<String> = values.chain(slots).collect();
                     format!("release {}\n", all.join(", "))
                 }
             };

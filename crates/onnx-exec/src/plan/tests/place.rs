@@ -34,7 +34,17 @@ fn results_share_memory_when_their_lives_do_not_overlap() {
          kernel 2 float[64] c[i0] = exp(b[i0])
          kernel 3 float[64] y[i0] = c[i0] + 1.0
          publishes y",
-        "",
+        "arena of 512 bytes
+         a at 0
+         b at 256
+         c at 0
+         y by itself
+         kernel: a
+         kernel: b
+         kernel: c
+         kernel: y
+         publish y
+         release y, memory of y",
     );
     check(
         "results that are read together lie apart",
@@ -43,7 +53,15 @@ fn results_share_memory_when_their_lives_do_not_overlap() {
          kernel 1 float[32] b[i0] = sqrt(x[i0])
          kernel 2 float[64] y[i0] = a[i0] + b[i0 / 2]
          publishes y",
-        "",
+        "arena of 384 bytes
+         a at 0
+         b at 256
+         y by itself
+         kernel: a
+         kernel: b
+         kernel: y
+         publish y
+         release y, memory of y",
     );
     check(
         "a small result goes where a large one was",
@@ -54,7 +72,19 @@ fn results_share_memory_when_their_lives_do_not_overlap() {
          kernel 3 float[16] d[i0] = b[i0 + 16] + c[i0]
          kernel 4 float[16] y[i0] = d[i0] * c[i0]
          publishes y",
-        "",
+        "arena of 512 bytes
+         a at 0
+         b at 256
+         c at 0
+         d at 64
+         y by itself
+         kernel: a
+         kernel: b
+         kernel: c
+         kernel: d
+         kernel: y
+         publish y
+         release y, memory of y",
     );
 }
 
@@ -69,6 +99,16 @@ fn published_and_local_results_are_not_in_the_arena() {
            float[64,32] p[i0, i1] = exp(x[i0, i1] - m[i0]) / s[i0]
          kernel 1 float[64] y[i0] = sum over i1 < 32 of p[i0, i1]
          publishes m, y",
-        "",
+        "arena of 8192 bytes
+         m by itself
+         s in block
+         p at 0
+         y by itself
+         kernel of 64 rows, 8 at a time: m, (s), p
+         publish m
+         release m, memory of m
+         kernel: y
+         publish y
+         release memory of y",
     );
 }

@@ -21,20 +21,20 @@ fn positions_become_linear() {
         "an axis of the result",
         "reads float[3,4] x
          float[12] y[i0] = x[i0 / 4, i0 % 4]",
-        "",
+        "float[3,4] y[i0, i1] = x[i0, i1]",
     );
     check(
         "the axis of a reduction: a product stays one",
         "reads float[12,8,64] x
          reads float[768,16] w
          float[8,16] y[i0, i1] = sum over i2 < 768 of x[i2 / 64, i0, i2 % 64] * w[i2, i1]",
-        "",
+        "float[8,16] y[i0, i1] = sum over i2 < 12, i3 < 64 of x[i2, i0, i3] * w[64*i2 + i3, i1]",
     );
     check(
         "an axis that is divided twice",
         "reads float[2,3,4] x
          float[24] y[i0] = x[i0 / 12, (i0 / 4) % 3, i0 % 4]",
-        "",
+        "float[2,3,4] y[i0, i1, i2] = x[i0, i1, i2]",
     );
 }
 
@@ -44,6 +44,6 @@ fn positions_that_no_split_makes_linear_stay() {
         "a divisor that does not divide the axis",
         "reads float[3,5] x
          float[14] y[i0] = x[i0 / 5, i0 % 5]",
-        "",
+        "float[14] y[i0] = x[i0 / 5, i0 % 5]",
     );
 }
