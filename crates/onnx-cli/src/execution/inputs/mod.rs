@@ -12,18 +12,14 @@ pub(crate) mod safe;
 mod set;
 
 use crate::execution::prepared::Prepared;
-use crate::input::read_files::Unreadable;
-use crate::output::numbers::count;
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
-use onnx_exec::arrays::{array_elem, from_arrays};
 use onnx_exec::{Executable, Failure, Random, Value};
-use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
-use onnx_ir::{DimValue, ElemType, Model, Port};
-use onnx_ops::check::fixed_symbols;
-use onnx_ops::infer::{InferOptions, infer};
+use onnx_ir::diag::{Diagnostic, Entity, Place, did_you_mean};
+use onnx_ir::{Model, Port};
 use onnxtxt::edit::SetShape;
+use set::InputSet;
 use std::path::Path;
 
 /// Options for the inputs of a model.

@@ -4,7 +4,6 @@ use super::fits::{self, Extents};
 use super::npy::{self, Wanted};
 use super::{cast, ensure_agrees, files, like, named, place, random, size};
 use crate::execution::prepared::Prepared;
-use crate::input::read_files;
 use crate::input::read_files::Unreadable;
 use crate::output::numbers::count;
 use crate::session::Session;
