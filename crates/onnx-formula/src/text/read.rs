@@ -25,10 +25,10 @@ impl Mistake {
 }
 
 /// The deepest nesting of expressions.
-const MOST_DEPTH: usize = 400;
+const MAX_DEPTH: usize = 400;
 
 /// The most elements of a tensor, so that byte counts cannot overflow.
-const MOST_ELEMENTS: usize = 1 << 48;
+const MAX_ELEMENTS: usize = 1 << 48;
 
 /// A cursor over the tokens of a text.
 #[derive(Debug)]
@@ -213,7 +213,7 @@ impl<'t> Reader<'t> {
         }
         // Sizes other than 0 are limited for empty tensors too, because positions are computed from them.
         let count = dims.iter().try_fold(1usize, |count, d| count.checked_mul((*d).max(1)));
-        match count.filter(|count| *count <= MOST_ELEMENTS) {
+        match count.filter(|count| *count <= MAX_ELEMENTS) {
             Some(_) => Ok(dims),
             None => Err(Mistake::new(self.since(&from), "the tensor is too large")),
         }
@@ -300,8 +300,8 @@ impl<'t> Reader<'t> {
     /// A binary operation, or an operand.
     fn expr(&mut self, slots: Slots<'_>) -> Result<Expr, Mistake> {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            let why = format!("expressions are nested more than {MOST_DEPTH} levels deep");
+        if self.depth > MAX_DEPTH {
+            let why = format!("expressions are nested more than {MAX_DEPTH} levels deep");
             return Err(Mistake::new(self.place(), why));
         }
         let a = self.operand(slots)?;
@@ -353,8 +353,8 @@ impl<'t> Reader<'t> {
 
     fn deeper(&mut self) -> Result<(), Mistake> {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            let why = format!("expressions are nested more than {MOST_DEPTH} levels deep");
+        if self.depth > MAX_DEPTH {
+            let why = format!("expressions are nested more than {MAX_DEPTH} levels deep");
             return Err(Mistake::new(self.place(), why));
         }
         Ok(())

@@ -134,7 +134,9 @@ fn past(call: &Call<'_>, input: usize, rows: usize, before: usize) -> Result<Opt
 fn n_gram_hash_mapping(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let hashing = Hashing::of(call, 4)?;
     let ids = call.tensor(0)?;
-    let &[rows, length] = ids.dims() else { fail!("tokens of shape {:?} are no texts", ids.dims()) };
+    let &[rows, length] = ids.dims() else {
+        fail!("tokens must have the shape [texts, length], not {:?}", ids.dims())
+    };
     let before = hashing.before;
     let past = past(call, 3, rows, before)?;
     let segments = call.optional_ints(6)?;
@@ -167,7 +169,7 @@ fn places(bounds: &[i64], total: usize) -> Result<Vec<Range<usize>>, Failure> {
     let places: Option<Vec<_>> = bounds.array_windows().map(place).collect();
     match places {
         Some(places) if bounds.first() == Some(&0) => Ok(places),
-        _ => fail!("{bounds:?} are no bounds of texts in {total} tokens"),
+        _ => fail!("{bounds:?} must be increasing bounds of texts in {total} tokens"),
     }
 }
 

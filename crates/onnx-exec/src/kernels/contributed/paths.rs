@@ -68,8 +68,8 @@ fn dynamic_time_warping(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of(&[2, points.len()], &y)?.into()])
 }
 
-/// Appends predicted tokens to the current ones, as far as they are those of the source and one more; and says where the source
-/// goes on after what the last tokens are.
+/// Appends predicted tokens to the current ones, as far as they are those of the source and one more; and returns the position in
+/// the source that follows the last tokens.
 fn bifurcation_detector(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let [source, current, start] = [0, 1, 2].map(|i| call.tensor(i).and_then(Tensor::ints));
     let (source, mut tokens, start) = (source?, current?, start?);

@@ -41,7 +41,7 @@ impl Machine {
         };
         let vectors = wide(attrs.floats("support_vectors"));
         if count.checked_mul(features) != Some(vectors.len()) {
-            fail!("{} numbers are no {count} support vectors of {features} features", vectors.len());
+            fail!("{count} support vectors of {features} features cannot have {} numbers", vectors.len());
         }
         Ok(Machine { form, gamma, offset, degree, vectors, count, features })
     }

@@ -159,7 +159,10 @@ fn judge(call: &Call<'_>, classes: usize, features: usize) -> Result<Judge, Fail
     }
     if total == 0 {
         if classes.checked_mul(features) != Some(coefficients.len()) {
-            fail!("{} coefficients are no {classes} functions of {features} features", coefficients.len());
+            fail!(
+                "{classes} functions of {features} features cannot have {} coefficients",
+                coefficients.len()
+            );
         }
         return Ok(Judge::Linear(coefficients));
     }

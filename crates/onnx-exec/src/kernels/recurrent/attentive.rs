@@ -18,7 +18,7 @@ pub(super) fn attn_lstm(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// The inputs of the attention: weights of queries and of the memory, a vector, the memory, its lengths, and a layer behind it.
+/// The inputs of the attention: weights of queries and of the memory, a vector, the memory, its lengths, and the layer after it.
 const QUERY: usize = 8;
 const MEMORY_WEIGHTS: usize = 9;
 const VECTOR: usize = 10;
@@ -106,7 +106,7 @@ impl Attention {
         })
     }
 
-    /// What the state of a sequence attends to.
+    /// The mean of the memory, weighted by its match with the state of a sequence.
     fn attend(&self, direction: usize, b: usize, state: &[f64], result: &mut [f64]) -> Result<(), Failure> {
         let &Attention { places, depth, width, hidden, size, .. } = self;
         spend((places + hidden) * width + places * depth + size * (hidden + depth))?;

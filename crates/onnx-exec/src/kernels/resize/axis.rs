@@ -8,7 +8,7 @@ use crate::list::List;
 pub(super) enum Coordinates {
     AlignCorners,
     Asymmetric,
-    /// The same in single precision, for compatibility with versions before 11.
+    /// `Asymmetric` in single precision, for compatibility with versions before 11.
     AsymmetricSingle,
     HalfPixel,
     HalfPixelSymmetric,

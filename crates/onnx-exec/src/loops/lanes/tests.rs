@@ -24,7 +24,7 @@ const FLOATS: [f32; 16] = [
 ];
 const INTS: [i64; 11] = [0, 1, -1, 2, -3, 7, 63, 64, -1000, i64::MAX, i64::MIN];
 
-/// What the evaluation of formulas yields; `None` if the operation has no result for such operands.
+/// The result of evaluating a formula; `None` if the operation has no result for such operands.
 fn evaluated(expr: Expr, elem: ElemType) -> Option<Number> {
     let formula = Formula { elem, dims: Vec::new(), over: None, expr, then: None };
     formula.element(&[], Mode::Reference, 0)
