@@ -67,7 +67,6 @@ impl Narrow {
 
     /// The literal of a value: with a point or an exponent, and the fewest digits that parse to the same bits. A NaN other than
     /// `nan` and `-nan` is printed as its bit pattern.
-    #[cfg(feature = "print")]
     pub(crate) fn text(self, bits: u32) -> String {
         let value = self.format.decode(bits.into());
         let is_read = |value: f64| self.read(value) == Some(bits);
@@ -81,10 +80,22 @@ impl Narrow {
         }
         let digits = |n: usize| format!("{value:.n$e}").parse::<f64>().ok();
         let shortest = (0..17).filter_map(digits).find(|&value| is_read(value)).unwrap_or(value);
-        let short = zmij::Buffer::new().format_finite(shortest).to_owned();
+        let short = literal(shortest);
         // 448.0, the greatest of a type, is not longer than 450.0, which reads back as the same.
-        let exact = zmij::Buffer::new().format_finite(value).to_owned();
+        let exact = literal(value);
         if exact.len() <= short.len() { exact } else { short }
+    }
+}
+
+/// A finite number in the notation of wide floats, for which `zmij` is fast: a message of the parser alone needs no other crate.
+fn literal(value: f64) -> String {
+    if (1e-5..1e-4).contains(&value.abs()) {
+        return value.to_string();
+    }
+    let text = format!("{value:?}");
+    match text.split_once('e') {
+        Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
+        Some(_) | None => text,
     }
 }
 
@@ -170,6 +181,9 @@ mod tests {
                     Err(_) => crate::lower::literals::float64(&text).and_then(|value| narrow.read(value)),
                 };
                 assert_eq!(read, Some(bits), "{text} of {elem:?}");
+                if let (Ok(value), true) = (text.parse::<f64>(), text.contains('.') || text.contains('e')) {
+                    assert_eq!(text, zmij::Buffer::new().format_finite(value), "{bits:#x} of {elem:?}");
+                }
             }
         }
     }
