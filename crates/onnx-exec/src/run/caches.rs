@@ -1,6 +1,6 @@
 //! The caches of a program: plans, prepared loops, packed constants, and memory to use again.
 
-use super::plan::PlanRunner;
+use super::plan_runner::PlanRunner;
 use super::prepared::{Prepared, Signature};
 use crate::kernels::Keep;
 use crate::plan::{PackedConstants, Recorder, ScheduleFile};

@@ -111,6 +111,16 @@ fn refusals_have_a_reason() {
          y apart from e: it costs too much to be computed where factors are packed",
     );
     check(
+        "a computation that would read each element from another line of memory",
+        "reads float[256,256] x
+         float[256,256] e[i0, i1] = exp(x[i0, i1])
+         float[256,256] y[i0, i1] = e[i1, i0]
+         publishes y",
+        "float[256,256] e[i0, i1] = exp(x[i0, i1])
+         float[256,256] y[i0, i1] = e[i1, i0]
+         y apart from e: each of its elements would be in another line of memory",
+    );
+    check(
         "a transposed product",
         "reads float[64,128] x
          reads float[128,32] w
@@ -120,5 +130,44 @@ fn refusals_have_a_reason() {
         "float[64,32] p[i0, i1] = sum over i2 < 128 of x[i0, i2] * w[i2, i1]
          float[32,64] y[i0, i1] = p[i1, i0] + 1.0
          y apart from p: its elements are wanted in another order",
+    );
+}
+
+#[test]
+fn products_of_dequantized_bytes_are_computed_in_integers() {
+    check(
+        "both factors have a scale",
+        "reads uint8[64,128] x
+         reads uint8[128,32] w
+         float[64,128] a[i0, i1] = float(x[i0, i1]) * 0.5
+         float[128,32] b[i0, i1] = float(w[i0, i1]) * 0.25
+         float[64,32] y[i0, i1] = sum over i2 < 128 of a[i0, i2] * b[i2, i1]
+         publishes y",
+        "float[64,32] y[i0, i1] = float(total) * (0.5 * 0.25) where total = int32 sum over i2 < 128 of int32(x[i0, i2]) * int32(w[i2, i1])",
+    );
+}
+
+#[test]
+fn fused_formulas_have_a_bounded_size() {
+    // `(((x + 1.0) + 1.0) + …)`, and `(((x0 + x1) + x2) + …)`.
+    let chain = |of: &str, count: usize| (0..count).fold(of.to_owned(), |sum, _| format!("({sum} + 1.0)"));
+    let unwrapped = |expr: String| expr[1..expr.len() - 1].to_owned();
+    let (a, y) = (unwrapped(chain("x[i0]", 50)), unwrapped(chain("a[i0]", 50)));
+    let formulas = format!("float[4] a[i0] = {a}\nfloat[4] y[i0] = {y}\n");
+    check(
+        "many parts",
+        &format!("reads float[4] x\n{formulas}publishes y"),
+        &format!("{formulas}y apart from a: the expression would be too long"),
+    );
+    let sum = |first: &str, inputs: std::ops::Range<usize>| {
+        unwrapped(inputs.fold(first.to_owned(), |sum, i| format!("({sum} + x{i}[i0])")))
+    };
+    let reads: String = (0..30).map(|i| format!("reads float[4] x{i}\n")).collect();
+    let formulas =
+        format!("float[4] a[i0] = {}\nfloat[4] y[i0] = {}\n", sum("x0[i0]", 1..15), sum("a[i0]", 15..30));
+    check(
+        "many operands",
+        &format!("{reads}{formulas}publishes y"),
+        &format!("{formulas}y apart from a: too much would be loaded at a time"),
     );
 }

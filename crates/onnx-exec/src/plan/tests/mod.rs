@@ -9,12 +9,14 @@
 //! publishes y                                 values that are read outside the plan
 //! ```
 
+mod check;
 mod constants;
 mod fuse;
 mod group;
 mod layout;
 mod order;
 mod place;
+mod precision;
 mod split;
 
 use super::text::{PlanReader, names};

@@ -198,26 +198,26 @@ fn fits(reads: &[ReadClause], partition: &Partition, names: &dyn Names) -> Resul
     let mut found: HashSet<usize> = HashSet::default();
     for read in reads {
         let (elem, dims) = (read.elem, &read.dims[..]);
-        let said = Slot::new(elem, dims.to_vec(), SlotSource::Formula).ty();
+        let expected = Slot::new(elem, dims.to_vec(), SlotSource::Formula).ty();
         let mut other = None;
         let at = partition.needs.iter().enumerate().position(|(at, (value, need))| {
             let is_it = name(*value) == read.name && !found.contains(&at);
             match need {
                 _ if !is_it => false,
                 Need::Tensor(of, extents) => {
-                    let there = Slot::new(*of, extents.to_vec(), SlotSource::Formula).ty();
-                    let is_same = there == said && read.elements.is_none();
-                    other = other.take().or((!is_same).then_some(there));
+                    let actual = Slot::new(*of, extents.to_vec(), SlotSource::Formula).ty();
+                    let is_same = actual == expected && read.elements.is_none();
+                    other = other.take().or((!is_same).then_some(actual));
                     is_same
                 }
                 Need::Elements(tensor) => {
-                    let there = (0..tensor.len()).map(|at| tensor.number(at));
+                    let actual = (0..tensor.len()).map(|at| tensor.number(at));
                     let is_same = tensor.elem() == elem
                         && tensor.dims() == dims
                         && read
                             .elements
                             .as_ref()
-                            .is_some_and(|said| said.iter().copied().map(Some).eq(there));
+                            .is_some_and(|expected| expected.iter().copied().map(Some).eq(actual));
                     other = other.take().or((!is_same).then(|| elements(tensor)));
                     is_same
                 }
@@ -228,8 +228,8 @@ fn fits(reads: &[ReadClause], partition: &Partition, names: &dyn Names) -> Resul
             (Some(at), _) => {
                 found.insert(at);
             }
-            (None, Some(there)) => {
-                let why = format!("this schedule is for other inputs: {} is {there}", shown(&read.name));
+            (None, Some(actual)) => {
+                let why = format!("this schedule is for other inputs: {} is {actual}", shown(&read.name));
                 return Err(mismatch(&read.at, why));
             }
             (None, None) => {

@@ -44,7 +44,7 @@ impl<'t, 'c> PlanReader<'t, 'c> {
     ) -> Result<Self, Invalid> {
         let names = names(&partition.slots, &partition.named, context.names);
         let slots = names.into_iter().enumerate().map(|(slot, name)| (name, slot)).collect();
-        let is_there = |slot: &Slot| matches!(slot.source, SlotSource::Value(_) | SlotSource::Constant(_));
+        let is_given = |slot: &Slot| matches!(slot.source, SlotSource::Value(_) | SlotSource::Constant(_));
         let formula = |item: &PartitionItem| match item {
             PartitionItem::Formula(it) => Some((it.slot, it.formula.clone())),
             PartitionItem::Node(_) => None,
@@ -54,7 +54,7 @@ impl<'t, 'c> PlanReader<'t, 'c> {
             context,
             definition: partition.slots.clone(),
             formulas: partition.items.iter().filter_map(formula).collect(),
-            is_defined: partition.slots.iter().map(is_there).collect(),
+            is_defined: partition.slots.iter().map(is_given).collect(),
             places: vec![SlotStorage::Elsewhere; partition.slots.len()],
             partition,
             slots,
@@ -227,9 +227,9 @@ impl<'t, 'c> PlanReader<'t, 'c> {
             return *slot;
         }
         // Printed numbers (`%7`) are kept, up to the number of formulas that a text can have.
-        let most = self.definition.len() + (1 << 20);
+        let limit = self.definition.len() + (1 << 20);
         let number = name.strip_prefix('%').and_then(|number| number.parse::<usize>().ok());
-        let number = number.filter(|number| (self.partition.slots.len()..most).contains(number));
+        let number = number.filter(|number| (self.partition.slots.len()..limit).contains(number));
         let last = number.unwrap_or(self.partition.slots.len());
         while self.partition.slots.len() <= last {
             let at = self.partition.slots.len();
@@ -254,9 +254,9 @@ impl<'t, 'c> PlanReader<'t, 'c> {
             return Err(illegal(at, format!("{} is defined twice", shown(name))));
         }
         if let Some(defined) = self.definition.get(slot) {
-            let said = Slot::new(elem, dims.clone(), SlotSource::Formula);
-            if defined.elem != elem || defined.count() != said.count() {
-                let why = format!("{} has type {}, not {}", shown(name), defined.ty(), said.ty());
+            let stated = Slot::new(elem, dims.clone(), SlotSource::Formula);
+            if defined.elem != elem || defined.count() != stated.count() {
+                let why = format!("{} has type {}, not {}", shown(name), defined.ty(), stated.ty());
                 return Err(mismatch(at, why));
             }
         }
@@ -294,10 +294,10 @@ impl<'t, 'c> PlanReader<'t, 'c> {
             let Some(slot) = stored else {
                 return Err(mismatch(&at, format!("{} is not a constant of the model", shown(&name))));
             };
-            let (said, there) =
+            let (stated, actual) =
                 (Slot::new(elem, dims, SlotSource::Formula).ty(), self.partition.slots[slot].ty());
-            if said != there {
-                return Err(mismatch(&at, format!("{} has type {there}", shown(&name))));
+            if stated != actual {
+                return Err(mismatch(&at, format!("{} has type {actual}", shown(&name))));
             }
             return Ok(());
         }
