@@ -354,7 +354,8 @@ mod tests {
         for size in 1..3 {
             let formula = formula("float[8] y[i0] = a[i0] + b[i0]", |n| n);
             nests.words.set(MAX_WORDS);
-            nests.judged(&formula, &|_| Some(Operand { elem: F, dims: &[size * 8], is_constant: false }));
+            let dims = [size * 8];
+            nests.judged(&formula, &|_| Some(Operand { elem: F, dims: &dims, is_constant: false }));
             assert_eq!(nests.known.borrow().len(), 1);
             assert!(nests.words.get() < 100);
         }
