@@ -319,7 +319,8 @@ fn nothing_that_a_model_says_ends_the_program() {
                 let took = begin.elapsed();
                 assert!(took.as_secs() < 10, "{}-{} {seed} took {took:?}", row.op, schema.since);
             }
-            let is_known = SOUND.iter().any(|(name, _, _)| *name == row.op);
+            // Kernels for long inputs support few nodes; the others have a function body.
+            let is_known = row.nodes != Nodes::Long && SOUND.iter().any(|(name, _, _)| *name == row.op);
             assert!(results > 0 || !is_known, "no node of {}-{} was sound", row.op, schema.since);
         }
     }
