@@ -86,8 +86,7 @@ fn run() -> Result<()> {
     }
     let args = Args::parse();
     if let Some(what) = args.what {
-        let python =
-            args.python.context("without a Python environment there are no models (`cargo xtask venv`)")?;
+        let python = args.python.context("models need a Python environment (`cargo xtask venv`)")?;
         let Args { corpus, folder, peers, runs, json, .. } = args;
         let contest = |options| Contest { python, corpus, folder, peers, runs, json, options };
         return match what {
@@ -132,7 +131,7 @@ fn run() -> Result<()> {
 }
 
 const NO_PEER: &str = "\
-*** NO PEER: there is no Python environment (`cargo xtask venv` makes it), so these are our figures alone.
+*** NO PEER: a Python environment is missing (`cargo xtask venv` makes it), so these are our figures alone.
 *** They say little: a figure counts as a ratio against a peer that was measured in the same run.";
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
     }
     let (_, others) = BORROWED.iter().find(|(name, _)| *name == target).unwrap_or(&("", &[]));
     for folder in others.iter().map(|folder| dirs::root().join(folder)) {
-        ensure!(folder.is_dir(), "there is no folder {} with seeds for `{target}`", folder.display());
+        ensure!(folder.is_dir(), "no folder {} with seeds for `{target}`", folder.display());
         command.arg(folder);
     }
     let mut words = fuzz.join(format!("{target}.dict"));

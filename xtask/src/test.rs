@@ -246,7 +246,7 @@ fn compiled_for(package: &str) -> Result<Vec<Compiled>> {
     let tree = process::output(Command::new(env!("CARGO")).current_dir(dirs::root()).args(tree))?;
     let mut packages: Vec<Compiled> = tree.lines().filter_map(Compiled::read).collect();
     packages.sort();
-    // The same package for macros and for the program is compiled twice, but taken along once.
+    // A package for macros and for the program is compiled twice, but counted once.
     packages.dedup();
     Ok(packages)
 }
@@ -416,7 +416,7 @@ fn fuzzing(context: &mut Context) -> Result<Outcome> {
         return Ok(Outcome::LeftOut("no C++ compiler, which libFuzzer needs".to_owned()));
     }
     if fuzz::targets()?.is_empty() {
-        return Ok(Outcome::LeftOut("there are no fuzz targets yet".to_owned()));
+        return Ok(Outcome::LeftOut("no fuzz targets yet".to_owned()));
     }
     fuzz::run(&fuzz::Args { target: None, seconds: FUZZ_SECONDS })?;
     Ok(Outcome::Passed)

@@ -27,7 +27,7 @@ pub(super) fn nodes(bench: &mut Bench) -> Result<Row> {
     bench.pairs("check", &[path], None, || time(|| check(bytes.clone())).0)
 }
 
-/// The small models, without those that the peer rejects. `None`: there is no corpus.
+/// The small models, without those that the peer rejects. `None`: the corpus is missing.
 fn small(bench: &mut Bench) -> Result<Option<Vec<PathBuf>>> {
     let mut paths = corpus::models(&bench.corpus);
     paths.retain(|path| path.metadata().is_ok_and(|metadata| metadata.len() < SMALL));

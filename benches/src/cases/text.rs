@@ -58,7 +58,7 @@ fn understood(bench: &mut Bench, kind: Kind) -> Result<Vec<Structure>> {
     Ok(models)
 }
 
-const NO_CORPUS: &str = "there are no models (`cargo xtask corpus` fetches them)";
+const NO_CORPUS: &str = "no models (`cargo xtask corpus` fetches them)";
 
 pub(super) fn real_parse(bench: &mut Bench, kind: Kind) -> Result<Row> {
     let models = understood(bench, kind)?;

@@ -41,7 +41,7 @@ pub(super) fn largest(bench: &Bench) -> Option<PathBuf> {
 }
 
 pub(super) fn no_corpus() -> Row {
-    Row::LeftOut("there are no models (`cargo xtask corpus` fetches them)".to_owned())
+    Row::LeftOut("no models (`cargo xtask corpus` fetches them)".to_owned())
 }
 
 impl Row {

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         ensure!(folder.is_dir(), "{} is not a folder", folder.display());
         let before = cases.len();
         find(folder, &mut cases).with_context(|| Unreadable::new(folder))?;
-        ensure!(cases.len() > before, "there are no cases in {}", folder.display());
+        ensure!(cases.len() > before, "no cases in {}", folder.display());
     }
     let tolerances = match &args.index {
         Some(index) => tolerance::read_index(index)?,

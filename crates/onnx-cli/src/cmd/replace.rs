@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             args.nodes.iter().try_for_each(|selection| selection.ensure_some(model))?;
             args.nodes.iter().flat_map(|selection| selection.nodes(model)).collect()
         };
-        ensure!(!nodes.is_empty(), "there is no node between these values");
+        ensure!(!nodes.is_empty(), "no node between these values");
         Ok(edit::replace(model, &nodes, &parts[0], &map))
     })
 }

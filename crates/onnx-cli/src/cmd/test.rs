@@ -94,7 +94,7 @@ fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let mut all = Vec::new();
     for path in &args.paths {
         let found = tests(path, &Options { root: root(path), ..options.clone() })?;
-        ensure!(!found.is_empty(), "there are no tests in {}", path.display());
+        ensure!(!found.is_empty(), "no tests in {}", path.display());
         all.extend(found);
     }
     if let Some(filter) = &args.filter {

@@ -58,7 +58,7 @@ fn a_part_that_does_not_fit_changes_nothing() {
     let replace = ["replace", "m.onnxtxt", "--from", "a", "--to", "b", "-o", "new.onnx", "--with"];
     let done = folder.run(&[&replace[..], &["part.onnxtxt"]].concat()).expect(1);
     assert!(
-        done.stderr.contains("there is no value `in`") && done.stderr.contains("has no output `b`"),
+        done.stderr.contains("no value is named `in`") && done.stderr.contains("has no output `b`"),
         "{}",
         done.stderr
     );

@@ -95,7 +95,7 @@ fn every_entry_about_a_file_counts() {
 }
 
 /// Every place of a model that a tensor can be at, as text with `DATA` for what a tensor of two floats has, and `INDEX` for
-/// what a tensor of two integers has.
+/// the bytes of a tensor of two integers.
 const PLACES: [&str; 9] = [
     "g (float[2] x) => (float[2] y)\n<float[2] w = DATA>\n{\n    y = Add(x, w)\n}\n",
     "g (float[2] x) => (float[2] y)\n{\n    w = Constant<value = float[2] DATA>()\n    y = Add(x, w)\n}\n",

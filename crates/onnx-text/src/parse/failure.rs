@@ -341,7 +341,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .fix("insert the comma", insert(behind, ","), failure.is_certain)
         }
         Problem::StrayComma => Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
-            .label("there is no item between this comma and the next")
+            .label("expected an item between this comma and the next")
             .fix("remove the comma", remove(place), failure.is_certain),
         Problem::NotClosed => Diagnostic::new(&code::UNCLOSED_BRACKET, behind, format!("missing {expected}"))
             .label(format!("expected {expected}")),

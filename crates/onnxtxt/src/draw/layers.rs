@@ -21,14 +21,14 @@ pub(super) struct Layers {
 /// A place in a rank.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Slot {
-    pub(super) what: What,
+    pub(super) what: Occupant,
     /// The horizontal position of the middle.
     pub(super) x: f64,
 }
 
 /// The item at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(super) enum Occupant {
     Item(ItemId),
     /// A link, by its index, on its way to another rank.
     Link(usize),
@@ -48,8 +48,8 @@ pub(super) fn of_all(scene: &Scene) -> Vec<Layers> {
         // Blocks that repeat are laid out once. Places are by position here, and by box where they are used.
         let ranks = known.entry(shape).or_insert_with_key(|shape| shape.ranks(&sizes)).clone();
         let named = |slot: Slot| match slot.what {
-            What::Item(at) => Slot { what: What::Item(members[at]), ..slot },
-            What::Link(_) => slot,
+            Occupant::Item(at) => Slot { what: Occupant::Item(members[at]), ..slot },
+            Occupant::Link(_) => slot,
         };
         let ranks = ranks.into_iter().map(|rank| rank.into_iter().map(named).collect()).collect();
         layers[group] = Layers { ranks, links };
@@ -144,7 +144,7 @@ impl Shape {
         let rank = |y: f64| heights.partition_point(|height| *height < y - 0.01).min(heights.len() - 1);
         let mut ranks: Vec<Vec<Slot>> = vec![Vec::new(); heights.len()];
         for (at, (x, y)) in places.iter().enumerate() {
-            ranks[rank(*y)].push(Slot { what: What::Item(at), x: *x });
+            ranks[rank(*y)].push(Slot { what: Occupant::Item(at), x: *x });
         }
         for (at, (from, to)) in self.links.iter().enumerate() {
             let ends = [from.map(|from| rank(places[from].1)), to.map(|to| rank(places[to].1))];
@@ -162,7 +162,7 @@ impl Shape {
                 edge.map(|edge| edge.points.iter().map(|p| (p.y, p.x)).collect()).unwrap_or_default();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             for rank in first..last {
-                ranks[rank].push(Slot { what: What::Link(at), x: crossing(&points, heights[rank]) });
+                ranks[rank].push(Slot { what: Occupant::Link(at), x: crossing(&points, heights[rank]) });
             }
         }
         for rank in &mut ranks {
@@ -203,7 +203,7 @@ impl Shape {
                     let width = self.boxes[at].0 as f64 / 10.0;
                     let middle = x + width / 2.0;
                     x += width + BOX_GAP;
-                    Slot { what: What::Item(at), x: middle }
+                    Slot { what: Occupant::Item(at), x: middle }
                 });
                 let mut slots: Vec<Slot> = slots.collect();
                 slots.iter_mut().for_each(|slot| slot.x -= x / 2.0);

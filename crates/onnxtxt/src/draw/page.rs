@@ -4,7 +4,7 @@
 //! `page/page.js` draws what is in the window.
 
 use super::boxes;
-use super::layers::{Layers, What};
+use super::layers::{Layers, Occupant};
 use super::scene::{Item, Kind, Operand, Reason, Scene};
 use super::stack;
 use super::text::escaped;
@@ -152,9 +152,9 @@ fn group(group: &super::scene::Group, layers: &Layers) -> Json {
         Reason::Section => "part",
     };
     // Links count from -1 downwards.
-    let what = |what: What| match what {
-        What::Item(item) => json!(item),
-        What::Link(link) => json!(-1 - i64::try_from(link).unwrap_or(i64::MAX - 1)),
+    let what = |what: Occupant| match what {
+        Occupant::Item(item) => json!(item),
+        Occupant::Link(link) => json!(-1 - i64::try_from(link).unwrap_or(i64::MAX - 1)),
     };
     let rank = |rank: &Vec<super::layers::Slot>| -> Json {
         rank.iter().flat_map(|slot| [what(slot.what), json!(round(slot.x))]).collect()

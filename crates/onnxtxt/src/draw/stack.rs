@@ -3,7 +3,7 @@
 //! The page does the same whenever a group is opened or closed: `page/layout.js` is this file and `route` again, and they have to agree.
 
 use super::boxes::{HEAD, LABEL, TITLE, closed_size, label, title};
-use super::layers::{Layers, What};
+use super::layers::{Layers, Occupant};
 use super::links::Link;
 use super::route::{Obstacles, ports, route};
 use super::scene::{GroupId, Item, ItemId, Kind, Mark, Reason, Scene, ValueIndex};
@@ -105,7 +105,7 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     }
     let mut sizes: HashMap<ItemId, [f64; 2]> = HashMap::new();
     for slot in layers.ranks.iter().flatten() {
-        if let What::Item(id) = slot.what {
+        if let Occupant::Item(id) = slot.what {
             let [mut width, height] = size(scene, placed, id);
             if let Some(values) = leaving.get(&id).filter(|values| values.len() <= MAX_LABELS) {
                 let labels = values.iter().map(|&value| text::mono(&label(scene, value), LABEL) + 10.0);
@@ -116,9 +116,9 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     }
     // From left to right: the positions in each rank, and the width of the group.
     let xs: Vec<Vec<f64>> = layers.ranks.iter().map(|rank| positions(rank, &sizes)).collect();
-    let half = |what: What| match what {
-        What::Item(id) => sizes[&id][0] / 2.0,
-        What::Link(_) => 2.0,
+    let half = |what: Occupant| match what {
+        Occupant::Item(id) => sizes[&id][0] / 2.0,
+        Occupant::Link(_) => 2.0,
     };
     let (mut left, mut right) = (f64::INFINITY, f64::NEG_INFINITY);
     for (rank, xs) in layers.ranks.iter().zip(&xs) {
@@ -143,19 +143,19 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
     let mut crossings: Vec<Vec<(usize, f64)>> = vec![Vec::new(); layers.links.len()];
     for (at, (rank, xs)) in layers.ranks.iter().zip(&xs).enumerate() {
         let height = rank.iter().map(|slot| match slot.what {
-            What::Item(id) => sizes[&id][1],
-            What::Link(_) => 0.0,
+            Occupant::Item(id) => sizes[&id][1],
+            Occupant::Link(_) => 0.0,
         });
         let height = height.fold(0.0, f64::max);
         y += (bends[at] * BEND_GAP).min(MAX_BENDS);
         for (slot, x) in rank.iter().zip(xs) {
             match slot.what {
-                What::Item(id) => {
+                Occupant::Item(id) => {
                     let [w, h] = sizes[&id];
                     out.boxes.push((id, [x + shift - w / 2.0, y + (height - h) / 2.0, w, h]));
                     centers.insert(id, (at, x + shift));
                 }
-                What::Link(link) => crossings[link].push((at, x + shift)),
+                Occupant::Link(link) => crossings[link].push((at, x + shift)),
             }
         }
         ranks.push([y, y + height]);
@@ -227,19 +227,19 @@ pub(super) fn place(scene: &Scene, layers: &Layers, placed: &[Option<Placed>], g
 ///
 /// Pools of adjacent violators: what is too near is moved together, boxes less than wires.
 fn positions(rank: &[super::layers::Slot], sizes: &HashMap<ItemId, [f64; 2]>) -> Vec<f64> {
-    let width = |what: What| match what {
-        What::Item(id) => sizes[&id][0],
-        What::Link(_) => 0.0,
+    let width = |what: Occupant| match what {
+        Occupant::Item(id) => sizes[&id][0],
+        Occupant::Link(_) => 0.0,
     };
-    let weight = |what: What| match what {
-        What::Item(id) => sizes[&id][0],
-        What::Link(_) => 20.0,
+    let weight = |what: Occupant| match what {
+        Occupant::Item(id) => sizes[&id][0],
+        Occupant::Link(_) => 20.0,
     };
     let mut offsets = Vec::with_capacity(rank.len());
     let mut offset = 0.0;
     for (at, slot) in rank.iter().enumerate() {
         if let Some(before) = at.checked_sub(1).map(|before| rank[before].what) {
-            let are_boxes = matches!((before, slot.what), (What::Item(_), What::Item(_)));
+            let are_boxes = matches!((before, slot.what), (Occupant::Item(_), Occupant::Item(_)));
             let gap = if are_boxes { BOX_GAP } else { WIRE_GAP };
             offset += (width(before) + width(slot.what)) / 2.0 + gap;
         }
@@ -267,7 +267,7 @@ fn bends(layers: &Layers, xs: &[Vec<f64>]) -> Vec<f64> {
     let mut bends = vec![0.0; xs.len()];
     for (at, (rank, xs)) in layers.ranks.iter().zip(xs).enumerate() {
         for (slot, x) in rank.iter().zip(xs) {
-            if let What::Link(link) = slot.what {
+            if let Occupant::Link(link) = slot.what {
                 if let Some((before, was)) = last[link]
                     && before + 1 == at
                     && (was - x).abs() > 1.0

@@ -80,7 +80,7 @@ pub fn replace(model: &mut Model, nodes: &[NodeId], part: &Incoming, map: &PartM
     let needed: Vec<String> =
         inputs.iter().filter(|name| !has_default(model, map, name, &defaults, &known)).cloned().collect();
     let operands =
-        paired(model, map, &needed, &known, "outside of the selected nodes, there is no value", &mut found);
+        paired(model, map, &needed, &known, "outside of the selected nodes, no value is named", &mut found);
     if !found.is_empty() {
         return Err(found);
     }

@@ -69,7 +69,7 @@ impl Kept {
                         );
                         found.push(at(place, message));
                     }
-                    None => found.push(at(place, format!("there is no weight `{}`", &names[location]))),
+                    None => found.push(at(place, format!("the model has no weight `{}`", &names[location]))),
                 }
             }
         }

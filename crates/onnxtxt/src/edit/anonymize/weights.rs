@@ -63,10 +63,10 @@ pub(super) fn randomize(model: &mut Model, registry: &Registry, seed: u64) -> Re
             let output = n.outputs.first().copied().flatten();
             let is_kept = output.is_some_and(|output| structure.has(id, output));
             let of = match (normalize_domain(model.text(n.domain)), model.text(n.op)) {
-                ("ai.onnx.ml", _) => Of::Learned,
-                ("", "Constant") if !is_kept => Of::Constant,
-                (domain, op) if registry.versions(domain, op).is_empty() => Of::Unknown,
-                _ => Of::Known,
+                ("ai.onnx.ml", _) => OperatorKind::Learned,
+                ("", "Constant") if !is_kept => OperatorKind::Constant,
+                (domain, op) if registry.versions(domain, op).is_empty() => OperatorKind::Unknown,
+                _ => OperatorKind::Known,
             };
             let mut attrs = std::mem::take(&mut model.bodies[id].nodes[node].attrs);
             for attr in &mut attrs {
@@ -83,7 +83,7 @@ pub(super) fn randomize(model: &mut Model, registry: &Registry, seed: u64) -> Re
 
 /// The operator of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum OperatorKind {
     /// The numbers are a model of machine learning.
     Learned,
     /// The number is a constant, and not structure.
@@ -109,33 +109,33 @@ fn of_learned(model: &Model, id: BodyId) -> HashSet<TensorId> {
 fn numbers(
     value: &mut AttrValue,
     name: &str,
-    of: Of,
+    of: OperatorKind,
     random: &mut Random,
 ) -> Result<bool, onnx_exec::Failure> {
     let new = match (&*value, of) {
-        (AttrValue::Ints(list), Of::Learned | Of::Known) if LABELS.contains(&name) => {
+        (AttrValue::Ints(list), OperatorKind::Learned | OperatorKind::Known) if LABELS.contains(&name) => {
             let sorted: BTreeSet<i64> = list.iter().copied().collect();
             let ranks: BTreeMap<i64, i64> = sorted.into_iter().zip(0..).collect();
             AttrValue::Ints(list.iter().map(|x| ranks[x]).collect::<Vec<_>>().into())
         }
-        (AttrValue::Floats(list), Of::Learned | Of::Constant | Of::Unknown) => {
-            if of == Of::Constant && list.len() <= FEW_FLOATS {
+        (AttrValue::Floats(list), OperatorKind::Learned | OperatorKind::Constant | OperatorKind::Unknown) => {
+            if of == OperatorKind::Constant && list.len() <= FEW_FLOATS {
                 return Ok(false);
             }
             let numbers: Vec<f32> = list.iter().copied().collect();
             let new = randomized(&Tensor::of(&[numbers.len()], &numbers)?, random)?;
             AttrValue::Floats(new.slice::<f32>()?.to_vec().into())
         }
-        (AttrValue::Ints(list), Of::Constant) => {
+        (AttrValue::Ints(list), OperatorKind::Constant) => {
             let numbers: Vec<i64> = list.iter().copied().collect();
             let new = randomized(&Tensor::of(&[numbers.len()], &numbers)?, random)?;
             AttrValue::Ints(new.slice::<i64>()?.to_vec().into())
         }
-        (AttrValue::Float(x), Of::Learned) => {
+        (AttrValue::Float(x), OperatorKind::Learned) => {
             let new = randomized(&Tensor::scalar(*x)?, random)?;
             AttrValue::Float(new.slice::<f32>()?[0])
         }
-        (AttrValue::Int(x), Of::Constant) => {
+        (AttrValue::Int(x), OperatorKind::Constant) => {
             let new = randomized(&Tensor::scalar(*x)?, random)?;
             AttrValue::Int(new.slice::<i64>()?[0])
         }

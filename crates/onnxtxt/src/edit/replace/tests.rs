@@ -68,7 +68,7 @@ fn an_interface_that_does_not_match_is_refused() {
     let refused = |part: &str| replaced(part, "a", "b", &[]).unwrap_err();
     assert_eq!(
         refused("p (float[N] q) => (float[N] b) { b = Neg(q) }"),
-        "outside of the selected nodes, there is no value `q`"
+        "outside of the selected nodes, no value is named `q`"
     );
     assert_eq!(
         refused("p (float[N] a) => (float[N] q) { q = Neg(a) }"),
