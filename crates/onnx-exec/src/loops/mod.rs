@@ -26,7 +26,7 @@ mod reduce;
 mod stencil;
 
 pub(crate) use lanes::math;
-pub(crate) use lanes::multiversion::{Job, widest};
+pub(crate) use lanes::multiversion::{Job, Lane, widest};
 pub(crate) use lanes::view::View;
 pub(crate) use nest::Nest;
 pub(crate) use nest::check::agree;

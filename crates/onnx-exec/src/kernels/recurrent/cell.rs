@@ -127,6 +127,7 @@ struct CellUpdate<'p, T: Number> {
 
 impl<T: Number> Job for CellUpdate<'_, T> {
     type Out = ();
+    const WIDE: bool = T::IS_FASTER_WIDE;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {

@@ -1,10 +1,10 @@
 //! Numeric operations of cells: vectorized with micro-kernels for single floats, plain for doubles.
 
 use crate::kernels::real::Real;
-use crate::loops::math;
+use crate::loops::{Lane, math};
 
 /// The number type of states and gates.
-pub(super) trait Number: Real {
+pub(super) trait Number: Real + Lane {
     fn exp<const FUSED: bool>(self) -> Self;
     fn exp_m1<const FUSED: bool>(self) -> Self;
     fn ln_1p<const FUSED: bool>(self) -> Self;

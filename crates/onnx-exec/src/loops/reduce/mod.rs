@@ -4,7 +4,7 @@ pub(super) mod softmax;
 pub(super) mod sums;
 pub(super) mod total;
 
-use super::lanes::multiversion::{Job, widest};
+use super::lanes::multiversion::{Job, Lane, widest};
 use super::lanes::view::Operands;
 use super::lanes::{Class, Reg, Registers};
 use onnx_ops::meaning::{Combine, Keep};
@@ -218,7 +218,7 @@ fn is_place(combine: Combine) -> bool {
 }
 
 /// A type of accumulators.
-trait Total: Copy + PartialOrd {
+trait Total: Copy + PartialOrd + Lane {
     /// Identities of sum and product.
     const ZERO: Self;
     const ONE: Self;
@@ -287,6 +287,7 @@ struct Push<'p, A, T> {
 
 impl<A: Copy + Into<T>, T: Total> Job for Push<'_, A, T> {
     type Out = ();
+    const WIDE: bool = T::IS_FASTER_WIDE;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
@@ -316,6 +317,7 @@ struct PushAlong<'p, A, T> {
 
 impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
     type Out = i64;
+    const WIDE: bool = T::IS_FASTER_WIDE;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> i64 {
@@ -356,6 +358,7 @@ struct Rows<'p, A, T> {
 
 impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
     type Out = ();
+    const WIDE: bool = T::IS_FASTER_WIDE;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
@@ -530,6 +533,7 @@ struct Fold<'p, T> {
 
 impl<T: Total> Job for Fold<'_, T> {
     type Out = ();
+    const WIDE: bool = T::IS_FASTER_WIDE;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
