@@ -205,6 +205,7 @@ fn features(context: &mut Context) -> Result<Outcome> {
     let names: Vec<&str> = unwanted.iter().map(|package| package.name.as_str()).collect();
     ensure!(names.is_empty(), "who only reads models compiles {}", names.join(", "));
     for_parsers(&compiled_for("onnx-text")?)?;
+    once(&packages(&["-p", "onnx-cli"])?)?;
     Ok(Outcome::Passed)
 }
 
@@ -219,6 +220,25 @@ fn for_parsers(packages: &[Compiled]) -> Result<()> {
     );
     let macros: Vec<&Compiled> = packages.iter().filter(|package| package.is_macro).collect();
     ensure!(macros.is_empty(), "who only parses text compiles procedural macros: {macros:?}");
+    Ok(())
+}
+
+/// Crates of which the program compiles two versions: png, chumsky, safetensors and prost-derive need old ones.
+const TWICE: &[&str] = &["foldhash", "hashbrown", "miniz_oxide", "syn"];
+/// The most packages of the program, with those of macros.
+const MAX_PACKAGES: usize = 131;
+
+/// Compares the packages of the program with the budget, and prints their number.
+fn once(packages: &[Compiled]) -> Result<()> {
+    println!("the program is compiled from {} packages", packages.len());
+    ensure!(
+        packages.len() <= MAX_PACKAGES,
+        "expected at most {MAX_PACKAGES} packages: cargo tree -p onnx-cli"
+    );
+    let twice = packages.windows(2).filter(|pair| pair[0].name == pair[1].name);
+    let mut twice: Vec<&str> = twice.map(|pair| pair[0].name.as_str()).collect();
+    twice.retain(|name| !TWICE.contains(name));
+    ensure!(twice.is_empty(), "two versions are compiled of {}: cargo tree -p onnx-cli -d", twice.join(", "));
     Ok(())
 }
 
@@ -239,11 +259,16 @@ impl Compiled {
     }
 }
 
-/// The packages that a crate without features needs, itself among them, sorted: those of its build and of macros, too.
+/// The packages that a crate without features needs, itself among them.
 fn compiled_for(package: &str) -> Result<Vec<Compiled>> {
-    let tree =
-        ["tree", "-p", package, "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
-    let tree = process::output(Command::new(env!("CARGO")).current_dir(dirs::root()).args(tree))?;
+    packages(&["-p", package, "--no-default-features"])
+}
+
+/// The packages that `cargo tree` selects, sorted: those of macros and build scripts, too.
+fn packages(selection: &[&str]) -> Result<Vec<Compiled>> {
+    let tree = ["tree", "--edges", "normal,build", "--prefix", "none"];
+    let mut command = Command::new(env!("CARGO"));
+    let tree = process::output(command.current_dir(dirs::root()).args(tree).args(selection))?;
     let mut packages: Vec<Compiled> = tree.lines().filter_map(Compiled::read).collect();
     packages.sort();
     // A package for macros and for the program is compiled twice, but counted once.
@@ -351,7 +376,8 @@ fn tests(context: &mut Context) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The machine code of the installed program, which takes minutes to build: where the executor or a profile has changed lately.
+/// The machine code of the installed program where the executor or a profile has changed lately: of the executor's libraries, which are
+/// half of what is compiled, and with `--all` of the program.
 fn installed_program(context: &mut Context) -> Result<Outcome> {
     if !machine_code::IS_POSSIBLE {
         return Ok(Outcome::LeftOut("machine code is looked into on Linux for x86-64".to_owned()));
@@ -363,7 +389,7 @@ fn installed_program(context: &mut Context) -> Result<Outcome> {
                 .to_owned(),
         ));
     }
-    xtask(&["machine-code"])
+    if context.everything { xtask(&["machine-code"]) } else { xtask(&["machine-code", "--executor"]) }
 }
 
 /// Whether commits of the last two days, or changes that are not committed, touch one of these paths. Without git, yes.
@@ -420,4 +446,31 @@ fn fuzzing(context: &mut Context) -> Result<Outcome> {
     }
     fuzz::run(&fuzz::Args { target: None, seconds: FUZZ_SECONDS })?;
     Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packages(lines: &[&str]) -> Vec<Compiled> {
+        lines.iter().filter_map(|line| Compiled::read(line)).collect()
+    }
+
+    #[test]
+    fn macros_and_new_packages_are_not_for_parsers() {
+        let mut tree: Vec<String> = FOR_PARSERS.iter().map(|name| format!("{name} v1.0.0")).collect();
+        let check = |tree: &[String]| {
+            for_parsers(&packages(&tree.iter().map(String::as_str).collect::<Vec<_>>())).is_ok()
+        };
+        assert!(check(&tree));
+        assert!(!check(&tree[1..]));
+        tree[0] += " (proc-macro) (*)";
+        assert!(!check(&tree));
+    }
+
+    #[test]
+    fn two_versions_need_a_reason() {
+        assert!(once(&packages(&["syn v2.0.1", "syn v3.0.1 (*)"])).is_ok());
+        assert!(once(&packages(&["itoa v1.0.1", "itoa v2.0.1"])).is_err());
+    }
 }
