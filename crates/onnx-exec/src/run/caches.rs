@@ -27,7 +27,7 @@ pub(crate) struct Caches<'r> {
     /// Loops of single nodes; `None` for nodes that have no formula.
     pub(super) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
     /// Compiled function bodies, by node and input types.
-    pub(super) functions: Mutex<HashMap<(NodeId, Vec<Ty>), Arc<Function<'r>>>>,
+    pub(super) functions: Mutex<Functions<'r>>,
     /// Results of kernels that depend only on constants.
     pub(super) keep: Keep,
     /// Memory that is reused by later runs.
@@ -41,6 +41,9 @@ pub(crate) struct Caches<'r> {
 /// Plans, by their graph and first node.
 pub(crate) type Plans = HashMap<(GraphId, usize), Vec<Arc<PlanRunner>>>;
 
+/// Compiled function bodies, by node and input types.
+type Functions<'r> = HashMap<(NodeId, Vec<Ty>), Arc<Function<'r>>>;
+
 /// The values of a run.
 pub(super) type Values = SecondaryMap<ValueId, Option<Value>>;
 
@@ -50,7 +53,7 @@ pub(super) struct Function<'r> {
     pub(super) caches: Caches<'r>,
 }
 
-impl<'r> Caches<'r> {
+impl Caches<'_> {
     /// Empty caches for a function body of a program with these: both use the same memory.
     pub(super) fn of_function<'f>(&self) -> Caches<'f> {
         Caches { recycler: Arc::clone(&self.recycler), ..Caches::default() }
