@@ -1,7 +1,7 @@
 //! `cargo xtask miri` and `cargo xtask threads`: undefined behaviour and data races. They need a nightly compiler and take minutes, so that
 //! `cargo xtask test` does not run them.
 //!
-//! Miri interprets the unit tests of the crates that every input goes through first. The pool of onnx-exec, the one place where a
+//! Miri interprets the unit tests of the crates that every input goes through first. The pool of onnx-loops, the one place where a
 //! borrow is lent to other threads, needs nothing but std; `threads/` compiles it alone, for Miri, which tries several orders
 //! of its threads, and for ThreadSanitizer with a standard library that is instrumented too.
 

@@ -1,6 +1,6 @@
 //! `cargo xtask machine-code`: whether the loops of the installed program are vectorized.
 //!
-//! Multiversioned functions (`onnx-exec/src/loops/lanes/multiversion.rs`) are in sections of their own. A loop that was not vectorized has
+//! Multiversioned functions (`onnx-loops/src/lanes/multiversion.rs`) are in sections of their own. A loop that was not vectorized has
 //! scalar instructions there, and a part that was not inlined is missing there, so the share of instructions in vector
 //! registers of the full width tells. The program needs no symbols.
 //!

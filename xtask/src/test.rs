@@ -168,7 +168,18 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
     if !there.is_ok_and(|done| done.status.success()) {
         return Ok(Outcome::LeftOut(format!("rustup cannot add the target {OTHER}")));
     }
-    cargo(&["clippy", "--package", "onnx-exec", "--target", OTHER, "--", "-D", "warnings"])
+    cargo(&[
+        "clippy",
+        "--package",
+        "onnx-loops",
+        "--package",
+        "onnx-exec",
+        "--target",
+        OTHER,
+        "--",
+        "-D",
+        "warnings",
+    ])
 }
 
 /// Features of the library by themselves; without any, it reads and prints models.
@@ -185,7 +196,7 @@ const FOR_PARSERS: &[&str] = &[
 
 /// Crates whose tests compile without the features that other members of the workspace turn on.
 const ALONE: &[&str] =
-    &["onnx-ir", "onnx-text", "onnx-proto", "onnx-formula", "onnx-ops", "onnx-exec", "onnxtxt"];
+    &["onnx-ir", "onnx-text", "onnx-proto", "onnx-formula", "onnx-loops", "onnx-ops", "onnx-exec", "onnxtxt"];
 
 /// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models. With `--all`, compiles
 /// each library alone, which checks most of the workspace once more.
@@ -382,7 +393,7 @@ fn installed_program(context: &mut Context) -> Result<Outcome> {
     if !machine_code::IS_POSSIBLE {
         return Ok(Outcome::LeftOut("machine code is looked into on Linux for x86-64".to_owned()));
     }
-    if !context.everything && !has_changed(&["Cargo.toml", "crates/onnx-exec/src/loops"]) {
+    if !context.everything && !has_changed(&["Cargo.toml", "crates/onnx-loops"]) {
         return Ok(Outcome::LeftOut(
             "neither profiles nor loops have changed in the last two days: the machine code of the installed program is looked into with \
              --all, or `cargo xtask machine-code`"

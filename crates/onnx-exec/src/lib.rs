@@ -41,39 +41,27 @@
 //! so every size is a number.
 
 pub mod arrays;
-mod budget;
 mod data;
 mod define;
 mod executable;
 mod facts;
-mod failure;
 mod kernels;
-mod list;
-mod loops;
 mod machine;
 mod options;
-mod parallel;
 mod plan;
-mod pool;
 mod profile;
 mod program;
-mod random;
-mod recycle;
 mod run;
-mod scratch;
-mod sync;
-mod tensor;
 mod value;
 
-pub use budget::Memory;
 pub use executable::{Executable, Schedule, Stats, compile};
-pub use failure::Failure;
-pub use list::List;
 pub use machine::{Bandwidth, Limit, Machine};
+use onnx_loops::{
+    self as loops, budget, failure, list, parallel, pool, random, recycle, scratch, sync, tensor,
+};
+pub use onnx_loops::{Element, Failure, List, Memory, Random, Tensor};
 pub use options::{CompileOptions, Observe, RunOptions, Time, TimedStep, Warn};
 pub use plan::Stage;
 pub use profile::{KernelProfile, Profile, Work};
 pub use program::{is_run, misfit};
-pub use random::Random;
-pub use tensor::{Element, Tensor};
 pub use value::{Map, Value};

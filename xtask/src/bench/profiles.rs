@@ -32,7 +32,13 @@ const BUILDS: &[(&str, Build)] = &[
     ("thin LTO, one unit", Build::Embedded(&["lto=\"thin\"", "codegen-units=1"], "")),
     ("fat LTO", Build::Embedded(&["lto=\"fat\""], "")),
     ("opt-level 2", Build::Embedded(&["opt-level=2"], "")),
-    ("opt-level s, executor 3", Build::Embedded(&["opt-level=\"s\"", "package.onnx-exec.opt-level=3"], "")),
+    (
+        "opt-level s, executor 3",
+        Build::Embedded(
+            &["opt-level=\"s\"", "package.onnx-exec.opt-level=3", "package.onnx-loops.opt-level=3"],
+            "",
+        ),
+    ),
     ("panic = abort", Build::Embedded(&["panic=\"abort\""], "")),
     ("target-cpu=native", Build::Embedded(&[], "-C target-cpu=native")),
 ];

@@ -8,8 +8,17 @@ use std::fs;
 use std::path::Path;
 
 /// The crates, from the one that depends on nothing to the program.
-const CRATES: [&str; 8] =
-    ["onnx-ir", "onnx-text", "onnx-proto", "onnx-formula", "onnx-ops", "onnx-exec", "onnxtxt", "onnx-cli"];
+const CRATES: [&str; 9] = [
+    "onnx-ir",
+    "onnx-text",
+    "onnx-proto",
+    "onnx-formula",
+    "onnx-loops",
+    "onnx-ops",
+    "onnx-exec",
+    "onnxtxt",
+    "onnx-cli",
+];
 const SOURCE: &str = "the documentation of the modules";
 
 pub(super) fn output() -> Result<Output> {

@@ -48,6 +48,21 @@ const LAYERS: &[(&str, &[&str])] = &[
             "prost",
         ],
     ),
+    (
+        "crates/onnx-loops",
+        &[
+            "onnx-text",
+            "onnx-proto",
+            "onnx-ops",
+            "onnx-exec",
+            "onnx-cli",
+            "logos",
+            "chumsky",
+            "ariadne",
+            "pretty",
+            "prost",
+        ],
+    ),
     ("crates/onnx-ops", &["onnx-proto", "onnx-cli", "logos", "chumsky", "ariadne", "pretty", "prost"]),
     ("crates/onnx-proto", &["onnx-text", "onnx-ops", "onnx-cli", "logos", "chumsky", "ariadne", "pretty"]),
 ];

@@ -1,0 +1,296 @@
+//! Micro-kernel tiles in vector registers of any width.
+
+#![allow(
+    unsafe_code,
+    reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
+)]
+
+use super::{End, Factor, Tile};
+use std::hint::black_box;
+
+/// A vector instruction set.
+pub(super) trait Vectors {
+    type Factor: Factor;
+    /// A register of accumulators, or of a group of factors for each.
+    type Register: Copy;
+
+    /// Accumulators per register.
+    const LANES: usize;
+    const ROWS: usize;
+    /// The columns of two registers.
+    const COLUMNS: usize = 2 * Self::LANES;
+
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn zero() -> Self::Register;
+
+    /// Loads the groups of as many columns as there are lanes.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and `from` points to all these groups.
+    unsafe fn load(from: *const Self::Factor) -> Self::Register;
+
+    /// Broadcasts a group to all lanes.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and `from` points to a group.
+    unsafe fn spread(from: *const Self::Factor) -> Self::Register;
+
+    /// Adds the products of groups to sums.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn add_products(sum: Self::Register, a: Self::Register, b: Self::Register) -> Self::Register;
+
+    /// Whether there is a faster way for groups that are narrow.
+    const KNOWS_NARROW: bool = false;
+
+    /// Sums with the products of a group added that is [narrow](Factor::is_narrow).
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    #[inline(always)]
+    unsafe fn add_narrow_products(
+        sum: Self::Register,
+        a: Self::Register,
+        b: Self::Register,
+    ) -> Self::Register {
+        // SAFETY: the processor has the instructions.
+        unsafe { Self::add_products(sum, a, b) }
+    }
+
+    /// Stores sums, or adds them to what is there.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and `to` points to memory for all lanes.
+    unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
+
+    type Singles: Singles;
+
+    /// Stored sums as single floats, less integers if they are integers.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the pointers point to numbers for all lanes.
+    unsafe fn singles(from: *const Total<Self>, less: Option<*const i32>) -> Self::Singles;
+}
+
+/// A register of single floats.
+pub(super) trait Singles: Copy {
+    /// A clamped linear function, which the processor computes as functions in the widest registers do.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the pointers point to numbers for all lanes.
+    unsafe fn line(self, line: &LineAt) -> Self;
+
+    /// Stores results.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and `to` points to memory for all lanes.
+    unsafe fn put(self, to: *mut f32);
+}
+
+/// A [`Line`](crate::epilogue::Line) at a position.
+pub(super) struct LineAt {
+    pub(super) scale: *const f32,
+    pub(super) bias: *const f32,
+    /// The number that is added to all of the row; -0 changes none.
+    pub(super) of_row: f32,
+    pub(super) other: Option<*const f32>,
+    pub(super) least: f32,
+    pub(super) most: f32,
+}
+
+type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
+
+/// Adds products to the first rows and columns of a tile; further columns, up to a whole register, become unspecified.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
+    let Tile { a, b, c, stride, size, is_first, end } = it;
+    let it = Tile { a, b, c: &mut *c, stride, size, is_first, end: None };
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match size[1] {
+            0 => {}
+            n if n <= V::LANES => rows_of::<V, 1>(it),
+            _ => rows_of::<V, 2>(it),
+        }
+        if let Some(mut end) = end {
+            finish::<V>(c, stride, [size[0].min(V::ROWS), size[1]], &mut end);
+        }
+    }
+}
+
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
+    const { assert!(V::ROWS <= 12) };
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match it.size[0].min(V::ROWS) {
+            0 => {}
+            1 => tile::<V, 1, N>(it),
+            2 => tile::<V, 2, N>(it),
+            3 => tile::<V, 3, N>(it),
+            4 => tile::<V, 4, N>(it),
+            5 => tile::<V, 5, N>(it),
+            6 => tile::<V, 6, N>(it),
+            7 => tile::<V, 7, N>(it),
+            8 => tile::<V, 8, N>(it),
+            9 => tile::<V, 9, N>(it),
+            10 => tile::<V, 10, N>(it),
+            11 => tile::<V, 11, N>(it),
+            _ => tile::<V, 12, N>(it),
+        }
+    }
+}
+
+/// Adds products to accumulators in registers for `rounds` rounds, and returns the number of operations: the upper bound for any
+/// tile.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
+    // Enough for two units with a latency of five cycles.
+    const SUMS: usize = 12;
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    // Those of rows, and of two columns: what is the same for several sums is computed once only.
+    let factors = [zero; SUMS / 2 + 2];
+    let mut sums = [zero; SUMS];
+    for _ in 0..rounds {
+        let factors = black_box(&factors);
+        for (at, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the processor has the instructions.
+            *sum = unsafe { V::add_narrow_products(*sum, factors[at / 2], factors[SUMS / 2 + at % 2]) };
+        }
+    }
+    sums.into_iter().for_each(|sum| _ = black_box(sum));
+    (2 * rounds * SUMS * V::LANES * <V::Factor as Factor>::GROUP) as u64
+}
+
+/// Adds the products of steps, whose groups are narrow or not.
+///
+/// # Safety
+/// The processor has the instructions, and at each step there are a group of `R` rows and the groups of `N` registers.
+#[inline(always)]
+unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bool>(
+    (a, b): (*const V::Factor, *const V::Factor),
+    apart: usize,
+    (of_a, of_b): (&[usize], &[usize]),
+    sums: &mut [[V::Register; N]; R],
+) {
+    let group = <V::Factor as Factor>::GROUP;
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    // Rows in threes, so that addresses take few registers: two distances in a three, and one to the next.
+    let three = 3 * apart;
+    for (of_a, of_b) in of_a.iter().zip(of_b) {
+        // SAFETY: there are these groups at the step.
+        let (from_a, from_b) = unsafe { (a.add(*of_a), b.add(*of_b)) };
+        let mut row = [zero; N];
+        for (n, row) in row.iter_mut().enumerate() {
+            // SAFETY: these are some of the groups of `N` registers.
+            *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
+        }
+        let mut of_three = from_a;
+        for (r, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: this is one of the groups of `R` rows.
+            let x = unsafe { V::spread(of_three.add(r % 3 * apart)) };
+            for (sum, row) in sums.iter_mut().zip(&row) {
+                // SAFETY: the processor has the instructions.
+                *sum = unsafe {
+                    if NARROW {
+                        V::add_narrow_products(*sum, x, *row)
+                    } else {
+                        V::add_products(*sum, x, *row)
+                    }
+                };
+            }
+            if r % 3 == 2 && r + 1 < R {
+                // SAFETY: the next row is one of those.
+                of_three = unsafe { of_three.add(three) };
+            }
+        }
+    }
+}
+
+/// `R` rows by `N` registers.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Factor>) {
+    const { assert!(R >= 1 && N * V::LANES <= V::COLUMNS) };
+    let Tile { a, b, c, stride, is_first, .. } = it;
+    let group = <V::Factor as Factor>::GROUP;
+    let (of_rows, of_columns) = ((R - 1).saturating_mul(a.apart).saturating_add(group), N * V::LANES * group);
+    assert!(a.turn.later == 0, "rows of two lines");
+    assert!(R <= V::ROWS, "a tile of more rows than there are");
+    assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
+    assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
+    assert!(c.len() >= (R - 1) * stride + N * V::LANES, "a tile that is not all there");
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    let mut sums = [[zero; N]; R];
+    let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
+    let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
+    // SAFETY: no step begins behind the last, at which `of_rows` and `of_columns` numbers are there, as was asserted.
+    unsafe {
+        let from = (a.numbers.as_ptr(), b.numbers.as_ptr());
+        if V::KNOWS_NARROW {
+            add_steps::<V, R, N, true>(from, a.apart, (of_a, of_b), &mut sums);
+        }
+        add_steps::<V, R, N, false>(from, a.apart, (wide_a, wide_b), &mut sums);
+    }
+    for (r, sums) in sums.iter().enumerate() {
+        for (n, sum) in sums.iter().enumerate() {
+            // SAFETY: the last row, and so every row, has `N * LANES` totals in `c`, as asserted.
+            unsafe { V::store(c.as_mut_ptr().add(r * stride + n * V::LANES), *sum, is_first) };
+        }
+    }
+}
+
+/// Computes results from the sums of a tile, which are in the first-level cache.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(super) unsafe fn finish<V: Vectors>(
+    c: &[Total<V>],
+    stride: usize,
+    [rows, columns]: [usize; 2],
+    end: &mut End<'_>,
+) {
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    let columns = columns.next_multiple_of(V::LANES);
+    assert!(c.len() >= (rows - 1) * stride + columns, "a tile that is not all there");
+    assert!(end.has(rows, columns), "an end that is not all there");
+    for column in (0..columns).step_by(V::LANES) {
+        for row in 0..rows {
+            let at = row * end.stride + column;
+            // SAFETY: `c` and the end have these rows and columns, as asserted.
+            unsafe {
+                let less = end.less.map(|less| less.as_ptr().add(column));
+                let y = V::singles(c.as_ptr().add(row * stride + column), less);
+                let y = match &end.line {
+                    None => y,
+                    Some(line) => {
+                        let (scale, bias) = (line.scale.as_ptr().add(column), line.bias.as_ptr().add(column));
+                        let other = line.other.map(|other| other.as_ptr().add(at));
+                        let of_row = line.of_rows.map_or(-0.0, |of_rows| *of_rows.get_unchecked(row));
+                        let (least, most) = (line.least, line.most);
+                        y.line(&LineAt { scale, bias, of_row, other, least, most })
+                    }
+                };
+                y.put(end.out.as_mut_ptr().add(at));
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The rows of a product, in tiles for micro-kernels.
+//!
+//! Rows are prepacked, read in place, read from a padded copy ([`Image`]), or packed. Rows in place or from an image have a
+//! constant stride along one axis: tiles do not cross its end, and an axis is divided evenly, so that 14 pixels are two
+//! tiles of 7, not one of 12 and one of 2.
+
+use super::columns::ROWS_TO_PACK;
+use super::image::Image;
+use super::kind::Kind;
+use super::micro::{Micro, Rows, StepList, Turn};
+use super::pack::{Packer, padding};
+use super::prepacked::Prepacked;
+use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
+use super::{Contraction, Flip, Side, pack_rows};
+use crate::failure::Failure;
+use crate::lanes::view::Operands;
+use crate::program::Instr;
+use crate::scratch::{Scratch, scratch};
+use std::ops::Range;
+
+/// Rows at a multiple of this distance in bytes compete for the same few lines of the first-level cache, too few for a tile.
+const ALIKE: usize = 1 << 12;
+/// With at most this many columns, rows are read too rarely for that to matter.
+const FEW: usize = 64;
+/// Steps this far apart in bytes, and so many of them, compete for the same lines and pages: of two such factors, one is packed.
+const FAR: usize = 256;
+const LONG: usize = 512;
+/// Tiles of fewer rows are slower than packing.
+const LEAST: usize = 4;
+
+/// How rows are read.
+pub(super) enum Access<'r> {
+    Prepacked(&'r Prepacked),
+    InPlace(Lying),
+    Image(Box<Image<'r>>),
+    Packed,
+}
+
+impl<'r> Access<'r> {
+    /// Selects how the rows of a product are read.
+    pub(super) fn of<T: Kind>(contraction: &'r Contraction, extents: &'r [usize], steps: &[usize]) -> Self {
+        let side = &contraction.a;
+        if let Some(known) = &side.known {
+            return Access::Prepacked(known);
+        }
+        if !are_listed(extents, steps) {
+            return Access::Packed;
+        }
+        let columns = contraction.b.count(extents);
+        if let Some(lying) = Lying::of::<T>(side, extents)
+            && (!(lying.apart * size_of::<T>()).is_multiple_of(ALIKE) || columns <= FEW)
+            && lying.is_long(side, extents)
+            && !are_both_far::<T>(contraction, extents, steps)
+            && groups::<T>(&steps_of(&side.program, extents, steps)).is_some()
+        {
+            return Access::InPlace(lying);
+        }
+        // Packing in each run pays off only once per line.
+        if contraction.b.known.is_some()
+            && let Some(image) = Image::of::<T>(side, extents, steps)
+            && image.size().into_iter().max() >= Some(LEAST)
+            && groups::<T>(&image.steps(steps)).is_some()
+        {
+            return Access::Image(Box::new(image));
+        }
+        Access::Packed
+    }
+}
+
+/// Whether both factors would be read in place, with many steps that are far apart.
+fn are_both_far<T: Kind>(contraction: &Contraction, extents: &[usize], steps: &[usize]) -> bool {
+    let Some(&last) = steps.last() else { return false };
+    let is_far = |side: &Side| match &side.program.instrs[..] {
+        [Instr::Load { place, .. }] => place.by[last].unsigned_abs() as usize * size_of::<T>() >= FAR,
+        _ => false,
+    };
+    let Contraction { a, b, .. } = contraction;
+    let is_in_place = b.known.is_none() && a.count(extents) < ROWS_TO_PACK;
+    is_in_place && extents[last] >= LONG && is_far(a) && is_far(b)
+}
+
+impl Lying {
+    /// Whether there are enough rows with a constant stride.
+    fn is_long(&self, side: &Side, extents: &[usize]) -> bool {
+        let of = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
+        let (outer, inner) = side.axes.split_at(self.outer);
+        of(outer) == 1 || of(inner) >= LEAST
+    }
+}
+
+/// The offsets of groups of steps, if each group is contiguous.
+fn groups<T: Kind>(steps: &[usize]) -> Option<Vec<usize>> {
+    let (groups, rest) = (steps.chunks_exact(T::GROUP), steps.len() % T::GROUP);
+    let is_one = |group: &[usize]| group.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    (rest == 0 && groups.clone().all(is_one)).then(|| groups.map(|group| group[0]).collect())
+}
+
+/// The rows that a micro-kernel processes at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowTile {
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// The offset of the first number, if rows are not packed.
+    offset: usize,
+    turn: Turn,
+}
+
+impl RowTile {
+    fn of(first: usize, count: usize, offset: usize) -> Self {
+        RowTile { first, count, offset, turn: Turn::default() }
+    }
+}
+
+/// The rows of a product with their current position.
+pub(super) struct RowSource<'r, 'v, T: Kind> {
+    side: &'r Side,
+    extents: &'r [usize],
+    step_axes: &'r [usize],
+    micro: Micro<T>,
+    rows: usize,
+    count: usize,
+    access: Access<'r>,
+    /// The prepacked rows before this part, and the number of all prepacked rows.
+    before: usize,
+    whole: usize,
+    /// The index of the prepacked matrix.
+    batch: usize,
+    packer: Packer<'r, T>,
+    memory: Scratch<T>,
+    /// The numbers of rows in place.
+    there: &'v [T],
+    /// The offsets of groups of steps, and the distance between rows.
+    steps: StepList,
+    apart: usize,
+    /// The tiles of the band.
+    pub(super) tiles: Vec<RowTile>,
+}
+
+impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
+    /// The rows of a part; `first` is its start on the first axis.
+    pub(super) fn new(
+        contraction: &'r Contraction,
+        micro: Micro<T>,
+        extents: &'r [usize],
+        step_axes: &'r [usize],
+        first: usize,
+    ) -> Result<Self, Failure> {
+        let side = &contraction.a;
+        let (rows, count) = (side.count(extents), contraction.over.iter().product::<usize>());
+        let together = micro.steps_together();
+        let depth = count.next_multiple_of(together);
+        let before = if side.axes.contains(&0) { first * (rows / contraction.dims[0]) } else { 0 };
+        let mut access = Access::of::<T>(contraction, extents, step_axes);
+        if matches!(access, Access::Prepacked(_)) && !before.is_multiple_of(micro.rows) {
+            access = Access::Packed;
+        }
+        let mut whole = rows.next_multiple_of(micro.rows);
+        let (mut steps, mut apart, mut room) = (packed_steps::<T>([micro.rows, together]), together, 0);
+        match &access {
+            Access::Prepacked(known) => whole = known.len::<T>() / depth,
+            Access::Packed => room = whole * depth,
+            Access::InPlace(lying) => {
+                steps = groups::<T>(&steps_of(&side.program, extents, step_axes)).unwrap_or_default();
+                apart = lying.apart;
+            }
+            Access::Image(image) => {
+                steps = groups::<T>(&image.steps(step_axes)).unwrap_or_default();
+                apart = image.apart()[usize::from(image.size()[1] > 1)];
+                room = image.len(image.band::<T>());
+            }
+        }
+        let steps = StepList::of(steps, T::STEPS / T::GROUP);
+        let before = if matches!(access, Access::Prepacked(_)) { before } else { 0 };
+        let packer = Packer::of_rows(side, extents, step_axes, micro);
+        Ok(RowSource {
+            side,
+            extents,
+            step_axes,
+            micro,
+            rows,
+            count,
+            access,
+            before,
+            whole,
+            batch: 0,
+            packer,
+            memory: scratch(room)?,
+            there: &[],
+            steps,
+            apart,
+            tiles: Vec::new(),
+        })
+    }
+
+    /// Moves to a position of the batch axes, by its number; `is_same` if nothing changes for the rows.
+    pub(super) fn begin(
+        &mut self,
+        operands: &Operands<'v>,
+        at: &mut [usize],
+        batch: usize,
+        is_same: bool,
+    ) -> Result<(), Failure> {
+        self.batch = batch;
+        match &self.access {
+            Access::Packed if !is_same => {
+                pack_rows(&mut self.packer, operands, at, self.rows, self.count, &mut self.memory)
+            }
+            Access::InPlace(lying) => {
+                // Tile offsets are relative to the first row.
+                self.side.axes.iter().for_each(|&axis| at[axis] = 0);
+                self.there = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
+                Ok(())
+            }
+            Access::Prepacked(_) | Access::Packed | Access::Image(_) => Ok(()),
+        }
+    }
+
+    /// Whether rows are in packed order.
+    pub(super) fn are_packed(&self) -> bool {
+        matches!(self.access, Access::Prepacked(_) | Access::Packed)
+    }
+
+    /// The parts that are computed one after the other: an image with a range of lines.
+    pub(super) fn bands(&self) -> Vec<(usize, Range<usize>)> {
+        let Access::Image(image) = &self.access else { return vec![(0, 0..0)] };
+        let (lines, band) = (image.size()[0], image.band::<T>());
+        let of_image = |at: usize| super::blocks(lines, band).map(move |lines| (at, lines));
+        (0..image.count()).flat_map(of_image).collect()
+    }
+
+    /// Determines the tiles of a band, and copies its image.
+    pub(super) fn band(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        (image_at, lines): &(usize, Range<usize>),
+    ) -> Result<(), Failure> {
+        let most = self.micro.rows;
+        let RowSource { tiles, access, side, extents, micro, apart, .. } = self;
+        tiles.clear();
+        match access {
+            Access::Prepacked(_) | Access::Packed => {
+                let whole = |first: usize| RowTile::of(first, most.min(self.rows - first), 0);
+                tiles.extend((0..self.rows).step_by(most).map(whole));
+            }
+            Access::InPlace(lying) => {
+                let [Instr::Load { place, .. }] = &side.program.instrs[..] else { return Ok(()) };
+                let (outer, inner) = side.axes.split_at(lying.outer);
+                let inner = inner.iter().map(|&axis| extents[axis]).product();
+                for (i, offset) in sums(extents, outer, |axis| place.by[axis]).into_iter().enumerate() {
+                    // No offset is negative.
+                    part(tiles, most, i * inner, inner, offset as usize, lying.apart);
+                }
+                if micro.turns {
+                    join(tiles, most / 2, *apart);
+                }
+            }
+            Access::Image(image) => {
+                let [height, width] = image.size();
+                let [down, along] = image.apart();
+                let first = (image_at * height + lines.start) * width;
+                if width == 1 {
+                    part(tiles, most, first, lines.len(), 0, down);
+                } else {
+                    (0..lines.len())
+                        .for_each(|i| part(tiles, most, first + i * width, width, i * down, along));
+                }
+                if micro.turns {
+                    join(tiles, most / 2, *apart);
+                }
+                let padding = padding(side, operands, at)?;
+                image.fill(operands, at, (*image_at, lines.clone()), padding, &mut self.memory)?;
+                let flip = side.bytes.as_ref().map_or(Flip::None, |bytes| bytes.flip);
+                T::flip(&mut self.memory[..image.len(lines.len())], flip.bits());
+            }
+        }
+        Ok(())
+    }
+
+    /// A tile for some steps.
+    pub(super) fn read(&self, tile: &RowTile, steps: &Range<usize>) -> Rows<'_, T> {
+        let packed = |numbers: &'_ [T]| -> Range<usize> {
+            let n = steps.len().next_multiple_of(self.micro.steps_together());
+            steps.start * self.whole + (self.before + tile.first) * n..numbers.len()
+        };
+        let of_packed = || self.steps.block(0..steps.len().div_ceil(T::GROUP));
+        let listed = || self.steps.block(steps.start / T::GROUP..steps.end.div_ceil(T::GROUP));
+        let (numbers, steps) = match &self.access {
+            Access::Prepacked(known) => {
+                let numbers = known.numbers::<T>(self.batch);
+                (&numbers[packed(numbers)], of_packed())
+            }
+            Access::Packed => (&self.memory[packed(&self.memory)], of_packed()),
+            Access::InPlace(_) => (self.there.get(tile.offset..).unwrap_or(&[]), listed()),
+            Access::Image(_) => (self.memory.get(tile.offset..).unwrap_or(&[]), listed()),
+        };
+        Rows { turn: tile.turn, ..Rows::of(numbers, self.apart, steps) }
+    }
+
+    /// The row sums of prepacked bytes.
+    pub(super) fn sums(&self) -> Option<&[i32]> {
+        match &self.access {
+            Access::Prepacked(known) => known.sums(self.batch).get(self.before..),
+            Access::InPlace(_) | Access::Image(_) | Access::Packed => None,
+        }
+    }
+}
+
+/// Divides rows with a constant stride evenly into tiles.
+fn part(tiles: &mut Vec<RowTile>, most: usize, first: usize, rows: usize, offset: usize, apart: usize) {
+    let parts = rows.div_ceil(most).max(1);
+    for i in 0..parts {
+        let (from, to) = (rows * i / parts, rows * (i + 1) / parts);
+        tiles.push(RowTile::of(first + from, to - from, offset + from * apart));
+    }
+}
+
+/// Joins tiles of at most `half` rows with the next ones, where a line ends.
+fn join(tiles: &mut Vec<RowTile>, half: usize, apart: usize) {
+    tiles.dedup_by(|next, tile| {
+        let is_free = tile.turn.row == 0 && tile.count.max(next.count) <= half;
+        let Some(later) = next.offset.checked_sub(tile.offset + tile.count * apart).filter(|_| is_free)
+        else {
+            return false;
+        };
+        tile.turn = Turn { row: tile.count, later };
+        tile.count += next.count;
+        true
+    });
+}

@@ -1,0 +1,134 @@
+//! Transforms and packs the weights for Winograd's algorithm, and checks their precision.
+
+use super::super::prepacked::Prepacked;
+use super::super::{Contraction, blocks};
+use super::transform::{Backward, Forward, IN, OUT, PRODUCTS, WIDE, of_weights};
+use crate::failure::Failure;
+use crate::lanes::multiversion::widest;
+use crate::product::micro::{Factor, Micro};
+
+/// The error against double precision that is accepted, relative to the sum of absolute products; otherwise weights are refused.
+const TOLERANCE: f64 = 2e-5;
+/// Larger weights are refused, because sums in the transforms may overflow.
+const GREATEST: f64 = 1e30;
+/// The number of output channels whose precision is tested.
+const TRIED: usize = 16;
+
+/// All weights, packed for a plain product: columns are output channels.
+struct Plain<'p> {
+    packed: &'p Prepacked,
+    micro: Micro<f32>,
+    columns: usize,
+    /// The step distances of rows and columns of weights, and of channels; the number of channels.
+    strides: [usize; 3],
+    channels: usize,
+}
+
+impl Plain<'_> {
+    /// The weights of an output channel for an input channel.
+    fn weights(&self, column: usize, channel: usize) -> [[f64; 3]; 3] {
+        let micro = self.micro;
+        let depth = 9 * self.channels;
+        let numbers = self.packed.numbers::<f32>(0);
+        let block = column / self.packed.block * self.packed.block;
+        let wide = self.packed.block.min(self.columns - block).next_multiple_of(micro.columns);
+        let own = column - block;
+        let at = |step: usize| {
+            let first = step / f32::STEPS * f32::STEPS;
+            let steps = f32::STEPS.min(depth - first);
+            let tile = (own / micro.columns * steps + step - first) * micro.columns;
+            f64::from(numbers[block * depth + first * wide + tile + own % micro.columns])
+        };
+        let [down, along, of_channel] = self.strides;
+        [0, 1, 2].map(|k| [0, 1, 2].map(|l| at(k * down + l * along + channel * of_channel)))
+    }
+
+    /// The transformed weights in tiles of columns, a matrix for each product; `None` if they lose precision.
+    fn transformed(&self) -> Result<Option<Prepacked>, Failure> {
+        if !self.is_precise() {
+            return Ok(None);
+        }
+        let Plain { micro, columns, channels, .. } = *self;
+        let wide = columns.next_multiple_of(micro.columns);
+        let mut known = Prepacked::room::<f32>(PRODUCTS, columns, wide, micro.columns, channels)?;
+        let each = wide * channels;
+        let numbers = known.all_mut();
+        let mut is_small = true;
+        for steps in blocks(channels, f32::STEPS) {
+            for channel in steps.clone() {
+                for column in 0..columns {
+                    let tile = column / micro.columns * steps.len() + channel - steps.start;
+                    let at = steps.start * wide + tile * micro.columns + column % micro.columns;
+                    let all = of_weights(self.weights(column, channel));
+                    for (product, weight) in all.iter().flatten().enumerate() {
+                        is_small &= weight.abs() < GREATEST;
+                        numbers[product * each + at] = *weight as f32;
+                    }
+                }
+            }
+        }
+        Ok(is_small.then_some(known))
+    }
+
+    /// Whether the results of some output channels, for uniformly distributed input, are close to double precision.
+    fn is_precise(&self) -> bool {
+        let Plain { columns, channels, .. } = *self;
+        let mut seed = 1u32;
+        let mut random = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (f64::from(seed >> 8) / f64::from(1 << 23) - 1.0) as f32
+        };
+        let copy: Vec<f32> = (0..PRODUCTS * channels).map(|_| random()).collect();
+        let mut tile = [[0; IN]; IN];
+        tile.iter_mut().flatten().enumerate().for_each(|(at, pixel)| *pixel = at * channels);
+        let mut input = vec![0.0; PRODUCTS * channels];
+        let out = &mut input[..];
+        let it = Forward { copy: &copy, tiles: &[tile], channels, out, pitch: channels, each: channels };
+        if widest(it).is_none() {
+            return false;
+        }
+        (0..columns).step_by(columns.div_ceil(TRIED)).all(|column| {
+            let mut sums = [0.0f32; PRODUCTS * WIDE];
+            let mut exact = [(0.0f64, 0.0f64); OUT * OUT];
+            for channel in 0..channels {
+                let weights = self.weights(column, channel);
+                for (product, weight) in of_weights(weights).iter().flatten().enumerate() {
+                    sums[product * WIDE] += *weight as f32 * input[product * channels + channel];
+                }
+                for (at, (sum, of_sizes)) in exact.iter_mut().enumerate() {
+                    for (k, l) in (0..3).flat_map(|k| (0..3).map(move |l| (k, l))) {
+                        let pixel = (at / OUT + k) * IN + at % OUT + l;
+                        let product = weights[k][l] * f64::from(copy[pixel * channels + channel]);
+                        (*sum, *of_sizes) = (*sum + product, *of_sizes + product.abs());
+                    }
+                }
+            }
+            let mut result = [0.0f32; OUT * OUT * WIDE];
+            let out = &mut result[..];
+            let is_done = widest(Backward { sums: &sums, pitch: WIDE, each: WIDE, tiles: 1, out }).is_some();
+            let mut pairs = exact.iter().zip(result.iter().step_by(WIDE));
+            is_done && pairs.all(|((sum, of_sizes), y)| (f64::from(*y) - sum).abs() <= TOLERANCE * of_sizes)
+        })
+    }
+}
+
+impl Contraction {
+    /// The transformed weights of a convolution with taps on these axes; `None` if they are refused.
+    pub(in crate::product) fn winograd_weights(
+        &self,
+        packed: &Prepacked,
+        [down, along, channel]: [usize; 3],
+    ) -> Result<Option<Prepacked>, Failure> {
+        let (extents, steps) = self.axes();
+        let stride =
+            |axis: usize| steps.iter().filter(|step| **step > axis).map(|step| extents[*step]).product();
+        let strides = [stride(down), stride(along), stride(channel)];
+        let columns = self.b.count(&extents);
+        Plain { packed, micro: Micro::best(), columns, strides, channels: extents[channel] }.transformed()
+    }
+}
+
+/// Whether this many channels fill whole vectors.
+pub(in crate::product) fn are_lanes(channels: usize) -> bool {
+    channels > 0 && channels.is_multiple_of(WIDE)
+}
