@@ -8,7 +8,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::loops::has_tile_registers;
-use crate::loops::{Job, peak, widest};
+use crate::loops::{Body, peak, widest};
 use crate::pool;
 use crate::profile::Work;
 use std::hint::black_box;
@@ -191,7 +191,7 @@ impl Bandwidth {
 /// Sums the bits of all numbers. The order does not matter, so the compiler can use several accumulators.
 struct Read<'n>(&'n [f32]);
 
-impl Job for Read<'_> {
+impl Body for Read<'_> {
     type Out = u32;
 
     #[inline(always)]
@@ -203,7 +203,7 @@ impl Job for Read<'_> {
 /// Sets all numbers.
 struct Write<'n>(&'n mut [f32]);
 
-impl Job for Write<'_> {
+impl Body for Write<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -215,7 +215,7 @@ impl Job for Write<'_> {
 /// Writes the absolute values of the second half to the first half.
 struct Copied<'n>(&'n mut [f32]);
 
-impl Job for Copied<'_> {
+impl Body for Copied<'_> {
     type Out = ();
 
     #[inline(always)]

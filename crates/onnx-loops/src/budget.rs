@@ -127,6 +127,7 @@ impl Budget {
 
 /// Takes `steps` steps of about one arithmetic operation each. Call it before the work, and repeatedly in long loops: this is
 /// where cancellation is noticed, also with 0 steps.
+#[inline]
 pub fn spend(steps: usize) -> Result<(), Failure> {
     CURRENT.with_borrow(|current| match current {
         None => Ok(()),
@@ -138,7 +139,6 @@ pub fn spend(steps: usize) -> Result<(), Failure> {
 pub const BETWEEN: usize = 1 << 16;
 
 /// Notices cancellation in a long loop over elements, for every [`BETWEEN`]th of its iterations.
-#[inline]
 pub fn look(iteration: usize) -> Result<(), Failure> {
     if iteration.is_multiple_of(BETWEEN) { spend(0) } else { Ok(()) }
 }
@@ -192,6 +192,7 @@ impl Charge {
     }
 
     /// The number of bytes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |(_, bytes)| *bytes)
     }

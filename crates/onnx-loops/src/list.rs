@@ -16,11 +16,13 @@ pub struct List<T> {
 
 impl<T> List<T> {
     /// An empty list, which allocates nothing.
+    #[inline]
     pub fn new() -> List<T> {
         List { items: Vec::new(), charge: Charge::none() }
     }
 
     /// An empty list with room for `count` elements. `count` may come from data and be too large; then it fails.
+    #[inline]
     pub fn with_room(count: usize) -> Result<List<T>, Failure> {
         let mut list = List::new();
         list.reserve(count)?;
@@ -70,6 +72,7 @@ impl<T> List<T> {
     }
 
     /// Truncates the list, or extends it with copies of an element.
+    #[inline]
     pub fn resize(&mut self, count: usize, with: T) -> Result<(), Failure>
     where
         T: Clone,
@@ -80,16 +83,19 @@ impl<T> List<T> {
     }
 
     /// Removes all elements and keeps the allocation.
+    #[inline]
     pub fn clear(&mut self) {
         self.items.clear();
     }
 
     /// Keeps the elements that satisfy a predicate.
+    #[inline]
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.items.retain(keep);
     }
 
     /// Removes the element at an existing index.
+    #[inline]
     pub fn remove(&mut self, at: usize) -> T {
         self.items.remove(at)
     }
@@ -104,6 +110,7 @@ impl<T> List<T> {
     }
 
     /// A copy of a slice.
+    #[inline]
     pub fn copied(items: &[T]) -> Result<List<T>, Failure>
     where
         T: Clone,
@@ -114,6 +121,7 @@ impl<T> List<T> {
     }
 
     /// Maps each element in place.
+    #[inline]
     pub fn changed(mut self, change: impl Fn(T) -> T) -> List<T>
     where
         T: Copy,
@@ -123,6 +131,7 @@ impl<T> List<T> {
     }
 
     /// The elements and their charge.
+    #[inline]
     pub fn into_parts(self) -> (Vec<T>, Charge) {
         (self.items, self.charge)
     }
@@ -132,6 +141,7 @@ impl<T> List<T> {
 const MIN_CAPACITY: usize = 4;
 
 /// A list of `count` equal elements.
+#[inline]
 pub fn filled<T: Clone>(count: usize, with: T) -> Result<List<T>, Failure> {
     let mut list = List::with_room(count)?;
     list.items.resize(count, with);
@@ -260,11 +270,13 @@ pub struct Strings {
 
 impl Strings {
     /// No strings, with room for `count`.
+    #[inline]
     pub fn with_room(count: usize) -> Result<Strings, Failure> {
         Ok(Strings { list: List::with_room(count)?, heap: Charge::none(), bytes: 0 })
     }
 
     /// `count` empty strings.
+    #[inline]
     pub fn empty(count: usize) -> Result<Strings, Failure> {
         Ok(Strings { list: filled(count, String::new())?, heap: Charge::none(), bytes: 0 })
     }
@@ -280,6 +292,7 @@ impl Strings {
     }
 
     /// Appends a string after shrinking its allocation.
+    #[inline]
     pub fn push(&mut self, mut string: String) -> Result<(), Failure> {
         string.shrink_to_fit();
         self.take(heap_of(string.len()))?;
@@ -287,6 +300,7 @@ impl Strings {
     }
 
     /// Appends a copy, which is charged before it is allocated.
+    #[inline]
     pub fn push_copy(&mut self, text: &str) -> Result<(), Failure> {
         self.take(heap_of(text.len()))?;
         self.list.push(text.to_owned())
@@ -301,6 +315,7 @@ impl Strings {
         Ok(())
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -309,7 +324,7 @@ impl Strings {
         self.bytes = self.bytes.saturating_add(more);
         if self.bytes > self.heap.bytes() {
             // Charged ahead, because each charge costs time.
-            let ahead = (self.bytes / 8).min(AHEAD);
+            let ahead = (self.bytes / 8).min(MAX_BYTES_AHEAD);
             if self.heap.set(self.bytes.saturating_add(ahead)).is_err() {
                 self.heap.set(self.bytes)?;
             }
@@ -318,6 +333,7 @@ impl Strings {
     }
 
     /// The strings and their charges.
+    #[inline]
     pub fn into_parts(mut self) -> Result<(Vec<String>, [Charge; 2]), Failure> {
         self.heap.set(self.bytes)?;
         let (strings, charge) = self.list.into_parts();
@@ -326,9 +342,10 @@ impl Strings {
 }
 
 /// The most bytes that are charged ahead.
-const AHEAD: usize = 1 << 16;
+const MAX_BYTES_AHEAD: usize = 1 << 16;
 
 /// Heap bytes of a string of `length` bytes: allocators round up to units of 16 bytes and need a header.
+#[inline]
 pub fn heap_of(length: usize) -> usize {
     if length == 0 { 0 } else { length.saturating_add(8).next_multiple_of(16).max(32) }
 }

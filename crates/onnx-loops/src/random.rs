@@ -9,11 +9,13 @@ pub struct Random(u64);
 
 impl Random {
     /// The stream of a seed.
+    #[inline]
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
     /// The stream of the `seed` attribute of a node, from its bits.
+    #[inline]
     pub fn of_seed(seed: f32) -> Self {
         Random(u64::from(seed.to_bits()))
     }
@@ -28,11 +30,13 @@ impl Random {
     }
 
     /// A number in [0, 1), uniformly distributed.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A number of the standard normal distribution (Box and Muller 1958).
+    #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()

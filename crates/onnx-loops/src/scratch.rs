@@ -9,9 +9,9 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 
 /// The most bytes of a block that is kept.
-const MAX_KEPT: usize = 1 << 26;
+const MAX_KEPT_BYTES: usize = 1 << 26;
 /// The most blocks.
-const PIECES: usize = 8;
+const MAX_BLOCKS: usize = 8;
 
 thread_local! {
     static KEPT: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
@@ -53,11 +53,11 @@ impl AlignedFloats {
     /// Makes them so many, with arbitrary values if there were fewer.
     pub(super) fn resize(&mut self, count: usize) {
         const LINE: usize = 64;
-        const MAX_BEFORE: usize = LINE / size_of::<f32>() - 1;
-        if self.all.len() < count + MAX_BEFORE {
-            self.all.resize(count + MAX_BEFORE, 0.0);
+        const MAX_OFFSET: usize = LINE / size_of::<f32>() - 1;
+        if self.all.len() < count + MAX_OFFSET {
+            self.all.resize(count + MAX_OFFSET, 0.0);
         }
-        let before = self.all.as_ptr().align_offset(LINE).min(MAX_BEFORE);
+        let before = self.all.as_ptr().align_offset(LINE).min(MAX_OFFSET);
         self.range = before..before + count;
     }
 }
@@ -99,12 +99,12 @@ impl<T: Pod> DerefMut for Scratch<T> {
 impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
         let block = std::mem::take(&mut self.block);
-        if block.bytes().is_empty() || block.bytes().len() > MAX_KEPT {
+        if block.bytes().is_empty() || block.bytes().len() > MAX_KEPT_BYTES {
             return;
         }
         KEPT.with_borrow_mut(|kept| {
             kept.push(block);
-            if kept.len() > PIECES {
+            if kept.len() > MAX_BLOCKS {
                 let least = kept.iter().enumerate().min_by_key(|(_, piece)| piece.bytes().len());
                 least.map(|(at, _)| at).map(|at| kept.swap_remove(at));
             }

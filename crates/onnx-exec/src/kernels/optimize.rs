@@ -8,7 +8,7 @@ use super::real::Real;
 use super::{Call, Row, row};
 use crate::budget;
 use crate::failure::{Failure, fail};
-use crate::loops::{Job, widest};
+use crate::loops::{Body, widest};
 use crate::parallel::parallel;
 use crate::pool;
 use crate::tensor::{Element, Tensor};
@@ -141,7 +141,7 @@ impl<'a, T: Real, R: Rule<N>, const N: usize> Update<'a, T, R, N> {
     }
 }
 
-impl<T: Real, R: Rule<N>, const N: usize> Job for Update<'_, T, R, N> {
+impl<T: Real, R: Rule<N>, const N: usize> Body for Update<'_, T, R, N> {
     type Out = ();
 
     #[inline(always)]

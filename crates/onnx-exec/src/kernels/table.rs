@@ -8,7 +8,7 @@ use super::{
     structure, tokens, unpool,
 };
 use crate::failure::Failure;
-use crate::loops::MOST_PIECES;
+use crate::loops::MAX_PIECES;
 use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::{ElemType, normalize_domain};
@@ -71,7 +71,7 @@ impl Row {
                 Some(_) => attrs.flag("training_mode"),
                 None => !attrs.flag("is_test") && attrs.node.outputs.iter().skip(1).any(Option::is_some),
             },
-            Nodes::ManyInputs => attrs.node.inputs.len() > MOST_PIECES,
+            Nodes::ManyInputs => attrs.node.inputs.len() > MAX_PIECES,
             Nodes::Strings => text::target(attrs) == Some(ElemType::STRING),
             Nodes::Unsupported | Nodes::Long => false,
         }

@@ -11,7 +11,7 @@
 
 use super::rewrite::{Rewrite, extents, walk};
 use super::{Position, Slot};
-use crate::loops::MOST_EXACT;
+use crate::loops::MAX_EXACT_PRODUCTS;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number};
 
@@ -68,7 +68,7 @@ fn byte_of<'e>(expr: &'e Expr, slots: &[Slot]) -> Option<&'e Expr> {
 pub(super) fn whole(formula: &Formula, slots: &[Slot]) -> Option<Formula> {
     let over = formula.over.as_ref()?;
     let count = over.dims.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
-    let is_sum = over.combine == Combine::Sum && over.elem == ElemType::FLOAT && count <= MOST_EXACT;
+    let is_sum = over.combine == Combine::Sum && over.elem == ElemType::FLOAT && count <= MAX_EXACT_PRODUCTS;
     let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
     if !is_sum {
         return None;

@@ -19,17 +19,17 @@ use onnx_formula::Number;
 use onnx_ir::ElemType;
 use smallvec::SmallVec;
 use std::ops::Range;
-use transpose::{SIDE, Square, Turn, Turning, turning};
+use transpose::{SIDE, Square, TransposeBody, Transposer, transposing};
 
 /// Elements of a tile along the contiguous axis of the operand.
 const BLOCK: usize = SIDE;
 
 /// About the most elements that are copied between two looks at whether the run is cancelled.
-const AT_ONCE: usize = 1 << 22;
+const ELEMENTS_PER_CHECK: usize = 1 << 22;
 
 /// A copy of operand elements.
 #[derive(Clone, Debug)]
-pub(super) struct Moved {
+pub(super) struct CopyPlan {
     pub(super) operand: usize,
     place: Linear,
     pub(super) dims: Vec<usize>,
@@ -46,9 +46,9 @@ struct Padding {
     otherwise: u64,
 }
 
-impl Moved {
+impl CopyPlan {
     /// The copy that a nest without a reduction consists of, if it does nothing else.
-    pub(super) fn of(elem: ElemType, dims: &[usize], body: &Program) -> Option<Moved> {
+    pub(super) fn of(elem: ElemType, dims: &[usize], body: &Program) -> Option<CopyPlan> {
         let last = dims.len() - 1;
         let (to, operand, from, place, padding, gathered) = match &body.instrs[..] {
             [Instr::Load { to, operand, elem, place }] => (to, operand, elem, place.clone(), None, None),
@@ -70,7 +70,7 @@ impl Moved {
         };
         let is_all = *from == elem && body.result == Some(*to);
         let (operand, dims) = (*operand, dims.to_vec());
-        is_all.then_some(Moved { operand, place, dims, padding, gathered })
+        is_all.then_some(CopyPlan { operand, place, dims, padding, gathered })
     }
 
     /// Renumbers its operands.
@@ -133,7 +133,7 @@ impl Moved {
             // Whole rows along the axis before.
             if across == last && last > 0 && at[last] == 0 && out.len() >= row {
                 let rows = (self.dims[last - 1] - at[last - 1]).min(out.len() / row);
-                let rows = rows.min((AT_ONCE / row).max(1));
+                let rows = rows.min((ELEMENTS_PER_CHECK / row).max(1));
                 let (now, later) = out.split_at_mut(rows * row);
                 self.rows(from, first, &mut at, now)?;
                 out = later;
@@ -145,7 +145,7 @@ impl Moved {
                 continue;
             }
             let n = (self.dims[across] - at[across]).min(out.len() / behind);
-            let n = n.min((AT_ONCE / behind).max(1).next_multiple_of(BLOCK));
+            let n = n.min((ELEMENTS_PER_CHECK / behind).max(1).next_multiple_of(BLOCK));
             let Some((now, later)) = out.split_at_mut_checked(n * behind).filter(|_| n > 0) else {
                 fail!("the result has fewer elements than are computed")
             };
@@ -224,7 +224,7 @@ impl Moved {
             let Ok(start) = usize::try_from(self.place.at(at) - first) else {
                 fail!("an index is out of bounds")
             };
-            if !turning(Transposed { from, start, by, out: &mut out[done * row..], behind, row }) {
+            if !transposing(Transposed { from, start, by, out: &mut out[done * row..], behind, row }) {
                 fail!("an index is out of bounds")
             }
             done += 1;
@@ -311,12 +311,12 @@ struct Transposed<'t, T> {
     row: usize,
 }
 
-impl<T: Pod> Turning for Transposed<'_, T> {
+impl<T: Pod> TransposeBody for Transposed<'_, T> {
     /// Whether all elements exist.
     type Out = bool;
 
     #[inline(always)]
-    fn with(self, turn: Turn) -> bool {
+    fn with(self, transposer: Transposer) -> bool {
         let Transposed { from, start, by, out, behind, row } = self;
         let rows = (out.len() - row) / behind + 1;
         for top in (0..rows).step_by(BLOCK) {
@@ -330,7 +330,7 @@ impl<T: Pod> Turning for Transposed<'_, T> {
                 let out = &mut out[top * behind + column..];
                 if n == BLOCK && column + BLOCK <= row {
                     let Some(square) = square(|i| line(column + i)) else { return false };
-                    for (out, line) in out.chunks_mut(behind).zip(turn.square(&square)) {
+                    for (out, line) in out.chunks_mut(behind).zip(transposer.square(&square)) {
                         let Some(out) = out.first_chunk_mut::<BLOCK>() else { return false };
                         *out = line;
                     }

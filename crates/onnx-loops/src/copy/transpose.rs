@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "vector instructions, in functions that only run where they are there")]
 
-use crate::lanes::multiversion::{Job, widest};
+use crate::lanes::multiversion::{Body, widest};
 use bytemuck::Pod;
 
 /// Rows and columns of a square.
@@ -13,7 +13,7 @@ pub(crate) type Square<T> = [[T; SIDE]; SIDE];
 
 /// Transposes squares with the widest instructions of the processor. It exists only where those are there.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn(Level);
+pub(crate) struct Transposer(Level);
 
 #[derive(Clone, Copy)]
 enum Level {
@@ -26,47 +26,47 @@ enum Level {
 }
 
 /// Work that transposes squares.
-pub(crate) trait Turning {
+pub(crate) trait TransposeBody {
     /// The result.
     type Out;
 
     /// Does the work. This and all callees must be inlined always.
-    fn with(self, turn: Turn) -> Self::Out;
+    fn with(self, transposer: Transposer) -> Self::Out;
 }
 
 /// Does work that transposes squares in the widest registers.
-pub(crate) fn turning<W: Turning>(work: W) -> W::Out {
+pub(crate) fn transposing<W: TransposeBody>(work: W) -> W::Out {
     widest(Widest(work))
 }
 
 struct Widest<W>(W);
 
-impl<W: Turning> Job for Widest<W> {
+impl<W: TransposeBody> Body for Widest<W> {
     type Out = W::Out;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> W::Out {
         #[cfg(target_arch = "x86_64")]
         if FUSED {
-            return self.0.with(Turn(Level::Avx2));
+            return self.0.with(Transposer(Level::Avx2));
         }
-        self.0.with(Turn(Level::Least))
+        self.0.with(Transposer(Level::Least))
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn run_wide(self) -> W::Out {
-        self.0.with(Turn(Level::Avx512))
+        self.0.with(Transposer(Level::Avx512))
     }
 }
 
-impl Turn {
+impl Transposer {
     /// The transposed square.
     #[inline(always)]
     pub(crate) fn square<T: Pod>(self, square: &Square<T>) -> Square<T> {
         let mut out = *square;
         match self.0 {
-            // SAFETY: a `Turn` of this level exists only where a job runs with these instructions.
+            // SAFETY: a `Transposer` of this level exists only where a job runs with these instructions.
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 if size_of::<T>() == 4 => unsafe {
                 x86::avx2(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out));
@@ -134,7 +134,7 @@ mod x86 {
         }
     }
 
-    /// The same for quarters of eight rows and columns.
+    /// Transposes quarters of eight rows and columns.
     ///
     /// # Safety
     /// The processor has AVX2.
@@ -178,12 +178,12 @@ mod tests {
 
     struct Once<T>(Square<T>);
 
-    impl<T: Pod> Turning for Once<T> {
+    impl<T: Pod> TransposeBody for Once<T> {
         type Out = Square<T>;
 
         #[inline(always)]
-        fn with(self, turn: Turn) -> Square<T> {
-            turn.square(&self.0)
+        fn with(self, transposer: Transposer) -> Square<T> {
+            transposer.square(&self.0)
         }
     }
 
@@ -191,11 +191,11 @@ mod tests {
     fn rows_become_columns() {
         fn check<T: Pod + PartialEq + std::fmt::Debug>(of: impl Fn(usize) -> T) {
             let square = std::array::from_fn(|row| std::array::from_fn(|column| of(row * SIDE + column)));
-            let least = Turn(Level::Least).square(&square);
-            let mut ways = vec![least, turning(Once(square))];
+            let least = Transposer(Level::Least).square(&square);
+            let mut ways = vec![least, transposing(Once(square))];
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
-                ways.push(Turn(Level::Avx2).square(&square));
+                ways.push(Transposer(Level::Avx2).square(&square));
             }
             for (way, row, column) in ways.iter().flat_map(|way| {
                 (0..SIDE).flat_map(move |row| (0..SIDE).map(move |column| (way, row, column)))

@@ -5,11 +5,11 @@
 //! ```
 //! A number that is rounded and then limited by whole numbers is the same if it is limited first; then it fits into an integer, and what
 //! rounds it makes it one. So with AVX2, 32 bytes are computed in whole registers and stored at once, and with AVX-512, 16 bytes with half
-//! of the instructions and any number of last columns. What is said in doubles is computed in single floats where they tell for certain
+//! of the instructions and any number of last columns. Steps in f64 run in f32 where both provably round alike
 //! which whole number is nearest, and in doubles for the few numbers that lie nearly halfway.
 
 use super::{Rows, Total};
-use crate::lanes::multiversion::{Job, widest};
+use crate::lanes::multiversion::{Body, widest};
 #[cfg(target_arch = "x86_64")]
 use avx2::{Registers, RoundingMethod};
 
@@ -102,7 +102,7 @@ impl<A: Total> Bytes<'_, A> {
     }
 }
 
-/// The same as every processor computes it.
+/// [`Bytes::run`] without vector instructions, as every processor computes it.
 struct Plain<'r, A, const DOUBLE: bool> {
     it: Rows<'r, A>,
     out: &'r mut [u8],
@@ -110,7 +110,7 @@ struct Plain<'r, A, const DOUBLE: bool> {
     zero: f32,
 }
 
-impl<A: Total, const DOUBLE: bool> Job for Plain<'_, A, DOUBLE> {
+impl<A: Total, const DOUBLE: bool> Body for Plain<'_, A, DOUBLE> {
     /// Nothing if not all is there.
     type Out = Option<()>;
 

@@ -16,7 +16,7 @@ mod recognize;
 mod split;
 
 use super::lanes::access::store;
-use super::lanes::multiversion::{Job, widest};
+use super::lanes::multiversion::{Body, widest};
 use super::lanes::strip::Strip;
 use super::lanes::view::{Operands, View};
 use super::lanes::{Class, Linear, Registers, math};
@@ -30,7 +30,7 @@ use onnx_ir::ElemType;
 pub(super) use split::{ByteFirst, split};
 use std::sync::{Arc, OnceLock};
 
-/// Such a function.
+/// A function of accumulators that is computed in one pass over a tile.
 #[derive(Clone, Debug)]
 pub(super) struct Epilogue {
     /// An operand of 32-bit integers, one for each column, that is added to the accumulator; or one for each row.
@@ -227,6 +227,7 @@ impl Epilogue {
         let bias = self.bias.numbers(operands, at, columns, for_bias)?;
         let Epilogue { least, most, is_double, .. } = *self;
         let of_rows = of_each_row(operands, &self.of_row, at, rows)?;
+        // A byte is rounded and shifted by its zero point; a float is stored as it is.
         let is_done = match self.zero {
             Some(zero) => {
                 let Some(table) =
@@ -252,6 +253,7 @@ impl Epilogue {
                         }
                         (None, None) => None,
                     };
+                    // The accumulators and results from this row on.
                     let (Some(totals), Some(out)) =
                         (totals.get(row * of_totals..), out.get_mut(first + row * of_out..))
                     else {
@@ -407,7 +409,7 @@ struct Singles<'r, A> {
     activation: Activation,
 }
 
-impl<A: Total> Job for Singles<'_, A> {
+impl<A: Total> Body for Singles<'_, A> {
     /// `None` if an offset is out of range.
     type Out = Option<()>;
 

@@ -111,6 +111,7 @@ impl Epilogue {
         let Some(then) = then else {
             return (elem == ElemType::FLOAT && total == Class::Single).then_some(identity);
         };
+        // The symbolic value of each register, from the accumulator and the constants on.
         let mut follow = Follow { held: Vec::new(), totals: Vec::new() };
         let first = then.total.filter(|reg| reg.class != Class::Double)?;
         follow.held.push((first, Held::Total(Box::new(identity)), 0));
@@ -141,6 +142,7 @@ impl Epilogue {
             };
             follow.held.push((*to, result, at + 1));
         }
+        // What the result is: a clamped linear function, a byte, or an activation of such a function.
         let (held, _) = follow.of(&then.result?)?;
         match held {
             Held::Total(it) if elem == ElemType::FLOAT => {

@@ -1,7 +1,7 @@
 //! Loads and stores of lanes.
 
-use super::multiversion::{Job, widest};
-use super::narrow::{brain_to_single, half_to_single, single_to_brain, single_to_half};
+use super::multiversion::{Body, widest};
+use super::narrow::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use super::strip::Walk;
 use super::view::View;
 use super::{Class, Reg, Registers, are_short, int_of, short_of, wrap};
@@ -21,7 +21,7 @@ pub(crate) enum Places<'a> {
 }
 
 impl Places<'_> {
-    /// The same relative to a base.
+    /// These offsets relative to a base.
     fn from(self, first: i64) -> Self {
         match self {
             Places::Stride(start, by) => Places::Stride(start - first, by),
@@ -43,7 +43,7 @@ struct Copying<'c, A, B, F> {
     convert: F,
 }
 
-impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
+impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Body for Copying<'_, A, B, F> {
     type Out = ();
 
     #[inline(always)]
@@ -143,8 +143,8 @@ pub(crate) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
             let out = &mut regs.own(to)[lanes];
             match from.elem {
                 E::FLOAT => copy(out, from.words(), places, |x: f32| x),
-                E::FLOAT16 => copy(out, from.words(), places, half_to_single),
-                E::BFLOAT16 => copy(out, from.words(), places, brain_to_single),
+                E::FLOAT16 => copy(out, from.words(), places, f16_to_f32),
+                E::BFLOAT16 => copy(out, from.words(), places, bf16_to_f32),
                 // Integers that become floats.
                 E::UINT8 => copy(out, from.words(), places, |x: u8| x.into()),
                 E::INT8 => copy(out, from.words(), places, |x: i8| x.into()),
@@ -200,8 +200,8 @@ pub(crate) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
             match elem {
                 E::FLOAT => put(to, lanes, |x: f32| x),
                 E::DOUBLE => put(to, lanes, |x: f32| f64::from(x)),
-                E::FLOAT16 => put(to, lanes, single_to_half),
-                E::BFLOAT16 => put(to, lanes, single_to_brain),
+                E::FLOAT16 => put(to, lanes, f32_to_f16),
+                E::BFLOAT16 => put(to, lanes, f32_to_bf16),
                 // Casts that were deferred to the store.
                 E::INT32 => put(to, lanes, int_of),
                 E::INT8 | E::UINT8 => widest(Bytes { to, lanes }),
@@ -238,7 +238,7 @@ struct Bytes<'b> {
     lanes: &'b [f32],
 }
 
-impl Job for Bytes<'_> {
+impl Body for Bytes<'_> {
     type Out = ();
 
     #[inline(always)]

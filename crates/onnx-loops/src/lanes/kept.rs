@@ -3,10 +3,10 @@
 use super::{LANES, SLACK};
 
 /// The most registers of a class that are kept.
-const MOST: usize = 64;
+const MAX_KEPT: usize = 64;
 
 /// Registers with at most this many lanes are not longer than necessary, so that many small ones fit into the first-level cache.
-const FEW: usize = 128;
+const SHORT_LANES: usize = 128;
 
 /// Unused registers of each class.
 pub(super) struct Kept {
@@ -22,7 +22,7 @@ impl Kept {
 /// `count` registers of `lanes` lanes.
 pub(super) fn take<T: Copy + Default>(kept: &mut Vec<Vec<T>>, count: usize, lanes: usize) -> Vec<Vec<T>> {
     let one = |_| {
-        if lanes <= FEW {
+        if lanes <= SHORT_LANES {
             return vec![T::default(); lanes];
         }
         let mut register = kept.pop().unwrap_or_else(|| Vec::with_capacity(lanes.max(LANES + SLACK)));
@@ -34,6 +34,6 @@ pub(super) fn take<T: Copy + Default>(kept: &mut Vec<Vec<T>>, count: usize, lane
 
 /// Keeps registers.
 pub(super) fn give<T>(kept: &mut Vec<Vec<T>>, registers: &mut Vec<Vec<T>>) {
-    let room = MOST.saturating_sub(kept.len());
-    kept.extend(registers.drain(..).filter(|register| register.capacity() > FEW).take(room));
+    let room = MAX_KEPT.saturating_sub(kept.len());
+    kept.extend(registers.drain(..).filter(|register| register.capacity() > SHORT_LANES).take(room));
 }

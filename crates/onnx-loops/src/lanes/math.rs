@@ -79,7 +79,7 @@ pub(crate) fn is_within(x: f32) -> bool {
     x.abs() < 87.0
 }
 
-/// The same as [`exp`], bit for bit, if neither the result nor its power of two is near the limits of the type.
+/// Equal to [`exp`] bit for bit, if neither the result nor its power of two is near the limits of the type.
 #[inline(always)]
 pub(crate) fn exp_within<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(x);
@@ -271,7 +271,7 @@ pub(crate) fn pow<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::multiversion::{Job, widest};
+    use crate::lanes::multiversion::{Body, widest};
 
     /// A function compiled with and without fused multiply-add.
     struct Strip<'s> {
@@ -279,7 +279,7 @@ mod tests {
         x: &'s mut [f32],
     }
 
-    impl Job for Strip<'_> {
+    impl Body for Strip<'_> {
         type Out = ();
 
         #[inline(always)]

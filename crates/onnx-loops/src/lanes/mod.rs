@@ -23,8 +23,8 @@ use each::{both, each};
 pub(super) use each::{call, call_both};
 use kept::Kept;
 pub(super) use linear::Linear;
-use multiversion::{Job, widest};
-use narrow::{round_to_brain, round_to_half};
+use multiversion::{Body, widest};
+use narrow::{round_to_bf16, round_to_f16};
 use onnx_formula::{Binary, Cast, Mode, Number, Unary, binary_operations};
 use onnx_ir::ElemType;
 pub(super) use register::{Class, Reg};
@@ -47,7 +47,7 @@ pub(super) struct Registers {
     pub(super) single: Vec<Vec<f32>>,
     pub(super) double: Vec<Vec<f64>>,
     pub(super) int: Vec<Vec<i64>>,
-    stands: Vec<Stand>,
+    sources: Vec<LaneSource>,
     /// Tiles of pipelines.
     pub(super) edges: Edges,
 }
@@ -69,7 +69,7 @@ impl Drop for Registers {
 
 /// The current contents of a register of single floats.
 #[derive(Clone, Copy)]
-pub(super) enum Stand {
+pub(super) enum LaneSource {
     /// Its own lanes.
     Own,
     /// Contiguous existing elements of an operand, from an index on.
@@ -98,7 +98,7 @@ impl Registers {
             single: kept::take(&mut kept.single, single, lanes + SLACK),
             double: kept::take(&mut kept.double, double, lanes),
             int: kept::take(&mut kept.int, int, lanes),
-            stands: vec![Stand::Own; single],
+            sources: vec![LaneSource::Own; single],
             edges: Edges::default(),
         })
     }
@@ -106,7 +106,7 @@ impl Registers {
     /// Sets a register to a scalar.
     pub(super) fn fill(&mut self, to: Reg, float: f64, int: i64) {
         match to.class {
-            Class::Single => self.stands[to.at] = Stand::Number(float as f32),
+            Class::Single => self.sources[to.at] = LaneSource::Number(float as f32),
             Class::Double => self.double[to.at].fill(float),
             Class::Int => self.int[to.at].fill(int),
         }
@@ -123,22 +123,22 @@ impl Registers {
 
     /// Makes a register refer to contiguous elements of an operand, which must exist.
     pub(super) fn lend(&mut self, to: Reg, operand: usize, first: usize) {
-        self.stands[to.at] = Stand::Elements(operand, first);
+        self.sources[to.at] = LaneSource::Elements(operand, first);
     }
 
     /// Makes a register refer to elements of an operand that are loaded on demand.
     pub(super) fn promise(&mut self, to: Reg, operand: usize, walk: Walk) {
-        self.stands[to.at] = Stand::Loaded(operand, walk);
+        self.sources[to.at] = LaneSource::Loaded(operand, walk);
     }
 
     /// The current contents of a register of single floats.
-    pub(super) fn stand(&self, x: Reg) -> &Stand {
-        &self.stands[x.at]
+    pub(super) fn source(&self, x: Reg) -> &LaneSource {
+        &self.sources[x.at]
     }
 
     /// The lanes of a register of single floats for writing.
     pub(super) fn own(&mut self, to: Reg) -> &mut [f32] {
-        self.stands[to.at] = Stand::Own;
+        self.sources[to.at] = LaneSource::Own;
         &mut self.single[to.at]
     }
 
@@ -151,14 +151,14 @@ impl Registers {
         if self.single[x.at].len() < n {
             self.single[x.at].resize(n + SLACK, 0.0);
         }
-        match self.stands[x.at] {
-            Stand::Own => return,
+        match self.sources[x.at] {
+            LaneSource::Own => return,
             // All lanes, so that it is valid for later strips.
-            Stand::Number(number) => self.single[x.at].fill(number),
-            Stand::Elements(operand, first) => {
+            LaneSource::Number(number) => self.single[x.at].fill(number),
+            LaneSource::Elements(operand, first) => {
                 self.single[x.at][..n].copy_from_slice(elements(operands, operand, first, n));
             }
-            Stand::Loaded(operand, walk) => {
+            LaneSource::Loaded(operand, walk) => {
                 // The load has checked that the operand exists.
                 if let Some(view) = operands.get(operand).copied().flatten() {
                     let places = match walk.stride() {
@@ -169,36 +169,36 @@ impl Registers {
                 }
             }
         }
-        self.stands[x.at] = Stand::Own;
+        self.sources[x.at] = LaneSource::Own;
     }
 
     /// The lanes of a register of single floats, which must not be unloaded.
     pub(super) fn lanes<'l>(&'l self, n: usize, x: Reg, operands: &Operands<'l>) -> Lanes<'l> {
-        match self.stands[x.at] {
-            Stand::Own | Stand::Loaded(..) => Lanes::Each(&self.single[x.at][..n]),
-            Stand::Number(number) => Lanes::All(number),
-            Stand::Elements(operand, first) => Lanes::Each(elements(operands, operand, first, n)),
+        match self.sources[x.at] {
+            LaneSource::Own | LaneSource::Loaded(..) => Lanes::Each(&self.single[x.at][..n]),
+            LaneSource::Number(number) => Lanes::All(number),
+            LaneSource::Elements(operand, first) => Lanes::Each(elements(operands, operand, first, n)),
         }
     }
 
-    /// The same as a slice, copied into the register if needed.
+    /// The lanes as a slice, copied into the register if needed.
     pub(super) fn singles<'l>(&'l mut self, n: usize, x: Reg, operands: &Operands<'l>) -> &'l [f32] {
-        if let Stand::Number(_) | Stand::Loaded(..) = self.stands[x.at] {
+        if let LaneSource::Number(_) | LaneSource::Loaded(..) = self.sources[x.at] {
             self.settle(n, x, operands);
         }
-        match self.stands[x.at] {
-            Stand::Own | Stand::Number(_) | Stand::Loaded(..) => &self.single[x.at][..n],
-            Stand::Elements(operand, first) => elements(operands, operand, first, n),
+        match self.sources[x.at] {
+            LaneSource::Own | LaneSource::Number(_) | LaneSource::Loaded(..) => &self.single[x.at][..n],
+            LaneSource::Elements(operand, first) => elements(operands, operand, first, n),
         }
     }
 
     /// A unary operation.
     pub(super) fn unary(&mut self, n: usize, to: Reg, op: Unary, x: Reg, operands: &Operands<'_>) {
         if (x.class, to.class) == (Class::Single, Class::Single) {
-            if let Stand::Number(number) = self.stands[x.at] {
+            if let LaneSource::Number(number) = self.sources[x.at] {
                 let mut result = [0.0];
                 single_unary(op, &mut result, &[number]);
-                self.stands[to.at] = Stand::Number(result[0]);
+                self.sources[to.at] = LaneSource::Number(result[0]);
                 return;
             }
             let mut out = self.taken(to);
@@ -220,10 +220,10 @@ impl Registers {
         operands: &Operands<'_>,
     ) {
         if (a.class, to.class) == (Class::Single, Class::Single) {
-            if let (Stand::Number(_), Stand::Number(_)) = (self.stands[a.at], self.stands[b.at]) {
+            if let (LaneSource::Number(_), LaneSource::Number(_)) = (self.sources[a.at], self.sources[b.at]) {
                 let mut result = [0.0];
                 self.binary_into(&mut result, op, [a, b], operands);
-                self.stands[to.at] = Stand::Number(result[0]);
+                self.sources[to.at] = LaneSource::Number(result[0]);
                 return;
             }
             let mut out = self.taken(to);
@@ -246,7 +246,7 @@ impl Registers {
     ) {
         let n = out.len();
         for x in [a, b] {
-            if op == Binary::Pow || matches!(self.stands[x.at], Stand::Loaded(..)) {
+            if op == Binary::Pow || matches!(self.sources[x.at], LaneSource::Loaded(..)) {
                 self.settle(n, x, operands);
             }
         }
@@ -289,20 +289,20 @@ impl Registers {
 
     /// Moves the lanes of a register of single floats out; `give` returns them.
     pub(super) fn taken(&mut self, to: Reg) -> Vec<f32> {
-        self.stands[to.at] = Stand::Own;
+        self.sources[to.at] = LaneSource::Own;
         std::mem::take(&mut self.single[to.at])
     }
 
     /// Returns the lanes of a register.
     pub(super) fn give(&mut self, to: Reg, lanes: Vec<f32>) {
-        self.stands[to.at] = Stand::Own;
+        self.sources[to.at] = LaneSource::Own;
         self.single[to.at] = lanes;
     }
 
     /// Marks a register as having its own lanes.
     fn settled(&mut self, to: Reg) {
         if to.class == Class::Single {
-            self.stands[to.at] = Stand::Own;
+            self.sources[to.at] = LaneSource::Own;
         }
     }
 }
@@ -329,7 +329,7 @@ struct Singles<'l> {
     step: SingleStep<'l>,
 }
 
-impl Job for Singles<'_> {
+impl Body for Singles<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -359,7 +359,7 @@ struct Apply<'r> {
     step: LaneOp,
 }
 
-impl Job for Apply<'_> {
+impl Body for Apply<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -501,8 +501,8 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
                 E::UINT8 => each(&mut out[..n], from, |x| f32::from(int_of(x) as u8)),
                 E::INT8 if are_short(from) => each(&mut out[..n], from, |x| f32::from(short_of(x) as i8)),
                 E::INT8 => each(&mut out[..n], from, |x| f32::from(int_of(x) as i8)),
-                E::FLOAT16 => each(&mut out[..n], from, round_to_half),
-                E::BFLOAT16 => each(&mut out[..n], from, round_to_brain),
+                E::FLOAT16 => each(&mut out[..n], from, round_to_f16),
+                E::BFLOAT16 => each(&mut out[..n], from, round_to_bf16),
                 _ => each(&mut out[..n], from, |x| narrow(cast, Number::Float(x.into()))),
             }
             regs.single[to.at] = out;
@@ -554,12 +554,12 @@ pub(super) fn int_of(x: f32) -> i32 {
 
 /// Adding this constant leaves the integer part of a short float in the low bits.
 const WHOLE: f32 = 12_582_912.0;
-const MOST_SHORT: f32 = 4_194_304.0;
+const MAX_SHORT: f32 = 4_194_304.0;
 
 /// Whether all numbers are small enough for [`short_of`], which is vectorized, unlike [`int_of`].
 #[inline(always)]
 pub(super) fn are_short(x: &[f32]) -> bool {
-    x.iter().fold(true, |all, x| all & (x.abs() < MOST_SHORT))
+    x.iter().fold(true, |all, x| all & (x.abs() < MAX_SHORT))
 }
 
 /// [`int_of`] for floats with less than 22 integer bits.

@@ -1,6 +1,6 @@
 //! Multiversioned functions: compiled for several vector widths, and dispatched to the widest one of the processor.
 //!
-//! A [`Job`] is compiled this way: its `run`, with everything that it inlines, becomes one function for each width, in which the
+//! A [`Body`] is compiled this way: its `run`, with everything that it inlines, becomes one function for each width, in which the
 //! compiler vectorizes its loops.
 //!
 //! On Linux, these functions are in sections of their own, so that `cargo xtask machine-code` finds them in a program without symbols and
@@ -15,7 +15,7 @@
 use std::sync::OnceLock;
 
 /// A multiversioned function with its arguments.
-pub trait Job {
+pub trait Body {
     /// The result.
     type Out;
 
@@ -99,9 +99,9 @@ pub(crate) fn is_wide() -> bool {
     return false;
 }
 
-/// Does something in the widest registers.
+/// Runs a body compiled for the widest registers of this processor.
 #[inline]
-pub fn widest<J: Job>(job: J) -> J::Out {
+pub fn widest<J: Body>(job: J) -> J::Out {
     match width() {
         Width::Least => job.run::<false>(),
         // SAFETY: `width` has checked for these instructions.
@@ -130,13 +130,13 @@ pub fn fetch<T>(from: &[T], ahead: usize) {
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "onnxtxt.avx2"))]
 #[target_feature(enable = "avx2,fma")]
-fn avx2<J: Job>(job: J) -> J::Out {
+fn avx2<J: Body>(job: J) -> J::Out {
     job.run::<true>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "onnxtxt.avx512"))]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512bw,avx512dq")]
-fn avx512<J: Job>(job: J) -> J::Out {
+fn avx512<J: Body>(job: J) -> J::Out {
     job.run_wide()
 }

@@ -2,7 +2,7 @@
 
 /// Converts `float16` to a single float.
 #[inline(always)]
-pub(crate) fn half_to_single(bits: u16) -> f32 {
+pub(crate) fn f16_to_f32(bits: u16) -> f32 {
     let bits = u32::from(bits);
     let (sign, rest) = ((bits & 0x8000) << 16, bits & 0x7fff);
     // Multiplication by 2^112 adjusts the exponent, also for subnormal numbers.
@@ -14,8 +14,8 @@ pub(crate) fn half_to_single(bits: u16) -> f32 {
 
 /// Rounds a single float to `float16`.
 #[inline(always)]
-pub(crate) fn single_to_half(x: f32) -> u16 {
-    let x = round_to_half(x);
+pub(crate) fn f32_to_f16(x: f32) -> u16 {
+    let x = round_to_f16(x);
     let (sign, rest) = (x.to_bits() >> 16 & 0x8000, x.to_bits() & 0x7fff_ffff);
     // After rounding no set bits are lost here; multiplication by 2^-112 produces the subnormal numbers of `float16`.
     let finite = (f32::from_bits(rest) * f32::from_bits((127 - 112) << 23)).to_bits() >> 13;
@@ -25,7 +25,7 @@ pub(crate) fn single_to_half(x: f32) -> u16 {
 
 /// Rounds a single float to a value of `float16`, ties to even.
 #[inline(always)]
-pub(crate) fn round_to_half(x: f32) -> f32 {
+pub(crate) fn round_to_f16(x: f32) -> f32 {
     let bits = x.to_bits();
     let size = x.abs();
     let normal = f32::from_bits((bits & 0x7fff_ffff).wrapping_add(0xfff + (bits >> 13 & 1)) & !0x1fff);
@@ -39,19 +39,19 @@ pub(crate) fn round_to_half(x: f32) -> f32 {
 
 /// Converts `bfloat16` to a single float.
 #[inline(always)]
-pub(crate) fn brain_to_single(bits: u16) -> f32 {
+pub(crate) fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
 /// Rounds a single float to `bfloat16`.
 #[inline(always)]
-pub(crate) fn single_to_brain(x: f32) -> u16 {
-    (round_to_brain(x).to_bits() >> 16) as u16
+pub(crate) fn f32_to_bf16(x: f32) -> u16 {
+    (round_to_bf16(x).to_bits() >> 16) as u16
 }
 
 /// Rounds a single float to a value of `bfloat16`, ties to even.
 #[inline(always)]
-pub(crate) fn round_to_brain(x: f32) -> f32 {
+pub(crate) fn round_to_bf16(x: f32) -> f32 {
     let bits = x.to_bits();
     let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & !0xffff);
     if x.is_nan() { f32::from_bits(quiet(x).to_bits() & !0xffff) } else { rounded }
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn all_elements_become_the_single_floats_that_they_are() {
         for bits in 0..=u16::MAX {
-            assert_eq!(half_to_single(bits).to_bits(), f16::from_bits(bits).to_f32().to_bits(), "{bits:#x}");
+            assert_eq!(f16_to_f32(bits).to_bits(), f16::from_bits(bits).to_f32().to_bits(), "{bits:#x}");
             let brain = bf16::from_bits(bits).to_f32();
-            assert!(brain_to_single(bits).to_bits() == brain.to_bits() || brain.is_nan(), "{bits:#x}");
+            assert!(bf16_to_f32(bits).to_bits() == brain.to_bits() || brain.is_nan(), "{bits:#x}");
         }
     }
 
@@ -87,17 +87,17 @@ mod tests {
                 for x in near(a).into_iter().chain(near(a / 2.0 + b / 2.0)) {
                     let (half, brain) = (f16::from_f32(x), bf16::from_f32(x));
                     if x.is_nan() {
-                        assert!(round_to_half(x).is_nan() && round_to_brain(x).is_nan());
+                        assert!(round_to_f16(x).is_nan() && round_to_bf16(x).is_nan());
                         assert!(
-                            f16::from_bits(single_to_half(x)).is_nan()
-                                && bf16::from_bits(single_to_brain(x)).is_nan()
+                            f16::from_bits(f32_to_f16(x)).is_nan()
+                                && bf16::from_bits(f32_to_bf16(x)).is_nan()
                         );
                         continue;
                     }
-                    assert_eq!(single_to_half(x), half.to_bits(), "{x:e}");
-                    assert_eq!(round_to_half(x).to_bits(), half.to_f32().to_bits(), "{x:e}");
-                    assert_eq!(single_to_brain(x), brain.to_bits(), "{x:e}");
-                    assert_eq!(round_to_brain(x).to_bits(), brain.to_f32().to_bits(), "{x:e}");
+                    assert_eq!(f32_to_f16(x), half.to_bits(), "{x:e}");
+                    assert_eq!(round_to_f16(x).to_bits(), half.to_f32().to_bits(), "{x:e}");
+                    assert_eq!(f32_to_bf16(x), brain.to_bits(), "{x:e}");
+                    assert_eq!(round_to_bf16(x).to_bits(), brain.to_f32().to_bits(), "{x:e}");
                 }
             }
         }

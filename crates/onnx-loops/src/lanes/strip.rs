@@ -40,7 +40,7 @@ impl Strip {
         Strip::at_most(at, dims, left, LANES)
     }
 
-    /// The same with at most `most` lanes, more than registers have.
+    /// A strip of at most `most` lanes, which may be more than registers have.
     #[inline(always)]
     pub(crate) fn at_most(at: &[usize], dims: &[usize], left: usize, most: usize) -> Strip {
         let last = dims.len() - 1;
@@ -158,7 +158,7 @@ impl Walk {
         (are_one(rows, of_row, lanes) && are_one(planes, of_plane, lanes * rows)).then_some(by)
     }
 
-    /// The same with rows merged where they form one longer row.
+    /// The walk with rows merged where they form one longer row.
     #[inline(always)]
     pub(crate) fn merged(self) -> Walk {
         let [planes, rows, lanes] = self.extents;

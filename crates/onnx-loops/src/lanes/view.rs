@@ -17,11 +17,13 @@ pub type Operands<'a> = [Option<View<'a>>];
 
 impl<'a> View<'a> {
     /// All of a tensor.
+    #[inline]
     pub fn of(tensor: &'a Tensor) -> Self {
         View { elem: tensor.elem(), bytes: tensor.bytes(), first: 0 }
     }
 
     /// The elements as words of their width, for which they are aligned; empty for another width.
+    #[inline]
     pub fn words<T: bytemuck::Pod>(&self) -> &'a [T] {
         match width(self.elem) {
             Some(width) if width == size_of::<T>() => bytemuck::try_cast_slice(self.bytes).unwrap_or(&[]),

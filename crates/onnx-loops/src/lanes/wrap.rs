@@ -1,7 +1,7 @@
 //! Integers wrapped to an element type.
 
 use super::each::each;
-use super::multiversion::{Job, widest};
+use super::multiversion::{Body, widest};
 use onnx_ir::ElemType;
 
 /// Integers that are wrapped together.
@@ -18,7 +18,7 @@ struct Wrapped<'l> {
     elem: ElemType,
 }
 
-impl Job for Wrapped<'_> {
+impl Body for Wrapped<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -19,7 +19,7 @@ fn tolerance(elem: ElemType) -> f64 {
 }
 
 /// The least magnitude for relative errors: numbers around 1 that cancel leave only rounding errors.
-const NOTHING: f64 = 1e-3;
+const MIN_MAGNITUDE: f64 = 1e-3;
 
 /// Fails unless two tensors are equal within tolerance.
 pub fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
@@ -37,7 +37,7 @@ pub fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
                 let apart = (a - b).abs();
                 a == b
                     || a.is_nan() && b.is_nan()
-                    || apart <= tolerance(elem) * (b.abs() + 1e-2 * scale + NOTHING)
+                    || apart <= tolerance(elem) * (b.abs() + 1e-2 * scale + MIN_MAGNITUDE)
             }
             // A rounded quotient may fall on either side.
             (Some(Number::Int(a)), Some(Number::Int(b))) => {

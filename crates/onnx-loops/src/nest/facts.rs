@@ -51,6 +51,7 @@ impl FactTable {
         }
         let mut of = |x: &Expr| self.add(x, around);
         let facts = match expr {
+            // Leaves: their hash, class and bounds.
             Expr::Load(operand, position) => {
                 let (mut hash, mut can_fail) = (hash_of(&(0u8, operand)), false);
                 for index in position {
@@ -83,6 +84,7 @@ impl FactTable {
                 let class = around.total.map(Some);
                 PartFacts { hash: hash_of(&4u8), class, has_no_sign: false, can_fail: false }
             }
+            // Operations: the facts of their operands, combined.
             Expr::Unary(op, x) => {
                 let x = of(x);
                 let class = if op.is_test() { Some(Some(Class::Int)) } else { x.class };
@@ -109,6 +111,7 @@ impl FactTable {
                     can_fail: condition.can_fail || yes.can_fail || no.can_fail,
                 }
             }
+            // Conversions determine the class.
             Expr::Cast(cast, x) => {
                 let x = of(x);
                 let kind = (cast.to.0, cast.saturates, cast.rounding as u8);

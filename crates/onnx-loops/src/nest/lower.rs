@@ -11,7 +11,7 @@ use crate::product::recognize::{Codes, Factor, contraction};
 use crate::program::axes::{Axes, Extents};
 use crate::program::{Bound, Instr, Operand, Program, Types};
 use crate::reduce::total::{are_totals_floats, total_class};
-use crate::stencil::{MOST_OF_STENCIL, Taps};
+use crate::stencil::{MAX_STENCIL_STEPS, Stencil};
 use foldhash::HashMap;
 use onnx_formula::{Binary, Combine, Domain, Expr, Formula, Index, Number, Unary};
 use onnx_ir::ElemType;
@@ -23,7 +23,7 @@ impl Nest {
         Nest::without_pipelines(formula, operands).map(Nest::with_pipelines)
     }
 
-    /// The same without pipelines: enough to know the form of the loops and their cost, in less time.
+    /// The loops of a formula without pipelines: enough to know their form and their cost, in less time.
     pub fn without_pipelines<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
         Nest::build(formula, operands, Allowed::ALL)
     }
@@ -45,6 +45,7 @@ impl Nest {
         {
             return Nest::of_pieces(formula, pieces);
         }
+        // The axes, merged where all loads traverse them alike.
         let extents = |at: usize| operands(at).map(|operand| operand.dims);
         let axes = Axes::of(formula, &extents)?;
         let over = formula.over.as_ref();
@@ -61,6 +62,7 @@ impl Nest {
             seen: HashMap::default(),
             inside: Vec::new(),
         };
+        // The body, and the axis along which its strips go.
         let mut first = builder(last);
         let facts = first.learn(&formula.expr);
         let is_sum = over.is_none_or(|over| matches!(over.combine, Combine::Sum | Combine::Product));
@@ -71,8 +73,8 @@ impl Nest {
         let mut is_inner = false;
         let over_count: usize = axes.over.iter().product();
         let stencil = over
-            .filter(|_| over_count <= MOST_OF_STENCIL && allowed.has(FormName::Stencil))
-            .and_then(|over| Taps::of(over.combine, &body, &axes.dims, &axes.over))
+            .filter(|_| over_count <= MAX_STENCIL_STEPS && allowed.has(FormName::Stencil))
+            .and_then(|over| Stencil::of(over.combine, &body, &axes.dims, &axes.over))
             .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
         // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along the reduction.
         if over.is_some() && stencil.is_none() {
@@ -82,6 +84,7 @@ impl Nest {
                 (body, is_inner) = (other, true);
             }
         }
+        // A sum of products may be a matrix product; of bytes, also a stencil.
         let class = body.result?.class;
         let float = || {
             let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
@@ -97,8 +100,8 @@ impl Nest {
                 let a = Factor::bytes(a, |expr| builder(last).finish(expr, Some(Class::Int)));
                 let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
                 a.zip(b).and_then(|(a, b)| {
-                    stencil_of_bytes = (over_count <= MOST_OF_STENCIL && allowed.has(FormName::Stencil))
-                        .then(|| Taps::of_bytes([&a, &b], last, &axes.dims, &axes.over))
+                    stencil_of_bytes = (over_count <= MAX_STENCIL_STEPS && allowed.has(FormName::Stencil))
+                        .then(|| Stencil::of_bytes([&a, &b], last, &axes.dims, &axes.over))
                         .flatten();
                     contraction(formula.elem, &axes, a, b, operands).filter(|_| allowed.has_product())
                 })
@@ -110,23 +113,27 @@ impl Nest {
         } else if stencil_of_bytes.is_some() {
             (contraction, is_inner) = (None, false);
         }
+        // A stencil, or a reduction in single precision.
         let is_of_bytes = stencil_of_bytes.is_some();
         let is_strip = contraction.is_none() && !is_inner;
         let taps = over.filter(|_| is_strip).and_then(|over| {
-            let single = || Taps::of(over.combine, &body, &axes.dims, &axes.over);
+            let single = || Stencil::of(over.combine, &body, &axes.dims, &axes.over);
             let of_floats = || {
                 let other = || single().filter(|taps| !taps.has_windows() || allowed.has(FormName::Stencil));
                 stencil.or_else(other).filter(|taps| taps.has_windows() || allowed.has(FormName::Single))
             };
             stencil_of_bytes.or_else(of_floats)
         });
+        // The accumulator and the epilogue.
         let reduction = match over {
             None => None,
             Some(over) => {
                 Class::of(over.elem)?;
                 // Sums in single precision are not widened to doubles.
                 let is_single = contraction.as_ref().is_some_and(Contraction::is_float)
-                    || taps.as_ref().is_some_and(Taps::is_single) && !is_of_bytes && class == Class::Single;
+                    || taps.as_ref().is_some_and(Stencil::is_single)
+                        && !is_of_bytes
+                        && class == Class::Single;
                 let total = if is_single { Class::Single } else { total_class(over.combine, class) };
                 Some(Reduction { combine: over.combine, elem: over.elem, total, is_inner })
             }
@@ -144,6 +151,7 @@ impl Nest {
                 Some(builder.finish(then, Class::of(formula.elem))?)
             }
         };
+        // The class of the result must be that of its type.
         let result = match (&then, total) {
             (Some(then), _) => then.result?.class,
             (None, Some(total)) => total,
@@ -167,6 +175,7 @@ impl Nest {
                 contraction.allow_winograd(allowed.must_be(FormName::Winograd));
             }
         }
+        // Where the epilogue runs: in the micro-kernel, in one pass over a stencil, or as a program.
         let (dims, over) = (axes.dims, axes.over);
         let stencil = taps.as_ref().filter(|taps| taps.has_windows() && allowed.has_one_pass());
         let epilogue = stencil.zip(then.as_ref()).zip(total).and_then(|((taps, then), total)| {
@@ -180,6 +189,7 @@ impl Nest {
             let of_channels = || of(2, true).or_else(|| of(1, true));
             of(1, false).or_else(|| of_channels().filter(|_| !taps.are_channels()))
         });
+        // The form that all this amounts to.
         let form = match (contraction, taps) {
             (Some(contraction), _) => Form::Product(Box::new(contraction)),
             (None, Some(taps)) => {
@@ -189,7 +199,7 @@ impl Nest {
         };
         let mut nest = Nest { elem: formula.elem, dims, over, reduction, body, then, form };
         if allowed.has(FormName::Copy)
-            && let Some(moved) = nest.moves()
+            && let Some(moved) = nest.copied()
         {
             nest.form = Form::Copy(Box::new(moved));
         }
@@ -317,6 +327,7 @@ impl<'e> Builder<'_, '_, 'e> {
 
     fn own(&mut self, expr: &'e Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
         Some(match expr {
+            // Leaves.
             Expr::Load(operand, position) => self.load(*operand, position, mask)?,
             Expr::Number(number) => self.number(class, *number)?,
             Expr::Index(index) => self.index(index, mask)?,
@@ -335,6 +346,7 @@ impl<'e> Builder<'_, '_, 'e> {
                 let (cast, x) = (*cast, self.expr(x, Class::Single, mask)?);
                 self.emit(class, |to| Instr::Cast { to, cast, x })
             }
+            // Operations on one and two operands, of a class that has them.
             Expr::Unary(op, x) => {
                 if !op.is_test() && self.has_no_sign(x) {
                     return None;
@@ -369,6 +381,7 @@ impl<'e> Builder<'_, '_, 'e> {
                 let op = *op;
                 self.emit(class, |to| Instr::Binary { to, op, a, b })
             }
+            // Choices and conversions.
             Expr::Select(parts) => self.select(parts, class, mask)?,
             Expr::Cast(cast, x) => {
                 if self.has_no_sign(x) {

@@ -12,12 +12,12 @@ pub(super) mod run;
 mod softmax;
 mod work;
 
-use super::copy::Moved;
+use super::copy::CopyPlan;
 use super::epilogue::Epilogue;
 use super::lanes::Class;
 use super::product::{Contraction, Packed, Precision};
 use super::program::Program;
-use super::stencil::Taps;
+use super::stencil::Stencil;
 use crate::failure::Failure;
 use crate::tensor::Tensor;
 use onnx_formula::Combine;
@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<Nest>() <= MAX_NEST_BYTES);
 /// The most bytes of a nest without what it refers to.
 const MAX_NEST_BYTES: usize = 512;
 
-/// How a nest is run. What only one form needs is behind a pointer, which is followed once for each strip or block.
+/// How a nest is run. Parts that only one form needs are boxed; the pointer is followed once for each strip or block.
 #[derive(Clone, Debug)]
 enum Form {
     /// Strip by strip, by its programs.
@@ -56,7 +56,7 @@ enum Form {
     /// A matrix product, or a convolution by Winograd's algorithm.
     Product(Box<Contraction>),
     /// A copy of elements.
-    Copy(Box<Moved>),
+    Copy(Box<CopyPlan>),
     /// Piece by piece.
     Pieces(Pieces),
 }
@@ -64,7 +64,7 @@ enum Form {
 /// A reduction at statically known offsets, and what follows it.
 #[derive(Clone, Debug)]
 struct StencilPlan {
-    taps: Taps,
+    taps: Stencil,
     /// The one-pass epilogue, if there is one.
     epilogue: Option<Epilogue>,
     /// Those of its programs.
@@ -243,11 +243,11 @@ impl Nest {
     }
 
     /// The copy that it consists of, if it does nothing else.
-    fn moves(&self) -> Option<Moved> {
+    fn copied(&self) -> Option<CopyPlan> {
         if self.reduction.is_some() || self.then.is_some() {
             return None;
         }
-        Moved::of(self.elem, &self.dims, &self.body)
+        CopyPlan::of(self.elem, &self.dims, &self.body)
     }
 
     /// Packs the constant factors of a matrix product, unless they are packed already. A convolution with non-constant weights

@@ -11,15 +11,15 @@ use crate::lanes::LANES;
 use crate::lanes::view::Operands;
 use crate::parallel::{MAX_INLINE_PARTS, share};
 use crate::pool;
-use crate::product::LEAST_PRODUCTS;
+use crate::product::MIN_PARALLEL_PRODUCTS;
 use crate::tensor::width;
 use smallvec::SmallVec;
 
 /// Nests with fewer steps run on one thread.
-const LEAST_STEPS: usize = 1 << 16;
+const MIN_PARALLEL_STEPS: usize = 1 << 16;
 
 /// Parts of a matrix product have at least so many rows.
-const TILE: usize = 12;
+const MIN_PART_ROWS: usize = 12;
 
 impl Nest {
     /// Computes all elements of the result on the threads of the pool.
@@ -57,7 +57,7 @@ impl Nest {
             (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.block),
             // Whole tiles of rows, which may be prepacked.
             (Some(contraction), _) if contraction.a.axes == [0] => {
-                TILE.next_multiple_of(contraction.rows_of_tile()) * behind.max(1)
+                MIN_PART_ROWS.next_multiple_of(contraction.rows_of_tile()) * behind.max(1)
             }
             (Some(contraction), _) => contraction.lines_of_tiles() * behind.max(1),
             (None, _) if is_one || self.is_piecewise() => LANES,
@@ -70,8 +70,8 @@ impl Nest {
     pub fn is_little(&self) -> bool {
         let steps = self.steps();
         match self.is_product() {
-            true => steps < LEAST_PRODUCTS,
-            false => steps.saturating_mul(self.body.instrs.len().max(1)) < LEAST_STEPS,
+            true => steps < MIN_PARALLEL_PRODUCTS,
+            false => steps.saturating_mul(self.body.instrs.len().max(1)) < MIN_PARALLEL_STEPS,
         }
     }
 }

@@ -21,11 +21,11 @@ use onnx_formula::{Binary, Expr, Formula, Index, Number, Unary};
 use std::ops::Range;
 
 /// The most pieces.
-pub const MOST_PIECES: usize = 128;
+pub const MAX_PIECES: usize = 128;
 /// The least average number of elements of a piece.
-const LEAST_ELEMENTS: usize = 16;
+const MIN_PIECE_ELEMENTS: usize = 16;
 /// Pieces with shorter rows are computed for many rows at a time and then copied to their places.
-const FEW: usize = LANES / 2;
+const SHORT_ROW: usize = LANES / 2;
 /// The number of elements per batch of whole rows: all pieces of a batch are computed before the next batch.
 const BATCH: usize = 4 * LANES;
 
@@ -57,7 +57,7 @@ impl Pieces {
         }
         let pieces = cuts.iter().fold(1usize, |pieces, cuts| pieces.saturating_mul(cuts.len() + 1));
         let axis = cuts.iter().position(|cuts| !cuts.is_empty())?;
-        if pieces > MOST_PIECES || elements / pieces < LEAST_ELEMENTS {
+        if pieces > MAX_PIECES || elements / pieces < MIN_PIECE_ELEMENTS {
             return None;
         }
         let inner = count(&dims[axis + 1..])?;
@@ -94,7 +94,7 @@ impl Pieces {
                 fail!("the result has fewer elements than are computed")
             };
             for (piece, worker) in self.pieces.iter().zip(&mut *workers) {
-                if batch > 1 && piece.of_row.len() < FEW {
+                if batch > 1 && piece.of_row.len() < SHORT_ROW {
                     self.put(piece, (worker, operands), first..first + batch, width, now)?;
                 } else if batch > 0 {
                     for (row, now) in now.chunks_exact_mut(self.row * width).enumerate() {

@@ -74,6 +74,7 @@ impl Nest {
             }
             return lines;
         }
+        // The loops.
         let split = self.dims.len();
         let axes = |first: usize, extents: &[usize]| -> Vec<String> {
             extents.iter().enumerate().map(|(axis, d)| self.axis(first + axis, *d, is_parallel)).collect()
@@ -84,6 +85,7 @@ impl Nest {
             first += &format!("{} over {over} ", combined(reduction.combine));
         }
         let mut lines = Vec::new();
+        // What they compute: a product with its factors, or the body.
         match &self.form {
             Form::Product(contraction) => {
                 first += &format!(
@@ -117,6 +119,7 @@ impl Nest {
                 lines.push(format!("{first}{how}{}{narrowed}", self.body.line(names)));
             }
         }
+        // The epilogue.
         if let Some(then) = &self.then {
             let total = then.total.map_or(String::new(), |total| format!("{total} = total; "));
             let how = self.epilogue().map_or("", Epilogue::how);

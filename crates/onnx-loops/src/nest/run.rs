@@ -5,7 +5,7 @@ use crate::budget::spend;
 use crate::epilogue::Numbers;
 use crate::failure::{Failure, fail};
 use crate::lanes::access::store;
-use crate::lanes::multiversion::{Job, widest};
+use crate::lanes::multiversion::{Body, widest};
 use crate::lanes::strip::Strip;
 use crate::lanes::view::Operands;
 use crate::lanes::{Class, LANES, Reg, Registers, SLACK, short_of, wrap_all};
@@ -14,7 +14,7 @@ use crate::program::Instr;
 use crate::program::interpret::{numbers, run, run_into};
 use crate::reduce::{Strips, Totals};
 use crate::scratch::AlignedFloats;
-use crate::stencil::Laid;
+use crate::stencil::StencilBuffers;
 use crate::tensor::{advance, width};
 use onnx_formula::Combine;
 use onnx_ir::ElemType;
@@ -43,14 +43,14 @@ impl Nest {
 
     /// Whether a worker is kept for the next run; for long nests its memory would be cold.
     pub fn keeps_worker(&self) -> bool {
-        self.steps() <= MOST_STEPS
+        self.steps() <= MAX_KEPT_STEPS
     }
 }
 
 /// The registers, accumulators and buffers of a nest, for any number of runs, one at a time.
-pub struct Worker(Room);
+pub struct Worker(WorkerState);
 
-enum Room {
+enum WorkerState {
     /// Products and copies allocate in the run.
     None,
     Pieces(Vec<Worker>),
@@ -60,11 +60,11 @@ enum Room {
 impl Worker {
     pub fn new(nest: &Nest) -> Self {
         Worker(match &nest.form {
-            Form::Product(_) | Form::Copy(_) => Room::None,
+            Form::Product(_) | Form::Copy(_) => WorkerState::None,
             Form::Pieces(pieces) => {
-                Room::Pieces(pieces.pieces.iter().map(|piece| Worker::new(&piece.nest)).collect())
+                WorkerState::Pieces(pieces.pieces.iter().map(|piece| Worker::new(&piece.nest)).collect())
             }
-            Form::Loops(_) | Form::Stencil(_) => Room::Loops(Box::new(Loops::new(nest))),
+            Form::Loops(_) | Form::Stencil(_) => WorkerState::Loops(Box::new(Loops::new(nest))),
         })
     }
 
@@ -80,13 +80,15 @@ impl Worker {
             _ if elements.is_empty() => Ok(()),
             (Form::Product(contraction), _) => contraction.run(operands, elements, out),
             (Form::Copy(moved), _) => moved.run(operands, elements, out),
-            (Form::Pieces(pieces), Room::Pieces(each)) => {
+            (Form::Pieces(pieces), WorkerState::Pieces(each)) => {
                 pieces.run(each, operands, width(nest.elem).unwrap_or(1), elements, out)
             }
-            (Form::Loops(_) | Form::Stencil(_), Room::Loops(loops)) => {
+            (Form::Loops(_) | Form::Stencil(_), WorkerState::Loops(loops)) => {
                 loops.run(nest, operands, elements, out)
             }
-            (_, Room::None | Room::Pieces(_) | Room::Loops(_)) => fail!("a worker of another nest"),
+            (_, WorkerState::None | WorkerState::Pieces(_) | WorkerState::Loops(_)) => {
+                fail!("a worker of another nest")
+            }
         }
     }
 }
@@ -96,9 +98,9 @@ impl Worker {
 pub struct Workers(Mutex<Vec<Worker>>);
 
 /// Workers of nests with more steps are not kept.
-const MOST_STEPS: usize = 1 << 15;
+const MAX_KEPT_STEPS: usize = 1 << 15;
 /// The most workers that are kept.
-const MOST_KEPT: usize = 4;
+const MAX_KEPT_WORKERS: usize = 4;
 
 impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -121,7 +123,7 @@ impl Workers {
     pub fn give_back(&self, nest: &Nest, worker: Worker) {
         if nest.keeps_worker() {
             let mut kept = self.lock();
-            if kept.len() < MOST_KEPT {
+            if kept.len() < MAX_KEPT_WORKERS {
                 kept.push(worker);
             }
         }
@@ -132,19 +134,19 @@ impl Workers {
 fn of_pixels(nest: &Nest) -> usize {
     let row = nest.dims.iter().rev().take(2).product();
     let is_widened = nest.stencil().is_some_and(|stencil| stencil.taps.is_widened());
-    if is_widened && row <= OF_ROW { OF_PIXELS.max(row) } else { OF_PIXELS }
+    if is_widened && row <= MAX_PIXEL_ROW_LANES { MAX_PIXEL_LANES.max(row) } else { MAX_PIXEL_LANES }
 }
 
 /// The most lanes of pixels that are computed together: their accumulators fit into the first-level cache.
-const OF_PIXELS: usize = 4 * LANES;
+const MAX_PIXEL_LANES: usize = 4 * LANES;
 /// The most lanes of a whole row of pixels, whose elements are widened for the rows of results around it too: with those rows, they
 /// fit into the second-level cache.
-const OF_ROW: usize = 16 * LANES;
+const MAX_PIXEL_ROW_LANES: usize = 16 * LANES;
 
 /// The most lanes of a strip of a single pipeline, which uses no registers in memory.
-const STREAMED: usize = 16 * LANES;
-/// The same if the lanes are reduced next.
-const REDUCED: usize = 4 * LANES;
+const MAX_STREAMED_LANES: usize = 16 * LANES;
+/// The most lanes of a strip of a single pipeline whose lanes are reduced next.
+const MAX_REDUCED_LANES: usize = 4 * LANES;
 
 /// The state of running a nest of loops.
 struct Loops {
@@ -156,10 +158,10 @@ struct Loops {
     /// The most lanes of a strip.
     most: usize,
     /// Buffers of stencils.
-    laid: Laid,
+    laid: StencilBuffers,
     /// Sums of products of bytes, before their conversion to integers.
     sums: AlignedFloats,
-    /// Room for numbers of columns.
+    /// WorkerState for numbers of columns.
     numbers: Numbers,
 }
 
@@ -169,7 +171,7 @@ struct ToInts<'t> {
     lanes: &'t mut [i64],
 }
 
-impl Job for ToInts<'_> {
+impl Body for ToInts<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -203,9 +205,9 @@ impl Nest {
             _ => false,
         };
         match (&body.instrs[..], self.reduction) {
-            ([load], Some(_)) if is_as_it_lies(load, self.over[0] as i64) => REDUCED,
-            (_, Some(_)) if body.is_streamed_in(self.dims.len() - 1, &extents) => REDUCED,
-            (_, None) if body.is_streamed_in(0, &extents) && Out::is_of(self.elem) => STREAMED,
+            ([load], Some(_)) if is_as_it_lies(load, self.over[0] as i64) => MAX_REDUCED_LANES,
+            (_, Some(_)) if body.is_streamed_in(self.dims.len() - 1, &extents) => MAX_REDUCED_LANES,
+            (_, None) if body.is_streamed_in(0, &extents) && Out::is_of(self.elem) => MAX_STREAMED_LANES,
             (_, _) => LANES,
         }
     }
@@ -226,7 +228,7 @@ impl Loops {
         let of_body = if nest.reduction.is_some() { most.min(nest.steps()).max(lanes) } else { lanes };
         let body = Registers::new(nest.run_body().counts, of_body);
         let then = Registers::new(counts, lanes);
-        let (laid, sums) = (Laid::default(), AlignedFloats::default());
+        let (laid, sums) = (StencilBuffers::default(), AlignedFloats::default());
         let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Numbers::default() };
         numbers(nest.run_body(), &mut loops.body);
         if let Some(then) = nest.run_then() {
@@ -391,8 +393,9 @@ impl Loops {
         let split = nest.dims.len();
         let is_empty = nest.over.contains(&0);
         if totals.is_missing(is_empty) {
-            fail!("there is no greatest or least of no elements");
+            fail!("the maximum or minimum of an empty tensor is undefined");
         }
+        // Empty reductions and stencils have ways of their own.
         at[split..].fill(0);
         if is_empty {
             self.nothing(nest, n, total);

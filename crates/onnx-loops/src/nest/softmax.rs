@@ -3,7 +3,7 @@
 use super::{Form, Nest};
 use crate::lanes::{Class, Linear, Reg};
 use crate::program::Instr;
-use crate::reduce::softmax::{FEW, Place, Softmax};
+use crate::reduce::softmax::{MAX_STRIDED_ELEMENTS, Place, Softmax};
 use onnx_formula::{Binary, Combine, Unary};
 use onnx_ir::ElemType;
 
@@ -17,7 +17,8 @@ impl Softmax {
         let row = |operand| Place { operand, base: 0, by: [lanes as i64, 1] };
         let operand = most.reduced_rows(lanes, Combine::Max)?;
         let is_contiguous = operand.by == row(0).by;
-        let is_few = operand.by[0] >= 0 && operand.by[1] > 0 && rows.checked_mul(lanes)? <= FEW;
+        let is_few =
+            operand.by[0] >= 0 && operand.by[1] > 0 && rows.checked_mul(lanes)? <= MAX_STRIDED_ELEMENTS;
         let is_sum = sums.reduced_rows(lanes, Combine::Sum)? == row(of_exps);
         let are_exps = {
             let [x, by, sub, exp] = exps.rows_of([rows, lanes])? else { return None };
@@ -151,7 +152,7 @@ mod tests {
                 let [most, exps, sums, quotients] = nests(rows, lanes, by);
                 let nests = [&most, &exps, &sums];
                 let softmax = Softmax::of(nests, Some(&quotients), [1, 2, 3]);
-                if by[1] != 1 && rows * lanes > FEW {
+                if by[1] != 1 && rows * lanes > MAX_STRIDED_ELEMENTS {
                     assert!(softmax.is_none(), "{rows} rows of {lanes} by {by:?}");
                     continue;
                 }

@@ -4,12 +4,12 @@
 use super::tile::{InMemory, Quantization, Quantized, Tile, Whole, is_short};
 use super::{Pipeline, Stage, StageOperand};
 use crate::failure::{Failure, fail};
-use crate::lanes::multiversion::{Job, fetch, is_wide, widest};
-use crate::lanes::narrow::{brain_to_single, half_to_single, single_to_brain};
+use crate::lanes::multiversion::{Body, fetch, is_wide, widest};
+use crate::lanes::narrow::{bf16_to_f32, f16_to_f32, f32_to_bf16};
 use crate::lanes::strip::{Strip, Walk};
 use crate::lanes::tile::{Aligned, Edges, Lanes, NARROW, PARTS, TILE, WIDE};
 use crate::lanes::view::{Operands, View};
-use crate::lanes::{Reg, Registers, Stand, are_short, int_of, short_of};
+use crate::lanes::{LaneSource, Reg, Registers, are_short, int_of, short_of};
 use half::f16;
 use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 use onnx_formula::{Binary, Unary};
@@ -19,8 +19,8 @@ use smallvec::SmallVec;
 /// The destination of a result.
 pub(crate) enum Out<'o> {
     Single(&'o mut [f32]),
-    Half(&'o mut [u16]),
-    Brain(&'o mut [u16]),
+    F16(&'o mut [u16]),
+    Bf16(&'o mut [u16]),
     Byte(&'o mut [u8]),
     Truth(&'o mut [u8]),
     Int(&'o mut [i32]),
@@ -32,7 +32,7 @@ impl<'o> Out<'o> {
         Some(match elem {
             ElemType::FLOAT => Out::Single(bytemuck::try_cast_slice_mut(out).ok()?),
             ElemType::FLOAT16 => Out::Half(bytemuck::try_cast_slice_mut(out).ok()?),
-            ElemType::BFLOAT16 => Out::Brain(bytemuck::try_cast_slice_mut(out).ok()?),
+            ElemType::BFLOAT16 => Out::Bf16(bytemuck::try_cast_slice_mut(out).ok()?),
             ElemType::UINT8 | ElemType::INT8 => Out::Byte(out),
             ElemType::BOOL => Out::Truth(out),
             ElemType::INT32 => Out::Int(bytemuck::try_cast_slice_mut(out).ok()?),
@@ -53,7 +53,7 @@ impl<'o> Out<'o> {
             Out::Single(to) => to.get_mut(at..end)?.copy_from_slice(lanes),
             // With a hardware conversion, if there is one.
             Out::Half(to) => to.get_mut(at..end)?.reinterpret_cast_mut::<f16>().convert_from_f32_slice(lanes),
-            Out::Brain(to) => widest(Stored { to: to.get_mut(at..end)?, lanes, convert: single_to_brain }),
+            Out::Bf16(to) => widest(Stored { to: to.get_mut(at..end)?, lanes, convert: f32_to_bf16 }),
             Out::Byte(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x as u8 }),
             Out::Truth(to) => {
                 widest(Stored { to: to.get_mut(at..end)?, lanes, convert: |x| u8::from(x != 0.0) });
@@ -71,7 +71,7 @@ struct Stored<'s, T, F> {
     convert: F,
 }
 
-impl<T, F: Fn(f32) -> T> Job for Stored<'_, T, F> {
+impl<T, F: Fn(f32) -> T> Body for Stored<'_, T, F> {
     type Out = ();
 
     #[inline(always)]
@@ -87,7 +87,7 @@ struct StoredInts<'s, T, F> {
     narrow: F,
 }
 
-impl<T, F: Fn(i32) -> T> Job for StoredInts<'_, T, F> {
+impl<T, F: Fn(i32) -> T> Body for StoredInts<'_, T, F> {
     type Out = ();
 
     #[inline(always)]
@@ -108,7 +108,7 @@ struct Widened<'w, X, F> {
     convert: F,
 }
 
-impl<X: Copy, F: Fn(X) -> f32> Job for Widened<'_, X, F> {
+impl<X: Copy, F: Fn(X) -> f32> Body for Widened<'_, X, F> {
     type Out = ();
 
     #[inline(always)]
@@ -128,8 +128,8 @@ enum From<'f> {
     /// One number for each row.
     Number(&'f [f32], [usize; 2]),
     Kept(usize),
-    Half(&'f [u16], [usize; 2]),
-    Brain(&'f [u16], [usize; 2]),
+    F16(&'f [u16], [usize; 2]),
+    Bf16(&'f [u16], [usize; 2]),
     Byte(&'f [u8], [usize; 2]),
     SignedByte(&'f [i8], [usize; 2]),
     Truth(&'f [u8], [usize; 2]),
@@ -178,6 +178,7 @@ impl Pipeline {
         if edges.kept.len() < self.kept + 2 {
             edges.kept.resize(self.kept + 2, Aligned([0.0; TILE]));
         }
+        // Strips shorter than a tile are copied into whole tiles first.
         edges.lanes.clear();
         if is_edge {
             for reg in self.sources() {
@@ -209,6 +210,7 @@ impl Pipeline {
             if let Some((_, out)) = wanted.take() {
                 outs.push(out);
             }
+            // Where each stage finds its operand.
             let Edges { kept, lanes } = &mut edges;
             let mut of_edge = lanes.iter();
             let mut source = |source: StageOperand| match source {
@@ -218,6 +220,7 @@ impl Pipeline {
                 }
                 StageOperand::Reg(reg) => from(regs, operands, size, reg).unwrap_or(From::Nothing),
             };
+            // The stages as operations on tiles.
             let mut ops: SmallVec<[Op<'_>; 32]> = SmallVec::new();
             let mut push = |kind, from| ops.push(Op { kind, from });
             for stage in &self.stages {
@@ -268,6 +271,7 @@ impl Pipeline {
                 widest(Tiles { ops: &ops, outs: &mut outs, kept, size, ahead: n, quantization })
             }
         };
+        // The registers get their lanes back.
         for (reg, lanes) in puts {
             regs.give(reg, lanes);
         }
@@ -336,20 +340,20 @@ fn take_quantization(ops: &mut SmallVec<[Op<'_>; 32]>, outs: &[Out<'_>]) -> Opti
 fn from<'f>(regs: &'f Registers, operands: &Operands<'f>, size: [usize; 3], reg: Reg) -> Option<From<'f>> {
     let [planes, rows, lanes] = size;
     let one_behind_the_other = [rows * lanes, lanes];
-    let (operand, walk) = match regs.stand(reg) {
-        Stand::Own => {
+    let (operand, walk) = match regs.source(reg) {
+        LaneSource::Own => {
             return Some(From::Lanes(
                 regs.single[reg.at].get(..planes * rows * lanes)?,
                 one_behind_the_other,
             ));
         }
-        Stand::Number(number) => return Some(From::Number(std::slice::from_ref(number), [0; 2])),
-        Stand::Elements(operand, first) => {
+        LaneSource::Number(number) => return Some(From::Number(std::slice::from_ref(number), [0; 2])),
+        LaneSource::Elements(operand, first) => {
             let by = [(rows * lanes) as i64, lanes as i64, 1];
             let view = operands.get(*operand).copied().flatten()?;
             (view, Walk { start: *first as i64 + view.first, extents: size, by })
         }
-        Stand::Loaded(operand, walk) => (operands.get(*operand).copied().flatten()?, *walk),
+        LaneSource::Loaded(operand, walk) => (operands.get(*operand).copied().flatten()?, *walk),
     };
     // All lanes in one row.
     let walk = match (planes, rows) {
@@ -370,8 +374,8 @@ fn from<'f>(regs: &'f Registers, operands: &Operands<'f>, size: [usize; 3], reg:
                     From::Ahead(words(operand, first, count)?, by)
                 }
                 ElemType::FLOAT => From::Lanes(words(operand, first, count)?, by),
-                ElemType::FLOAT16 => From::Half(words(operand, first, count)?, by),
-                ElemType::BFLOAT16 => From::Brain(words(operand, first, count)?, by),
+                ElemType::FLOAT16 => From::F16(words(operand, first, count)?, by),
+                ElemType::BFLOAT16 => From::Bf16(words(operand, first, count)?, by),
                 ElemType::UINT8 => From::Byte(words(operand, first, count)?, by),
                 ElemType::INT8 => From::SignedByte(words(operand, first, count)?, by),
                 ElemType::BOOL => From::Truth(words(operand, first, count)?, by),
@@ -395,8 +399,8 @@ impl From<'_> {
             From::Nothing | From::Kept(_) => 0.0,
             From::Lanes(x, _) | From::Ahead(x, _) => x[at],
             From::Number(x, _) => x[0],
-            From::Half(x, _) => half_to_single(x[at]),
-            From::Brain(x, _) => brain_to_single(x[at]),
+            From::F16(x, _) => f16_to_f32(x[at]),
+            From::Bf16(x, _) => bf16_to_f32(x[at]),
             From::Byte(x, _) => x[at].into(),
             From::SignedByte(x, _) => x[at].into(),
             From::Truth(x, _) => of_truth(x[at]),
@@ -424,7 +428,7 @@ struct Tiles<'t, 'f> {
 /// Single floats per cache line.
 const LINE: usize = 16;
 
-impl Job for Tiles<'_, '_> {
+impl Body for Tiles<'_, '_> {
     /// `None` if an offset is out of range.
     type Out = Option<()>;
 
@@ -459,8 +463,8 @@ impl From<'_> {
         }
         let first = |by: [usize; 2]| by[0] * plane + by[1] * row + at;
         match self {
-            From::Half(x, by) => widen(x.get(first(by)..)?, to, half_to_single),
-            From::Brain(x, by) => widen(x.get(first(by)..)?, to, brain_to_single),
+            From::F16(x, by) => widen(x.get(first(by)..)?, to, f16_to_f32),
+            From::Bf16(x, by) => widen(x.get(first(by)..)?, to, bf16_to_f32),
             From::Byte(x, by) => widen(x.get(first(by)..)?, to, |x: u8| x.into()),
             From::SignedByte(x, by) => widen(x.get(first(by)..)?, to, |x: i8| x.into()),
             From::Truth(x, by) => widen(x.get(first(by)..)?, to, of_truth),
@@ -490,13 +494,14 @@ impl Tiles<'_, '_> {
         Some(())
     }
 
-    // What takes many instructions is done in memory, by functions of their own: else the tile would not stay in registers here.
+    // Operations of many instructions run in memory, by functions of their own: else the tile would not stay in registers here.
     #[inline(always)]
     fn tile<const W: usize>(&mut self, place: [usize; 3], memory: &mut Lanes<W>) -> Option<()> {
         let [plane, row, at] = place;
         let [_, rows, lanes] = self.size;
         let mut now = Tile::<W>::all(0.0);
         for op in self.ops {
+            // The second operand.
             let other = match op.from {
                 From::Nothing => now,
                 From::Lanes(x, by) => Tile::of(tile(x, by, place)?),
@@ -516,6 +521,7 @@ impl Tiles<'_, '_> {
                     Tile::of(memory)
                 }
             };
+            // The operation, and what it stores.
             now = match op.kind {
                 Kind::Load => other,
                 Kind::Keep(number) => {

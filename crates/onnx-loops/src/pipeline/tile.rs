@@ -1,7 +1,7 @@
 //! Tiles of a pipeline: the lanes that are processed at once, in hardware registers.
 
-use crate::lanes::multiversion::Job;
-use crate::lanes::narrow::{round_to_brain, round_to_half};
+use crate::lanes::multiversion::Body;
+use crate::lanes::narrow::{round_to_bf16, round_to_f16};
 use crate::lanes::tile::{Lanes, NARROW, PARTS};
 use crate::lanes::{are_short, call, call_both, int_of, math, short_of};
 use onnx_formula::{Binary, Cost, Unary, binary_operations, unary_operations};
@@ -211,7 +211,7 @@ pub(super) struct InMemory<'t> {
     pub(super) by: f32,
 }
 
-impl Job for InMemory<'_> {
+impl Body for InMemory<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -226,8 +226,8 @@ impl Job for InMemory<'_> {
 fn compute<const FUSED: bool>(what: Whole, by: f32, lanes: &mut [f32; TOGETHER]) {
     match what {
         Whole::Unary(op) => unary::<FUSED>(op, lanes),
-        Whole::Rounded(ElemType::FLOAT16) => each_lane(lanes, round_to_half),
-        Whole::Rounded(ElemType::BFLOAT16) => each_lane(lanes, round_to_brain),
+        Whole::Rounded(ElemType::FLOAT16) => each_lane(lanes, round_to_f16),
+        Whole::Rounded(ElemType::BFLOAT16) => each_lane(lanes, round_to_bf16),
         Whole::Rounded(ElemType::UINT8) if are_short(lanes) => {
             each_lane(lanes, |x| f32::from(short_of(x) as u8));
         }
@@ -292,7 +292,7 @@ pub(super) struct Quantized<'q> {
     pub(super) by: &'q Quantization,
 }
 
-impl Job for Quantized<'_> {
+impl Body for Quantized<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -3,11 +3,11 @@
 use super::finish::ColumnRun;
 use super::kind::Kind;
 use super::micro::{Micro, Steps};
-use super::multiply::{ColumnSource, Product, There, group};
+use super::multiply::{ColumnSource, InPlaceColumns, Product, group};
 use super::pack::Packer;
 use super::patch::Patch;
 use super::prepacked::Prepacked;
-use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
+use super::read::{Read, Strided, are_listed, packed_steps, steps_of};
 use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
@@ -19,13 +19,13 @@ use std::ops::Range;
 pub(super) const ROWS_TO_PACK: usize = 512;
 
 /// The width that the last columns are padded to, for any processor.
-const TOGETHER: usize = 16;
+const PADDED_COLUMNS: usize = 16;
 /// Packing a column takes as long as computing it for this many rows.
 const ROWS_OF_PACKING: usize = 20;
 
 /// Whether computing `groups` groups of `each` columns is faster than packing `columns` columns.
 pub(super) fn is_worth_it([groups, each]: [usize; 2], columns: usize, rows: usize) -> bool {
-    let together = |columns: usize| columns.next_multiple_of(TOGETHER);
+    let together = |columns: usize| columns.next_multiple_of(PADDED_COLUMNS);
     let more = (groups * together(each)).saturating_sub(together(columns));
     more.saturating_mul(rows) <= columns * ROWS_OF_PACKING
 }
@@ -57,7 +57,7 @@ pub(super) enum ColumnAccess<'c> {
     Packed,
     /// Prepacked; the number of columns before this part.
     Prepacked(&'c Prepacked, usize),
-    Lying(Lying),
+    Strided(Strided),
     Copied(Box<Patch<'c>>),
 }
 
@@ -67,14 +67,14 @@ impl<'c> ColumnAccess<'c> {
         if !are_listed(extents, step_axes) {
             return ColumnAccess::Packed;
         }
-        let lying = Lying::of::<f32>(side, extents).filter(|lying| {
-            let [outer, inner] = [&side.axes[..lying.outer], &side.axes[lying.outer..]]
+        let strided = Strided::of::<f32>(side, extents).filter(|strided| {
+            let [outer, inner] = [&side.axes[..strided.outer], &side.axes[strided.outer..]]
                 .map(|axes| axes.iter().map(|&axis| extents[axis]).product::<usize>());
-            lying.apart == 1 && rows < ROWS_TO_PACK && is_worth_it([outer, inner], outer * inner, rows)
+            strided.apart == 1 && rows < ROWS_TO_PACK && is_worth_it([outer, inner], outer * inner, rows)
         });
         let copied = || Patch::of(side, extents, step_axes, rows);
-        match lying {
-            Some(lying) => ColumnAccess::Lying(lying),
+        match strided {
+            Some(strided) => ColumnAccess::Strided(strided),
             None => copied().map_or(ColumnAccess::Packed, |patch| ColumnAccess::Copied(Box::new(patch))),
         }
     }
@@ -110,7 +110,7 @@ impl<'c, T: Kind> Columns<'c, T> {
             }
             ColumnAccess::Prepacked(known, _) => (known.block, 0, Vec::new()),
             // A partial tile at the end of the operand is packed.
-            ColumnAccess::Lying(_) => {
+            ColumnAccess::Strided(_) => {
                 (most(columns), micro.columns * depth, steps_of(&side.program, extents, step_axes))
             }
             ColumnAccess::Copied(patch) => {
@@ -159,7 +159,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                 }
                 Ok(())
             }
-            ColumnAccess::Lying(_) => self.lying(operands, at, product, rows, out),
+            ColumnAccess::Strided(_) => self.strided(operands, at, product, rows, out),
             ColumnAccess::Copied(_) => self.copied(operands, at, product, rows, out),
         }
     }
@@ -191,7 +191,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                 order = Some((known, first * depth));
                 (&known.numbers(self.batch)[first * depth..][..wide * depth], Some(sums))
             }
-            ColumnAccess::Packed | ColumnAccess::Lying(_) | ColumnAccess::Copied(_) => {
+            ColumnAccess::Packed | ColumnAccess::Strided(_) | ColumnAccess::Copied(_) => {
                 let packed = &mut self.packed[..wide * depth];
                 pack_columns(&mut self.packer, operands, at, columns.clone(), self.count, packed)?;
                 (&*packed, None)
@@ -210,11 +210,11 @@ impl<'c, T: Kind> Columns<'c, T> {
             });
             Read::packed(numbers, tile, &self.packed_steps[..groups], order)
         };
-        product.block((operands, at), (&run, n), rows, &mut There::new(read), out)
+        product.block((operands, at), (&run, n), rows, &mut InPlaceColumns::new(read), out)
     }
 
     /// Multiplies columns in place.
-    fn lying(
+    fn strided(
         &mut self,
         operands: &Operands<'_>,
         at: &mut [usize],
@@ -222,14 +222,14 @@ impl<'c, T: Kind> Columns<'c, T> {
         rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let ColumnAccess::Lying(lying) = self.way else { return Ok(()) };
+        let ColumnAccess::Strided(strided) = self.way else { return Ok(()) };
         let tile = self.micro.columns;
         let last = self.steps.iter().copied().max().unwrap_or(0);
-        let (outer, inner) = self.side.axes.split_at(lying.outer);
+        let (outer, inner) = self.side.axes.split_at(strided.outer);
         let inner: usize = inner.iter().map(|&axis| self.extents[axis]).product();
         for before in (0..self.columns).step_by(inner.max(1)) {
             place(at, outer, self.extents, before / inner);
-            let numbers = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
+            let numbers = strided.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
             // Tiles are read as a whole.
             let there = numbers.len().saturating_sub(last) / tile * tile;
             let mut first = 0;
@@ -251,7 +251,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     order: None,
                 };
                 let run = ColumnRun { columns: before + first..before + first + n, from: 0 };
-                product.block((operands, at), (&[run], n), rows, &mut There::new(read), out)?;
+                product.block((operands, at), (&[run], n), rows, &mut InPlaceColumns::new(read), out)?;
                 first += n;
             }
         }
@@ -284,7 +284,13 @@ impl<'c, T: Kind> Columns<'c, T> {
                     steps: Steps::of(&self.steps[steps.clone()]),
                     order: None,
                 };
-                product.block((operands, at), (&runs, block.len()), rows, &mut There::new(read), out)?;
+                product.block(
+                    (operands, at),
+                    (&runs, block.len()),
+                    rows,
+                    &mut InPlaceColumns::new(read),
+                    out,
+                )?;
             }
         }
         Ok(())

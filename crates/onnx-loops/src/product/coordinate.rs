@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// With more remainders, packing is faster.
-const MOST_REMAINDERS: usize = 8;
+const MAX_REMAINDERS: usize = 8;
 
 /// A spatial coordinate: a function of one column axis and of reduction axes (taps).
 pub(super) struct Coordinate<'c> {
@@ -73,7 +73,7 @@ impl<'p> Coordinate<'p> {
             if !coordinate.remainders.contains(&remainder) {
                 coordinate.remainders.push(remainder);
             }
-            (coordinate.remainders.len() <= MOST_REMAINDERS).then_some(())?;
+            (coordinate.remainders.len() <= MAX_REMAINDERS).then_some(())?;
         }
         Some(coordinate)
     }

@@ -160,11 +160,11 @@ impl<'f, T: Kind> Finish<'f, T> {
         }
         let is_whole = columns == (0..b.count(self.extents));
         // Short rows are processed together.
-        let together = if self.has_rows && is_whole { (LANES / columns.len().max(1)).max(1) } else { 1 };
+        let rows_at_once = if self.has_rows && is_whole { (LANES / columns.len().max(1)).max(1) } else { 1 };
         let mut numbered = rows.zip(totals.chunks_exact(self.stride)).peekable();
         let mut joined = std::mem::take(&mut self.row);
         while let Some((row, totals)) = numbered.next() {
-            if let ([run], None) = (runs, numbered.peek().filter(|_| together > 1)) {
+            if let ([run], None) = (runs, numbered.peek().filter(|_| rows_at_once > 1)) {
                 let totals = &totals[run.from..][..columns.len()];
                 self.finish(operands, at, row, &columns, totals, result)?;
                 continue;
@@ -176,7 +176,7 @@ impl<'f, T: Kind> Finish<'f, T> {
                 }
             };
             join(totals);
-            for (_, totals) in numbered.by_ref().take(together - 1) {
+            for (_, totals) in numbered.by_ref().take(rows_at_once - 1) {
                 join(totals);
             }
             self.finish(operands, at, row, &columns, &joined, result)?;
@@ -185,7 +185,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         Ok(())
     }
 
-    /// The same with an epilogue in one pass.
+    /// Stores results with an epilogue in one pass.
     fn store_at_once(
         &mut self,
         operands: &Operands<'_>,
@@ -198,17 +198,17 @@ impl<'f, T: Kind> Finish<'f, T> {
         let Contraction { a, b, epilogue, .. } = self.contraction;
         let Some(epilogue) = epilogue else { return Ok(()) };
         // Rows at a constant distance are processed at once.
-        let (together, of_out) = match self.row_stride {
+        let (rows_at_once, of_out) = match self.row_stride {
             Some(stride) => (rows.len(), stride),
             None => (1, 0),
         };
         for run in runs {
-            for row in rows.clone().step_by(together.max(1)) {
+            for row in rows.clone().step_by(rows_at_once.max(1)) {
                 place(at, &a.axes, self.extents, row);
                 place(at, &b.axes, self.extents, run.columns.start);
                 let first = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
                 let totals = &totals[(row - rows.start) * self.stride + run.from..];
-                let size = [together, run.columns.len()];
+                let size = [rows_at_once, run.columns.len()];
                 let less = less.and_then(|less| less.get(run.from..));
                 let (from, to) = ((totals, self.stride, less), (&mut *result, of_out, first));
                 epilogue.store(operands, at, from, to, size, &mut self.numbers)?;

@@ -18,7 +18,7 @@ use crate::program::{Bound, Instr};
 use std::ops::Range;
 
 /// Pixels at a multiple of this distance in bytes compete for the same few lines of the first-level cache.
-const ALIKE: usize = 1 << 12;
+const ALIASING_STRIDE: usize = 1 << 12;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -66,6 +66,7 @@ impl<'i> Image<'i> {
                 return None;
             }
         }
+        // The lines and columns of the image, and the steps that shift each.
         let along = Coordinate::of(Some(*along), place, bounds, steps, extents)?;
         let down = Coordinate::of(down, place, bounds, steps, extents)?;
         let shifts = |it: &Coordinate<'_>, step: usize| it.shifts.iter().any(|(axis, _)| *axis == step);
@@ -83,8 +84,10 @@ impl<'i> Image<'i> {
             }
             (Some(_), _) => return None,
         };
+        // Pixels are moved apart where they would compete for the same lines of the cache.
         let mut pixel = of_pixel;
-        let is_alike = |pixel: usize| (pixel * along.stride as usize * size_of::<T>()).is_multiple_of(ALIKE);
+        let is_alike =
+            |pixel: usize| (pixel * along.stride as usize * size_of::<T>()).is_multiple_of(ALIASING_STRIDE);
         if is_alike(pixel) {
             pixel += LINE / size_of::<T>();
         }
@@ -179,6 +182,7 @@ impl<'i> Image<'i> {
         let own = self.down.axis.iter().chain(&self.along.axis).chain(&self.channels);
         own.chain(self.down.shifts.iter().chain(&self.along.shifts).map(|(axis, _)| axis))
             .for_each(|&axis| at[axis] = 0);
+        // The part of each line that is inside the image.
         let Image { down, along, pixel, of_source, .. } = self;
         let origin = |it: &Coordinate<'_>| it.function.map_or(0, |function| function.at(at));
         let first = self.place.at(at) - view.first;
@@ -196,6 +200,7 @@ impl<'i> Image<'i> {
                 line.fill(otherwise);
                 continue;
             }
+            // Padding at both ends, and the line between: whole, pixel by pixel, or channel by channel.
             line[..inside.start * pixel].fill(otherwise);
             line[inside.end * pixel..].fill(otherwise);
             let to = &mut line[inside.start * pixel..inside.end * pixel];

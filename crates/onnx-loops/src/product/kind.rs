@@ -1,10 +1,10 @@
 //! The differences between products of single floats and of bytes.
 
 use super::micro::Factor;
-use crate::copy::transpose::{SIDE, Turn, Turning, turning};
+use crate::copy::transpose::{SIDE, TransposeBody, Transposer, transposing};
 use crate::epilogue::Total;
 use crate::failure::{Failure, fail};
-use crate::lanes::multiversion::{Job, widest};
+use crate::lanes::multiversion::{Body, widest};
 use crate::lanes::{Class, Reg, Registers};
 use onnx_ir::ElemType;
 
@@ -27,7 +27,7 @@ pub(super) trait Kind: Factor<Total: Total> {
     fn flip(numbers: &mut [Self], bits: u8);
 
     /// Interleaves steps of a tile: for each position, `together` steps are contiguous, a group or several.
-    fn group(steps: &[Self], tile: usize, together: usize, out: &mut [Self]);
+    fn group(steps: &[Self], tile: usize, interleave: usize, out: &mut [Self]);
 
     /// Copies accumulators to a register.
     fn put(totals: &[Self::Total], regs: &mut Registers, to: Reg) -> Result<(), Failure>;
@@ -100,14 +100,14 @@ impl Kind for u8 {
         }
     }
 
-    fn group(steps: &[u8], tile: usize, together: usize, out: &mut [u8]) {
-        if together == u8::GROUP {
+    fn group(steps: &[u8], tile: usize, interleave: usize, out: &mut [u8]) {
+        if interleave == u8::GROUP {
             return widest(Group { steps, tile, out });
         }
-        let mut groups = vec![0; together * tile];
-        for (steps, out) in steps.chunks(together * tile).zip(out.chunks_exact_mut(together * tile)) {
+        let mut groups = vec![0; interleave * tile];
+        for (steps, out) in steps.chunks(interleave * tile).zip(out.chunks_exact_mut(interleave * tile)) {
             widest(Group { steps, tile, out: &mut groups });
-            turning(Together { groups: &groups, tile, out });
+            transposing(Together { groups: &groups, tile, out });
         }
     }
 
@@ -127,7 +127,7 @@ struct Narrow<'n> {
     out: &'n mut [u8],
 }
 
-impl Job for Narrow<'_> {
+impl Body for Narrow<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -141,7 +141,7 @@ struct Widen<'w> {
     lanes: &'w mut [i64],
 }
 
-impl Job for Widen<'_> {
+impl Body for Widen<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -156,7 +156,7 @@ struct Floats<'f> {
     lanes: &'f mut [f32],
 }
 
-impl Job for Floats<'_> {
+impl Body for Floats<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -170,7 +170,7 @@ struct Flip<'f> {
     bits: u8,
 }
 
-impl Job for Flip<'_> {
+impl Body for Flip<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -186,11 +186,11 @@ struct Together<'t> {
     out: &'t mut [u8],
 }
 
-impl Turning for Together<'_> {
+impl TransposeBody for Together<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn with(self, turn: Turn) {
+    fn with(self, transposer: Transposer) {
         const GROUP: usize = u8::GROUP;
         let Together { groups, tile, out } = self;
         let (groups, out) = (groups.as_chunks::<GROUP>().0, out.as_chunks_mut::<GROUP>().0);
@@ -204,7 +204,7 @@ impl Turning for Together<'_> {
                 let from = &groups[(first + group) * tile + left..][..wide];
                 line.iter_mut().zip(from).for_each(|(to, group)| *to = i32::from_ne_bytes(*group));
             }
-            for (position, line) in turn.square(&square).iter().take(wide).enumerate() {
+            for (position, line) in transposer.square(&square).iter().take(wide).enumerate() {
                 let to = &mut out[(left + position) * count + first..][..high];
                 to.iter_mut().zip(line).for_each(|(to, group)| *to = group.to_ne_bytes());
             }
@@ -219,7 +219,7 @@ struct Group<'g> {
     out: &'g mut [u8],
 }
 
-impl Job for Group<'_> {
+impl Body for Group<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -1,9 +1,9 @@
 //! Prepacked matrices for kernels that multiply many rows by the same matrix.
 
-use super::LEAST_PRODUCTS;
+use super::MIN_PARALLEL_PRODUCTS;
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use crate::failure::Failure;
-use crate::lanes::multiversion::{Job, widest};
+use crate::lanes::multiversion::{Body, widest};
 use crate::list::{List, filled};
 use crate::parallel::parallel;
 use crate::pool;
@@ -13,7 +13,7 @@ use std::ops::Range;
 const STEPS: usize = f32::STEPS;
 /// With at least this many products, threads share the columns of a few rows: each thread keeps its part of the matrix in its
 /// caches.
-const LEAST_OF_COLUMNS: usize = 1 << 17;
+const MIN_SHARED_PRODUCTS: usize = 1 << 17;
 
 /// A matrix in the layout of the micro-kernels: for each block of steps, its tiles of columns.
 pub struct Matrix {
@@ -79,16 +79,20 @@ impl Matrix {
         let (tiles, tiles_of_columns) = (count.div_ceil(micro.rows), columns.div_ceil(micro.columns));
         let products = rows.len().saturating_mul(*columns);
         let threads = pool::threads();
-        if threads > 1 && tiles < 2 * threads && products >= LEAST_OF_COLUMNS && tiles_of_columns >= threads {
+        if threads > 1
+            && tiles < 2 * threads
+            && products >= MIN_SHARED_PRODUCTS
+            && tiles_of_columns >= threads
+        {
             return self.add_by_columns(rows, out, tiles_of_columns.div_ceil(threads));
         }
-        let threads = if products < LEAST_PRODUCTS { 1 } else { threads.min(tiles).max(1) };
+        let threads = if products < MIN_PARALLEL_PRODUCTS { 1 } else { threads.min(tiles).max(1) };
         let each = tiles.div_ceil(threads) * micro.rows;
         let parts = rows.chunks(each * steps).zip(out.chunks_mut(each * columns)).collect();
         parallel(parts, |(rows, out)| self.add_some(rows, out, 0..tiles_of_columns))
     }
 
-    /// The same by columns, `tiles` tiles per thread.
+    /// Multiplies by columns, `tiles` tiles per thread.
     fn add_by_columns(&self, rows: &[f32], out: &mut [f32], tiles: usize) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, .. } = self;
         let (count, wide) = (rows.len() / steps, tiles * micro.columns);
@@ -112,7 +116,7 @@ impl Matrix {
         Ok(())
     }
 
-    /// The same for some tiles of columns, which are all columns of `out`.
+    /// Multiplies some tiles of columns, which are all columns of `out`.
     fn add_some(&self, rows: &[f32], out: &mut [f32], tiles: Range<usize>) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, numbers } = self;
         let whole = columns.next_multiple_of(micro.columns);
@@ -174,7 +178,7 @@ struct RowProduct<'l> {
     out: &'l mut [f32],
 }
 
-impl Job for RowProduct<'_> {
+impl Body for RowProduct<'_> {
     /// Whether it was done: only with fused multiply-add, as in micro-kernels.
     type Out = bool;
 

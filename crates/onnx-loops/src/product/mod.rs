@@ -12,7 +12,7 @@
 //!     for each block of rows
 //!       for each block of steps
 //!         for each tile of columns, for each tile of rows: the micro-kernel adds to the totals
-//!       what is computed from the totals, stored
+//!       results are computed from the totals and stored
 //! ```
 //! Packing evaluates the expressions `a` and `b`, so each of their elements is computed once per block and never stored
 //! outside it. Operands that are already in the layout of the micro-kernels are read in place (`read`); images whose taps are
@@ -58,18 +58,18 @@ pub use prepacked::{Packed, Precision};
 use rows::Access;
 use std::ops::Range;
 use std::sync::Arc;
-use stretches::Alike;
+use stretches::StepGroups;
 use winograd::Winograd;
 
 /// Products with fewer steps run on one thread.
-pub(super) const LEAST_PRODUCTS: usize = 1 << 19;
+pub(super) const MIN_PARALLEL_PRODUCTS: usize = 1 << 19;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
 /// The most rows of a block: the accumulators stay in the second-level cache until they are stored.
 const ROWS: usize = 128;
 /// Epilogues of planes with fewer columns are computed as programs, for several rows at a time.
-const LEAST_PLANE: usize = 8;
+const MIN_PLANE_COLUMNS: usize = 8;
 /// The size of a block of columns with all steps, in 32-bit numbers: it fits into the third-level cache.
 const CACHED: usize = 1 << 18;
 
@@ -88,9 +88,9 @@ pub(super) struct Contraction {
     winograd: Option<Winograd>,
     /// The program of the epilogue, along the last axis of the result.
     then: Option<Program>,
-    /// The same in pipelines, which is run if it exists.
+    /// The program of the epilogue in pipelines, which is run if it exists.
     piped: Option<Program>,
-    /// The same as an [`Epilogue`], if possible.
+    /// The epilogue in one pass, if possible.
     epilogue: Option<Epilogue>,
     /// A byte that is computed in one pass, which is the total of the program.
     byte: Option<ByteFirst>,
@@ -109,7 +109,7 @@ pub(super) struct Side {
     /// All of it, prepacked, if it is constant.
     pub(super) known: Option<Arc<Prepacked>>,
     /// How its steps are packed, if it loads an operand.
-    pub(super) alike: Arc<Alike>,
+    pub(super) step_groups: Arc<StepGroups>,
 }
 
 /// A byte factor: the value of its program minus a zero point.
@@ -250,7 +250,7 @@ impl Contraction {
         self.then = then.cloned();
         let class = if self.is_float() { f32::CLASS } else { u8::CLASS };
         let (planes, columns) = self.planes();
-        let is_line = planes == 1 || self.plane() >= LEAST_PLANE;
+        let is_line = planes == 1 || self.plane() >= MIN_PLANE_COLUMNS;
         let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns, is_one_row: false };
         let all = (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
         let parts = then.filter(|_| is_one_pass && planes == 1 && all.is_none());
@@ -326,7 +326,7 @@ impl Contraction {
         let columns =
             match (&self.b.known, ColumnAccess::of(&self.b, &extents, &steps, self.a.count(&extents))) {
                 (Some(_), _) | (None, ColumnAccess::Prepacked(..)) => "packed before the run",
-                (None, ColumnAccess::Lying(_)) => "in place",
+                (None, ColumnAccess::Strided(_)) => "in place",
                 (None, ColumnAccess::Copied(_)) => "from a copy with a border",
                 (None, ColumnAccess::Packed) => "packed",
             };
@@ -423,9 +423,9 @@ fn pack_rows<T: Kind>(
     count: usize,
     out: &mut [T],
 ) -> Result<(), Failure> {
-    let whole = out.len() / count.next_multiple_of(packer.together());
+    let whole = out.len() / count.next_multiple_of(packer.interleave());
     for steps in blocks(count, T::STEPS) {
-        let n = steps.len().next_multiple_of(packer.together());
+        let n = steps.len().next_multiple_of(packer.interleave());
         let out = &mut out[steps.start * whole..][..n * whole];
         packer.pack(operands, at, 0..rows, steps, out)?;
     }

@@ -93,15 +93,15 @@ pub(super) trait ColumnSource<T> {
 }
 
 /// Columns that are there for all steps.
-pub(super) struct There<'r, T, F>(F, PhantomData<&'r T>);
+pub(super) struct InPlaceColumns<'r, T, F>(F, PhantomData<&'r T>);
 
-impl<'r, T, F: Fn(&Range<usize>) -> Read<'r, T>> There<'r, T, F> {
+impl<'r, T, F: Fn(&Range<usize>) -> Read<'r, T>> InPlaceColumns<'r, T, F> {
     pub(super) fn new(of: F) -> Self {
-        There(of, PhantomData)
+        InPlaceColumns(of, PhantomData)
     }
 }
 
-impl<'r, T, F: Fn(&Range<usize>) -> Read<'r, T>> ColumnSource<T> for There<'r, T, F> {
+impl<'r, T, F: Fn(&Range<usize>) -> Read<'r, T>> ColumnSource<T> for InPlaceColumns<'r, T, F> {
     fn read(&mut self, steps: &Range<usize>) -> Result<Read<'_, T>, Failure> {
         Ok(self.0(steps))
     }
@@ -139,6 +139,7 @@ impl<T: Kind> Product<'_, T> {
         let mut rest = &a.tiles[..];
         while let Some(first) = rest.first() {
             spend(0)?;
+            // As many tiles of rows as are multiplied at once.
             let (mut n, mut rows) = (1, first.first..first.first + first.count);
             while let Some(tile) =
                 rest.get(n).filter(|tile| tile.first + tile.count <= rows.start + self.group)
@@ -168,6 +169,7 @@ impl<T: Kind> Product<'_, T> {
                 Some(_) => valid / self.micro.columns * self.micro.columns,
                 None => 0,
             };
+            // All steps, block by block; the last one computes the results where the kernel can.
             for steps in blocks(self.count, T::STEPS) {
                 if steps.start > 0 {
                     spend(0)?;
@@ -189,6 +191,7 @@ impl<T: Kind> Product<'_, T> {
                 let totals = bytemuck::cast_slice_mut(totals);
                 zeros.put_right(rows.clone(), columns, self.stride, totals);
             }
+            // The results that the kernel has not computed.
             match runs {
                 [run] if ended > 0 => {
                     let left = run.columns.start + ended..run.columns.end;

@@ -24,7 +24,7 @@ pub(super) struct Packer<'p, T> {
     /// Rows or columns of a tile.
     tile: usize,
     /// The steps that are contiguous for each row or column: one group or several.
-    together: usize,
+    interleave: usize,
     /// The steps of a tile.
     rows: Vec<T>,
 }
@@ -35,16 +35,16 @@ impl<'p, T: Kind> Packer<'p, T> {
         side: &'p Side,
         extents: &'p [usize],
         steps: &'p [usize],
-        [tile, together]: [usize; 2],
+        [tile, interleave]: [usize; 2],
     ) -> Self {
         let mut regs = Registers::new(side.program.counts, LANES);
         numbers(&side.program, &mut regs);
-        Packer { side, extents, steps, regs, tile, together, rows: Vec::new() }
+        Packer { side, extents, steps, regs, tile, interleave, rows: Vec::new() }
     }
 
     /// Packs rows for a micro-kernel.
     pub(super) fn of_rows(side: &'p Side, extents: &'p [usize], steps: &'p [usize], micro: Micro<T>) -> Self {
-        Packer::new(side, extents, steps, [micro.rows, micro.steps_together()])
+        Packer::new(side, extents, steps, [micro.rows, micro.interleaved_steps()])
     }
 
     /// Packs columns for a micro-kernel.
@@ -63,8 +63,8 @@ impl<'p, T: Kind> Packer<'p, T> {
     }
 
     /// The steps that are contiguous for each row or column.
-    pub(super) fn together(&self) -> usize {
-        self.together
+    pub(super) fn interleave(&self) -> usize {
+        self.interleave
     }
 
     /// Packs a range of its own positions and of steps: tile by tile, in a tile the steps that are together by those. Missing steps
@@ -79,21 +79,21 @@ impl<'p, T: Kind> Packer<'p, T> {
     ) -> Result<(), Failure> {
         let n = steps.len();
         if let Some(loaded) = Loaded::of(self.side, operands, padding(self.side, operands, at)?) {
-            let Packer { side, extents, steps: step_axes, tile, together, .. } = *self;
-            let stretches = Stretches { loaded, side, extents, step_axes, tile, together };
+            let Packer { side, extents, steps: step_axes, tile, interleave, .. } = *self;
+            let stretches = Stretches { loaded, side, extents, step_axes, tile, interleave };
             stretches.pack(at, own, steps, &mut self.rows, out)?;
         } else {
             self.compute(operands, at, own, steps, out)?;
         }
         T::flip(out, self.side.bytes.as_ref().map_or(Flip::None, |bytes| bytes.flip).bits());
-        let together = self.together;
-        let missing = n.next_multiple_of(together) - n;
+        let interleave = self.interleave;
+        let missing = n.next_multiple_of(interleave) - n;
         if missing > 0 {
-            let tile = self.tile * together;
-            for out in out.chunks_exact_mut(n.div_ceil(together) * tile) {
+            let tile = self.tile * interleave;
+            for out in out.chunks_exact_mut(n.div_ceil(interleave) * tile) {
                 let (_, last) = out.split_at_mut(out.len() - tile);
-                for steps in last.chunks_exact_mut(together) {
-                    steps[together - missing..].fill(T::number(0.0, 0));
+                for steps in last.chunks_exact_mut(interleave) {
+                    steps[interleave - missing..].fill(T::number(0.0, 0));
                 }
             }
         }
@@ -109,18 +109,21 @@ impl<'p, T: Kind> Packer<'p, T> {
         steps: Range<usize>,
         out: &mut [T],
     ) -> Result<(), Failure> {
-        let Packer { side, extents, steps: step_axes, regs, tile, together, rows } = self;
+        let Packer { side, extents, steps: step_axes, regs, tile, interleave, rows } = self;
         let Some(result) = side.program.result else { fail!("a program has no result") };
-        let (tile, together) = (*tile, *together);
-        let n = steps.len().next_multiple_of(together);
+        let (tile, interleave) = (*tile, *interleave);
+        let n = steps.len().next_multiple_of(interleave);
         let slot = |own: usize, step: usize| {
-            ((own / tile * n + step / together * together) * tile) + own % tile * together + step % together
+            ((own / tile * n + step / interleave * interleave) * tile)
+                + own % tile * interleave
+                + step % interleave
         };
         if !own.len().is_multiple_of(tile) {
             let first = own.len() / tile * tile * n;
             out[first..].fill(T::number(0.0, 0));
         }
         rows.resize(LANES, T::number(0.0, 0));
+        // Strips go along the steps or along the own positions; lines are the others.
         let (outer, inner, last, outer_axes, inner_axes) = match side.is_along_steps {
             true => (own.clone(), steps.clone(), step_axes.last(), &side.axes[..], *step_axes),
             false => (steps.clone(), own.clone(), side.axes.last(), *step_axes, &side.axes[..]),
@@ -149,6 +152,7 @@ impl<'p, T: Kind> Packer<'p, T> {
                 run(&side.program, regs, operands, strip, at, None)?;
                 regs.settle(n, result, operands);
                 T::take(regs, result, &mut rows[..n])?;
+                // The strip goes to the places of its lines, tile by tile and group by group.
                 let (first, i0) = (o - outer.start, i - inner.start);
                 for (line, from) in rows[..n].chunks_exact(lanes).enumerate() {
                     let (mut from, o) = (from, first + line);
@@ -159,21 +163,21 @@ impl<'p, T: Kind> Packer<'p, T> {
                             let stretch = from.len().min(tile - own % tile);
                             let (now, later) = from.split_at(stretch);
                             let out = &mut out[slot(own, o)..];
-                            if together == 1 {
+                            if interleave == 1 {
                                 out[..stretch].copy_from_slice(now);
                             } else {
-                                out.iter_mut().step_by(together).zip(now).for_each(|(out, x)| *out = *x);
+                                out.iter_mut().step_by(interleave).zip(now).for_each(|(out, x)| *out = *x);
                             }
                             (from, own) = (later, own + stretch);
                         }
-                    } else if together == 1 {
+                    } else if interleave == 1 {
                         let out = out[slot(o, i0)..].iter_mut().step_by(tile);
                         out.zip(from).for_each(|(out, x)| *out = *x);
                     } else {
                         let mut step = i0;
                         // One run of a group at a time.
                         while !from.is_empty() {
-                            let stretch = from.len().min(together - step % together);
+                            let stretch = from.len().min(interleave - step % interleave);
                             let (now, later) = from.split_at(stretch);
                             out[slot(o, step)..][..stretch].copy_from_slice(now);
                             (from, step) = (later, step + stretch);

@@ -149,7 +149,7 @@ impl<'p> Patch<'p> {
         (rows - 1) * self.pitch() + columns
     }
 
-    /// The same for one region.
+    /// Fills one region.
     pub(super) fn columns_of(&self, [rows, columns]: &[Range<usize>; 2]) -> usize {
         (rows.len() - 1) * self.pitch() + columns.len()
     }

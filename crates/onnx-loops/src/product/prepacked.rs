@@ -39,7 +39,7 @@ pub enum Precision {
 }
 
 /// The most factors that are kept per node, because constants can differ between plans.
-const MOST: usize = 8;
+const MAX_KEPT_FACTORS: usize = 8;
 
 /// The prepacked factors of a node.
 #[derive(Debug, Default)]
@@ -156,7 +156,7 @@ impl Contraction {
             let side = if is_rows { &self.a } else { &self.b };
             let known = match packed.0.iter().find(|entry| entry.is(side, false, &extents, &of)) {
                 Some(entry) => Arc::clone(&entry.known),
-                None if packed.0.len() >= MOST => continue,
+                None if packed.0.len() >= MAX_KEPT_FACTORS => continue,
                 None => {
                     let views: Vec<Option<View<'_>>> = constants.iter().map(|t| t.map(View::of)).collect();
                     let known = if is_rows { self.rows::<T>(&views) } else { self.columns::<T>(&views) };
@@ -190,7 +190,7 @@ impl Contraction {
         if let Some(entry) = packed.0.iter().find(|entry| entry.is(side, true, extents, of)) {
             return Some(Arc::clone(&entry.known));
         }
-        let taps = self.winograd_taps().filter(|_| packed.0.len() < MOST)?;
+        let taps = self.winograd_taps().filter(|_| packed.0.len() < MAX_KEPT_FACTORS)?;
         let views: Vec<Option<View<'_>>> = constants.iter().map(|t| t.map(View::of)).collect();
         let plain = self.columns::<f32>(&views).ok()?;
         let known = Arc::new(self.winograd_weights(&plain, taps).ok()??);

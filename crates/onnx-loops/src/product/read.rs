@@ -44,31 +44,31 @@ impl<'r, T: Kind> Read<'r, T> {
 }
 
 /// The offsets of the groups of steps in a packed tile, with so many contiguous steps for each row or column.
-pub(super) fn packed_steps<T: Kind>([tile, together]: [usize; 2]) -> Vec<usize> {
-    let at = |step: usize| step / together * together * tile + step % together;
+pub(super) fn packed_steps<T: Kind>([tile, interleave]: [usize; 2]) -> Vec<usize> {
+    let at = |step: usize| step / interleave * interleave * tile + step % interleave;
     (0..T::STEPS).step_by(T::GROUP).map(at).collect()
 }
 
 /// The most steps of a factor read in place, because all step offsets are listed.
-const MOST_STEPS: usize = 1 << 20;
+const MAX_LISTED_STEPS: usize = 1 << 20;
 
 /// Whether the offsets of all steps may be listed.
 pub(super) fn are_listed(extents: &[usize], steps: &[usize]) -> bool {
-    steps.iter().fold(1, |n: usize, axis| n.saturating_mul(extents[*axis])) <= MOST_STEPS
+    steps.iter().fold(1, |n: usize, axis| n.saturating_mul(extents[*axis])) <= MAX_LISTED_STEPS
 }
 
 /// A factor that is read in place.
 #[derive(Clone, Copy)]
-pub(super) struct Lying {
+pub(super) struct Strided {
     operand: usize,
     /// The stride of its own positions, along its own inner axes.
     pub(super) apart: usize,
     pub(super) outer: usize,
 }
 
-impl Lying {
+impl Strided {
     /// The factor in place, if its layout allows it.
-    pub(super) fn of<T: Kind>(side: &Side, extents: &[usize]) -> Option<Lying> {
+    pub(super) fn of<T: Kind>(side: &Side, extents: &[usize]) -> Option<Strided> {
         let [Instr::Load { to, operand, elem, place }] = &side.program.instrs[..] else {
             return None;
         };
@@ -87,7 +87,7 @@ impl Lying {
         };
         let inner = side.axes.iter().rev().take_while(is_next).count();
         let outer = side.axes.len() - inner;
-        Some(Lying { operand: *operand, apart: usize::try_from(apart).ok()?, outer })
+        Some(Strided { operand: *operand, apart: usize::try_from(apart).ok()?, outer })
     }
 
     /// The numbers from the first of its inner positions on, at a position of all other axes.

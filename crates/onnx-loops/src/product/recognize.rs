@@ -17,14 +17,14 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Fewer rows, columns or steps are not worth a matrix product, except fewer rows with prepacked columns.
-const LEAST_ROWS: usize = 4;
-const LEAST_COLUMNS: usize = 8;
+const MIN_ROWS: usize = 4;
+const MIN_COLUMNS: usize = 8;
 /// Fewer columns are worth it with prepacked rows, as in convolutions of short signals, or with prepacked columns and many rows.
 const FEW_COLUMNS: usize = 2;
 const MANY_ROWS: usize = 64;
-const LEAST_STEPS: usize = 4;
+const MIN_STEPS: usize = 4;
 /// The most products of two 9-bit numbers whose sum cannot overflow 32 bits.
-pub const MOST_EXACT: usize = 1 << 15;
+pub const MAX_EXACT_PRODUCTS: usize = 1 << 15;
 
 /// A factor that is a byte minus a zero point.
 pub(crate) struct Codes {
@@ -44,7 +44,7 @@ impl Codes {
         let is_sum = over.combine == Combine::Sum
             && match over.elem {
                 ElemType::INT32 => true,
-                ElemType::INT64 => count <= MOST_EXACT,
+                ElemType::INT64 => count <= MAX_EXACT_PRODUCTS,
                 _ => false,
             };
         let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
@@ -200,7 +200,7 @@ impl Factor {
             let zero = zero.map(|zero| Program { along: own.last().copied().unwrap_or(inner), ..zero });
             Bytes { flip, zero, is_padded }
         });
-        Side { program, axes: own, is_along_steps, bytes, known: None, alike: Arc::default() }
+        Side { program, axes: own, is_along_steps, bytes, known: None, step_groups: Arc::default() }
     }
 }
 
@@ -235,11 +235,11 @@ pub(crate) fn contraction(
     let (least_rows, least_columns) = match a.bytes {
         Some(_) => (1, 1),
         None if both.is_empty() && b.is_constant(operands) && count(&own_a) >= MANY_ROWS => (1, FEW_COLUMNS),
-        None if both.is_empty() && b.is_constant(operands) => (1, LEAST_COLUMNS),
-        None if both.is_empty() && a.is_constant(operands) => (LEAST_ROWS, FEW_COLUMNS),
-        None => (LEAST_ROWS, LEAST_COLUMNS),
+        None if both.is_empty() && b.is_constant(operands) => (1, MIN_COLUMNS),
+        None if both.is_empty() && a.is_constant(operands) => (MIN_ROWS, FEW_COLUMNS),
+        None => (MIN_ROWS, MIN_COLUMNS),
     };
-    let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= LEAST_STEPS;
+    let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= MIN_STEPS;
     is_one.then(|| {
         let is_known = b.is_constant(operands);
         let (mut a, mut b) = (a.side(own_a, &extents, false), b.side(own_b, &extents, true));
@@ -252,7 +252,7 @@ pub(crate) fn contraction(
 }
 
 /// Channels are padded only if they have at most this many steps.
-const MOST_PADDED: usize = 16;
+const MAX_PADDED_CHANNELS: usize = 16;
 
 /// Pads the channels of a byte image to whole groups, with zero factors, so that the image is read from a padded copy instead of
 /// being packed for each step.
@@ -260,7 +260,7 @@ fn in_groups(a: &mut Side, b: &mut Side, over: &mut [usize], split: usize) {
     let last = split + over.len() - 1;
     let [.., _, channels] = over else { return };
     let is_even = b.bytes.as_ref().is_some_and(|bytes| bytes.flip == Flip::None && bytes.zero.is_none());
-    if !is_even || *channels > MOST_PADDED || channels.is_multiple_of(u8::GROUP) {
+    if !is_even || *channels > MAX_PADDED_CHANNELS || channels.is_multiple_of(u8::GROUP) {
         return;
     }
     let (Some(image), Some(weights)) =

@@ -7,10 +7,10 @@
 use super::columns::ROWS_TO_PACK;
 use super::image::Image;
 use super::kind::Kind;
-use super::micro::{Micro, Rows, StepList, Turn};
+use super::micro::{LineBreak, Micro, Rows, StepList};
 use super::pack::{Packer, padding};
 use super::prepacked::Prepacked;
-use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
+use super::read::{Strided, are_listed, packed_steps, steps_of, sums};
 use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
 use crate::lanes::view::Operands;
@@ -19,19 +19,19 @@ use crate::scratch::{Scratch, scratch};
 use std::ops::Range;
 
 /// Rows at a multiple of this distance in bytes compete for the same few lines of the first-level cache, too few for a tile.
-const ALIKE: usize = 1 << 12;
+const ALIASING_STRIDE: usize = 1 << 12;
 /// With at most this many columns, rows are read too rarely for that to matter.
-const FEW: usize = 64;
+const FEW_COLUMNS: usize = 64;
 /// Steps this far apart in bytes, and so many of them, compete for the same lines and pages: of two such factors, one is packed.
-const FAR: usize = 256;
-const LONG: usize = 512;
+const ALIASING_STEP_BYTES: usize = 256;
+const MANY_STEPS: usize = 512;
 /// Tiles of fewer rows are slower than packing.
-const LEAST: usize = 4;
+const MIN_TILE_ROWS: usize = 4;
 
 /// How rows are read.
 pub(super) enum Access<'r> {
     Prepacked(&'r Prepacked),
-    InPlace(Lying),
+    InPlace(Strided),
     Image(Box<Image<'r>>),
     Packed,
 }
@@ -47,18 +47,18 @@ impl<'r> Access<'r> {
             return Access::Packed;
         }
         let columns = contraction.b.count(extents);
-        if let Some(lying) = Lying::of::<T>(side, extents)
-            && (!(lying.apart * size_of::<T>()).is_multiple_of(ALIKE) || columns <= FEW)
-            && lying.is_long(side, extents)
+        if let Some(strided) = Strided::of::<T>(side, extents)
+            && (!(strided.apart * size_of::<T>()).is_multiple_of(ALIASING_STRIDE) || columns <= FEW_COLUMNS)
+            && strided.is_long(side, extents)
             && !are_both_far::<T>(contraction, extents, steps)
             && groups::<T>(&steps_of(&side.program, extents, steps)).is_some()
         {
-            return Access::InPlace(lying);
+            return Access::InPlace(strided);
         }
         // Packing in each run pays off only once per line.
         if contraction.b.known.is_some()
             && let Some(image) = Image::of::<T>(side, extents, steps)
-            && image.size().into_iter().max() >= Some(LEAST)
+            && image.size().into_iter().max() >= Some(MIN_TILE_ROWS)
             && groups::<T>(&image.steps(steps)).is_some()
         {
             return Access::Image(Box::new(image));
@@ -71,20 +71,22 @@ impl<'r> Access<'r> {
 fn are_both_far<T: Kind>(contraction: &Contraction, extents: &[usize], steps: &[usize]) -> bool {
     let Some(&last) = steps.last() else { return false };
     let is_far = |side: &Side| match &side.program.instrs[..] {
-        [Instr::Load { place, .. }] => place.by[last].unsigned_abs() as usize * size_of::<T>() >= FAR,
+        [Instr::Load { place, .. }] => {
+            place.by[last].unsigned_abs() as usize * size_of::<T>() >= ALIASING_STEP_BYTES
+        }
         _ => false,
     };
     let Contraction { a, b, .. } = contraction;
     let is_in_place = b.known.is_none() && a.count(extents) < ROWS_TO_PACK;
-    is_in_place && extents[last] >= LONG && is_far(a) && is_far(b)
+    is_in_place && extents[last] >= MANY_STEPS && is_far(a) && is_far(b)
 }
 
-impl Lying {
+impl Strided {
     /// Whether there are enough rows with a constant stride.
     fn is_long(&self, side: &Side, extents: &[usize]) -> bool {
         let of = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
         let (outer, inner) = side.axes.split_at(self.outer);
-        of(outer) == 1 || of(inner) >= LEAST
+        of(outer) == 1 || of(inner) >= MIN_TILE_ROWS
     }
 }
 
@@ -102,12 +104,12 @@ pub(super) struct RowTile {
     pub(super) count: usize,
     /// The offset of the first number, if rows are not packed.
     offset: usize,
-    turn: Turn,
+    line_break: LineBreak,
 }
 
 impl RowTile {
     fn of(first: usize, count: usize, offset: usize) -> Self {
-        RowTile { first, count, offset, turn: Turn::default() }
+        RowTile { first, count, offset, line_break: LineBreak::default() }
     }
 }
 
@@ -147,21 +149,21 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     ) -> Result<Self, Failure> {
         let side = &contraction.a;
         let (rows, count) = (side.count(extents), contraction.over.iter().product::<usize>());
-        let together = micro.steps_together();
-        let depth = count.next_multiple_of(together);
+        let interleave = micro.interleaved_steps();
+        let depth = count.next_multiple_of(interleave);
         let before = if side.axes.contains(&0) { first * (rows / contraction.dims[0]) } else { 0 };
         let mut access = Access::of::<T>(contraction, extents, step_axes);
         if matches!(access, Access::Prepacked(_)) && !before.is_multiple_of(micro.rows) {
             access = Access::Packed;
         }
         let mut whole = rows.next_multiple_of(micro.rows);
-        let (mut steps, mut apart, mut room) = (packed_steps::<T>([micro.rows, together]), together, 0);
+        let (mut steps, mut apart, mut room) = (packed_steps::<T>([micro.rows, interleave]), interleave, 0);
         match &access {
             Access::Prepacked(known) => whole = known.len::<T>() / depth,
             Access::Packed => room = whole * depth,
-            Access::InPlace(lying) => {
+            Access::InPlace(strided) => {
                 steps = groups::<T>(&steps_of(&side.program, extents, step_axes)).unwrap_or_default();
-                apart = lying.apart;
+                apart = strided.apart;
             }
             Access::Image(image) => {
                 steps = groups::<T>(&image.steps(step_axes)).unwrap_or_default();
@@ -205,10 +207,10 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
             Access::Packed if !is_same => {
                 pack_rows(&mut self.packer, operands, at, self.rows, self.count, &mut self.memory)
             }
-            Access::InPlace(lying) => {
+            Access::InPlace(strided) => {
                 // Tile offsets are relative to the first row.
                 self.side.axes.iter().for_each(|&axis| at[axis] = 0);
-                self.there = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
+                self.there = strided.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
                 Ok(())
             }
             Access::Prepacked(_) | Access::Packed | Access::Image(_) => Ok(()),
@@ -243,15 +245,15 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 let whole = |first: usize| RowTile::of(first, most.min(self.rows - first), 0);
                 tiles.extend((0..self.rows).step_by(most).map(whole));
             }
-            Access::InPlace(lying) => {
+            Access::InPlace(strided) => {
                 let [Instr::Load { place, .. }] = &side.program.instrs[..] else { return Ok(()) };
-                let (outer, inner) = side.axes.split_at(lying.outer);
+                let (outer, inner) = side.axes.split_at(strided.outer);
                 let inner = inner.iter().map(|&axis| extents[axis]).product();
                 for (i, offset) in sums(extents, outer, |axis| place.by[axis]).into_iter().enumerate() {
                     // No offset is negative.
-                    part(tiles, most, i * inner, inner, offset as usize, lying.apart);
+                    part(tiles, most, i * inner, inner, offset as usize, strided.apart);
                 }
-                if micro.turns {
+                if micro.crosses_lines {
                     join(tiles, most / 2, *apart);
                 }
             }
@@ -265,7 +267,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                     (0..lines.len())
                         .for_each(|i| part(tiles, most, first + i * width, width, i * down, along));
                 }
-                if micro.turns {
+                if micro.crosses_lines {
                     join(tiles, most / 2, *apart);
                 }
                 let padding = padding(side, operands, at)?;
@@ -280,7 +282,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     /// A tile for some steps.
     pub(super) fn read(&self, tile: &RowTile, steps: &Range<usize>) -> Rows<'_, T> {
         let packed = |numbers: &'_ [T]| -> Range<usize> {
-            let n = steps.len().next_multiple_of(self.micro.steps_together());
+            let n = steps.len().next_multiple_of(self.micro.interleaved_steps());
             steps.start * self.whole + (self.before + tile.first) * n..numbers.len()
         };
         let of_packed = || self.steps.block(0..steps.len().div_ceil(T::GROUP));
@@ -294,7 +296,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
             Access::InPlace(_) => (self.there.get(tile.offset..).unwrap_or(&[]), listed()),
             Access::Image(_) => (self.memory.get(tile.offset..).unwrap_or(&[]), listed()),
         };
-        Rows { turn: tile.turn, ..Rows::of(numbers, self.apart, steps) }
+        Rows { line_break: tile.line_break, ..Rows::of(numbers, self.apart, steps) }
     }
 
     /// The row sums of prepacked bytes.
@@ -318,12 +320,12 @@ fn part(tiles: &mut Vec<RowTile>, most: usize, first: usize, rows: usize, offset
 /// Joins tiles of at most `half` rows with the next ones, where a line ends.
 fn join(tiles: &mut Vec<RowTile>, half: usize, apart: usize) {
     tiles.dedup_by(|next, tile| {
-        let is_free = tile.turn.row == 0 && tile.count.max(next.count) <= half;
+        let is_free = tile.line_break.row == 0 && tile.count.max(next.count) <= half;
         let Some(later) = next.offset.checked_sub(tile.offset + tile.count * apart).filter(|_| is_free)
         else {
             return false;
         };
-        tile.turn = Turn { row: tile.count, later };
+        tile.line_break = LineBreak { row: tile.count, later };
         tile.count += next.count;
         true
     });

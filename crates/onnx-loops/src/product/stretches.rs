@@ -8,7 +8,7 @@
 use super::kind::Kind;
 use super::{Side, blocks, place};
 use crate::budget::spend;
-use crate::copy::transpose::{SIDE, Turn, Turning, turning};
+use crate::copy::transpose::{SIDE, TransposeBody, Transposer, transposing};
 use crate::failure::{Failure, fail};
 use crate::lanes::Linear;
 use crate::lanes::view::Operands;
@@ -55,7 +55,7 @@ pub(super) struct Stretches<'s, T> {
     /// Rows or columns of a tile.
     pub(super) tile: usize,
     /// The steps that are contiguous for each.
-    pub(super) together: usize,
+    pub(super) interleave: usize,
 }
 
 /// Values of functions with bounds.
@@ -70,7 +70,7 @@ pub(crate) struct StepOffset {
 }
 
 /// The steps of a factor, block by block, grouped by their contributions to bounds; computed once for all runs.
-pub(crate) type Alike = OnceLock<Vec<Groups>>;
+pub(crate) type StepGroups = OnceLock<Vec<Groups>>;
 
 /// Steps with equal contributions to bounds.
 pub(super) type Groups = Vec<(Values, Vec<StepOffset>)>;
@@ -105,7 +105,7 @@ impl<T: Kind> Stretches<'_, T> {
         out: &mut [T],
     ) -> Result<(), Failure> {
         let n = steps.len();
-        let all = n.next_multiple_of(self.together) * self.tile;
+        let all = n.next_multiple_of(self.interleave) * self.tile;
         let tiles = own.clone().step_by(self.tile).map(|first| first..own.end.min(first + self.tile));
         let tiles = tiles.zip(out.chunks_exact_mut(all));
         if self.is_across() {
@@ -113,15 +113,15 @@ impl<T: Kind> Stretches<'_, T> {
             for (tile, out) in tiles {
                 spend(0)?;
                 let positions = self.runs(at, &self.side.axes, tile, false);
-                if self.together == 1 {
-                    turning(Across { stretches: self, positions: &positions, steps: &steps, out })?;
+                if self.interleave == 1 {
+                    transposing(Across { stretches: self, positions: &positions, steps: &steps, out })?;
                 } else {
                     self.across(&positions, &steps, out)?;
                 }
             }
             return Ok(());
         }
-        let alike = &self.side.alike.get_or_init(|| self.alike(at))[steps.start / T::STEPS];
+        let step_groups = &self.side.step_groups.get_or_init(|| self.step_groups(at))[steps.start / T::STEPS];
         for &axis in self.step_axes {
             at[axis] = 0;
         }
@@ -130,21 +130,21 @@ impl<T: Kind> Stretches<'_, T> {
             spend(0)?;
             let runs = self.runs(at, &self.side.axes, tile, true);
             // With one step at a time, the result is in packed order already.
-            let is_alone = self.together == 1;
+            let is_alone = self.interleave == 1;
             rows.resize(if is_alone { 0 } else { n * self.tile }, T::ONE);
             let to = if is_alone { &mut *out } else { &mut rows[..] };
-            for (values, steps) in alike {
+            for (values, steps) in step_groups {
                 self.along(&runs, values, steps, &mut pieces, to)?;
             }
             if !is_alone {
-                T::group(rows, self.tile, self.together, out);
+                T::group(rows, self.tile, self.interleave, out);
             }
         }
         Ok(())
     }
 
     /// The groups of each block of steps.
-    pub(super) fn alike(&self, at: &mut [usize]) -> Vec<Groups> {
+    pub(super) fn step_groups(&self, at: &mut [usize]) -> Vec<Groups> {
         let count = self.step_axes.iter().map(|&axis| self.extents[axis]).product();
         blocks(count, T::STEPS).map(|steps| self.groups(at, steps)).collect()
     }
@@ -181,11 +181,11 @@ impl<T: Kind> Stretches<'_, T> {
             |axes: &[usize]| axes.last().map(|&axis| (self.extents[axis], self.loaded.place.by[axis].abs()));
         match (of(&self.side.axes), of(self.step_axes)) {
             (Some((own, by)), Some((steps, by_steps))) => {
-                let is_near = by <= NEAR;
+                let is_near = by <= MAX_NEAR_DISTANCE;
                 if self.loaded.bounds.is_empty() && !is_near {
                     return true;
                 }
-                own < SHORT && steps > own && (by_steps <= NEAR || !is_near)
+                own < SHORT_RUN && steps > own && (by_steps <= MAX_NEAR_DISTANCE || !is_near)
             }
             (None, Some(_)) => true,
             (_, None) => false,
@@ -287,9 +287,10 @@ impl<T: Kind> Stretches<'_, T> {
         let Loaded { from, place, otherwise, .. } = &self.loaded;
         let last = self.step_axes.last().copied();
         let by = last.map_or(1, |axis| place.by[axis]);
-        let Stretches { tile, together, .. } = *self;
+        let Stretches { tile, interleave, .. } = *self;
         for position in positions {
-            let slot = |step: usize| (step / together * tile + position.at) * together + step % together;
+            let slot =
+                |step: usize| (step / interleave * tile + position.at) * interleave + step % interleave;
             for run in steps {
                 let lanes = self.inside(run, last, &position.values, |_| true);
                 for lane in (0..lanes.start).chain(lanes.end..run.length) {
@@ -304,12 +305,12 @@ impl<T: Kind> Stretches<'_, T> {
                 };
                 let first = run.at + lanes.start;
                 match stretch {
-                    Ok(stretch) if first.is_multiple_of(together) => {
-                        let mut groups = out[slot(first)..].chunks_mut(tile * together);
-                        let whole = stretch.chunks_exact(together);
+                    Ok(stretch) if first.is_multiple_of(interleave) => {
+                        let mut groups = out[slot(first)..].chunks_mut(tile * interleave);
+                        let whole = stretch.chunks_exact(interleave);
                         let rest = whole.remainder();
                         for (group, out) in whole.zip(&mut groups) {
-                            out[..together].copy_from_slice(group);
+                            out[..interleave].copy_from_slice(group);
                         }
                         if let Some(out) = groups.next().filter(|_| !rest.is_empty()) {
                             out[..rest.len()].copy_from_slice(rest);
@@ -334,11 +335,11 @@ struct Across<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Kind> Turning for Across<'_, T> {
+impl<T: Kind> TransposeBody for Across<'_, T> {
     type Out = Result<(), Failure>;
 
     #[inline(always)]
-    fn with(self, turn: Turn) -> Result<(), Failure> {
+    fn with(self, transposer: Transposer) -> Result<(), Failure> {
         let Across { stretches, positions, steps, out } = self;
         let Stretches { loaded: Loaded { from, place, bounds, otherwise, .. }, step_axes, tile, .. } =
             stretches;
@@ -364,6 +365,7 @@ impl<T: Kind> Turning for Across<'_, T> {
                         *lanes = stretches.inside(run, last, &position.values, is_along);
                     }
                 }
+                // Where each position of the square begins, and the lanes that are in all bounds.
                 let mut starts = [0; SIDE];
                 let mut inside = lanes.clone();
                 for ((inside, start), position) in inside.iter_mut().zip(&mut starts).zip(positions) {
@@ -389,7 +391,8 @@ impl<T: Kind> Turning for Across<'_, T> {
                             fail!("an index is out of bounds")
                         }
                     }
-                    let turned = turn.square(&square);
+                    // The square is transposed and stored step by step.
+                    let turned = transposer.square(&square);
                     let mut at = (run.at + first) * tile + left;
                     for line in &turned[..n] {
                         // The next step overwrites the numbers that exceed a narrow tile.
@@ -444,9 +447,9 @@ fn stretch<T>(from: &[T], start: i64, by: i64, n: usize) -> Option<Result<&[T], 
 }
 
 /// Elements at most so far apart are near each other.
-const NEAR: i64 = 4;
+const MAX_NEAR_DISTANCE: i64 = 4;
 /// Runs of fewer elements are short.
-const SHORT: usize = 8;
+const SHORT_RUN: usize = 8;
 /// Numbers per chunk of a copy.
 const CHUNK: usize = 16;
 
@@ -485,7 +488,7 @@ pub(super) fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: 
     true
 }
 
-/// The same in reverse order.
+/// Copies in reverse order.
 fn copy_back<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T]) -> bool {
     let mut place = start;
     for out in out {

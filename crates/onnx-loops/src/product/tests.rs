@@ -3,9 +3,9 @@
 use super::micro::{Factor, forced};
 use super::{Packed, Precision};
 use crate::lanes::view::View;
-use crate::nest::{Nest, agree, run::Workers};
 use crate::program::Operand;
 use crate::tensor::Tensor;
+use crate::{Nest, Workers, agree};
 use onnx_formula::{Elements, Mode, Reader};
 use onnx_ir::ElemType;
 

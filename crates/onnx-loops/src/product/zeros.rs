@@ -12,7 +12,7 @@ use super::read::packed_steps;
 use super::rows::RowSource;
 use super::{Contraction, Side, blocks, depends, place};
 use crate::failure::{Failure, fail};
-use crate::lanes::multiversion::{Job, widest};
+use crate::lanes::multiversion::{Body, widest};
 use crate::lanes::strip::Strip;
 use crate::lanes::view::Operands;
 use crate::lanes::{LANES, Registers};
@@ -25,7 +25,7 @@ pub(super) struct Zeros<'z> {
     b: Offsets<'z>,
     /// That of rows, if it is the same for all.
     of_rows: Option<i32>,
-    /// What they add to the totals of each column, if that is the same in all rows.
+    /// The amount that they add to the totals of each column, if it is equal in all rows.
     of_columns: Option<Vec<i32>>,
 }
 
@@ -186,16 +186,16 @@ impl<'o> Offsets<'o> {
 
 /// The sums of packed rows over all steps.
 pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, count: usize) -> Vec<i32> {
-    let together = micro.steps_together();
-    let whole = packed.len() / count.next_multiple_of(together);
-    let of_rows = packed_steps::<T>([micro.rows, together]);
+    let interleave = micro.interleaved_steps();
+    let whole = packed.len() / count.next_multiple_of(interleave);
+    let of_rows = packed_steps::<T>([micro.rows, interleave]);
     let mut sums = vec![0; rows];
     for (tile, sums) in sums.chunks_mut(micro.rows).enumerate() {
         let read = |steps: &Range<usize>| {
-            let n = steps.len().next_multiple_of(together);
+            let n = steps.len().next_multiple_of(interleave);
             let numbers = &packed[steps.start * whole + tile * micro.rows * n..][..n * micro.rows];
             let groups = steps.len().div_ceil(T::GROUP);
-            Rows::of(numbers, together, Steps::of(&of_rows[..groups]))
+            Rows::of(numbers, interleave, Steps::of(&of_rows[..groups]))
         };
         sum_tile(micro, count, read, sums);
     }
@@ -253,7 +253,7 @@ struct Row<'r> {
     sums: &'r [i32],
 }
 
-impl Job for Row<'_> {
+impl Body for Row<'_> {
     type Out = ();
 
     #[inline(always)]

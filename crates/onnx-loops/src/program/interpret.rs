@@ -30,7 +30,7 @@ pub(crate) fn run(
     run_into(program, regs, operands, strip, at, wanted.map(Out::Single))
 }
 
-/// The same with an optional destination.
+/// Runs a program with an optional destination for its result.
 pub(crate) fn run_into(
     program: &Program,
     regs: &mut Registers,
@@ -80,6 +80,7 @@ fn step(
         None => fail!("input {operand} is left out"),
     };
     match instr {
+        // Loads, and what is known of bounds.
         Instr::Load { to, operand, place, .. } => {
             load_all(regs, n, *to, (*operand, of(*operand)?), strip.walk(place, at));
         }
@@ -110,6 +111,7 @@ fn step(
                 Ok(())
             })?;
         }
+        // Computed offsets.
         Instr::Ramp { to, function } => {
             let walk = strip.walk(function, at);
             strip.each_row(|row, moved| {
@@ -140,6 +142,7 @@ fn step(
             regs.int[to.at] = out;
         }
         Instr::Gather { to, operand, places, .. } => gather(regs, n, *to, of(*operand)?, *places),
+        // Arithmetic on whole registers.
         Instr::Unary { to, op, x } => regs.unary(n, *to, *op, *x, operands),
         Instr::Binary { to, op, a, b } => regs.binary(n, *to, *op, [*a, *b], operands),
         Instr::Select { to, condition, yes, no } => regs.select(n, *to, [*condition, *yes, *no], operands),
@@ -183,7 +186,7 @@ fn load_all(regs: &mut Registers, n: usize, to: Reg, (operand, view): (usize, Vi
                 return regs.fill(to, (*x).into(), 0);
             }
         }
-        // The same number for all lanes.
+        // One number for all lanes.
         (Some(0), Some(_)) if to.class == Class::Single => {
             load(regs, 0..1, to, view, Places::Stride(walk.start, 0));
             let x = regs.own(to).first().copied().unwrap_or_default();

@@ -4,7 +4,7 @@ pub(super) mod softmax;
 pub(super) mod sums;
 pub(super) mod total;
 
-use super::lanes::multiversion::{Job, Lane, widest};
+use super::lanes::multiversion::{Body, Lane, widest};
 use super::lanes::view::Operands;
 use super::lanes::{Class, Reg, Registers};
 use onnx_formula::{Combine, Keep};
@@ -222,8 +222,8 @@ trait Total: Copy + PartialOrd + Lane {
     /// Identities of sum and product.
     const ZERO: Self;
     const ONE: Self;
-    const LEAST: Self;
-    const MOST: Self;
+    const LOWEST: Self;
+    const HIGHEST: Self;
 
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -235,8 +235,8 @@ macro_rules! float_totals {
         $(impl Total for $ty {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
-            const LEAST: Self = <$ty>::NEG_INFINITY;
-            const MOST: Self = <$ty>::INFINITY;
+            const LOWEST: Self = <$ty>::NEG_INFINITY;
+            const HIGHEST: Self = <$ty>::INFINITY;
 
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -259,8 +259,8 @@ float_totals!(f32, f64);
 impl Total for i64 {
     const ZERO: Self = 0;
     const ONE: Self = 1;
-    const LEAST: Self = i64::MIN;
-    const MOST: Self = i64::MAX;
+    const LOWEST: Self = i64::MIN;
+    const HIGHEST: Self = i64::MAX;
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -285,7 +285,7 @@ struct Push<'p, A, T> {
     x: &'p [A],
 }
 
-impl<A: Copy + Into<T>, T: Total> Job for Push<'_, A, T> {
+impl<A: Copy + Into<T>, T: Total> Body for Push<'_, A, T> {
     type Out = ();
     const WIDE: bool = T::IS_FASTER_WIDE;
 
@@ -315,7 +315,7 @@ struct PushAlong<'p, A, T> {
     x: &'p [A],
 }
 
-impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
+impl<A: Copy + Into<T>, T: Total> Body for PushAlong<'_, A, T> {
     type Out = i64;
     const WIDE: bool = T::IS_FASTER_WIDE;
 
@@ -356,7 +356,7 @@ struct Rows<'p, A, T> {
     totals: &'p mut [T],
 }
 
-impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
+impl<A: Copy + Into<T>, T: Total> Body for Rows<'_, A, T> {
     type Out = ();
     const WIDE: bool = T::IS_FASTER_WIDE;
 
@@ -465,7 +465,7 @@ struct Added;
 struct Multiplied;
 struct Greatest;
 struct Least;
-/// The same without NaN in accumulators and elements.
+/// The greater or lesser number where neither accumulators nor elements are NaN.
 struct GreatestNumber;
 struct LeastNumber;
 
@@ -488,7 +488,7 @@ impl<T: Total> Combining<T> for Multiplied {
 }
 
 impl<T: Total> Combining<T> for Greatest {
-    const NEUTRAL: T = T::LEAST;
+    const NEUTRAL: T = T::LOWEST;
 
     #[inline(always)]
     fn combine(a: T, b: T) -> T {
@@ -498,7 +498,7 @@ impl<T: Total> Combining<T> for Greatest {
 }
 
 impl<T: Total> Combining<T> for Least {
-    const NEUTRAL: T = T::MOST;
+    const NEUTRAL: T = T::HIGHEST;
 
     #[inline(always)]
     fn combine(a: T, b: T) -> T {
@@ -508,7 +508,7 @@ impl<T: Total> Combining<T> for Least {
 }
 
 impl<T: Total> Combining<T> for GreatestNumber {
-    const NEUTRAL: T = T::LEAST;
+    const NEUTRAL: T = T::LOWEST;
 
     #[inline(always)]
     fn combine(a: T, b: T) -> T {
@@ -517,7 +517,7 @@ impl<T: Total> Combining<T> for GreatestNumber {
 }
 
 impl<T: Total> Combining<T> for LeastNumber {
-    const NEUTRAL: T = T::MOST;
+    const NEUTRAL: T = T::HIGHEST;
 
     #[inline(always)]
     fn combine(a: T, b: T) -> T {
@@ -531,7 +531,7 @@ struct Fold<'p, T> {
     totals: &'p mut [T],
 }
 
-impl<T: Total> Job for Fold<'_, T> {
+impl<T: Total> Body for Fold<'_, T> {
     type Out = ();
     const WIDE: bool = T::IS_FASTER_WIDE;
 

@@ -14,7 +14,7 @@ use super::sums::sum_of_row;
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::lanes::math;
-use crate::lanes::multiversion::{Job, fetch, widest};
+use crate::lanes::multiversion::{Body, fetch, widest};
 use crate::lanes::view::{Operands, View};
 use crate::pipeline::divide;
 use std::ops::Range;
@@ -101,7 +101,7 @@ pub(crate) struct Place {
 }
 
 /// Rows with other strides have at most this many elements together: larger ones are read in another order than row by row.
-pub(crate) const FEW: usize = 1 << 12;
+pub(crate) const MAX_STRIDED_ELEMENTS: usize = 1 << 12;
 
 /// Elements that are computed together, and elements of a cache line.
 const TOGETHER: usize = 64;
@@ -121,7 +121,7 @@ struct Rows<'r> {
     quotients: Option<&'r mut [f32]>,
 }
 
-impl Job for Rows<'_> {
+impl Body for Rows<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -245,7 +245,7 @@ mod tests {
     /// The results as separate loops compute them.
     struct Plain<'r>(Rows<'r>);
 
-    impl Job for Plain<'_> {
+    impl Body for Plain<'_> {
         type Out = ();
 
         #[inline(always)]

@@ -3,7 +3,7 @@
 //! Converting every element would take longer than adding it. The order depends only on the number of elements.
 
 use super::ALONG;
-use crate::lanes::multiversion::Job;
+use crate::lanes::multiversion::Body;
 
 /// Elements that are summed in single floats before the sum is added to a double.
 pub(crate) const BLOCK: usize = 8;
@@ -16,7 +16,7 @@ pub(crate) struct AddPending<'p> {
     pub(crate) x: &'p [f32],
 }
 
-impl Job for AddPending<'_> {
+impl Body for AddPending<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -41,7 +41,7 @@ pub(crate) struct AddSingles<'p> {
     pub(crate) single: &'p [f32],
 }
 
-impl Job for AddSingles<'_> {
+impl Body for AddSingles<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -56,7 +56,7 @@ pub(crate) struct AddAlong<'p> {
     pub(crate) x: &'p [f32],
 }
 
-impl Job for AddAlong<'_> {
+impl Body for AddAlong<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -74,7 +74,7 @@ pub(crate) struct AddRows<'p> {
     pub(crate) totals: &'p mut [f64],
 }
 
-impl Job for AddRows<'_> {
+impl Body for AddRows<'_> {
     type Out = ();
 
     #[inline(always)]

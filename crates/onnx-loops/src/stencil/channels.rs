@@ -16,8 +16,8 @@
 use super::tiles::{Combining, Greatest, GreatestOrNone, Least, LeastOrNone, Stretch, Sums, WIDE};
 use super::widened::Widened;
 use super::windows::steps_of;
-use super::{Elements, TapLoad, TapStep, Taps};
-use crate::lanes::multiversion::Job;
+use super::{Elements, Stencil, TapLoad, TapStep};
+use crate::lanes::multiversion::Body;
 use crate::lanes::strip::Strip;
 use crate::program::Bound;
 use crate::scratch::AlignedFloats;
@@ -104,7 +104,7 @@ impl Weights<'_> {
 
 /// The reduction for one strip.
 pub(crate) struct Pixels<'p> {
-    pub(crate) taps: &'p Taps,
+    pub(crate) taps: &'p Stencil,
     pub(crate) strip: Strip,
     pub(crate) x: Elements<'p>,
     pub(crate) factors: Option<Weights<'p>>,
@@ -122,7 +122,7 @@ struct Reach {
     step: usize,
 }
 
-impl Job for Pixels<'_> {
+impl Body for Pixels<'_> {
     /// Whether all reads are inside the operands.
     type Out = bool;
 
@@ -167,7 +167,7 @@ impl Job for Pixels<'_> {
 }
 
 struct PixelLine<'l> {
-    taps: &'l Taps,
+    taps: &'l Stencil,
     factors: Option<&'l Weights<'l>>,
     lanes: usize,
     /// The distance between pixels in the operand.
@@ -312,7 +312,7 @@ impl PixelLine<'_> {
         Some(())
     }
 
-    /// The same of fewer lanes than a register has.
+    /// The totals of fewer lanes than a register has.
     #[inline(always)]
     fn few<C: Combining, const FUSED: bool>(
         &self,
@@ -369,7 +369,7 @@ impl Reads {
 /// The totals of four registers, of which each reads from a place on and has factors from another on: the same, or not.
 ///
 /// # Safety
-/// For each step there are the numbers of a register from each of the places on, `before` further, and likewise of the factors.
+/// For each step, [`WIDE`] numbers are readable from each of the places on, `before` further, and likewise of the factors.
 // Names rather than an array of registers: then they become some.
 #[inline(always)]
 unsafe fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
@@ -382,7 +382,7 @@ unsafe fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
     let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; WIDE]; PIXELS];
     for (place, of) in &steps.all {
         let x = x.wrapping_offset((place + before) as isize);
-        // SAFETY: these numbers and factors are there. No closures: what is in one is compiled for every processor.
+        // SAFETY: the caller has checked that the numbers and factors of each step are within their slices. No closures: what is in one is compiled for every processor.
         unsafe {
             let [f, g, h, i] = match numbers {
                 None => [[1.0; WIDE]; PIXELS],
@@ -406,10 +406,10 @@ unsafe fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
 /// The numbers of a register.
 ///
 /// # Safety
-/// They are there.
+/// `from.add(at)` must be readable for a whole [`Stretch`].
 #[inline(always)]
 unsafe fn load(from: *const f32, at: usize) -> Stretch {
-    // SAFETY: the numbers are there.
+    // SAFETY: the caller has checked that a whole `Stretch` from `at` on is within the slice.
     unsafe { from.wrapping_add(at).cast::<Stretch>().read_unaligned() }
 }
 

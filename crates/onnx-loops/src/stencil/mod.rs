@@ -8,8 +8,8 @@ pub(super) mod tiles;
 pub(super) mod widened;
 pub(super) mod windows;
 
-use super::lanes::multiversion::{Job, widest};
-use super::lanes::narrow::{brain_to_single, half_to_single};
+use super::lanes::multiversion::{Body, widest};
+use super::lanes::narrow::{bf16_to_f32, f16_to_f32};
 use super::lanes::strip::Strip;
 use super::lanes::view::{Operands, View};
 use super::lanes::{Class, Linear};
@@ -26,17 +26,17 @@ use widened::Widened;
 use windows::{Window, Windows, steps_of};
 
 /// The most steps whose offsets are stored.
-const MOST_STEPS: usize = 1 << 16;
+const MAX_STEPS: usize = 1 << 16;
 /// Products that are summed in single floats before the sum is added to a double.
 const BLOCK: usize = 256;
 /// The most steps of a stencil, whose accumulators are single floats.
-pub(super) const MOST_OF_STENCIL: usize = BLOCK;
+pub(super) const MAX_STENCIL_STEPS: usize = BLOCK;
 /// Steps that are combined at once, so that their loads overlap.
 const TOGETHER: usize = 4;
 
-/// Such a reduction.
+/// A reduction at statically known offsets.
 #[derive(Clone, Debug)]
-pub(super) struct Taps {
+pub(super) struct Stencil {
     pub(super) x: TapLoad,
     /// The factor of elements.
     pub(super) factor: Option<TapLoad>,
@@ -62,13 +62,13 @@ enum Shared {
 
 /// Buffers of stencils.
 #[derive(Default)]
-pub(super) struct Laid {
+pub(super) struct StencilBuffers {
     patches: Vec<f32>,
     factors: Factors,
     widened: Widened,
 }
 
-impl Laid {
+impl StencilBuffers {
     /// Invalidates what depends on operands.
     pub(super) fn clear(&mut self) {
         self.factors.clear();
@@ -93,8 +93,8 @@ pub(super) struct TapLoad {
 #[derive(Clone, Copy)]
 pub(super) enum Elements<'e> {
     Single(&'e [f32]),
-    Half(&'e [u16]),
-    Brain(&'e [u16]),
+    F16(&'e [u16]),
+    Bf16(&'e [u16]),
     /// Minus a zero point.
     Unsigned(&'e [u8], f32),
     Signed(&'e [i8], f32),
@@ -105,8 +105,8 @@ impl<'e> Elements<'e> {
     pub(super) fn get(self, at: usize) -> Option<f32> {
         match self {
             Elements::Single(all) => all.get(at).copied(),
-            Elements::Half(all) => all.get(at).map(|bits| half_to_single(*bits)),
-            Elements::Brain(all) => all.get(at).map(|bits| brain_to_single(*bits)),
+            Elements::F16(all) => all.get(at).map(|bits| f16_to_f32(*bits)),
+            Elements::Bf16(all) => all.get(at).map(|bits| bf16_to_f32(*bits)),
             Elements::Unsigned(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
             Elements::Signed(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
         }
@@ -117,15 +117,15 @@ impl<'e> Elements<'e> {
     pub(super) fn zero(self) -> f32 {
         match self {
             Elements::Unsigned(_, zero) | Elements::Signed(_, zero) => zero,
-            Elements::Single(_) | Elements::Half(_) | Elements::Brain(_) => 0.0,
+            Elements::Single(_) | Elements::F16(_) | Elements::Bf16(_) => 0.0,
         }
     }
 
     fn singles(self) -> Result<&'e [f32], Failure> {
         match self {
             Elements::Single(all) => Ok(all),
-            Elements::Half(_) | Elements::Brain(_) | Elements::Unsigned(..) | Elements::Signed(..) => {
-                fail!("what is narrower than single floats is read by windows only")
+            Elements::F16(_) | Elements::Bf16(_) | Elements::Unsigned(..) | Elements::Signed(..) => {
+                fail!("internal error: f16 and byte operands need the window path")
             }
         }
     }
@@ -182,8 +182,8 @@ impl TapLoad {
         let all = match self.elem {
             ElemType::UINT8 => Elements::Unsigned(from.words(), zero),
             ElemType::INT8 => Elements::Signed(from.words(), zero),
-            ElemType::FLOAT16 => Elements::Half(from.words()),
-            ElemType::BFLOAT16 => Elements::Brain(from.words()),
+            ElemType::FLOAT16 => Elements::F16(from.words()),
+            ElemType::BFLOAT16 => Elements::Bf16(from.words()),
             _ => Elements::Single(from.words()),
         };
         Ok((all, from.first))
@@ -253,7 +253,7 @@ fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure
     }
 }
 
-impl Taps {
+impl Stencil {
     /// Renumbers its operands.
     pub(super) fn renumber(&mut self, to: &dyn Fn(usize) -> usize) {
         for load in [Some(&mut self.x), self.factor.as_mut()].into_iter().flatten() {
@@ -263,7 +263,7 @@ impl Taps {
     }
 
     /// The reduction of a body over the axes after those of the result, if it has this form.
-    pub(super) fn of(combine: Combine, body: &Program, dims: &[usize], over: &[usize]) -> Option<Taps> {
+    pub(super) fn of(combine: Combine, body: &Program, dims: &[usize], over: &[usize]) -> Option<Stencil> {
         let along = body.along;
         let (x, factor) = match (&body.instrs[..], combine) {
             ([x], Combine::Max | Combine::Min) => {
@@ -278,7 +278,7 @@ impl Taps {
             }
             _ => return None,
         };
-        Taps::new(combine, x, factor, along, dims, over)
+        Stencil::new(combine, x, factor, along, dims, over)
     }
 
     /// A sum of products of bytes minus zero points, in single floats, which are exact up to a number of steps.
@@ -287,7 +287,7 @@ impl Taps {
         along: usize,
         dims: &[usize],
         over: &[usize],
-    ) -> Option<Taps> {
+    ) -> Option<Stencil> {
         let source = |factor: &Factor| {
             let (byte, zero) = factor.byte()?;
             TapLoad::of_byte(byte, zero)
@@ -301,7 +301,7 @@ impl Taps {
         if !x.is_even_from(along.saturating_sub(2)) || !is_even {
             return None;
         }
-        Taps::new(Combine::Sum, x, Some(factor), along, dims, over).filter(Taps::has_windows)
+        Stencil::new(Combine::Sum, x, Some(factor), along, dims, over).filter(Stencil::has_windows)
     }
 
     fn new(
@@ -311,7 +311,7 @@ impl Taps {
         along: usize,
         dims: &[usize],
         over: &[usize],
-    ) -> Option<Taps> {
+    ) -> Option<Stencil> {
         let neutral = match combine {
             Combine::Sum => 0.0,
             Combine::Max => f32::NEG_INFINITY,
@@ -328,9 +328,10 @@ impl Taps {
         };
         let is_neutral = x.bounds.is_empty() || x.otherwise == neutral || x.otherwise == least_or_most;
         let count = over.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
-        if is_backward || !is_neutral || !(1..=MOST_STEPS).contains(&count) {
+        if is_backward || !is_neutral || !(1..=MAX_STEPS).contains(&count) {
             return None;
         }
+        // The offsets of all steps, in the order of the reduction.
         let split = dims.len();
         let mut at = vec![0; split + over.len()];
         let mut steps = Vec::with_capacity(count);
@@ -345,7 +346,8 @@ impl Taps {
                 break;
             }
         }
-        let is_few = steps.len() <= MOST_OF_STENCIL;
+        // How neighbouring results share what they read.
+        let is_few = steps.len() <= MAX_STENCIL_STEPS;
         let stands = factor.as_ref().is_none_or(|factor| factor.place.by[along] == 0);
         let is_of_channel = factor.as_ref().is_none_or(|factor| is_of_lane(&factor.place, along));
         let shared = if is_few && is_of_channel && are_channels(&x, &steps, along, dims[along]) {
@@ -360,7 +362,7 @@ impl Taps {
         let is_single = |source: &TapLoad| source.elem == ElemType::FLOAT;
         let are_single = is_single(&x) && factor.as_ref().is_none_or(is_single);
         let is_shared = !matches!(shared, Shared::Nothing);
-        (!is_sum && are_single && stands || is_shared).then_some(Taps {
+        (!is_sum && are_single && stands || is_shared).then_some(Stencil {
             x,
             factor,
             combine,
@@ -398,13 +400,13 @@ impl Taps {
         operands: &Operands<'_>,
         at: &[usize],
         strip: Strip,
-        laid: &mut Laid,
+        laid: &mut StencilBuffers,
         out: &mut [f32],
     ) -> Result<(), Failure> {
         let (x, first) = self.x.elements(operands, self.x.zero(operands, at, self.along, 0)?)?;
         let start = self.x.place.at(at) - first;
         let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let Laid { patches, factors, widened } = laid;
+        let StencilBuffers { patches, factors, widened } = laid;
         let is_in = match &self.shared {
             Shared::Nothing => fail!("a reduction has no windows"),
             Shared::Windows(windows) => {
@@ -466,7 +468,7 @@ impl Taps {
 
 /// The operands of a strip.
 struct StripOperands<'s> {
-    taps: &'s Taps,
+    taps: &'s Stencil,
     x: &'s [f32],
     start: i64,
     /// The values of functions with bounds.
@@ -482,7 +484,7 @@ struct StripReduction<'s> {
     double: &'s mut [f64],
 }
 
-impl Job for StripReduction<'_> {
+impl Body for StripReduction<'_> {
     type Out = bool;
 
     #[inline(always)]
@@ -499,7 +501,7 @@ impl StripOperands<'_> {
     /// The lanes of `0..n` for which a step is in bounds, with their elements and stride.
     #[inline(always)]
     fn stretch(&self, step: &TapStep, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
-        let Taps { x, along, .. } = self.taps;
+        let Stencil { x, along, .. } = self.taps;
         let mut lanes = 0..n;
         for ((bound, value), add) in x.bounds.iter().zip(&self.values).zip(&step.bounds) {
             let mine = bound.of(value + add, bound.function.by[*along], n);

@@ -5,7 +5,7 @@
 
 use super::Elements;
 use super::tiles::WIDE;
-use crate::lanes::narrow::{brain_to_single, half_to_single};
+use crate::lanes::narrow::{bf16_to_f32, f16_to_f32};
 use crate::scratch::AlignedFloats;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -95,14 +95,14 @@ fn has(all: &Range<usize>, range: &Range<usize>) -> bool {
 fn widen(x: Elements<'_>, range: Range<usize>, to: &mut [f32]) -> Option<()> {
     match x {
         Elements::Single(x) => to.copy_from_slice(x.get(range)?),
-        Elements::Half(x) => {
+        Elements::F16(x) => {
             for (to, bits) in to.iter_mut().zip(x.get(range)?) {
-                *to = half_to_single(*bits);
+                *to = f16_to_f32(*bits);
             }
         }
-        Elements::Brain(x) => {
+        Elements::Bf16(x) => {
             for (to, bits) in to.iter_mut().zip(x.get(range)?) {
-                *to = brain_to_single(*bits);
+                *to = bf16_to_f32(*bits);
             }
         }
         Elements::Unsigned(x, zero) => {

@@ -11,10 +11,10 @@
 //! Steps share a patch if their distance is a whole number of result steps along the last two axes.
 
 use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
-use super::{Elements, TapLoad, TapStep, Taps};
+use super::{Elements, Stencil, TapLoad, TapStep};
 use crate::lanes::Linear;
-use crate::lanes::multiversion::Job;
-use crate::lanes::narrow::{brain_to_single, half_to_single};
+use crate::lanes::multiversion::Body;
+use crate::lanes::narrow::{bf16_to_f32, f16_to_f32};
 use crate::lanes::strip::Strip;
 use crate::program::Bound;
 use onnx_formula::Combine;
@@ -22,11 +22,11 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Steps at a greater distance do not share a patch.
-const REACH: i64 = 32;
+const MAX_PATCH_DISTANCE: i64 = 32;
 /// With more patches it is not a stencil.
-const MOST_PATCHES: usize = 64;
+const MAX_PATCHES: usize = 64;
 /// Fewer rows are accumulated along their lanes.
-const LEAST_ROWS: usize = 3;
+const MIN_ROWS: usize = 3;
 
 /// How the steps of a reduction read from patches.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ struct WindowPatch {
 /// The reduction of a strip.
 pub(crate) struct Window<'w> {
     pub(crate) windows: &'w Windows,
-    pub(crate) taps: &'w Taps,
+    pub(crate) taps: &'w Stencil,
     pub(crate) strip: Strip,
     pub(crate) x: Elements<'w>,
     /// The factors, and the offset of the first.
@@ -112,7 +112,7 @@ impl Windows {
             patch.rows = [patch.rows[0].min(row), patch.rows[1].max(row)];
             patch.columns = [patch.columns[0].min(column), patch.columns[1].max(column)];
             reads.push((at, column, row, i));
-            if windows.patches.len() > MOST_PATCHES {
+            if windows.patches.len() > MAX_PATCHES {
                 return None;
             }
         }
@@ -148,7 +148,7 @@ fn apart(place: i64, by: [i64; 2], added: &[i64], bounds: &[[i64; 2]]) -> Option
     let column = (place - row * by[0]) / by[1];
     let is_it = |added: i64, by: [i64; 2]| added == row * by[0] + column * by[1];
     let is_all = is_it(place, by) && added.iter().zip(bounds).all(|(added, by)| is_it(*added, *by));
-    (is_all && row.abs() <= REACH && column.abs() <= REACH).then_some([row, column])
+    (is_all && row.abs() <= MAX_PATCH_DISTANCE && column.abs() <= MAX_PATCH_DISTANCE).then_some([row, column])
 }
 
 /// The increments of a function per plane, row and lane.
@@ -157,7 +157,7 @@ pub(crate) fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
     [before(2), before(1), function.by[along]]
 }
 
-impl Job for Window<'_> {
+impl Body for Window<'_> {
     /// Whether all reads are in range.
     type Out = bool;
 
@@ -176,7 +176,7 @@ impl Job for Window<'_> {
         if self.patches.len() < count + behind {
             self.patches.resize(count + behind, 0.0);
         }
-        let is_high = self.strip.height() >= LEAST_ROWS;
+        let is_high = self.strip.height() >= MIN_ROWS;
         let mut steps = self.steps(&starts, pitch, is_high);
         for plane in 0..self.strip.n() / (self.strip.height() * self.strip.lanes()).max(1) {
             if !self.lay(plane, pitch, &starts) || !self.factors(plane, &mut steps) {
@@ -219,7 +219,7 @@ impl Window<'_> {
     /// Sets the factors for a plane; returns whether they are in range.
     #[inline(always)]
     fn factors(&self, plane: usize, steps: &mut Steps) -> bool {
-        let Taps { factor, along, steps: all, .. } = self.taps;
+        let Stencil { factor, along, steps: all, .. } = self.taps;
         let (Some(source), Some((factors, first))) = (factor, self.factors) else { return true };
         let first = first + steps_of(&source.place, *along)[0] * plane as i64;
         let zero = self.zeros.get(plane).copied().unwrap_or_default();
@@ -277,7 +277,7 @@ impl Window<'_> {
     /// Fills the patches of a plane; returns whether their operands are in range.
     #[inline(always)]
     fn lay(&mut self, plane: usize, pitch: usize, starts: &[usize]) -> bool {
-        let Taps { x: source, along, .. } = self.taps;
+        let Stencil { x: source, along, .. } = self.taps;
         let by = steps_of(&source.place, *along);
         for (patch, start) in self.windows.patches.iter().zip(starts) {
             let [first, last] = patch.columns;
@@ -288,7 +288,7 @@ impl Window<'_> {
                 let by = steps_of(&bound.function, *along);
                 let value = value + added + by[0] * plane as i64 + by[1] * patch.rows[0] + by[2] * first;
                 match by[1] {
-                    // The same for all rows.
+                    // Equal for all rows.
                     0 => columns = both(columns, bound.of(value, by[2], n)),
                     _ => rows.push((bound, value, by)),
                 }
@@ -311,8 +311,8 @@ impl Window<'_> {
                 let (at, otherwise) = ((start, by[2]), source.otherwise);
                 let is_there = match self.x {
                     Elements::Single(x) => lay_line(line, n, inside, x, at, otherwise, |x| x),
-                    Elements::Half(x) => lay_line(line, n, inside, x, at, otherwise, half_to_single),
-                    Elements::Brain(x) => lay_line(line, n, inside, x, at, otherwise, brain_to_single),
+                    Elements::F16(x) => lay_line(line, n, inside, x, at, otherwise, f16_to_f32),
+                    Elements::Bf16(x) => lay_line(line, n, inside, x, at, otherwise, bf16_to_f32),
                     Elements::Unsigned(x, zero) => {
                         lay_line(line, n, inside, x, at, otherwise, |x| f32::from(x) - zero)
                     }

@@ -67,6 +67,7 @@ elements! {
 }
 
 /// Bytes per element in a tensor; `None` for strings and unknown types.
+#[inline]
 pub fn width(elem: ElemType) -> Option<usize> {
     Some(elem.bits()?.div_ceil(8) as usize)
 }
@@ -102,6 +103,7 @@ pub fn advance(index: &mut [usize], dims: &[usize]) -> bool {
 }
 
 /// The number of elements of a new tensor; fails beyond the address space.
+#[inline]
 pub fn count_of(dims: &[usize]) -> Result<usize, Failure> {
     count(dims).ok_or_else(|| Failure::new(format!("a tensor of shape {dims:?} has too many elements")))
 }
@@ -109,6 +111,7 @@ pub fn count_of(dims: &[usize]) -> Result<usize, Failure> {
 impl Tensor {
     /// The type as ONNX text writes it: `float[2,3]`.
     #[must_use]
+    #[inline]
     pub fn type_text(&self) -> String {
         onnx_ir::dense_type_text(self.elem, &self.dims)
     }
@@ -119,12 +122,13 @@ impl Tensor {
         let data = match width(elem) {
             Some(width) => Data::Numbers(Buffer::zeroed(count, width)?),
             None if elem == ElemType::STRING => return Tensor::of_texts(dims, Strings::empty(count)?),
-            None => fail!("there is no element type {}", elem.0),
+            None => fail!("unknown element type {}", elem.0),
         };
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 
     /// A tensor with arbitrary contents in recycled memory; the caller must write all elements.
+    #[inline]
     pub fn recycled(elem: ElemType, dims: &[usize], from: &Arc<Recycler>) -> Result<Tensor, Failure> {
         let Some(width) = width(elem) else { return Tensor::zeros(elem, dims) };
         let data = Data::Numbers(Buffer::recycled(count_of(dims)?, width, from)?);
@@ -132,6 +136,7 @@ impl Tensor {
     }
 
     /// A tensor of these elements; their number must match the shape.
+    #[inline]
     pub fn of<T: Element>(dims: &[usize], elements: &[T]) -> Result<Tensor, Failure> {
         Tensor::of_raw(T::ELEM, dims, elements)
     }
@@ -153,6 +158,7 @@ impl Tensor {
     }
 
     /// A tensor of booleans.
+    #[inline]
     pub fn of_bools(dims: &[usize], elements: impl IntoIterator<Item = bool>) -> Result<Tensor, Failure> {
         let mut tensor = Tensor::zeros(ElemType::BOOL, dims)?;
         let to = tensor.bytes_mut()?;
@@ -161,6 +167,7 @@ impl Tensor {
     }
 
     /// A tensor of strings, which are charged from now on.
+    #[inline]
     pub fn of_strings(dims: &[usize], strings: Vec<String>) -> Result<Tensor, Failure> {
         let charge = Charge::of(strings.len().saturating_mul(size_of::<String>()))?;
         let heap = Charge::of(strings.iter().map(|s| heap_of(s.len())).sum())?;
@@ -168,6 +175,7 @@ impl Tensor {
     }
 
     /// A tensor of strings, charged one by one.
+    #[inline]
     pub fn from_strings(
         dims: &[usize],
         strings: impl IntoIterator<Item = String>,
@@ -176,6 +184,7 @@ impl Tensor {
     }
 
     /// A tensor of strings that are charged already.
+    #[inline]
     pub fn of_texts(dims: &[usize], strings: Strings) -> Result<Tensor, Failure> {
         let (strings, charges) = strings.into_parts()?;
         Tensor::of_parts(dims, strings, charges)
@@ -190,36 +199,43 @@ impl Tensor {
     }
 
     /// A tensor of rank 0.
+    #[inline]
     pub fn scalar<T: Element>(element: T) -> Result<Tensor, Failure> {
         Tensor::of(&[], &[element])
     }
 
     /// The element type.
+    #[inline]
     pub fn elem(&self) -> ElemType {
         self.elem
     }
 
     /// The sizes of the axes, outermost first.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
     /// The number of axes.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         count(&self.dims).unwrap_or(0)
     }
 
     /// Whether it has no elements.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether the elements are strings.
+    #[inline]
     pub fn is_strings(&self) -> bool {
         matches!(self.data, Data::Strings(_))
     }
@@ -242,11 +258,13 @@ impl Tensor {
     }
 
     /// Whether its numbers are in the memory of the model, not a copy.
+    #[inline]
     pub fn is_stored(&self) -> bool {
         matches!(&self.data, Data::Numbers(buffer) if buffer.is_mapped())
     }
 
     /// Whether this is the only reference to its memory.
+    #[inline]
     pub fn is_mine(&self) -> bool {
         matches!(&self.data, Data::Numbers(buffer) if buffer.is_mine())
     }
@@ -271,6 +289,7 @@ impl Tensor {
     }
 
     /// The elements as words of their width, for example `u8` for booleans. Empty for strings and for other widths.
+    #[inline]
     pub fn words<T: bytemuck::Pod>(&self) -> &[T] {
         match &self.data {
             Data::Numbers(buffer) if width(self.elem) == Some(size_of::<T>()) => buffer.words(),
@@ -289,6 +308,7 @@ impl Tensor {
     }
 
     /// The elements as bytes; empty for strings.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Numbers(buffer) => buffer.bytes(),
@@ -297,6 +317,7 @@ impl Tensor {
     }
 
     /// The elements as bytes for writing; empty for strings. Shared memory is copied first, which fails without enough memory.
+    #[inline]
     pub fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         match &mut self.data {
             Data::Numbers(buffer) => buffer.bytes_mut(),
@@ -364,6 +385,7 @@ impl Tensor {
     }
 
     /// A tensor of numbers converted to the element type: floats are rounded to nearest, integers are truncated and saturate.
+    #[inline]
     pub fn of_floats(elem: ElemType, dims: &[usize], numbers: &[f64]) -> Result<Tensor, Failure> {
         Tensor::from_floats(elem, dims, numbers.iter().copied())
     }
@@ -425,6 +447,7 @@ impl Tensor {
     }
 
     /// Gathers elements by their row-major index into a new shape. The indices must exist.
+    #[inline]
     pub fn picked(&self, dims: &[usize], positions: &[usize]) -> Result<Tensor, Failure> {
         self.picked_runs(dims, positions.iter().copied(), 1)
     }

@@ -33,6 +33,7 @@ impl Tensor {
     /// # Errors
     ///
     /// The number of elements differs from the shape.
+    #[inline]
     pub fn over<T: Element>(
         dims: &[usize],
         owner: impl AsRef<[T]> + Send + 'static,

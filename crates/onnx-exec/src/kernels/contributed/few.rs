@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::list::{List, filled};
-use crate::loops::{Job, widest};
+use crate::loops::{Body, widest};
 use crate::parallel::parallel;
 use crate::pool;
 
@@ -82,7 +82,7 @@ struct ColumnRange<'p> {
     out: &'p mut [f32],
 }
 
-impl Job for ColumnRange<'_> {
+impl Body for ColumnRange<'_> {
     type Out = ();
 
     #[inline(always)]

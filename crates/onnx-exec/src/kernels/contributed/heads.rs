@@ -7,7 +7,7 @@
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::list::{List, filled};
-use crate::loops::{Job, Matrix, math, widest};
+use crate::loops::{Body, Matrix, math, widest};
 use std::ops::Range;
 
 /// Queries per tile, and keys per block: their products fit into the second-level cache.
@@ -186,7 +186,7 @@ struct Products<'p> {
     products: &'p mut [f32],
 }
 
-impl Job for Products<'_> {
+impl Body for Products<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -211,7 +211,7 @@ struct Values<'v> {
     out: &'v mut [f32],
 }
 
-impl Job for Values<'_> {
+impl Body for Values<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -230,7 +230,7 @@ struct Exponentials<'p> {
     out: &'p mut [f32],
 }
 
-impl Job for Exponentials<'_> {
+impl Body for Exponentials<'_> {
     type Out = OnlineSoftmax;
 
     #[inline(always)]

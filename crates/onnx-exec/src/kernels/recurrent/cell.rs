@@ -5,7 +5,7 @@ use super::number::Number;
 use crate::failure::Failure;
 use crate::kernels::contributed::through_bytes;
 use crate::list::{List, filled};
-use crate::loops::{Job, widest};
+use crate::loops::{Body, widest};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
@@ -125,7 +125,7 @@ struct CellUpdate<'p, T: Number> {
     work: Work<'p, T>,
 }
 
-impl<T: Number> Job for CellUpdate<'_, T> {
+impl<T: Number> Body for CellUpdate<'_, T> {
     type Out = ();
     const WIDE: bool = T::IS_FASTER_WIDE;
 

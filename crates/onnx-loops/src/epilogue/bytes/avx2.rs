@@ -29,7 +29,7 @@ const LANES: usize = 8;
 const WIDE: usize = 32;
 /// Single floats determine the nearest integer if they are at most this far from it: three roundings of numbers below 512 are less than
 /// `2^-13`.
-pub(super) const TELLABLE: f32 = 0.5 - 1.0 / 8192.0;
+pub(super) const MAX_CERTAIN_ERROR: f32 = 0.5 - 1.0 / 8192.0;
 
 /// How numbers are computed.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ struct From<A> {
 }
 
 impl<A: Total> From<A> {
-    /// The same so many columns further.
+    /// The pointers advanced by `columns` columns.
     #[inline(always)]
     fn behind(self, at: usize) -> Self {
         From {
@@ -85,17 +85,17 @@ impl Registers {
         #[target_feature(enable = "avx2")]
         fn rows<A: Total, const WAY: u8>(registers: &Registers, bytes: &mut Bytes<'_, A>) {
             for row in 0..bytes.it.rows {
-                // SAFETY: the processor has the instructions.
+                // SAFETY: `Registers` are made only after the processor was checked for the instructions.
                 unsafe { registers.row::<A, WAY>(bytes, row) };
             }
         }
         assert!(has!("avx2"), "instructions that the processor has not");
-        // SAFETY: the processor has the instructions.
+        // SAFETY: `Registers` are made only after the processor was checked for the instructions.
         unsafe {
             match self.way {
                 RoundingMethod::Single => rows::<A, SINGLE>(self, bytes),
                 RoundingMethod::Double => rows::<A, DOUBLE>(self, bytes),
-                RoundingMethod::Told => rows::<A, TOLD>(self, bytes),
+                RoundingMethod::Told => rows::<A, SINGLE_IF_CERTAIN>(self, bytes),
             }
         }
     }
@@ -125,7 +125,8 @@ impl Registers {
             scale: scale.as_ptr(),
             bias: bias.as_ptr(),
         };
-        // SAFETY: the processor has the instructions, and there are so many columns in all that is read and written.
+        // SAFETY: the caller has checked the instructions; every slice that is read or written has a length of at least `columns`, and
+        // `at` plus the lanes of a step stays within it.
         unsafe {
             let mut at = 0;
             while at + WIDE <= columns {
@@ -153,6 +154,7 @@ impl Registers {
                 self.store_eight(self.eight::<A, WAY>(from.behind(last)), out.as_mut_ptr().add(last));
                 return;
             }
+            // Fewer columns than a register has are computed in copies that fill one.
             let totals = filled(totals);
             let (less, bias, scale) = (filled(less), filled(bias), filled(scale));
             let sum = match sum {
@@ -183,10 +185,10 @@ impl Registers {
     /// Eight results, as integers of 32 bits.
     ///
     /// # Safety
-    /// The processor has the instructions, and there are eight numbers at all places.
+    /// The processor has the instructions, and each pointer of `from` is readable for 8 elements.
     #[inline(always)]
     unsafe fn eight<A: Total, const WAY: u8>(&self, from: From<A>) -> __m256i {
-        // SAFETY: the processor has the instructions, and the numbers are there.
+        // SAFETY: the caller has checked the instructions, and that each pointer of `from` is readable within the stated length.
         unsafe {
             let whole = if WAY == DOUBLE {
                 self.doubles(from)
@@ -197,20 +199,24 @@ impl Registers {
                 // NaN becomes the second operand.
                 let y = _mm256_max_ps(y, _mm256_set1_ps(self.least));
                 let y = _mm256_min_ps(y, _mm256_set1_ps(self.most));
-                if WAY == TOLD && !are_tellable(y) { self.doubles(from) } else { _mm256_cvtps_epi32(y) }
+                if WAY == SINGLE_IF_CERTAIN && !are_tellable(y) {
+                    self.doubles(from)
+                } else {
+                    _mm256_cvtps_epi32(y)
+                }
             };
             let zero = self.zero + if self.is_signed { 128 } else { 0 };
             _mm256_add_epi32(whole, _mm256_set1_epi32(zero))
         }
     }
 
-    /// The same by doubles, without what is added in the end.
+    /// Rounded results computed in doubles, without the zero point.
     ///
     /// # Safety
-    /// The processor has the instructions, and there are eight numbers at all places.
+    /// The processor has the instructions, and each pointer of `from` is readable for 8 elements.
     #[inline(always)]
     unsafe fn doubles<A: Total>(&self, from: From<A>) -> __m256i {
-        // SAFETY: the processor has the instructions, and the numbers are there.
+        // SAFETY: the caller has checked the instructions, and that each pointer of `from` is readable within the stated length.
         unsafe {
             let (low, high) = (self.half(&from), self.half(&from.behind(LANES / 2)));
             _mm256_set_m128i(high, low)
@@ -220,10 +226,10 @@ impl Registers {
     /// Four of these.
     ///
     /// # Safety
-    /// The processor has the instructions, and there are four numbers at all places.
+    /// The processor has the instructions, and each pointer of `from` is readable for 4 elements.
     #[inline(always)]
     unsafe fn half<A: Total>(&self, from: &From<A>) -> __m128i {
-        // SAFETY: the processor has the instructions, and the numbers are there.
+        // SAFETY: the caller has checked the instructions, and that each pointer of `from` is readable within the stated length.
         unsafe {
             let sum = match from.sum {
                 Some(sum) => _mm_loadu_si128(sum.cast()),
@@ -247,10 +253,10 @@ impl Registers {
     /// Stores eight results as bytes.
     ///
     /// # Safety
-    /// The processor has the instructions, and there is room for eight bytes.
+    /// The processor has the instructions, and `to` is writable for 8 bytes.
     #[inline(always)]
     unsafe fn store_eight(&self, results: __m256i, to: *mut u8) {
-        // SAFETY: the processor has the instructions, and there is room.
+        // SAFETY: the caller has checked the instructions, and that `to` is writable for 8 bytes.
         unsafe {
             let words = _mm256_packs_epi32(results, results);
             let bytes = _mm256_packus_epi16(words, words);
@@ -264,15 +270,15 @@ impl Registers {
 /// [`RoundingMethod`] as a number.
 pub(super) const SINGLE: u8 = 0;
 pub(super) const DOUBLE: u8 = 1;
-pub(super) const TOLD: u8 = 2;
+pub(super) const SINGLE_IF_CERTAIN: u8 = 2;
 
 /// Eight totals as single floats.
 ///
 /// # Safety
-/// The processor has the instructions, and there are eight numbers at all places.
+/// The processor has the instructions, and each pointer of `from` is readable for 8 elements.
 #[inline(always)]
 unsafe fn singles<A: Total, const WAY: u8>(from: &From<A>) -> __m256 {
-    // SAFETY: the processor has the instructions, and the numbers are there.
+    // SAFETY: the caller has checked the instructions, and that each pointer of `from` is readable within the stated length.
     unsafe {
         let sum = match from.sum {
             Some(sum) if WAY != SINGLE => _mm256_loadu_si256(sum.cast()),
@@ -294,11 +300,11 @@ unsafe fn singles<A: Total, const WAY: u8>(from: &From<A>) -> __m256 {
 /// The processor has the instructions.
 #[inline(always)]
 unsafe fn are_tellable(y: __m256) -> bool {
-    // SAFETY: the processor has the instructions.
+    // SAFETY: `Registers` are made only after the processor was checked for the instructions.
     unsafe {
         let whole = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(y);
         let apart = _mm256_andnot_ps(_mm256_set1_ps(-0.0), _mm256_sub_ps(y, whole));
-        _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(apart, _mm256_set1_ps(TELLABLE))) == 0
+        _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(apart, _mm256_set1_ps(MAX_CERTAIN_ERROR))) == 0
     }
 }
 

@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads and stores through pointers, of places that were looked at before"
 )]
 
-use super::avx2::{DOUBLE, Registers, RoundingMethod, SINGLE, TELLABLE, TOLD};
+use super::avx2::{DOUBLE, MAX_CERTAIN_ERROR, Registers, RoundingMethod, SINGLE, SINGLE_IF_CERTAIN};
 use super::{Bytes, Rows, Total};
 use crate::lanes::multiversion::is_wide;
 use smallvec::SmallVec;
@@ -32,12 +32,12 @@ pub(super) fn run<A: Total>(registers: Registers, bytes: &mut Bytes<'_, A>) -> b
     if !is_wide() {
         return false;
     }
-    // SAFETY: the processor has the instructions.
+    // SAFETY: `Registers` of this kind are made only after the processor was checked for the instructions.
     unsafe {
         match registers.way {
             RoundingMethod::Single => rows::<A, SINGLE>(registers, bytes),
             RoundingMethod::Double => rows::<A, DOUBLE>(registers, bytes),
-            RoundingMethod::Told => rows::<A, TOLD>(registers, bytes),
+            RoundingMethod::Told => rows::<A, SINGLE_IF_CERTAIN>(registers, bytes),
         }
     }
     true
@@ -68,7 +68,7 @@ fn rows<A: Total, const WAY: u8>(registers: Registers, bytes: &mut Bytes<'_, A>)
         for at in (0..columns).step_by(BLOCK) {
             let left = columns - at;
             let mask = u64::MAX >> (BLOCK - left.min(BLOCK));
-            // SAFETY: there are so many columns, in all slices, that the mask has no more.
+            // SAFETY: `left` is the length of every slice from `at` on, and the mask has at most so many bits set.
             unsafe {
                 let out = out.as_mut_ptr().add(at).cast();
                 if left <= LANES {
@@ -95,7 +95,7 @@ struct Columns<'c, A> {
 /// Results of a block from a column on.
 ///
 /// # Safety
-/// There are all columns of the mask, from this one on.
+/// The slices of `of` must be readable at `at + i` for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
 unsafe fn block<A: Total, const WAY: u8>(
@@ -105,11 +105,11 @@ unsafe fn block<A: Total, const WAY: u8>(
     mask: u64,
 ) -> __m512i {
     if WAY == DOUBLE {
-        // SAFETY: the columns are there.
+        // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
         return unsafe { one_by_one::<A, WAY>(registers, of, at, mask) };
     }
     let (most, zero) = (_mm512_set1_ps(registers.most), _mm512_set1_epi16(registers.zero as i16));
-    // SAFETY: the columns are there.
+    // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
     let [a, b, c, d] = unsafe {
         [
             single::<A, WAY>(of, at, mask as u16),
@@ -121,10 +121,10 @@ unsafe fn block<A: Total, const WAY: u8>(
     // NaN, the second operand, stays; as an integer it is the least, as what is too small.
     let [a, b] = [_mm512_min_ps(most, a), _mm512_min_ps(most, b)];
     let [c, d] = [_mm512_min_ps(most, c), _mm512_min_ps(most, d)];
-    if WAY == TOLD {
+    if WAY == SINGLE_IF_CERTAIN {
         let [ab, cd] = [farthest(apart(a), apart(b)), farthest(apart(c), apart(d))];
         if !are_near(farthest(ab, cd)) {
-            // SAFETY: the columns are there.
+            // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
             return unsafe { one_by_one::<A, WAY>(registers, of, at, mask) };
         }
     }
@@ -136,7 +136,7 @@ unsafe fn block<A: Total, const WAY: u8>(
 /// The same, each register by itself.
 ///
 /// # Safety
-/// There are all columns of the mask, from this one on.
+/// The slices of `of` must be readable at `at + i` for every set bit `i` of `mask`.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
@@ -146,7 +146,7 @@ unsafe fn one_by_one<A: Total, const WAY: u8>(
     at: usize,
     mask: u64,
 ) -> __m512i {
-    // SAFETY: the columns are there.
+    // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
     unsafe {
         let a = sixteen::<A, WAY>(registers, of, at, mask as u16);
         let b = sixteen::<A, WAY>(registers, of, at + LANES, (mask >> 16) as u16);
@@ -174,7 +174,7 @@ fn bytes(registers: Registers, low: __m512i, high: __m512i) -> __m512i {
 /// Results from a column on, as integers of 32 bits.
 ///
 /// # Safety
-/// There are all columns of the mask, from this one on.
+/// The slices of `of` must be readable at `at + i` for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
 unsafe fn sixteen<A: Total, const WAY: u8>(
@@ -183,7 +183,7 @@ unsafe fn sixteen<A: Total, const WAY: u8>(
     at: usize,
     mask: __mmask16,
 ) -> __m512i {
-    // SAFETY: the columns are there.
+    // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
     unsafe {
         let whole = if WAY == DOUBLE {
             doubles(registers, of, at, mask)
@@ -192,7 +192,7 @@ unsafe fn sixteen<A: Total, const WAY: u8>(
             // NaN becomes the second operand.
             let y = _mm512_max_ps(y, _mm512_set1_ps(registers.least));
             let y = _mm512_min_ps(y, _mm512_set1_ps(registers.most));
-            if WAY == TOLD && !are_near(_mm512_abs_ps(apart(y))) {
+            if WAY == SINGLE_IF_CERTAIN && !are_near(_mm512_abs_ps(apart(y))) {
                 doubles(registers, of, at, mask)
             } else {
                 _mm512_cvtps_epi32(y)
@@ -205,11 +205,11 @@ unsafe fn sixteen<A: Total, const WAY: u8>(
 /// Numbers before they are limited and rounded, in single floats.
 ///
 /// # Safety
-/// There are all columns of the mask, from this one on.
+/// The slices of `of` must be readable at `at + i` for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
 unsafe fn single<A: Total, const WAY: u8>(of: Columns<'_, A>, at: usize, mask: __mmask16) -> __m512 {
-    // SAFETY: the columns are there.
+    // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
     unsafe {
         let totals = of.totals.as_ptr().wrapping_add(at);
         let x = match of.more {
@@ -230,14 +230,14 @@ unsafe fn single<A: Total, const WAY: u8>(of: Columns<'_, A>, at: usize, mask: _
     }
 }
 
-/// The same by doubles, without what is added in the end.
+/// Rounded results computed in doubles, without the zero point.
 ///
 /// # Safety
-/// There are all columns of the mask, from this one on.
+/// The slices of `of` must be readable at `at + i` for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
 unsafe fn doubles<A: Total>(registers: Registers, of: Columns<'_, A>, at: usize, mask: __mmask16) -> __m512i {
-    // SAFETY: the columns are there.
+    // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
     unsafe {
         let low = eight(registers, of, at, mask as u8);
         let high = eight(registers, of, at + LANES / 2, (mask >> 8) as u8);
@@ -248,11 +248,11 @@ unsafe fn doubles<A: Total>(registers: Registers, of: Columns<'_, A>, at: usize,
 /// Eight of these.
 ///
 /// # Safety
-/// There are all columns of the mask, from this one on.
+/// The slices of `of` must be readable at `at + i` for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
 unsafe fn eight<A: Total>(registers: Registers, of: Columns<'_, A>, at: usize, mask: __mmask8) -> __m256i {
-    // SAFETY: the columns are there.
+    // SAFETY: the caller has checked that the slices of `of` are readable at `at + i` for every set bit `i` of `mask`.
     unsafe {
         let totals = of.totals.as_ptr().wrapping_add(at);
         let x = match of.more {
@@ -302,41 +302,41 @@ fn farthest(a: __m512, b: __m512) -> __m512 {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn are_near(apart: __m512) -> bool {
-    _mm512_cmp_ps_mask::<_CMP_GT_OQ>(apart, _mm512_set1_ps(TELLABLE)) == 0
+    _mm512_cmp_ps_mask::<_CMP_GT_OQ>(apart, _mm512_set1_ps(MAX_CERTAIN_ERROR)) == 0
 }
 
 /// # Safety
-/// There are all numbers of the mask, from a place on.
+/// `from.add(i)` must be readable for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn floats(from: *const f32, mask: __mmask16) -> __m512 {
-    // SAFETY: the numbers are there.
+    // SAFETY: a masked load reads only the lanes of set bits, which are readable as the caller has checked.
     unsafe { _mm512_maskz_loadu_ps(mask, from) }
 }
 
 /// # Safety
-/// There are all numbers of the mask, from a place on.
+/// `from.add(i)` must be readable for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn ints(from: *const i32, mask: __mmask16) -> __m512i {
-    // SAFETY: the numbers are there.
+    // SAFETY: a masked load reads only the lanes of set bits, which are readable as the caller has checked.
     unsafe { _mm512_maskz_loadu_epi32(mask, from) }
 }
 
 /// # Safety
-/// There are all numbers of the mask, from a place on.
+/// `from.add(i)` must be readable for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 unsafe fn half_floats(from: *const f32, mask: __mmask8) -> __m256 {
-    // SAFETY: the numbers are there.
+    // SAFETY: a masked load reads only the lanes of set bits, which are readable as the caller has checked.
     unsafe { _mm256_maskz_loadu_ps(mask, from) }
 }
 
 /// # Safety
-/// There are all numbers of the mask, from a place on.
+/// `from.add(i)` must be readable for every set bit `i` of `mask`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 unsafe fn half_ints(from: *const i32, mask: __mmask8) -> __m256i {
-    // SAFETY: the numbers are there.
+    // SAFETY: a masked load reads only the lanes of set bits, which are readable as the caller has checked.
     unsafe { _mm256_maskz_loadu_epi32(mask, from) }
 }

@@ -18,7 +18,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{Factor, Micro, Rows, Tile, Turn, avx512};
+use super::{Factor, LineBreak, Micro, Rows, Tile, avx512};
 use std::arch::asm;
 use std::arch::x86_64::{
     __cpuid, __cpuid_count, _mm512_loadu_si512, _mm512_mask_loadu_epi32, _mm512_setzero_si512,
@@ -40,11 +40,11 @@ const GROUPS: usize = WIDE / GROUP;
 /// The blocks that are multiplied at once.
 const BLOCKS: usize = 8;
 /// With AVX-512, tiles of at most so many rows take less time,
-const FEW: usize = 4;
+const FEW_ROWS: usize = 4;
 /// and those of at most so many groups in all rows together,
-const LITTLE: usize = 256;
+const FEW_GROUPS: usize = 256;
 /// and those whose rows are copied from runs of fewer groups.
-const SHORT: usize = 8;
+const SHORT_RUN_GROUPS: usize = 8;
 
 /// Whether the processor has the instructions and this process may use them.
 pub(super) fn has_bytes() -> bool {
@@ -95,9 +95,9 @@ fn is_allowed() -> bool {
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let micro = Micro::new([ROWS, COLUMNS], HALF, run_bytes);
     has_bytes().then_some(Micro {
-        together: GROUPS,
+        interleave: GROUPS,
         least_steps: WIDE,
-        turns: true,
+        crosses_lines: true,
         release: Some(release),
         ..micro
     })
@@ -164,7 +164,7 @@ impl Block {
 
 fn run_bytes(tile: Tile<'_, u8>) {
     let rows = tile.size[0].min(ROWS);
-    if rows <= FEW || rows * tile.a.steps.at.len() <= LITTLE || has_short_runs(tile.a.steps.at) {
+    if rows <= FEW_ROWS || rows * tile.a.steps.at.len() <= FEW_GROUPS || has_short_runs(tile.a.steps.at) {
         return with_avx512(tile, rows);
     }
     assert!(has_bytes(), "a kernel for instructions that the processor has not");
@@ -176,15 +176,15 @@ fn run_bytes(tile: Tile<'_, u8>) {
 fn has_short_runs(at: &[usize]) -> bool {
     let is_end = |pair: &[usize; 2]| usize::from(pair[1] != pair[0].wrapping_add(GROUP));
     let ends = at.array_windows().map(is_end).sum::<usize>();
-    (ends + 1) * SHORT > at.len()
+    (ends + 1) * SHORT_RUN_GROUPS > at.len()
 }
 
 /// Computes a tile with AVX-512, some rows at a time.
 fn with_avx512(it: Tile<'_, u8>, rows: usize) {
     let Tile { a, b, c, stride, size: [_, columns], is_first, mut end } = it;
-    let lines = match a.turn {
-        Turn { row, later: later @ 1.. } if row < rows => [(0..row, 0), (row..rows, later)],
-        Turn { .. } => [(0..rows, 0), (0..0, 0)],
+    let lines = match a.line_break {
+        LineBreak { row, later: later @ 1.. } if row < rows => [(0..row, 0), (row..rows, later)],
+        LineBreak { .. } => [(0..rows, 0), (0..0, 0)],
     };
     for (line, later) in lines {
         let count = line.len();
@@ -213,9 +213,9 @@ fn run(it: Tile<'_, u8>) {
         return;
     }
     // Equally many rows in both halves, or those of each line.
-    let (upper, later) = match a.turn {
-        Turn { row, later: later @ 1.. } if row < rows => (row, later),
-        Turn { .. } => (if rows > HALF { rows.div_ceil(2) } else { rows }, 0),
+    let (upper, later) = match a.line_break {
+        LineBreak { row, later: later @ 1.. } if row < rows => (row, later),
+        LineBreak { .. } => (if rows > HALF { rows.div_ceil(2) } else { rows }, 0),
     };
     assert!((1..=HALF).contains(&upper) && rows - upper <= HALF, "a line of more than half a tile");
     let of_rows = (rows - 1).saturating_mul(a.apart).saturating_add(later).saturating_add(GROUP);
@@ -291,7 +291,7 @@ impl Part<'_> {
         is_even.then_some((from, apart))
     }
 
-    /// The same for factors that are copied first.
+    /// Multiplies factors that are copied first.
     ///
     /// # Safety
     /// The processor has the instructions; there are not more steps than [`BLOCKS`] have, and at each there are all rows and columns,
@@ -311,7 +311,8 @@ impl Part<'_> {
                 Some(a) => (a, self.a.apart),
                 None => {
                     let to: *mut u8 = of_a.0.as_mut_ptr().cast();
-                    // SAFETY: there is room for all rows, and the rows are there.
+                    // SAFETY: `to` has a size of 64 bytes for each of at most `ROWS` rows, and the caller has checked that each step is in bounds for all
+                    // rows.
                     unsafe { self.copy_rows(at_a, to) };
                     ([to.cast_const(), to.wrapping_add(self.upper * WIDE)], WIDE)
                 }
@@ -320,14 +321,15 @@ impl Part<'_> {
                 Some(b) => b,
                 None => {
                     let to: *mut u8 = of_b.0.as_mut_ptr().cast();
-                    // SAFETY: there is room for all groups, and the columns are there.
+                    // SAFETY: `to` has a size of 128 bytes for each of at most `GROUPS` groups, and the caller has checked that each step is in
+                    // bounds for all columns.
                     unsafe { self.copy_columns(at_b, to) };
                     (to.cast_const(), 2 * WIDE)
                 }
             };
         }
         let count = at_a.len().div_ceil(GROUPS);
-        // SAFETY: the factors are there or have been copied, and all totals are there.
+        // SAFETY: the caller has checked that factors that were not copied are in bounds, and that `c` has the length of all totals.
         unsafe { self.multiply(&blocks[..count], c, is_first) }
     }
 
@@ -354,10 +356,10 @@ impl Part<'_> {
             let mut groups = _mm512_setzero_si512();
             for (lanes, from) in &runs[..count] {
                 let from = from.wrapping_add(row * self.a.apart + later);
-                // SAFETY: the row has the groups of these lanes, and no others are read.
+                // SAFETY: a masked load reads only the groups of set bits of `lanes`, which are within the row.
                 groups = unsafe { _mm512_mask_loadu_epi32(groups, *lanes, from.cast()) };
             }
-            // SAFETY: there is room for this row.
+            // SAFETY: `to` is writable for 64 bytes at `row`, which is within the rows that the caller counted.
             unsafe { _mm512_storeu_si512(to.add(row * WIDE).cast(), groups) };
         }
     }
@@ -372,13 +374,13 @@ impl Part<'_> {
         for group in 0..GROUPS {
             for half in 0..self.halves {
                 let columns = match at.get(group) {
-                    // SAFETY: the group has these columns.
+                    // SAFETY: 64 bytes from here on are within the columns of the group, as the caller has checked.
                     Some(at) => unsafe {
                         _mm512_loadu_si512(self.numbers_of_b.as_ptr().add(at + half * WIDE).cast())
                     },
                     None => _mm512_setzero_si512(),
                 };
-                // SAFETY: there is room for them.
+                // SAFETY: `to` is writable for 128 bytes for each group within the range of the loop.
                 unsafe { _mm512_storeu_si512(to.add((group * 2 + half) * WIDE).cast(), columns) };
             }
         }
@@ -387,8 +389,8 @@ impl Part<'_> {
     /// Adds the products of all blocks to totals, or overwrites them.
     ///
     /// # Safety
-    /// The processor has the instructions; the factors of all blocks are there, 64 bytes a row and [`GROUPS`] groups, and all totals
-    /// are there.
+    /// The processor has the instructions; the factors of all blocks are readable, 64 bytes for each row and [`GROUPS`] groups, and `c` has
+    /// the length of all totals.
     #[inline(always)]
     unsafe fn multiply(&self, blocks: &[Block], c: &mut [i32], is_first: bool) {
         let lower = self.rows - self.upper;
@@ -397,7 +399,8 @@ impl Part<'_> {
         let upper = c.as_mut_ptr();
         let totals = [upper, upper.wrapping_add(self.upper * self.stride)];
         let totals = Totals { at: totals, apart: self.stride * size_of::<i32>(), is_first };
-        // SAFETY: the tile registers have the shapes of what is there.
+        // SAFETY: the shapes of the tile registers bound what is read and written: rows and columns within the factors and totals, as the
+        // caller has checked.
         unsafe {
             match (lower > 0, self.halves > 1) {
                 (true, true) => {

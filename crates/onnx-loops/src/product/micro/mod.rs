@@ -137,19 +137,19 @@ pub(crate) struct Rows<'n, T> {
     pub(crate) numbers: &'n [T],
     pub(crate) apart: usize,
     pub(crate) steps: Steps<'n>,
-    pub(crate) turn: Turn,
+    pub(crate) line_break: LineBreak,
 }
 
 impl<'n, T> Rows<'n, T> {
     /// Rows that are all equally far apart.
     pub(crate) fn of(numbers: &'n [T], apart: usize, steps: Steps<'n>) -> Self {
-        Rows { numbers, apart, steps, turn: Turn::default() }
+        Rows { numbers, apart, steps, line_break: LineBreak::default() }
     }
 }
 
-/// The row at which a tile continues in another line of an image, for kernels that [can](Micro::turns) do so.
+/// The row at which a tile continues in another line of an image, for kernels that [can](Micro::crosses_lines) do so.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct LineBreak {
     /// The first row of the other line; at most half of a tile is before it, and at most half after it.
     pub(crate) row: usize,
     /// The additional offset of that row and of those after it.
@@ -177,7 +177,7 @@ impl<'s> Steps<'s> {
         Steps { at, last: at.iter().copied().max().unwrap_or(0) }
     }
 
-    /// The same groups in another order, which says the number of each.
+    /// These groups in the order of their numbers in `order`.
     pub(crate) fn in_order<'o>(self, order: &[u8], room: &'o mut Vec<usize>) -> Steps<'o> {
         room.clear();
         room.extend(order.iter().filter_map(|group| self.at.get(usize::from(*group))));
@@ -237,19 +237,19 @@ pub(crate) struct Micro<T: Factor> {
     /// The columns of a register.
     pub(crate) lanes: usize,
     /// The groups of steps that are contiguous in each row where rows are packed.
-    pub(crate) together: usize,
+    pub(crate) interleave: usize,
     /// Whether it takes less time for groups that are narrow.
     pub(crate) knows_narrow: bool,
     /// With fewer steps in all, the next kernel is faster.
     pub(crate) least_steps: usize,
     /// Whether half of the rows of a tile may be in another line.
-    pub(crate) turns: bool,
+    pub(crate) crosses_lines: bool,
     run: Kernel<T>,
     /// Gives up what it keeps of the processor between tiles.
     release: Option<fn()>,
 }
 
-/// Tiles that are run one after the other, on one thread; at the end the kernel gives up what it keeps between them.
+/// Tiles that are run one after the other, on one thread; at the end the kernel releases the tile registers.
 pub(crate) struct Session {
     release: Option<fn()>,
 }
@@ -272,10 +272,10 @@ impl<T: Factor> Micro<T> {
             rows,
             columns,
             lanes,
-            together: 1,
+            interleave: 1,
             knows_narrow: false,
             least_steps: 0,
-            turns: false,
+            crosses_lines: false,
             run,
             release: None,
         }
@@ -301,8 +301,8 @@ impl<T: Factor> Micro<T> {
     }
 
     /// The steps of a row that are contiguous where rows are packed.
-    pub(crate) fn steps_together(self) -> usize {
-        self.together * T::GROUP
+    pub(crate) fn interleaved_steps(self) -> usize {
+        self.interleave * T::GROUP
     }
 
     /// Adds the products of all steps to a tile, or overwrites it with them.
@@ -332,7 +332,7 @@ pub(crate) fn peak_of_floats(rounds: usize) -> Option<u64> {
     peak
 }
 
-/// The same for bytes.
+/// The peak of products of bytes.
 pub(crate) fn peak_of_bytes(rounds: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     let peak = amx::peak_of_bytes(rounds)
@@ -353,7 +353,7 @@ thread_local! {
     static FORCED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Does something as if the processor had not the first kernels, so many of them, on this thread alone.
+/// Does something with the `number` fastest kernels disabled on this thread.
 #[cfg(test)]
 pub(crate) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
     let before = FORCED.replace(number);
@@ -365,15 +365,15 @@ pub(crate) fn forced<R>(number: usize, work: impl FnOnce() -> R) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::epilogue::Line;
+    use crate::epilogue::Line;
 
     /// Compares all kernels with sums of products, for tiles of all sizes.
     fn check<T: Factor>(of_a: impl Fn(usize) -> T, of_b: impl Fn(usize) -> T, one: T::Total) {
         let (groups, narrow) = (37, 11);
         for micro in T::kernels() {
             let (all_rows, all_columns) = (micro.rows, micro.columns);
-            let together = micro.steps_together();
-            let packed = (groups * T::GROUP).next_multiple_of(together);
+            let interleave = micro.interleaved_steps();
+            let packed = (groups * T::GROUP).next_multiple_of(interleave);
             let a: Vec<T> = (0..packed * all_rows).map(&of_a).collect();
             let mut b: Vec<T> = (0..groups * all_columns * T::GROUP).map(&of_b).collect();
             for group in b[..narrow * all_columns * T::GROUP].chunks_mut(T::GROUP) {
@@ -381,15 +381,16 @@ mod tests {
                     group.fill(T::ONE);
                 }
             }
-            let place =
-                |[all, together]: [usize; 2], step: usize| step / together * together * all + step % together;
+            let place = |[all, interleave]: [usize; 2], step: usize| {
+                step / interleave * interleave * all + step % interleave
+            };
             let steps = |packed| (0..groups).map(|group| place(packed, group * T::GROUP)).collect::<Vec<_>>();
-            let (rows, columns) = ([all_rows, together], [all_columns, T::GROUP]);
+            let (rows, columns) = ([all_rows, interleave], [all_columns, T::GROUP]);
             let (of_a, of_b) = (steps(rows), steps(columns));
             for (n, m) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
                 let stride = all_columns + 3;
                 let mut c = vec![one; all_rows * stride];
-                let a = Rows::of(&a, together, Steps::of(&of_a));
+                let a = Rows::of(&a, interleave, Steps::of(&of_a));
                 let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow };
                 let size = [n, m];
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false, end: None });
@@ -397,7 +398,7 @@ mod tests {
                 micro.run(Tile { a, b, c: &mut first, stride, size, is_first: true, end: None });
                 for (row, column) in (0..n).flat_map(|r| (0..m).map(move |c| (r, c))) {
                     let sum = (0..groups * T::GROUP).fold(T::NO_TOTAL, |sum, step| {
-                        let a = a.numbers[place(rows, step) + row * together];
+                        let a = a.numbers[place(rows, step) + row * interleave];
                         T::add_product(sum, a, b.numbers[place(columns, step) + column * T::GROUP])
                     });
                     assert_eq!(c[row * stride + column], T::add(one, sum), "{micro:?} {row} {column}");
@@ -502,12 +503,13 @@ mod tests {
                 let all = of_a.iter().flat_map(|a| of_b.iter().map(move |b| (a, b)));
                 for ((of_a, of_b), rows) in all.flat_map(|it| [1, 5, 16, 17, 29, 32].map(|n| (it, n))) {
                     let rows = rows.min(micro.rows);
-                    let turn = match micro.turns && groups % 2 == 1 {
-                        true => Turn { row: rows.div_ceil(2).max(rows.min(13)), later: 77 },
-                        false => Turn::default(),
+                    let line_break = match micro.crosses_lines && groups % 2 == 1 {
+                        true => LineBreak { row: rows.div_ceil(2).max(rows.min(13)), later: 77 },
+                        false => LineBreak::default(),
                     };
-                    let place =
-                        |row: usize, apart: usize| row * apart + if row >= turn.row { turn.later } else { 0 };
+                    let place = |row: usize, apart: usize| {
+                        row * apart + if row >= line_break.row { line_break.later } else { 0 }
+                    };
                     for (apart, columns) in [(1700, micro.columns), (0, 3), (1925, micro.lanes)] {
                         let last = |at: &[usize]| at.iter().copied().max().unwrap_or(0);
                         // Only the numbers that are read exist.
@@ -517,7 +519,7 @@ mod tests {
                         let mut c = vec![5; (rows - 1) * micro.columns + of_columns / u8::GROUP];
                         let (stride, size) = (micro.columns, [rows, columns]);
                         micro.run(Tile {
-                            a: Rows { turn, ..Rows::of(&a, apart, Steps::of(of_a)) },
+                            a: Rows { line_break, ..Rows::of(&a, apart, Steps::of(of_a)) },
                             b: Columns { numbers: &b, steps: Steps::of(of_b), narrow: 0 },
                             c: &mut c,
                             stride,

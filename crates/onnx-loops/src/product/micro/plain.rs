@@ -16,7 +16,7 @@ fn run<T: Factor>(tile: Tile<'_, T>) {
         return;
     }
     let of_columns = COLUMNS * T::GROUP;
-    assert!(a.turn.later == 0, "rows of two lines");
+    assert!(a.line_break.later == 0, "rows of two lines");
     assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
     let mut sums = [[T::NO_TOTAL; COLUMNS]; ROWS];
     for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {

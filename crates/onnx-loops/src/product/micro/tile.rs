@@ -229,7 +229,7 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let Tile { a, b, c, stride, is_first, .. } = it;
     let group = <V::Factor as Factor>::GROUP;
     let (of_rows, of_columns) = ((R - 1).saturating_mul(a.apart).saturating_add(group), N * V::LANES * group);
-    assert!(a.turn.later == 0, "rows of two lines");
+    assert!(a.line_break.later == 0, "rows of two lines");
     assert!(R <= V::ROWS, "a tile of more rows than there are");
     assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
     assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
@@ -239,7 +239,7 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let mut sums = [[zero; N]; R];
     let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
     let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
-    // SAFETY: no step begins behind the last, at which `of_rows` and `of_columns` numbers are there, as was asserted.
+    // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
     unsafe {
         let from = (a.numbers.as_ptr(), b.numbers.as_ptr());
         if V::KNOWS_NARROW {

@@ -39,10 +39,10 @@ const CHUNK: usize = 1 << 19;
 /// Tiles of a line that are transformed back together; they fit into the first-level cache.
 const STRETCH: usize = 8;
 /// The cost of fetching a weight, and of moving and transforming a number of a tile, in products.
-const OF_WEIGHT: usize = 10;
-const OF_NUMBER: usize = 6;
+const WEIGHT_COST: usize = 10;
+const NUMBER_COST: usize = 6;
 /// Rows at a multiple of this distance in numbers compete for the same few lines of the first-level cache.
-const ALIKE: usize = 256;
+const ALIASING_STRIDE: usize = 256;
 /// Numbers of a cache line.
 const LINE: usize = 16;
 
@@ -68,12 +68,12 @@ impl Winograd {
         let tiles = image.count().saturating_mul(height.div_ceil(OUT) * width.div_ceil(OUT));
         let chunks = tiles.div_ceil(chunk(channels, columns));
         let pairs = channels.saturating_mul(columns);
-        let weights = OF_WEIGHT.saturating_mul(chunks);
+        let weights = WEIGHT_COST.saturating_mul(chunks);
         let products = PRODUCTS.saturating_mul(pairs).saturating_mul(tiles.saturating_add(weights));
         let numbers = PRODUCTS.saturating_mul(channels + columns).saturating_mul(tiles);
-        let plain = image.count().saturating_mul(height * width).saturating_add(OF_WEIGHT);
+        let plain = image.count().saturating_mul(height * width).saturating_add(WEIGHT_COST);
         let plain = plain.saturating_mul(9).saturating_mul(pairs);
-        products.saturating_add(numbers.saturating_mul(OF_NUMBER)) < plain / 8 * 7
+        products.saturating_add(numbers.saturating_mul(NUMBER_COST)) < plain / 8 * 7
     }
 }
 
@@ -115,6 +115,7 @@ impl Contraction {
         // A pixel of zeros after the copy stands for all pixels outside.
         let mut copy = scratch::<f32>(room + channels)?;
         copy[room..].fill(0.0);
+        // Room for the tiles that are multiplied at once.
         let tiles_of = |lines: usize| lines.div_ceil(OUT) * width.div_ceil(OUT);
         let most = chunk(channels, columns).min(tiles_of(band.min(height)));
         let mut products = Products::new(weights, channels, columns, most)?;
@@ -122,6 +123,7 @@ impl Contraction {
         let mut at = vec![0; extents.len()];
         let mut tiles = Vec::with_capacity(most);
         let mut corners = Vec::with_capacity(most);
+        // Band by band: copy the lines, multiply their tiles, transform back.
         for number in 0..image.count() {
             for lines in blocks(height, band) {
                 image.fill(operands, &mut at, (number, lines.clone()), None, &mut copy[..room])?;
@@ -137,6 +139,7 @@ impl Contraction {
                         tiles.push(places.of(corner));
                     }
                     products.multiply(&copy, &tiles)?;
+                    // Tiles of one line are transformed back and stored together.
                     let mut done = 0;
                     while done < tiles.len() {
                         let [down, along] = corners[done];
@@ -212,7 +215,7 @@ struct Products<'p> {
 impl<'p> Products<'p> {
     fn new(weights: &'p Prepacked, channels: usize, columns: usize, most: usize) -> Result<Self, Failure> {
         let micro = Micro::<f32>::best();
-        let pitch = if channels.is_multiple_of(ALIKE) { channels + LINE } else { channels };
+        let pitch = if channels.is_multiple_of(ALIASING_STRIDE) { channels + LINE } else { channels };
         let stride = columns.next_multiple_of(micro.columns).next_multiple_of(transform::WIDE);
         Ok(Products {
             micro,

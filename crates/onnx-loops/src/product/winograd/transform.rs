@@ -6,7 +6,7 @@
 //! Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), section 4.3. Channels are lanes, so each transform
 //! applies the same sums to 16 channels at a time.
 
-use crate::lanes::multiversion::Job;
+use crate::lanes::multiversion::Body;
 
 /// The rows and columns of a tile of the result, and of its input.
 pub(super) const OUT: usize = 4;
@@ -109,7 +109,7 @@ pub(super) struct Forward<'f> {
     pub(super) each: usize,
 }
 
-impl Job for Forward<'_> {
+impl Body for Forward<'_> {
     /// `None` if an offset is out of range.
     type Out = Option<()>;
 
@@ -152,7 +152,7 @@ pub(super) struct Backward<'b> {
     pub(super) out: &'b mut [f32],
 }
 
-impl Job for Backward<'_> {
+impl Body for Backward<'_> {
     /// `None` if an offset is out of range.
     type Out = Option<()>;
 

@@ -10,9 +10,9 @@ use crate::product::micro::{Factor, Micro};
 /// The error against double precision that is accepted, relative to the sum of absolute products; otherwise weights are refused.
 const TOLERANCE: f64 = 2e-5;
 /// Larger weights are refused, because sums in the transforms may overflow.
-const GREATEST: f64 = 1e30;
+const MAX_WEIGHT: f64 = 1e30;
 /// The number of output channels whose precision is tested.
-const TRIED: usize = 16;
+const TESTED_CHANNELS: usize = 16;
 
 /// All weights, packed for a plain product: columns are output channels.
 struct Plain<'p> {
@@ -61,7 +61,7 @@ impl Plain<'_> {
                     let at = steps.start * wide + tile * micro.columns + column % micro.columns;
                     let all = of_weights(self.weights(column, channel));
                     for (product, weight) in all.iter().flatten().enumerate() {
-                        is_small &= weight.abs() < GREATEST;
+                        is_small &= weight.abs() < MAX_WEIGHT;
                         numbers[product * each + at] = *weight as f32;
                     }
                 }
@@ -87,7 +87,7 @@ impl Plain<'_> {
         if widest(it).is_none() {
             return false;
         }
-        (0..columns).step_by(columns.div_ceil(TRIED)).all(|column| {
+        (0..columns).step_by(columns.div_ceil(TESTED_CHANNELS)).all(|column| {
             let mut sums = [0.0f32; PRODUCTS * WIDE];
             let mut exact = [(0.0f64, 0.0f64); OUT * OUT];
             for channel in 0..channels {
