@@ -3,8 +3,8 @@
 //! This crate knows formulas, tensors and threads, but no operators, nodes or graphs: `onnx-exec` plans which formulas of a model
 //! become nests, and runs them. Most of it is what that crate needs and not an interface for others.
 //!
-//! A strip is a run of up to [`LANES`] elements along one axis, and if that is short, also along the axes before it. A
-//! [`Program`] computes a strip: loads and arithmetic on whole registers of lanes, without branches. Around it are loops over the
+//! A strip is a run of up to 1024 elements along one axis, and if that is short, also along the axes before it. A
+//! program computes a strip: loads and arithmetic on whole registers of lanes, without branches. Around it are loops over the
 //! other axes. Axes that all loads traverse in the same way are merged, so a chain of elementwise operators is one long loop for
 //! any rank.
 //!
@@ -42,13 +42,14 @@ pub use budget::Memory;
 pub use failure::Failure;
 pub use lanes::math;
 pub use lanes::multiversion::{Body, Lane, widest};
-pub use lanes::view::View;
+pub use lanes::view::{Operands, View};
 pub use list::List;
 pub use nest::Nest;
 pub use nest::check::agree;
 pub use nest::choice::{Choice, FormName};
 pub use nest::memo::Nests;
 pub use nest::pieces::{MAX_PIECES, is_padding, settled};
+pub use nest::print::Names;
 pub use nest::run::{Worker, Workers};
 pub use product::matrix::Matrix;
 #[cfg(target_arch = "x86_64")]

@@ -315,6 +315,7 @@ impl Strings {
         Ok(())
     }
 
+    /// The number of strings.
     #[inline]
     pub fn len(&self) -> usize {
         self.list.len()

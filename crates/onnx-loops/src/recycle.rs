@@ -62,6 +62,8 @@ impl Shared {
         Ok(Shared(Some(Arc::new(Charged { block: Block::zeroed(bytes)?, charge }))))
     }
 
+    /// Its bytes.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |charged| charged.block.bytes())
     }
@@ -72,6 +74,8 @@ impl Shared {
     }
 
     /// The bytes for writing; fails if they are shared.
+    /// Its bytes.
+    #[inline]
     pub fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         match self.0.as_mut().and_then(Arc::get_mut) {
             Some(charged) => Ok(charged.block.bytes_mut()),
@@ -194,10 +198,14 @@ impl Block {
         Block { pages, range: first..first + bytes, home, shelf: None }
     }
 
+    /// Its bytes.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.pages.bytes()[self.range.clone()]
     }
 
+    /// Its bytes.
+    #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.pages.bytes_mut()[self.range.clone()]
     }
@@ -216,7 +224,9 @@ impl Drop for Block {
 /// The contents of a new block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
+    /// Any bytes.
     Any,
+    /// Zeros.
     Zeros,
 }
 

@@ -16,15 +16,8 @@ const LAYERS: &[(&str, Layers)] = &[
     (
         "onnx-exec",
         &[
-            // Tensors and values, the memory that they are charged to, the threads, and options.
-            (
-                "ground",
-                &[
-                    "arrays", "budget", "data", "facts", "failure", "list", "options", "parallel", "pool",
-                    "profile", "random", "recycle", "scratch", "sync", "tensor", "value",
-                ],
-            ),
-            ("loops", &["loops"]),
+            // Values, and options.
+            ("ground", &["arrays", "data", "facts", "options", "profile", "value"]),
             ("machine", &["machine"]),
             ("kernels", &["kernels"]),
             ("program", &["program"]),
@@ -35,8 +28,16 @@ const LAYERS: &[(&str, Layers)] = &[
         ],
     ),
     (
-        "onnx-exec/loops",
+        "onnx-loops",
         &[
+            // Tensors, the memory that they are charged to, and the threads.
+            (
+                "ground",
+                &[
+                    "budget", "failure", "list", "parallel", "pool", "random", "recycle", "scratch", "sync",
+                    "tensor",
+                ],
+            ),
             ("lanes", &["lanes"]),
             ("pipeline", &["pipeline"]),
             ("program", &["program"]),
@@ -51,7 +52,7 @@ const LAYERS: &[(&str, Layers)] = &[
 ];
 
 /// Folders that have rooms themselves.
-const FOLDERS: &[&str] = &["onnx-exec/loops"];
+const FOLDERS: &[&str] = &["onnx-exec/kernels"];
 /// Crates without layers, and without circles of rooms.
 const WITHOUT_CIRCLES: &[&str] = &["onnx-proto"];
 
@@ -420,12 +421,12 @@ mod tests {
             let all = point_down(&all).into_iter().map(|finding| finding.to_string()).collect::<Vec<_>>();
             all.join("\n")
         };
-        let (plan, tensor) = ("crates/onnx-exec/src/plan/fuse.rs", "crates/onnx-exec/src/tensor/mod.rs");
+        let (plan, value) = ("crates/onnx-exec/src/plan/fuse.rs", "crates/onnx-exec/src/value.rs");
         let up = |from: &str| {
             format!("`{from}` must not use `run`, which lies above it (xtask/src/tidy/imports.rs)")
         };
         assert_eq!(found(plan, "use super::A;\nuse crate::run::Run;"), format!("{plan}:2: {}", up("plan")));
-        assert_eq!(found(tensor, "fn f() { crate::run::f() }"), format!("{tensor}:1: {}", up("ground")));
+        assert_eq!(found(value, "fn f() { crate::run::f() }"), format!("{value}:1: {}", up("ground")));
         assert_eq!(found("crates/onnx-exec/src/executable/mod.rs", "use crate::run::Run;"), "");
         assert_eq!(found(plan, "#[cfg(test)]\nmod tests { use crate::run::Run; }"), "");
         let (a, b) = ("crates/onnx-proto/src/a.rs", "crates/onnx-proto/src/b.rs");

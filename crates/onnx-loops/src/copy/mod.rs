@@ -122,6 +122,7 @@ impl CopyPlan {
         let behind: usize = self.dims[across + 1..].iter().product();
         let is_whole = elements.start.is_multiple_of(behind) && elements.len().is_multiple_of(behind);
         let (across, behind) = if is_whole { (across, behind) } else { (last, 1) };
+        // The position of the first element.
         let mut at: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.dims.len());
         let mut index = elements.start;
         for (at, d) in at.iter_mut().zip(&self.dims).rev() {

@@ -29,11 +29,11 @@ pub(super) fn pairs(out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>, f: impl Fn(f32,
 
 /// Calls a function of a row, whose parameter gets its type here.
 #[inline(always)]
-pub(in crate::loops) fn call<A, B>(x: A, f: impl Fn(A) -> B) -> B {
+pub(crate) fn call<A, B>(x: A, f: impl Fn(A) -> B) -> B {
     f(x)
 }
 
 #[inline(always)]
-pub(in crate::loops) fn call_both<A, B>(a: A, b: A, f: impl Fn(A, A) -> B) -> B {
+pub(crate) fn call_both<A, B>(a: A, b: A, f: impl Fn(A, A) -> B) -> B {
     f(a, b)
 }

@@ -65,6 +65,7 @@ fn clamp(x: f32, least: f32, most: f32) -> f32 {
     if x > most { most } else { x }
 }
 
+/// The exponential.
 #[inline(always)]
 pub fn exp<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(clamp(x, -104.0, 89.0));
@@ -86,6 +87,7 @@ pub(crate) fn exp_within<const FUSED: bool>(x: f32) -> f32 {
     (e + 1.0) * power_of_two(n)
 }
 
+/// The exponential minus 1.
 #[inline(always)]
 pub fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(clamp(x, -20.0, 89.0));
@@ -127,6 +129,7 @@ pub(crate) fn log<const FUSED: bool>(x: f32) -> f32 {
     if x < f32::INFINITY { y } else { x }
 }
 
+/// The natural logarithm of 1 plus a number.
 #[inline(always)]
 pub fn ln_1p<const FUSED: bool>(x: f32) -> f32 {
     let sum = 1.0 + x;
@@ -138,6 +141,7 @@ pub fn ln_1p<const FUSED: bool>(x: f32) -> f32 {
     if x.abs() < 1e-7 { x } else { y }
 }
 
+/// The hyperbolic tangent.
 #[inline(always)]
 pub fn tanh<const FUSED: bool>(x: f32) -> f32 {
     let square = x * x;

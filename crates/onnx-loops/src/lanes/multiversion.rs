@@ -41,7 +41,7 @@ pub trait Body {
 /// A vector of 512 bits loads, converts and combines as many elements per cycle as two of 256 where the elements have 64 bits, and costs
 /// more where rows begin and end. Measured on Emerald Rapids as the time of 256 bits for each unit of time of 512, least of many
 /// runs: floats 1.1 to 1.7; doubles 0.65 to 1.0, only their maxima of rows 1.2; integers 0.5 to 0.9, their maxima of columns 1.1.
-pub(crate) trait Lane {
+pub trait Lane {
     /// Whether 512 bits are faster.
     const IS_FASTER_WIDE: bool;
 }
@@ -115,7 +115,7 @@ pub fn widest<J: Body>(job: J) -> J::Out {
 
 /// Prefetches memory `ahead` elements after the first into the second-level cache.
 #[inline(always)]
-pub fn fetch<T>(from: &[T], ahead: usize) {
+pub(crate) fn fetch<T>(from: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};

@@ -6,7 +6,9 @@ use onnx_ir::ElemType;
 /// Elements of a tensor in memory, from one of them on.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
+    /// The element type.
     pub elem: ElemType,
+    /// The bytes of the elements.
     pub bytes: &'a [u8],
     /// The index of the first of them in the tensor. Elements before it are never read.
     pub first: i64,

@@ -39,6 +39,7 @@ const FORMS: [(FormName, &str); 8] = [
 /// The form of a formula's loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
+    /// The form.
     pub form: FormName,
     /// Whether the epilogue runs in one pass, while accumulators are in registers or the first-level cache.
     pub is_one_pass: bool,

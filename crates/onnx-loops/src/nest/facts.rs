@@ -132,6 +132,7 @@ impl FactTable {
                 }
             }
         };
+        // Kept for the levels above.
         self.0.insert(std::ptr::from_ref(expr), facts);
         facts
     }

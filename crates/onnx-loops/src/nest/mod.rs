@@ -7,7 +7,7 @@ mod lower;
 pub(super) mod memo;
 mod parallel;
 pub(super) mod pieces;
-mod print;
+pub(super) mod print;
 pub(super) mod run;
 mod softmax;
 mod work;

@@ -58,6 +58,7 @@ enum WorkerState {
 }
 
 impl Worker {
+    /// A worker with the registers and buffers of a nest.
     pub fn new(nest: &Nest) -> Self {
         Worker(match &nest.form {
             Form::Product(_) | Form::Copy(_) => WorkerState::None,
@@ -436,6 +437,7 @@ impl Loops {
             }
             totals.put(n, &mut self.then, total, 0);
         }
+        // Sums of integers wrap around in their type.
         if total.class == Class::Int && matches!(reduction.combine, Combine::Sum | Combine::Product) {
             wrap_all(&mut self.then.int[total.at][..n], reduction.elem);
         }

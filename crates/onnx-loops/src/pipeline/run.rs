@@ -31,7 +31,7 @@ impl<'o> Out<'o> {
     pub(crate) fn of(elem: ElemType, out: &'o mut [u8]) -> Option<Out<'o>> {
         Some(match elem {
             ElemType::FLOAT => Out::Single(bytemuck::try_cast_slice_mut(out).ok()?),
-            ElemType::FLOAT16 => Out::Half(bytemuck::try_cast_slice_mut(out).ok()?),
+            ElemType::FLOAT16 => Out::F16(bytemuck::try_cast_slice_mut(out).ok()?),
             ElemType::BFLOAT16 => Out::Bf16(bytemuck::try_cast_slice_mut(out).ok()?),
             ElemType::UINT8 | ElemType::INT8 => Out::Byte(out),
             ElemType::BOOL => Out::Truth(out),
@@ -52,7 +52,7 @@ impl<'o> Out<'o> {
         match self {
             Out::Single(to) => to.get_mut(at..end)?.copy_from_slice(lanes),
             // With a hardware conversion, if there is one.
-            Out::Half(to) => to.get_mut(at..end)?.reinterpret_cast_mut::<f16>().convert_from_f32_slice(lanes),
+            Out::F16(to) => to.get_mut(at..end)?.reinterpret_cast_mut::<f16>().convert_from_f32_slice(lanes),
             Out::Bf16(to) => widest(Stored { to: to.get_mut(at..end)?, lanes, convert: f32_to_bf16 }),
             Out::Byte(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x as u8 }),
             Out::Truth(to) => {
@@ -499,6 +499,7 @@ impl Tiles<'_, '_> {
     fn tile<const W: usize>(&mut self, place: [usize; 3], memory: &mut Lanes<W>) -> Option<()> {
         let [plane, row, at] = place;
         let [_, rows, lanes] = self.size;
+        // The value that goes through all stages.
         let mut now = Tile::<W>::all(0.0);
         for op in self.ops {
             // The second operand.

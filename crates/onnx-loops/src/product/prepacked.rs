@@ -34,7 +34,9 @@ pub(crate) struct Prepacked {
 /// Whether Winograd's algorithm may be used, whose rounding differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
+    /// It may be used where it is faster.
     Fast,
+    /// It is not used.
     Exact,
 }
 
@@ -215,7 +217,7 @@ impl Contraction {
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let (rows, matrices) = (self.a.count(&extents), self.matrices(&self.a));
-        let depth = count.next_multiple_of(micro.steps_together());
+        let depth = count.next_multiple_of(micro.interleaved_steps());
         let mut known = Prepacked::room::<T>(matrices, rows, micro.rows, micro.rows, depth)?;
         let mut packer = Packer::of_rows(&self.a, &extents, &step_axes, micro);
         let mut at = vec![0; extents.len()];

@@ -155,6 +155,7 @@ fn step(
             }
             regs.int[to.at] = out;
         }
+        // Everything between loads and stores at once.
         Instr::Pipeline(pipeline) => pipeline.run(regs, operands, strip, None)?,
     }
     Ok(())

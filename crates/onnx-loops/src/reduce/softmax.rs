@@ -33,9 +33,13 @@ pub struct Softmax {
 
 /// The results for some rows: maxima, exponentials, sums and quotients.
 pub struct Results<'o> {
+    /// The greatest element of each row.
     pub most: &'o mut [u8],
+    /// The exponentials.
     pub exps: &'o mut [u8],
+    /// The sum of each row of exponentials.
     pub sums: &'o mut [u8],
+    /// The exponentials divided by their sums, if they are wanted.
     pub quotients: Option<&'o mut [u8]>,
 }
 
