@@ -71,7 +71,8 @@ impl Transposer {
             Level::Avx2 if size_of::<T>() == 4 => unsafe {
                 x86::avx2(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out));
             },
-            // SAFETY: likewise.
+            // SAFETY: a `Transposer` of this level exists only where a body runs with these instructions; both squares have exactly
+            // `SIDE` lines of 4-byte numbers.
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if size_of::<T>() == 4 => unsafe {
                 x86::avx512(bytemuck::cast_ref(square), bytemuck::cast_mut(&mut out));

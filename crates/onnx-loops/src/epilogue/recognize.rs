@@ -142,7 +142,7 @@ impl Epilogue {
             };
             follow.held.push((*to, result, at + 1));
         }
-        // What the result is: a clamped linear function, a byte, or an activation of such a function.
+        // The result is a clamped linear function, a byte, or an activation of such a function.
         let (held, _) = follow.of(&then.result?)?;
         match held {
             Held::Total(it) if elem == ElemType::FLOAT => {

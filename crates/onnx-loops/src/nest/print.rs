@@ -85,7 +85,7 @@ impl Nest {
             first += &format!("{} over {over} ", combined(reduction.combine));
         }
         let mut lines = Vec::new();
-        // What they compute: a product with its factors, or the body.
+        // The body: a product with its factors, or the body.
         match &self.form {
             Form::Product(contraction) => {
                 first += &format!(

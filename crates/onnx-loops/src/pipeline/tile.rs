@@ -384,10 +384,10 @@ fn truth(holds: bool) -> f32 {
 #[inline(always)]
 fn is_plain(x: f32) -> bool {
     // From 2^-60 to 2^60.
-    const LEAST: u32 = (127 - 60) << 23;
+    const MIN_BITS: u32 = (127 - 60) << 23;
     const COUNT: u32 = 120 << 23;
     let size = x.to_bits() & 0x7fff_ffff;
-    (size.wrapping_sub(LEAST) < COUNT) | (size == 0)
+    (size.wrapping_sub(MIN_BITS) < COUNT) | (size == 0)
 }
 
 /// A correctly rounded quotient from the rounded reciprocal: each correction leaves an error below half a unit in the last place,

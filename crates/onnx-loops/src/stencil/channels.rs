@@ -369,7 +369,7 @@ impl Reads {
 /// The totals of four registers, of which each reads from a place on and has factors from another on: the same, or not.
 ///
 /// # Safety
-/// For each step, [`WIDE`] numbers are readable from each of the places on, `before` further, and likewise of the factors.
+/// For each step, at least [`WIDE`] numbers are readable from each of the places on, `before` further, and likewise of the factors.
 // Names rather than an array of registers: then they become some.
 #[inline(always)]
 unsafe fn totals<C: Combining, const FUSED: bool, const SAME: bool>(

@@ -239,8 +239,8 @@ fn run(it: Tile<'_, u8>) {
             *block = Block { a: of_a, of_a: tile.a.apart, b: of_b.0, of_b: of_b.1 };
             true
         });
-        // SAFETY: the processor has the instructions; the steps are those of `a` and `b`, at which there are all rows and columns, as
-        // asserted, and so are the totals.
+        // SAFETY: the processor has the instructions; the steps are those of `a` and `b`, whose last one was checked to be within
+        // bounds for all rows and columns, and `c` has the asserted length.
         unsafe {
             if are_there {
                 tile.multiply(&blocks[..count], c, is_first);
@@ -294,8 +294,8 @@ impl Part<'_> {
     /// Multiplies factors that are copied first.
     ///
     /// # Safety
-    /// The processor has the instructions; there are not more steps than [`BLOCKS`] have, and at each there are all rows and columns,
-    /// and all totals.
+    /// The processor has the instructions; there are not more steps than [`BLOCKS`] have, and at each, all rows and columns
+    /// are within bounds, and `c` has the length of all totals.
     #[target_feature(enable = "avx512f")]
     #[inline(never)]
     unsafe fn multiply_copied(&self, at_a: &[usize], at_b: &[usize], c: &mut [i32], is_first: bool) {

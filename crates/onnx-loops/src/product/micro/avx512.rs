@@ -38,7 +38,7 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn spread(from: *const f32) -> __m512 {
-        // SAFETY: the processor has the instruction, and `from` points to a number.
+        // SAFETY: the processor has the instruction, and the caller has checked that a number is within bounds at `from`.
         unsafe { _mm512_set1_ps(*from) }
     }
 

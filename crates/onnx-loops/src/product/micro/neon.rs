@@ -32,7 +32,7 @@ impl Vectors for Floats {
 
     #[inline(always)]
     unsafe fn spread(from: *const f32) -> float32x4_t {
-        // SAFETY: the processor has the instruction, and `from` points to a number.
+        // SAFETY: the processor has the instruction, and the caller has checked that a number is within bounds at `from`.
         unsafe { vdupq_n_f32(*from) }
     }
 

@@ -27,13 +27,13 @@ pub(super) trait Vectors {
     /// Loads the groups of as many columns as there are lanes.
     ///
     /// # Safety
-    /// The processor has the instructions, and `from` points to all these groups.
+    /// The processor has the instructions, and `from` is readable for as many groups as a register has lanes, at least.
     unsafe fn load(from: *const Self::Factor) -> Self::Register;
 
     /// Broadcasts a group to all lanes.
     ///
     /// # Safety
-    /// The processor has the instructions, and `from` points to a group.
+    /// The processor has the instructions, and `from` is readable for at least one group.
     unsafe fn spread(from: *const Self::Factor) -> Self::Register;
 
     /// Adds the products of groups to sums.
@@ -176,7 +176,7 @@ pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
 /// Adds the products of steps, whose groups are narrow or not.
 ///
 /// # Safety
-/// The processor has the instructions, and at each step there are a group of `R` rows and the groups of `N` registers.
+/// The processor has the instructions, and at each step, a group of `R` rows and the groups of `N` registers are within bounds.
 #[inline(always)]
 unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bool>(
     (a, b): (*const V::Factor, *const V::Factor),
@@ -190,7 +190,7 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     // Rows in threes, so that addresses take few registers: two distances in a three, and one to the next.
     let three = 3 * apart;
     for (of_a, of_b) in of_a.iter().zip(of_b) {
-        // SAFETY: there are these groups at the step.
+        // SAFETY: the caller has checked that the groups of the step are within bounds.
         let (from_a, from_b) = unsafe { (a.add(*of_a), b.add(*of_b)) };
         let mut row = [zero; N];
         for (n, row) in row.iter_mut().enumerate() {

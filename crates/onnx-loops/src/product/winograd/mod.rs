@@ -10,12 +10,9 @@
 //! ```
 //! It is selected for constant weights, by a cost model of products and memory traffic. Results differ from plain sums by a few
 //! millionths of the largest one; weights that would lose more than 2e-5 of the sum of absolute products are refused when they
-//! are
-//! packed. Infinities and NaN spread over a tile; [`CompileOptions::exact`](crate::CompileOptions::exact) switches the algorithm
-//! off. An
-//! element does not depend on which tiles are computed together, and parts start at tile boundaries, so results do not depend on
-//! the
-//! number of threads.
+//! are packed. Infinities and NaN spread over a tile; `CompileOptions::exact` of onnx-exec switches the algorithm off. An element does
+//! not depend on which tiles are computed together, and parts start at tile boundaries, so results do not depend on the number of
+//! threads.
 
 mod transform;
 mod weights;
