@@ -153,7 +153,7 @@ pub fn number_text(elem: ElemType, value: f64) -> String {
     }
 }
 
-#[cfg(all(test, feature = "print"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! From the patterns of the tokens to the lexer, with what `#[derive(Logos)]` runs: whoever compiles the parser compiles no macro.
+//! From the patterns of the tokens to the lexer, with what `#[derive(Logos)]` runs: a parser is compiled without the macro.
 
 use super::Output;
 use crate::dirs;
@@ -9,7 +9,9 @@ const PATTERNS: &str = "crates/onnx-text/src/lex/kind.in.rs";
 
 pub(super) fn output() -> Result<Output> {
     let text = std::fs::read_to_string(dirs::root().join(PATTERNS)).context(PATTERNS)?;
-    let patterns: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{PATTERNS}: {error}"))?;
+    // An enum alone, without the documentation of the file.
+    let patterns = text.lines().filter(|line| !line.starts_with("//!")).collect::<Vec<_>>().join("\n");
+    let patterns: TokenStream = patterns.parse().map_err(|error| anyhow::anyhow!("{PATTERNS}: {error}"))?;
     let kinds = logos_codegen::strip_attributes(patterns.clone());
     let lexer = logos_codegen::generate(patterns);
     let file = syn::parse2(quote::quote! {

@@ -1,5 +1,6 @@
-// What `cargo xtask codegen` makes kind.rs of, with logos-codegen: the kinds of tokens, and the patterns that recognize them. It is not
-// compiled as it stands, so that those who depend on the parser need not compile logos-codegen and what it takes.
+//! The kinds of tokens and the patterns that recognize them, from which `cargo xtask codegen` makes `kind.rs` with logos-codegen.
+//!
+//! It is not compiled as it stands: parsers need neither logos-codegen nor what that takes.
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
