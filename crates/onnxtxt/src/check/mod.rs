@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use onnxtxt::check::{CheckOptions, Filter, Fixes};
-//! use onnxtxt::{File, Level};
+//! use onnxtxt::File;
 //!
 //! let text = "<ir_version: 10, opset_import: [\"\" 21]>\ng (float[N] x) => (float[N] y) { y = Relu(x) }";
 //! let file = File::new("model.onnxtxt".to_owned(), None, text.into());
