@@ -162,9 +162,9 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// The next item under `#[cfg(test)]`: up to the end of its braces, or its semicolon.
+/// The next item under `#[cfg(test)]` or `#[cfg(all(test, …))]`: up to the end of its braces, or its semicolon.
 fn test_item(code: &str) -> Option<Range<usize>> {
-    let start = code.find("#[cfg(test)]")?;
+    let start = ["#[cfg(test)]", "#[cfg(all(test,"].iter().filter_map(|mark| code.find(mark)).min()?;
     let mut depth = 0_usize;
     for (at, c) in code[start..].char_indices() {
         match c {
@@ -211,6 +211,7 @@ mod tests {
             "ab"
         );
         assert_eq!(code("#[cfg(test)] mod t;\nb").trim(), "b");
+        assert_eq!(code("#[cfg(all(test, unix))] mod t { fn f() {} }\nb").trim(), "b");
         assert_eq!(File::new("a/tests/b.rs", "x".to_owned()).code, " ");
     }
 

@@ -84,7 +84,7 @@ impl FilePlace {
         Ok(FilePlace { folder, name: name.into(), shown })
     }
 
-    /// The place of `name` below a folder that the user gave. Folders between that do not exist are made, and those that do are no
+    /// The place of `name` below a folder that the user gave. Folders between that do not exist are made, and those that do are not
     /// links.
     pub(crate) fn below(root: &Path, name: &Path) -> Result<FilePlace, Error> {
         let shown = root.join(name);
