@@ -5,7 +5,7 @@
 //! otherwise.
 
 use crate::error::Error;
-use crate::files::{Guard, Moved, Reads, WriteModel, locations, plain, put, resolve};
+use crate::files::{Guard, Moved, Reads, WriteModel, locations, may_put, plain, put, resolve};
 use crate::loaded::Loaded;
 use crate::source::{Form, undecodable};
 use crate::text::Text;
@@ -69,6 +69,15 @@ pub struct Saved {
     pub beside: Vec<(String, u64)>,
 }
 
+/// What is going to be written.
+struct Arranged {
+    form: Form,
+    /// The files beside the model.
+    files: Vec<DataFile>,
+    /// Files that must not be replaced.
+    reads: Reads,
+}
+
 impl Loaded {
     /// Writes the model to a file, in the form given by its name, atomically.
     ///
@@ -100,6 +109,19 @@ impl Loaded {
         self.deliver(None, out, options)
     }
 
+    /// Whether [`save_with`](Self::save_with) may write the model and the files beside it now, for programs that work for a long
+    /// time before they save what the model has become. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// See [`save`](Self::save).
+    pub fn ensure_writable(&self, path: &Path, options: &SaveOptions) -> Result<(), Error> {
+        // Weights are shared, not copied.
+        let mut trial = self.clone();
+        let Arranged { files, reads, .. } = trial.arrange(Some(path), options)?;
+        may_put(path, trial.guard(path, &reads), &files)
+    }
+
     /// The model as text.
     #[must_use]
     pub fn text(&self) -> String {
@@ -112,6 +134,13 @@ impl Loaded {
         out: &mut dyn Write,
         options: &SaveOptions,
     ) -> Result<Saved, Error> {
+        let Arranged { form, files, reads } = self.arrange(path, options)?;
+        let to = path.map(|path| (path, self.guard(path, &reads)));
+        self.write(to, out, form, &files, options.profile)
+    }
+
+    /// Moves weights to where they will be written.
+    fn arrange(&mut self, path: Option<&Path>, options: &SaveOptions) -> Result<Arranged, Error> {
         if self.is_partial() && !options.partial {
             return Err(self.parts_would_be_lost());
         }
@@ -131,11 +160,15 @@ impl Loaded {
             reads.note_external(&self.model, own);
         }
         let files = self.place_weights(path, form, options, &mut reads)?;
-        let is_own = |path: &Path| self.file().path.as_deref().is_some_and(|own| is_same(path, own));
-        let guard = Guard::new(&reads);
+        Ok(Arranged { form, files, reads })
+    }
+
+    /// What must not be replaced when the model is written to a path.
+    fn guard<'r>(&self, path: &Path, reads: &'r Reads) -> Guard<'r> {
+        let guard = Guard::new(reads);
         // Replacing the input was requested, including its own weights.
-        let guard = if path.is_some_and(is_own) { guard.even_read() } else { guard };
-        self.write(path.map(|path| (path, guard)), out, form, &files, options.profile)
+        let is_own = self.file().path.as_deref().is_some_and(|own| is_same(path, own));
+        if is_own { guard.even_read() } else { guard }
     }
 
     /// The error for a model that is known in part.

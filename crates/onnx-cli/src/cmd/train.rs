@@ -156,7 +156,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let destination = Destination::of(args)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let mut prepared = Prepared::open(&args.file, &args.opset, session)?;
-    may_write_all(args, &destination)?;
+    may_write_all(args, &destination, &prepared)?;
     prepared.admit(Purpose::Training, &args.limits, session)?;
     work.now("preparing the training");
     let seed = args.seed.unwrap_or(0);
@@ -226,13 +226,16 @@ fn algorithm(prepared: &Prepared, name: &str) -> anyhow::Result<usize> {
 }
 
 /// Fails if a file cannot be written that is due at the end.
-fn may_write_all(args: &Args, destination: &Destination) -> anyhow::Result<()> {
+fn may_write_all(args: &Args, destination: &Destination, prepared: &Prepared) -> anyhow::Result<()> {
     if let Destination::Weights(path) = destination {
         output::may_write(path)?;
     } else if let Some(OutputTarget::File(path)) = args.out.path().map(OutputTarget::new)
         && !OutputTarget::new(&path).is(&args.file)
     {
         output::may_write(&path)?;
+    }
+    if let Destination::Model = destination {
+        args.out.destination(&args.file, None)?.ensure_writable(&prepared.loaded)?;
     }
     args.history.iter().try_for_each(|path| output::may_write(path))
 }

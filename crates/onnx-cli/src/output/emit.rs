@@ -108,6 +108,28 @@ impl OutFile {
     }
 }
 
+impl Destination {
+    fn options(&self) -> SaveOptions {
+        SaveOptions {
+            form: Some(self.to),
+            weights: self.weights,
+            profile: self.profile.into(),
+            verify_checksums: self.verify_checksums,
+            reads: read_files::all(),
+            partial: false,
+        }
+    }
+
+    /// Fails if the result and the files beside it cannot be written, for commands that work for a long time before they write what
+    /// a model has become.
+    pub(crate) fn ensure_writable(&self, loaded: &Loaded) -> anyhow::Result<()> {
+        if let OutputTarget::File(path) = &self.target {
+            loaded.ensure_writable(path, &self.options())?;
+        }
+        Ok(())
+    }
+}
+
 /// Moves the weights of a model as requested, and writes the model.
 pub(crate) fn emit(
     destination: &Destination,
@@ -116,16 +138,9 @@ pub(crate) fn emit(
     session: &mut Session,
     work: &Work,
 ) -> anyhow::Result<Status> {
-    let Destination { target, to, weights, profile, verify_checksums } = destination;
+    let Destination { target, to, profile, .. } = destination;
     work.now(format!("writing {}", target.name()));
-    let options = SaveOptions {
-        form: Some(*to),
-        weights: *weights,
-        profile: (*profile).into(),
-        verify_checksums: *verify_checksums,
-        reads: read_files::all(),
-        partial: false,
-    };
+    let options = destination.options();
     let saved = match target {
         OutputTarget::File(path) => loaded.save_with(path, &options),
         OutputTarget::Stdout if *to != Form::Binary && output::is_terminal() => {

@@ -34,6 +34,13 @@ const TRAINS: &str = "<ir_version: 10, opset_import: [\"\": 21],
     }>
     g () => (float[1] y) <float[1] w = {0}> { y = Relu(w) }";
 
+/// The same with a state that goes beside a text.
+fn trains_much() -> Vec<u8> {
+    let zeros = vec!["0"; 8000].join(", ");
+    let text = TRAINS.replace("float[1] w1", "float[8000] w1").replace("float[1] y", "float[8000] y");
+    text.replace("float[1] w = {0}", &format!("float[8000] w = {{{zeros}}}")).into()
+}
+
 fn two_outputs() -> Vec<u8> {
     SOUND.replace("(float[N] y)", "(float[N] y, float[N] t)").into()
 }
@@ -102,6 +109,15 @@ const ALL: &[Writes] = &[
         given: || vec![("m.onnxtxt", TRAINS.into())],
         named: &["out.onnx"],
         derived: &["out.state.npz"],
+        folders: &[],
+        code: 0,
+        is_by_name: false,
+    },
+    Writes {
+        command: &["train", "m.onnxtxt", "--steps", "2", "--save", "every=1", "-o", "out.onnxtxt"],
+        given: || vec![("m.onnxtxt", trains_much())],
+        named: &["out.onnxtxt"],
+        derived: &["out.state.npz", "out.onnxtxt.data"],
         folders: &[],
         code: 0,
         is_by_name: false,
@@ -215,6 +231,7 @@ fn links_and_foreign_files_stay_as_they_are() {
                     _ => folder.write(name, b"mine"),
                 }
                 let before = path.symlink_metadata().unwrap();
+                let names = folder.names();
                 let done = folder.run(writes.command);
                 let case = format!("{:?}: {name} is a {kind}: {}", writes.command, done.said());
                 // A test fails; everything else is refused.
@@ -224,6 +241,9 @@ fn links_and_foreign_files_stay_as_they_are() {
                 assert_eq!((after.file_type(), after.len()), (before.file_type(), before.len()), "{case}");
                 if kind == "foreign file" {
                     assert_eq!(folder.read(name), b"mine", "{case}");
+                }
+                if writes.command[0] == "train" {
+                    assert_eq!(folder.names(), names, "the training has begun: {case}");
                 }
                 assert_eq!(elsewhere.names(), ["victim"], "{case}");
                 assert_eq!(elsewhere.read("victim"), b"victim", "{case}");

@@ -13,5 +13,5 @@ pub use derived::{Derived, IsOwn};
 pub use place::resolve;
 pub use reads::{FileId, Reads, id};
 pub use temporary::when_ended;
-pub(crate) use together::{Moved, WriteModel, locations, plain, put};
+pub(crate) use together::{Moved, WriteModel, locations, may_put, plain, put};
 pub use whole::{Guard, make_folder_of, may_write, write};

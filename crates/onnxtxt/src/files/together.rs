@@ -97,6 +97,24 @@ pub(crate) fn put(
     Ok(())
 }
 
+/// Whether a model and the files beside it may be written now. Their content may be another one when they are written, so files
+/// beside the model must belong to the model that is there.
+pub(crate) fn may_put(path: &Path, guard: Guard<'_>, files: &[DataFile]) -> Result<(), Error> {
+    let place = FilePlace::of(path)?;
+    if let Some(existing) = place.look().map_err(|error| Error::write(&place.shown, error))? {
+        whole::may_replace(&place.shown, &existing, guard)?;
+    }
+    let old = LazyCell::new(|| used_by(&place));
+    for file in files {
+        let beside = place.beside(&file.location)?;
+        if let Some(existing) = beside.look().map_err(|error| Error::write(&beside.shown, error))? {
+            whole::may_replace(&beside.shown, &existing, guard)?;
+            ensure_own(&place, &beside, file, &old)?;
+        }
+    }
+    Ok(())
+}
+
 /// A file of weights that is written but not yet renamed.
 struct Weights<'f> {
     file: &'f DataFile,
@@ -128,14 +146,20 @@ fn is_replaced(
     if file.is_content(content).map_err(cannot)? {
         return Ok(false);
     }
+    ensure_own(model, place, file, old)?;
+    Ok(true)
+}
+
+/// Fails if the old model does not use the weights at a place beside it.
+fn ensure_own(model: &FilePlace, place: &FilePlace, file: &DataFile, old: &[PathBuf]) -> Result<(), Error> {
     let is_own = |used: &PathBuf| used == Path::new(&file.location) || is_copy_name(used, &file.location);
     if old.iter().any(is_own) {
-        return Ok(true);
+        return Ok(());
     }
     Err(Error::Refused(format!(
-        "{name} exists and is not used by {}, so it may be the weights of another model: remove it, choose another \
+        "{} exists and is not used by {}, so it may be the weights of another model: remove it, choose another \
          name, or use --weights inline",
-        model.shown
+        place.shown, model.shown
     )))
 }
 
