@@ -128,6 +128,81 @@ fn fusions_lose_no_metadata() {
     assert_eq!(changed.len(), fusions().count(), "{changed:?}");
 }
 
+#[test]
+fn merged_nodes_lose_no_metadata() {
+    let pass = Pass::parse("common-subexpressions").expect("a pass");
+    let mut changed = 0;
+    // Equal nodes with graphs inside are merged as one; notes of what is in the graph that goes are not kept.
+    for (path, mut model) in models().into_iter().filter(|(_, model)| !has_places_to_move(model)) {
+        mark(&mut model);
+        let mut after = model.clone();
+        if pass.run(&mut after, registry_of(&model)).report.is_changed() {
+            changed += 1;
+            assert_eq!(keys(&after), keys(&model), "{}", path.display());
+        }
+    }
+    assert!(changed > 20, "{changed}");
+}
+
+/// Models where a pass replaces two nodes by one or the other way round, and the names of the nodes afterwards.
+const REPLACED: &[(&str, &str, &[&str])] = &[
+    (
+        "common-subexpressions",
+        "g (float[2] x) => (float[2] y) { ONE a = Abs(x)  TWO b = Abs(x)  y = Add(a, b) }",
+        &["first", ""],
+    ),
+    (
+        "common-subexpressions",
+        "g (float[2] x) => (float[2] y) { ONE-unnamed a = Abs(x)  TWO b = Abs(x)  y = Add(a, b) }",
+        &["second", ""],
+    ),
+    (
+        "inline",
+        "g (float[2] x) => (float[2] y) { ONE y = l.F(x) }
+        <domain: \"l\", opset_import: [\"\": 21]> F (x) => (y) { TWO t = Abs(x)  y = Neg(t) }",
+        &["first__second", ""],
+    ),
+    (
+        "fold-constants",
+        "g (float[2] x) => (float[2] y) <bool c = {1}> {
+            ONE y = If(c) <then_branch = a () => (p) { TWO t = Abs(x)  p = Neg(t) }, else_branch = b () => (q) { q = Abs(x) }>
+        }",
+        &["second", "", ""],
+    ),
+];
+
+#[test]
+fn nodes_in_place_of_others_have_their_notes() {
+    for (pass, text, names) in REPLACED {
+        let note = |doc: &str, value: &str, own: &str, name: &str| {
+            let metadata =
+                format!("#@ metadata_props: [\"both\": \"{value}\", \"same\": \"s\", \"{own}\": \"o\"]");
+            format!("\n## {doc}\n{metadata}\n{name} ")
+        };
+        let text = text
+            .replace("ONE-unnamed ", &note("the first", "1", "a", ""))
+            .replace("ONE ", &note("the first", "1", "a", "[first]"))
+            .replace("TWO ", &note("the second", "2", "b", "[second]"));
+        let import = if *pass == "inline" { ", \"l\": 1" } else { "" };
+        let text = format!("#@ onnxtxt 1\n<ir_version: 10, opset_import: [\"\": 21{import}]>\n{text}");
+        let read = read_model(&text);
+        assert!(!read.has_errors(), "{pass}: {:?}", read.diagnostics);
+        let mut model = read.value;
+        let registry = registry_of(&model);
+        Pass::parse(pass).expect("a pass").run(&mut model, registry);
+        let body = model.main_body().expect("a graph");
+        let nodes = &body.graphs[body.root().expect("a graph")].nodes;
+        let found: Vec<&str> = nodes.iter().map(|&node| model.text(body.nodes[node].name)).collect();
+        assert_eq!(found, *names, "{pass}");
+        let node = &body.nodes[nodes[0]];
+        assert_eq!(model.text(node.extra().doc), "the first\nthe second", "{pass}");
+        let entries = node.extra().metadata.iter();
+        let entries: Vec<(&str, &str)> =
+            entries.map(|entry| (model.text(entry.key), model.text(entry.value))).collect();
+        assert_eq!(entries, [("both", "1\n2"), ("same", "s"), ("a", "o"), ("b", "o")], "{pass}");
+    }
+}
+
 /// For each fusion, two nodes, and the name that the fused one has: with names for both, for the first, for the second.
 const FUSIONS: &[(&str, &str, [&str; 3])] = &[
     (

@@ -9,20 +9,22 @@
 //! up to names. A node replaces later nodes of its graph and of graphs nested there, in topological order; the order of the list
 //! does not matter. A graph output keeps its name; if two outputs are the same value, both nodes are kept. Excluded are random
 //! operators, nodes that contain or call them, nodes with device configurations, nodes that are computed again to save memory
-//! ([`RECOMPUTED`]), and values that a quantization annotation or training information names.
+//! ([`RECOMPUTED`]), and values that a quantization annotation or training information names. The node that remains has the
+//! documentation and metadata of all that it replaces, and a name of its graph if it had none.
 
 mod constants;
 mod same;
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
+use super::notes::joined_notes;
 use super::topological_sort::node_orders;
 use super::{Operators, Report, watched};
 use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
 use crate::edit::{Cursor, Use, Uses};
 use crate::entity::SecondaryMap;
 use crate::model::{BodyId, FunctionId, Model};
-use crate::names::Name;
+use crate::names::{Name, Names};
 use crate::walk::{Orders, WalkEvent};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet, HashTable};
@@ -71,6 +73,8 @@ pub fn common_subexpressions(
             }
             merged += merger.nodes();
             let done = merger.done();
+            let Model { names, bodies, .. } = &mut *model;
+            keep_notes(names, &mut bodies[id], &done);
             clean(&mut model.bodies[id], &done);
         }
         let mut report = Report::default();
@@ -128,6 +132,8 @@ struct Merger<'m> {
     /// Values that are another one now.
     became: Map<ValueId, ValueId>,
     removed: Set<NodeId>,
+    /// Nodes that remain, each with one that it replaces, in order.
+    replaced: Vec<(NodeId, NodeId)>,
 }
 
 /// The merged entities.
@@ -135,6 +141,7 @@ struct Done {
     uses: Uses,
     became: Map<ValueId, ValueId>,
     removed: Set<NodeId>,
+    replaced: Vec<(NodeId, NodeId)>,
 }
 
 impl<'m> Merger<'m> {
@@ -157,6 +164,7 @@ impl<'m> Merger<'m> {
             trained,
             became: Map::default(),
             removed: Set::default(),
+            replaced: Vec::new(),
             cursor: Cursor::new(model, id),
         }
     }
@@ -239,6 +247,7 @@ impl<'m> Merger<'m> {
         }
         if is_gone {
             self.removed.insert(node);
+            self.replaced.push((first, node));
         }
     }
 
@@ -253,7 +262,7 @@ impl<'m> Merger<'m> {
 
     /// Puts the nodes back.
     fn done(self) -> Done {
-        Done { uses: self.uses, became: self.became, removed: self.removed }
+        Done { uses: self.uses, became: self.became, removed: self.removed, replaced: self.replaced }
     }
 }
 
@@ -310,9 +319,36 @@ fn has_outputs_of(body: &Body, node: NodeId, first: NodeId, is_same_graph: bool)
         && (is_same_graph || node.iter().zip(first).all(|(n, f)| n.is_none() || f.is_some()))
 }
 
+/// Gives the notes of removed nodes to those that replace them.
+fn keep_notes(names: &mut Names, body: &mut Body, done: &Done) {
+    let mut parts: Map<NodeId, Vec<NodeId>> = Map::default();
+    for &(first, node) in &done.replaced {
+        parts.entry(first).or_insert_with(|| vec![first]).push(node);
+    }
+    let is_unnamed = |node: &Node| node.name.is_none_or(Name::is_empty);
+    for (first, _) in &done.replaced {
+        let Some(parts) = parts.remove(first) else { continue };
+        let extras = parts.iter().map(|&part| body.nodes[part].extra());
+        let (doc, metadata) = joined_notes(names, extras);
+        if doc.is_some() || !metadata.is_empty() {
+            let extra = body.nodes[*first].extra_mut();
+            (extra.doc, extra.metadata) = (doc, metadata);
+        }
+        if is_unnamed(&body.nodes[*first]) {
+            // A name of another graph may be taken in this one.
+            let graph_of = |node| done.uses.graph_of(node);
+            let is_here = |part: &&NodeId| graph_of(**part) == graph_of(*first);
+            let mut named = parts.iter().filter(is_here).filter(|&&part| !is_unnamed(&body.nodes[part]));
+            if let Some(&named) = named.next() {
+                body.nodes[*first].name = body.nodes[named].name.take();
+            }
+        }
+    }
+}
+
 /// Removes merged items and their declarations.
 fn clean(body: &mut Body, done: &Done) {
-    let Done { uses, became, removed } = done;
+    let Done { uses, became, removed, .. } = done;
     let mut declared: Set<ValueId> = Set::default();
     let graphs: Vec<GraphId> = body.walk().graphs().collect();
     for id in graphs {

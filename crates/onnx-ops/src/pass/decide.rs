@@ -7,15 +7,17 @@
 //! after:      s = Abs(x)  t = Neg(s)  y = Identity(t)
 //! ```
 //!
-//! Names of the branch that are used elsewhere are changed, and names of its nodes that a node of the graph has. Metadata of the
-//! `If` becomes that of the nodes of the branch, as [`inline`](onnx_ir::pass::inline()) does with that of a call. Branches that cannot be moved are kept: those with initializers in a
-//! function, or in a model with an old IR version, where they would become inputs.
+//! Names of the branch that are used elsewhere are changed, and names of its nodes that a node of the graph has. Documentation and
+//! metadata of the `If` become those of the nodes of the branch ([`pass_on_notes`]), as [`inline`](onnx_ir::pass::inline()) does
+//! with those of a call. Branches that cannot be moved are kept: those with initializers in a function, or in a model with an old
+//! IR version, where they would become inputs.
 
 use super::fold::KnownElements;
 use crate::infer::{Facts, Ty};
 use onnx_ir::drop_declarations;
+use onnx_ir::pass::pass_on_notes;
 use onnx_ir::{
-    AttrValue, Body, BodyId, Cursor, Entry, GraphId, Model, Name, Node, NodeId, NodeNameSet, Uses, ValueDef,
+    AttrValue, Body, BodyId, Cursor, GraphId, Model, Name, Node, NodeId, NodeNameSet, Uses, ValueDef,
     ValueId, normalize_domain,
 };
 use std::collections::HashMap;
@@ -137,13 +139,7 @@ impl Decide<'_> {
         let origin = body.origins[node];
         // The domain of ai.onnx may be omitted or empty: new nodes use the spelling of their source.
         let domain = body.nodes[node].domain;
-        let metadata = body.nodes[node].extra.take().map(|extra| extra.metadata).unwrap_or_default();
-        for &moved in nodes.iter().filter(|_| !metadata.is_empty()) {
-            let own = &mut body.nodes[moved].extra_mut().metadata;
-            let is_new = |entry: &&Entry| own.iter().all(|known| known.key != entry.key);
-            let more: Vec<Entry> = metadata.iter().filter(is_new).copied().collect();
-            own.extend(more);
-        }
+        let extra = body.nodes[node].extra.take().unwrap_or_default();
         for (output, port) in outputs.into_iter().zip(&taken.outputs) {
             let Some(output) = output else { continue };
             let passed = Node {
@@ -158,6 +154,8 @@ impl Decide<'_> {
             body.values[output].def = ValueDef::Output(passed, 0);
             nodes.push(passed);
         }
+        pass_on_notes(&mut self.model.names, &mut self.model.bodies[self.body].nodes, &extra, &nodes);
+        let body = self.body_mut();
         let dense = taken.initializers.iter().map(|initializer| initializer.value);
         for value in dense.chain(taken.sparse_initializers.iter().map(|initializer| initializer.value)) {
             body.values[value].def = ValueDef::Initializer(graph);

@@ -8,8 +8,8 @@ use crate::entity::FromIndex as _;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::pass::calls::{Imports, function_text, nodes};
+use crate::pass::notes::pass_on_notes;
 use crate::pass::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
-use crate::tensor::Entry;
 use crate::types::Types;
 
 /// Longer names of calls are not used as prefixes, because prefixes accumulate in nested calls.
@@ -217,12 +217,7 @@ impl<'e> Work<'e> {
         }
         // The metadata of the call goes to the copied nodes.
         if let Some(extra) = call.extra {
-            for &node in made.iter().filter(|_| !extra.metadata.is_empty()) {
-                let own = &mut target.nodes[node].extra_mut().metadata;
-                let lacks = |e: &&Entry| own.iter().all(|o| o.key != e.key);
-                let more: Vec<_> = extra.metadata.iter().filter(lacks).copied().collect();
-                own.extend(more);
-            }
+            pass_on_notes(names, &mut target.nodes, &extra, &made);
             if !extra.devices.is_empty() {
                 let message = "the device configurations of this call are lost";
                 self.found.push(Diagnostic::new(&code::INLINE_LOST, site, message));

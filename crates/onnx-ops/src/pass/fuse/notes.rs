@@ -9,10 +9,10 @@
 //!          y = BatchNormalization(c, …)
 //! ```
 //!
-//! Different texts follow each other in lines of their own; equal ones are written once. A node without a name gets that of a
-//! node that it replaces.
+//! A node without a name gets that of a node that it replaces.
 
-use onnx_ir::{BodyId, Entry, Model, Name, Names, NodeId};
+use onnx_ir::pass::joined_notes;
+use onnx_ir::{BodyId, Model, Name, NodeId};
 use std::collections::{HashMap, HashSet};
 
 /// Joins the notes of the fused nodes. `fused` has each of them with a node that it replaces, in topological order. A list is made once
@@ -27,11 +27,7 @@ pub(super) fn join(model: &mut Model, body: BodyId, fused: &[(NodeId, NodeId)], 
     let nodes = &mut bodies[body].nodes;
     // All are joined before one is written: a node may be replaced in one place and remain in another.
     let notes: Vec<_> = (all.iter())
-        .map(|(_, parts)| {
-            let extras = || parts.iter().map(|&part| nodes[part].extra());
-            let doc = joined(names, extras().filter_map(|extra| extra.doc));
-            (doc, metadata(names, extras().flat_map(|extra| &extra.metadata)))
-        })
+        .map(|(_, parts)| joined_notes(names, parts.iter().map(|&part| nodes[part].extra())))
         .collect();
     for ((node, parts), (doc, metadata)) in all.into_iter().zip(notes) {
         if doc.is_some() || !metadata.is_empty() {
@@ -59,31 +55,4 @@ fn in_order(node: NodeId, replaced: &HashMap<NodeId, Vec<NodeId>>) -> Vec<NodeId
     }
     order.reverse();
     order
-}
-
-/// The entries of all nodes; the values of one key are joined.
-fn metadata<'e>(names: &mut Names, entries: impl Iterator<Item = &'e Entry>) -> Vec<Entry> {
-    let mut keys: Vec<Option<Name>> = Vec::new();
-    let mut values: HashMap<Option<Name>, Vec<Name>> = HashMap::new();
-    for entry in entries {
-        let known = values.entry(entry.key).or_insert_with(|| {
-            keys.push(entry.key);
-            Vec::new()
-        });
-        known.extend(entry.value);
-    }
-    keys.into_iter().map(|key| Entry { key, value: joined(names, values[&key].iter().copied()) }).collect()
-}
-
-/// Texts in lines of their own, each different one once.
-fn joined(names: &mut Names, texts: impl Iterator<Item = Name>) -> Option<Name> {
-    let mut seen = HashSet::new();
-    let texts: Vec<Name> = texts.filter(|text| seen.insert(*text)).collect();
-    if texts.len() < 2 {
-        return texts.first().copied();
-    }
-    let parts: Vec<&[u8]> =
-        texts.iter().map(|text| names.bytes(*text)).filter(|bytes| !bytes.is_empty()).collect();
-    let text = parts.join(&b'\n');
-    Some(names.intern_bytes(&text))
 }
