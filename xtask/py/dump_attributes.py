@@ -2,9 +2,10 @@
 
     python dump_attributes.py > attributes.txt
 
-The models are the examples of operators in `crates/onnx-ops/docs`, and for operators that onnxruntime adds, `added`. Each attribute
-of each node gets every value that its schema documents, and numbers up to 4096 if it documents none. A value is refused if
-the reference accepts models with it, and onnxruntime loads none of them, whatever one other attribute is. A line
+The models are the examples of operators in `crates/onnx-ops/docs`, and for operators that onnxruntime adds, `added` and what
+`tests/python/arrays` draws. Each attribute of each node gets every value that its schema documents; if it documents none, and the
+reference can tell whether the model is valid, numbers up to 4096. A value is refused if the reference accepts models with it, and
+onnxruntime loads none of them, whatever one other attribute is. A line
 
     refuses ai.onnx LRN 1-13 size even
 
@@ -12,11 +13,22 @@ holds for the versions of the operator (`since`) that have been tried. `even` st
 """
 
 import copy
+import importlib
+import random
 import re
 import sys
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[2] / "crates/onnx-ops/docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "crates/onnx-ops/docs"
+ADDED = "com.microsoft"
+# The modules of `tests/python/arrays` that draw nodes of operators that onnxruntime adds, and how often each draws one.
+DRAWN = "products attention layers bytes others old states".split()
+DRAWS = 40
+# What onnxruntime says when a kernel refuses a node.
+KERNEL = "Exception during initialization"
+# So many different models of an operator are tried.
+MODELS = 12
 NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096]
 FLOATS = [0.0, 0.5, 1.0, 2.0]
 # The strings that attributes document; in others, words in capitals.
@@ -44,7 +56,9 @@ LEFT_OUT = {
 }
 LISTS = {"dilations", "strides"}
 # The number of activations in each direction.
-ACTIVATIONS = {"LSTM": 3, "GRU": 2, "RNN": 1}
+ACTIVATIONS = {"LSTM": 3, "GRU": 2, "RNN": 1, "AttnLSTM": 3, "DynamicQuantizeLSTM": 3}
+# Attributes with a word for each node of a tree, of which one is replaced.
+OF_NODES = {"nodes_modes"}
 NEWEST = 26
 
 
@@ -68,6 +82,20 @@ def gather(bits, block, axis):
     )
 
 
+def lstm(direction):
+    """A `DynamicQuantizeLSTM` of three steps."""
+    count = 2 if direction == "bidirectional" else 1
+    return (
+        "DynamicQuantizeLSTM",
+        [
+            ("x", 1, [3, 2, 4]), ("w", 2, [count, 4, 8]), ("r", 2, [count, 2, 8]), ("b", 1, [count, 16]), ("l", 6, [2]),
+            ("h", 1, [count, 2, 2]), ("c", 1, [count, 2, 2]), ("p", 1, [count, 6]),
+            ("ws", 1, [count]), ("wz", 2, [count]), ("rs", 1, [count]), ("rz", 2, [count]),
+        ],
+        {"hidden_size": 2, "direction": direction},
+    )  # fmt: skip
+
+
 def added():
     """Models of operators that onnxruntime adds, whose shapes follow from an attribute, with the attribute and its value."""
     for block in (4, 8, 16, 24, 32, 48, 64, 128, 256, 512, 1024):
@@ -77,6 +105,41 @@ def added():
         yield *nbits(4096, 2, bits, 32), "bits", bits
         if bits in (1, 2, 4, 8):
             yield *gather(bits, 32, 1), "bits", bits
+    for direction in ("forward", "reverse", "bidirectional"):
+        yield *lstm(direction), "direction", direction
+
+
+def numbers_of(text):
+    """The numbers that a text lists: `0, 1 or 2`, `0: none, 1: some`, `0 for FP4`, `0(unset)`, `range is [0, 8]`, `a power of two and
+    not smaller than 16`."""
+    item = r"(?<![\w.])-?\d+(?:\s*\([^)]*\))?"
+    numbers = set()
+    for found in re.findall(rf"{item}(?:(?:,\s*(?:or|and)|,|\s+or|\s+and)\s+{item})+(?![\w.]*\w)", text):
+        numbers.update(int(n) for n in re.findall(r"(?<![\w.])-?\d+", re.sub(r"\([^)]*\)", "", found)))
+    for pattern in (r"(?<![\w.])(-?\d+)(?:\s*:|\s+for)\s", r"(?<![\w.])(\d+)\s*\(", r"\((\d+)\)"):
+        numbers.update(int(n) for n in re.findall(pattern, text))
+    for first, last in re.findall(r"range is \[(-?\d+), (\d+)\]", text):
+        numbers.update(range(int(first), min(int(last), 16) + 1))
+    least = re.search(r"power of (?:2|two) and (?:not smaller than|≥|at least) (\d+)", text)
+    if least:
+        numbers.update(n for n in (2**i for i in range(1, 13)) if n >= int(least[1]))
+    if re.match(r"(Whether|If set)\b", text):
+        numbers.update((0, 1))
+    return sorted(n for n in numbers if -1 <= n <= 4096)
+
+
+def listed(attribute):
+    """The values that the schema of an added operator lists for an attribute."""
+    kind, text = str(attribute.type).rpartition(".")[2], attribute.description
+    if kind == "INT":
+        return numbers_of(text)
+    if kind != "STRING":
+        return []
+    known = WORDS.get(attribute.name, "").split()
+    words = set(re.findall(r"['\"`](\w+)['\"`]", text)) | {word for word in known if re.search(rf"\b{word}\b", text)}
+    for choices in re.findall(r"(?:one of|[Cc]hoose from|either) ((?:\w+, )*\w+,? (?:or|and) \w+)", text):
+        words.update(re.findall(r"\w+", choices))
+    return sorted(words - {"or", "and", attribute.name})
 
 
 def candidates(attribute, value, node, onnx):
@@ -84,7 +147,8 @@ def candidates(attribute, value, node, onnx):
     kinds = onnx.defs.OpSchema.AttrType
     words = set(re.findall(r"\w+", attribute.description))
     known = WORDS.get(attribute.name, "").split()
-    words = sorted(words & set(known) if known else {word for word in words if word.isupper() and len(word) > 2})
+    quoted = set(re.findall(r"['‘]([A-Z][A-Z0-9_]*)['’]", attribute.description))
+    words = sorted(words & set(known) if known else quoted | {word for word in words if word.isupper() and len(word) > 2})
     if "linear" in words:
         words = [word for word in words if word not in ("bilinear", "bicubic", "wrap")]  # explain others
     if attribute.type == kinds.INT and attribute.name in PRECISIONS:
@@ -100,6 +164,9 @@ def candidates(attribute, value, node, onnx):
         return [[n] * len(value) for n in (1, 2)]
     if attribute.type == kinds.STRINGS and node.op_type in ACTIVATIONS:
         return [[word] * ACTIVATIONS[node.op_type] for word in words]
+    if attribute.type == kinds.STRINGS and value and attribute.name in OF_NODES:
+        inner = [i for i, mode in enumerate(value) if mode != b"LEAF"]
+        return [[*value[: inner[0]], word, *value[inner[0] + 1 :]] for word in words if inner and word != "LEAF"]
     return []
 
 
@@ -127,14 +194,17 @@ class Tries:
         self.options.log_severity_level = 4
         self.loaded, self.refused = set(), set()
 
-    def loads(self, model):
+    def why_refused(self, model):
         try:
             self.runtime.InferenceSession(
                 model.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
             )
-        except Exception:
-            return False
-        return True
+        except Exception as error:
+            return str(error)
+        return None
+
+    def loads(self, model):
+        return self.why_refused(model) is None
 
     def is_valid(self, model):
         try:
@@ -168,7 +238,7 @@ class Tries:
             every = self.values(node, schema)
             for name, values in every.items():
                 for value in values:
-                    text = value[0] if isinstance(value, list) else value
+                    text = value_text(name, value)
                     self.value(changed(model, at, {name: value}, self.onnx), (domain, op, schema.since_version, name, text))
                     others = ((other, v) for other, of in every.items() if other != name for v in [None, *of])
                     while (key := (domain, op, schema.since_version, name, text)) in self.refused - self.loaded:
@@ -189,15 +259,50 @@ class Tries:
         attributes = sorted(schema.attributes.items())
         return {name: candidates(a, given.get(name), node, self.onnx) for name, a in attributes if name not in LEFT_OUT}
 
+    def drawn(self):
+        """Models of added operators, by operator, as `tests/python/arrays` draws them."""
+        sys.path.append(str(ROOT / "tests/python"))
+        draw, models = importlib.import_module("arrays.draw").Draw, {}
+        for module in DRAWN:
+            for name, of in importlib.import_module(f"arrays.added_{module}").DRAWS:
+                for i in range(DRAWS):
+                    d = draw(random.Random(f"{name} {i}"))
+                    of(d)
+                    model = d.model()
+                    for entry in model.opset_import:
+                        if entry.domain == "":
+                            entry.version = min(entry.version, NEWEST)
+                    for op in {node.op_type for node in model.graph.node if node.domain == ADDED}:
+                        few = models.setdefault(op, [])
+                        if len(few) < MODELS and self.loads(model):
+                            few.append(model)
+        return models
+
+    def contributed(self, schemas):
+        """Tries each value that the schema of an added operator lists, in some models that are loaded."""
+        for op, models in sorted(self.drawn().items()):
+            every = {name: listed(attribute) for name, attribute in sorted(schemas[op].attributes.items())} if op in schemas else {}
+            for name, value in ((name, value) for name, values in every.items() if name not in LEFT_OUT for value in values):
+                key = (ADDED, op, 1, name, value)
+                for model in models:
+                    at = next(i for i, node in enumerate(model.graph.node) if (node.domain, node.op_type) == (ADDED, op))
+                    others = [{}, *({other: v} for other, of in every.items() if other != name for v in [None, *of])]
+                    for other in others:
+                        if key not in self.loaded:
+                            why = self.why_refused(changed(model, at, {name: value, **other}, self.onnx))
+                            # Otherwise the value does not fit the shapes of this model.
+                            if why is None or KERNEL in why:
+                                self.note(key, why is None)
+
     def added(self):
         helper = self.onnx.helper
         for op, inputs, attributes, name, value in added():
             ports = [helper.make_tensor_value_info(*port) for port in inputs]
-            node = helper.make_node(op, [p[0] for p in inputs], ["y"], domain="com.microsoft", **attributes)
+            node = helper.make_node(op, [p[0] for p in inputs], ["y"], domain=ADDED, **attributes)
             graph = helper.make_graph([node], "g", ports, [self.onnx.ValueInfoProto(name="y")])
-            imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+            imports = [helper.make_opsetid("", 21), helper.make_opsetid(ADDED, 1)]
             model = helper.make_model(graph, opset_imports=imports, ir_version=10)
-            self.note(("com.microsoft", op, 1, name, value), self.loads(model))
+            self.note((ADDED, op, 1, name, value), self.loads(model))
 
     def lines(self):
         """The refused values, versions with the same ones in one line."""
@@ -219,6 +324,13 @@ class Tries:
                 if refused:
                     text = shown(refused, tried[domain, op, name][first])
                     yield f"refuses {domain or 'ai.onnx'} {op} {first}-{last} {name} {text}"
+
+
+def value_text(name, value):
+    """A value as the table has it; of lists, the element that has been tried."""
+    if name in OF_NODES:
+        return next(word for word in value if isinstance(word, str))
+    return value[0] if isinstance(value, list) else value
 
 
 def shown(refused, tried):
@@ -244,6 +356,8 @@ def lines():
             continue  # the extended syntax
         tries.example(model)
     tries.added()
+    schemas = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state").get_all_operator_schema()
+    tries.contributed({schema.name: schema for schema in schemas if schema.domain == ADDED})
     return list(tries.lines())
 
 

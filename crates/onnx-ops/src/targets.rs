@@ -15,7 +15,7 @@
 use crate::infer::{InferOptions, ResolvedAttrs, infer};
 use crate::schema::{BodyKind, Lookup, Registry, Schema};
 use foldhash::HashMap;
-use onnx_ir::diag::{Diagnostic, Entity, Level, Severity, code};
+use onnx_ir::diag::{Diagnostic, Entity, Level, Place, Severity, code};
 use onnx_ir::{
     Body, BodyId, ElemType, Model, Names, Node, NodeId, ValueId, VerifyOptions, normalize_domain, verify,
 };
@@ -184,16 +184,20 @@ impl Refusal {
             return attrs.has(self.attr).then(String::new);
         }
         let ints = attrs.ints(self.attr).into_iter().flatten().copied().chain(attrs.int(self.attr));
-        let ints = ints.map(|n| (n.to_string(), n % 2 == 0));
+        let ints = ints.map(|n| (n.to_string(), n % 2 == 0, n.to_string()));
         // As Python writes it.
-        let floats = attrs.float(self.attr).map(|x| (format!("{x:?}"), false));
+        let floats = attrs.float(self.attr).map(|x| (format!("{x:?}"), false, format!("{x:?}")));
         let strings = attrs.strings(self.attr).into_iter().flatten();
-        let strings = strings.chain(attrs.string(self.attr).map(|s| s.into_owned())).map(|s| (s, false));
+        let strings = strings.chain(attrs.string(self.attr).map(|s| s.into_owned()));
+        let strings = strings.map(|s| {
+            let shown = format!("{s:?}");
+            (s, false, shown)
+        });
         let is_refused = |text: &str, is_even| {
             self.values.iter().any(|value| *value == text || *value == "even" && is_even)
         };
         let mut all = ints.chain(floats).chain(strings);
-        all.find(|(text, is_even)| is_refused(text, *is_even)).map(|(text, _)| text)
+        all.find(|(text, is_even, _)| is_refused(text, *is_even)).map(|(.., shown)| shown)
     }
 }
 
@@ -288,6 +292,15 @@ fn names(model: &Model, target: &TargetRuntime) -> Vec<Diagnostic> {
             Diagnostic { code: &code::TARGET_UNSUPPORTED, severity: Severity::Error, message, ..d }
         })
         .collect()
+}
+
+/// Removes warnings of a mistake for which a runtime refuses the model: one mistake is one finding.
+pub fn drop_repeated(found: &mut Vec<Diagnostic>) {
+    let refused: Vec<Place> =
+        found.iter().filter(|d| d.code == &code::TARGET_UNSUPPORTED).map(|d| d.primary.place).collect();
+    if !refused.is_empty() {
+        found.retain(|d| d.code != &code::NODE_NAME_REPEATED || !refused.contains(&d.primary.place));
+    }
 }
 
 /// Reports versions in the header that are too new for a runtime.

@@ -259,6 +259,19 @@ fn runtimes_refuse_what_they_do_not_take() {
     assert!(unknown.stderr.contains("expected one of candle, ort, rten, tract"), "{}", unknown.stderr);
 }
 
+/// A warning whose mistake a runtime refuses is said once.
+#[test]
+fn names_that_a_runtime_refuses_are_one_finding() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>
+g (float[N] x) => (float[N] y) { [n] t = Abs(x)  [n] y = Neg(t) }";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    for (target, code, id) in [("ort", 1, "E1022"), ("ort,candle", 1, "E1022"), ("candle", 0, "W0234")] {
+        let found = folder.run(&["check", "--target", target, "--format", "short", "m.onnxtxt"]).expect(code);
+        let found: Vec<&str> = found.text().lines().collect();
+        assert!(found.len() == 1 && found[0].contains(id), "{target}: {found:?}");
+    }
+}
+
 #[test]
 fn findings_are_on_stdout_and_how_many_there_are_is_on_stderr() {
     let folder = Folder::new(&[("m.onnxtxt", UNDEFINED.as_bytes()), ("s.onnxtxt", SOUND.as_bytes())]);

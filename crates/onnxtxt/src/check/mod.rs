@@ -71,6 +71,7 @@ impl CheckOptions<'_> {
             let registry = self.registry.unwrap_or_else(|| registry_of(model));
             let mut found = onnx_ops::check::check(model, registry, &options);
             found.extend(self.targets.iter().flat_map(|target| targets::check(model, registry, target)));
+            targets::drop_repeated(&mut found);
             found.extend(self.external_data(file, model));
             found
         })
