@@ -700,6 +700,8 @@ def ensembles(format):
 
 
 def main():
+    import special_layers
+
     cases = []
     for name in TYPES:
         format = Format(name)
@@ -707,9 +709,11 @@ def main():
         cases.extend(reductions(format))
         cases.extend(interpolations(format))
         cases.extend(with_scalars(format))
+        cases.extend(special_layers.layers(format))
         if name in ("float", "double"):
             cases.extend(learned(format))
             cases.extend(ensembles(format))
+            cases.extend(special_layers.classifiers(format))
     json.dump(cases, sys.stdout)
 
 

@@ -111,7 +111,10 @@ impl<'c> Case<'c> {
         let is_float = matches!(self.elem, E::FLOAT | E::DOUBLE | E::FLOAT16 | E::BFLOAT16);
         let mut after = "";
         if is_fused && is_float {
-            node = node.replacen("y =", "y_0 =", 1);
+            node = match node.strip_prefix("y, ") {
+                Some(others) => format!("y_0, {others}"),
+                None => node.replacen("y =", "y_0 =", 1),
+            };
             after = "  y_1 = Neg(y_0)  y = Neg(y_1)";
         }
         let _ = write!(text, ") => (y) {{ {before}{node}{after} }}");
