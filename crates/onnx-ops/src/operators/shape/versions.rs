@@ -64,13 +64,41 @@ pub(super) fn shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("the part is sliced from the whole shape")
 }
 
-/// The axis of OneHot refers to the result.
+/// The axis of OneHot refers to the result. Before version 11, negative indices are out of range: they are counted from the front,
+/// unless they are known not to be negative.
 pub(super) fn one_hot_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
-    match s.attrs().int("axis")? {
-        Some(axis) if axis < -1 => {
-            s.set("axis", AttrValue::Int(axis + s.rank(0)? + 1));
-            note("the axis is counted from the front")
-        }
-        Some(_) | None => Ok(None),
+    let mut notes = Vec::new();
+    if let Some(axis) = s.attrs().int("axis")?.filter(|axis| *axis < -1) {
+        s.set("axis", AttrValue::Int(axis + s.rank(0)? + 1));
+        notes.push("the axis is counted from the front");
     }
+    let is_unsigned = s.elem(0).is_ok_and(|elem| elem.name().is_some_and(|name| name.starts_with("uint")));
+    let is_known = |numbers: Option<Vec<f64>>| numbers.is_some_and(|all| all.iter().all(|x| *x > -1.0));
+    if !is_unsigned && !s.numbers_of(0, "indices").is_ok_and(is_known) {
+        from_the_front(s)?;
+        notes.push("negative indices are counted from the front");
+    }
+    Ok((!notes.is_empty()).then(|| notes.join(", ")))
+}
+
+/// `indices` becomes `Where(indices < 0, indices + depth, indices)`, of integers. Those out of range stay so.
+fn from_the_front(s: &mut ConvertSite<'_>) -> Result<(), String> {
+    let long = || vec![("to", AttrValue::Int(i64::from(ElemType::INT64.0)))];
+    let mut operands = [0, 1].map(|i| (s.input(i), s.elem(i)));
+    for ((value, elem), stem) in operands.iter_mut().zip(["indices", "depth"]) {
+        let Some(value) = value else { return Err(format!("`{stem}` is missing")) };
+        if *elem != Ok(ElemType::INT64) {
+            *value = s.insert(stem, "Cast", &[*value], long());
+        }
+    }
+    let [(Some(indices), _), (Some(mut depth), _)] = operands else { return Ok(()) };
+    if s.rank(1) != Ok(0) {
+        depth = s.insert("depth", "Squeeze", &[depth], Vec::new());
+    }
+    let zero = s.int_scalar("zero", 0);
+    let is_negative = s.insert("negative", "Less", &[indices, zero], Vec::new());
+    let moved = s.insert("moved", "Add", &[indices, depth], Vec::new());
+    let front = s.insert("front", "Where", &[is_negative, moved, indices], Vec::new());
+    s.set_input(0, Some(front));
+    Ok(())
 }
