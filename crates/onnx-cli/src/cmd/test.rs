@@ -13,8 +13,8 @@ use anyhow::ensure;
 use onnx_exec::Value;
 use onnx_ir::Model;
 use onnx_text::visible;
-use onnxtxt::golden::Named;
 use onnxtxt::golden::folder::{Bless, Options, Test, tests};
+use onnxtxt::golden::{ElemOf, Named};
 use report::Outcome;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -146,12 +146,16 @@ fn options(args: &Args) -> Options {
 }
 
 /// The values of a file; of a single one, the name that the file gives it, or none.
-fn values(path: &Path) -> Result<Named, String> {
+fn values(path: &Path, elem: &ElemOf<'_>) -> Result<Named, String> {
     let read = || {
         if npy::is_archive(path) {
             let bytes = onnx_proto::file::open(path)?;
-            let arrays = npy::read_all(&bytes, |_| npy::Wanted::As(None))?.read;
+            let arrays = npy::read_all(&bytes, |name| npy::Wanted::As(elem(name)))?.read;
             return Ok(arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect());
+        }
+        if npy::is_array(path) {
+            let array = npy::read(&onnx_proto::file::open(path)?, elem(""))?;
+            return Ok(vec![(String::new(), array.into())]);
         }
         let (value, name) = inputs::file(path)?;
         Ok(vec![(name.unwrap_or_default(), value)])

@@ -82,6 +82,21 @@ fn sequences_and_maps_in_archives_are_given_again() {
     folder.run(&["run", "bug/model.onnxtxt", "-i", "bug/inputs.npz"]).expect(0);
 }
 
+/// NumPy has no type for these: the model says what the arrays are.
+#[test]
+fn recorded_tests_read_types_that_numpy_lacks_from_archives() {
+    for elem in ["bfloat16", "float8e4m3fn", "float8e5m2", "int4", "uint4", "float4e2m1", "int2"] {
+        let text = format!(
+            "<ir_version: 13, opset_import: [\"\": 25]>
+            g ({elem}[400] x) => ({elem}[400] y) {{ y = Identity(x) }}"
+        );
+        let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+        folder.run(&["test", "--record", "m.onnxtxt"]).expect(0);
+        assert!(folder.names().contains(&"m.test.inputs.npz".to_owned()), "{elem}: {:?}", folder.names());
+        folder.run(&["test", "m.test.onnxtxt"]).expect(0);
+    }
+}
+
 #[test]
 fn recorded_tests_read_sequences_from_archives() {
     let many: Vec<u8> = (0..1200u16).flat_map(|i| (f32::from(i) / 8.0).to_le_bytes()).collect();

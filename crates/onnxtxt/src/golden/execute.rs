@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::directives::{Directive, Expected};
 use super::passes::{self, PassDirective};
-use super::values::{Tolerance, difference};
+use super::values::{Tolerance, difference, elem_of};
 use super::{Case, Named};
 use onnx_exec::arrays::from_arrays;
 use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
@@ -43,7 +43,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<(), String> {
                 compare(*line, name, value, *tolerance)?;
             }
             Directive::Expect(Expected::File { file, tolerance }) => {
-                let values = context.case.host.values(file)?;
+                let known = outputs.iter().map(|(name, value)| (&**name, value));
+                let values = context.case.host.values(file, &|name| elem_of(known.clone(), name))?;
                 for (name, value) in assembled(executable.model(), executable.outputs(), values)? {
                     let only = outputs.first().filter(|_| name.is_empty() && outputs.len() == 1);
                     let name = only.map_or(name.as_str(), |(only, _)| only);
@@ -73,7 +74,8 @@ fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
         match directive {
             Directive::Input(name, value) => all.push((name.clone(), value.clone())),
             Directive::Inputs { name, file } => {
-                let mut values = context.case.host.values(file)?;
+                let declared = |array: &str| declared_elem(model, name.as_deref().unwrap_or(array));
+                let mut values = context.case.host.values(file, &declared)?;
                 match (name, &mut values[..]) {
                     (Some(name), [(only, _)]) => name.clone_into(only),
                     (Some(_), _) => return Err(format!("`{file}` has {} values, not one", values.len())),
@@ -95,6 +97,26 @@ fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
 fn ports_of(model: &Model) -> &[Port] {
     let graph = model.main_body().and_then(|body| Some(&body.graphs[body.root()?]));
     graph.map_or(&[], |graph| &graph.inputs)
+}
+
+/// The element type of an input, or of the only one if the name is empty; an array of a sequence has the name of the input and a number.
+fn declared_elem(model: &Model, name: &str) -> Option<ElemType> {
+    let ports = ports_of(model);
+    let port = match (name, ports) {
+        ("", [only]) => only,
+        _ => {
+            let of = |whole: &str| ports.iter().find(|port| model.text(port.name) == whole);
+            of(name).or_else(|| of(name.split_once('.')?.0))?
+        }
+    };
+    let mut ty = port.ty?;
+    loop {
+        match &model.types[ty].kind {
+            TypeKind::Tensor(declared) => return declared.elem,
+            TypeKind::Sequence(Some(inner)) | TypeKind::Optional(Some(inner)) => ty = *inner,
+            _ => return None,
+        }
+    }
 }
 
 /// Their names.

@@ -20,7 +20,8 @@
 
 use super::directives::{file_of_values, split_tolerances};
 use super::store::Store;
-use super::{Case, Host, Named, changed_results, run, split};
+use super::values::elem_of;
+use super::{Case, ElemOf, Host, Named, changed_results, run, split};
 use crate::files::{self, Derived, Guard, Reads, below};
 use crate::{Error, Loaded};
 use onnx_exec::Value;
@@ -33,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the values of a file.
-pub type ReadValues = dyn Fn(&Path) -> Result<Named, String> + Send + Sync;
+pub type ReadValues = dyn Fn(&Path, &ElemOf<'_>) -> Result<Named, String> + Send + Sync;
 /// Runs a model with ONNX Runtime.
 pub type OnnxRuntime = dyn Fn(&Model, &Named) -> Result<Named, String> + Send + Sync;
 
@@ -167,7 +168,8 @@ impl Test {
         }
         for (file, outputs) in files {
             let write = options.write_values.as_ref().ok_or("values cannot be written here")?;
-            let mut values = self.host.values(&file)?;
+            let known = outputs.iter().map(|output| (&*output.name, &output.value));
+            let mut values = self.host.values(&file, &|name| elem_of(known.clone(), name))?;
             let count = values.len();
             for (name, value) in &mut values {
                 let fits = |output: &&&Accepted| output.name == *name || name.is_empty() && count == 1;
@@ -346,9 +348,9 @@ impl Host for Beside {
         self.store.compare(what, output)
     }
 
-    fn values(&self, file: &str) -> Result<Named, String> {
+    fn values(&self, file: &str, elem: &ElemOf<'_>) -> Result<Named, String> {
         match &self.options.values {
-            Some(read) => read(&self.place(file)?),
+            Some(read) => read(&self.place(file)?, elem),
             None => Err(format!("values cannot be read from the file `{file}` here")),
         }
     }

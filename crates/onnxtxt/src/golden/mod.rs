@@ -72,11 +72,14 @@ pub use split::{Cases, split};
 
 use crate::Loaded;
 use onnx_exec::Value;
-use onnx_ir::Model;
+use onnx_ir::{ElemType, Model};
 use std::sync::Arc;
 
 /// Values by name.
 pub type Named = Vec<(String, Value)>;
+
+/// The element type of an array that NumPy has no type for, by the name of the array; an array without a name has an empty one.
+pub type ElemOf<'e> = dyn Fn(&str) -> Option<ElemType> + 'e;
 
 /// The services of a test runner. A closure that compares snapshots is a host for tests that need nothing else.
 pub trait Host: Send + Sync {
@@ -87,12 +90,14 @@ pub trait Host: Send + Sync {
     /// How they differ.
     fn compare(&self, case: &Case, what: &str, output: &str) -> Result<(), String>;
 
-    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); a value without a name in the file has an empty one.
+    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); a value without a name in the file has an empty one. `elem` says
+    /// what arrays are whose element type the file does not say, by name.
     ///
     /// # Errors
     ///
     /// The file cannot be read.
-    fn values(&self, file: &str) -> Result<Named, String> {
+    fn values(&self, file: &str, elem: &ElemOf<'_>) -> Result<Named, String> {
+        _ = elem;
         Err(format!("values cannot be read from the file `{file}` here"))
     }
 

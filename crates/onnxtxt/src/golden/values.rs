@@ -1,7 +1,7 @@
 //! Values in directives, and comparison with a tolerance.
 
 use onnx_exec::{Failure, Value};
-use onnx_ir::Names;
+use onnx_ir::{ElemType, Names};
 use onnx_text::read_value;
 
 /// The tolerance of a comparison.
@@ -32,6 +32,26 @@ pub(crate) fn literal(text: &str) -> Result<(String, Value), String> {
     }
     let value = Value::stored(data.data_ref()).map_err(|why| why.to_string())?;
     Ok((name, value))
+}
+
+/// The element type of a value by its name, or of the only one if the name is empty; an array of a sequence has the name of the value
+/// and a number.
+pub(crate) fn elem_of<'v>(
+    mut known: impl Iterator<Item = (&'v str, &'v Value)> + Clone,
+    name: &str,
+) -> Option<ElemType> {
+    let of = |whole: &str| known.clone().find(|(known, _)| *known == whole);
+    let found = of(name).or_else(|| of(name.split_once('.')?.0));
+    let found = found.or_else(|| known.next().filter(|_| name.is_empty() && known.next().is_none()));
+    let mut value = found?.1;
+    loop {
+        match value {
+            Value::Tensor(tensor) => return Some(tensor.elem()),
+            Value::Sequence(values) => value = values.first()?,
+            Value::Optional(inner) => value = inner.as_deref()?,
+            Value::Map(_) => return None,
+        }
+    }
 }
 
 /// A description of the difference from the expected value, if there is one.
