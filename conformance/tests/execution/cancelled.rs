@@ -52,6 +52,17 @@ const LONG: &[&str] = &[
     "g (float[10000,10000] x) => (float[10000,10000] y) { y = Trilu(x) }",
     "g (float[20000,4000] x) => (uint8[20000,4000] y) { s = Constant <value_float = 0.5> () z = Constant <value = uint8 {3}> () y = QuantizeLinear(x, s, z) }",
     "g (float[5000,10000] x, int64[5000,10000] i) => (float[5000,10000] y) { y = ScatterElements(x, i, x) }",
+    // Lists in no order, along one axis.
+    "g () => (float[30000000] y, int64[30000000] i) { r = RandomUniform <shape = [30000000], seed = 1.0> () k = Constant <value_ints = [30000000]> () y, i = TopK(r, k) }",
+    "g () => (float[N] y) { r = RandomUniform <shape = [30000000], seed = 1.0> () y = Unique(r) }",
+    "g () => (float[1000,N] y) { r = RandomUniform <shape = [1000, 100000], seed = 1.0> () y = Unique <axis = 1> (r) }",
+    "g () => (float[30000000] y) { r = RandomUniform <shape = [30000000], seed = 1.0> () i = Constant <value_int = 0> () y = CumSum(r, i) }",
+    "g (float[100000000] x) => (float y) { a = Sin(x) y = ReduceLogSumExp <keepdims = 0> (a) }",
+    "g (float[1,100000000] x) => (float[1,100000000] y) { a = Sin(x) y = Softmax(a) }",
+    "g (float[100000000] x) => (int64[1] y) { y = ArgMax <axis = 0> (x) }",
+    "g (float[1,50000000] x, float[50000000] s) => (float[1,50000000] y) { y = LayerNormalization(x, s) }",
+    "g (float[1,4194304,1] x) => (float[1,4194304,2] y) { axis = Constant <value_int = 1> () y = DFT(x, , axis) }",
+    "g (float[1,100000000] x) => (float[1,100000000] y) { y = Hardmax(x) }",
     "g (float[1,600000,4] b, float[1,1,600000] s) => (int64[N,3] y) { n = Constant <value_int = 600000> () t = Constant <value_float = 0.5> () y = NonMaxSuppression(b, s, n, t) }",
     "g (float[20,400,400] a, float[20,400,400] b) => (float[400,400,400] y) { y = Einsum <equation = \"bij,bik->ijk\"> (a, b) }",
 ];

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Options of [`compile()`](crate::compile()).
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
+    /// Prepares a model that has been checked already, or in spite of its errors. Otherwise, a model whose meaning is unclear is
+    /// refused ([`ensure_clear`](onnx_ops::check::ensure_clear)).
+    pub unchecked: bool,
     /// Checks the results of small formulas, element by element, against the reference evaluation after each run of their loops.
     /// Slow; finds mistakes of this crate.
     pub check_loops: bool,
@@ -54,11 +57,14 @@ pub struct RunOptions<'o> {
     pub threads: usize,
     /// Cancels the run when set to true.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Asked about every 50 ms, on the thread that runs the model, whether the run should end: for signals of which only this thread
+    /// may hear.
+    pub interrupt: Option<fn() -> bool>,
     /// Called with each result of the main graph and its name. Disables plans: nodes are run one by one.
     pub observe: Option<&'o Observe<'o>>,
     /// Called with the time of each kernel and node of the main graph.
     pub time: Option<&'o Time<'o>>,
-    /// Called once with a warning if sizes of one symbol differ (W1605): among inputs, or between inputs and outputs.
+    /// Called once with a warning if sizes of one symbol differ (W1605): of inputs, outputs and declared values inside the graph.
     pub warn: Option<&'o Warn<'o>>,
     /// Receives the peak of the bytes in use.
     pub peak: Option<&'o AtomicUsize>,
@@ -103,6 +109,7 @@ impl Default for RunOptions<'_> {
             fuel: 20_000_000,
             threads: pool::cores(),
             cancel: None,
+            interrupt: None,
             observe: None,
             time: None,
             warn: None,
@@ -134,6 +141,6 @@ impl RunOptions<'_> {
             Some(memory) => Budget::with_memory(memory, steps, cancel),
             None => Budget::new(self.max_memory, steps, cancel),
         };
-        budget.with_recycler(recycler)
+        budget.with_interrupt(self.interrupt).with_recycler(recycler)
     }
 }

@@ -37,6 +37,7 @@ mod scatter;
 mod select;
 mod sequence;
 mod sort;
+mod sorted;
 mod structure;
 mod table;
 mod text;

@@ -1,5 +1,6 @@
 //! The NonMaxSuppression kernel.
 
+use super::sorted::sort_first;
 use super::{Call, Row, row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
@@ -89,7 +90,10 @@ fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         // Best scores first; NaN is the worst.
         let order = |x: f32| if x.is_nan() { f32::NEG_INFINITY } else { x };
         // Ties by index, like a stable sort, which would allocate.
-        candidates.sort_unstable_by(|&a, &b| order(scores[b]).total_cmp(&order(scores[a])).then(a.cmp(&b)));
+        let best_first =
+            |&a: &usize, &b: &usize| order(scores[b]).total_cmp(&order(scores[a])).then(a.cmp(&b));
+        let all = candidates.len();
+        sort_first(&mut candidates, all, 1, best_first)?;
         kept.clear();
         for &candidate in &candidates {
             if kept.len() >= most {

@@ -2,8 +2,9 @@
 
 use super::axis_split::AxisSplit;
 use super::order::Keys;
+use super::sorted::sort_first;
 use super::{Call, Row, resolve_axis, row};
-use crate::budget::spend;
+use crate::budget::{BETWEEN, look, spend};
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
 use crate::tensor::Tensor;
@@ -46,11 +47,9 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         spend(split.extent)?;
         line.clear();
         line.extend(0..split.extent)?;
-        if k < line.len() {
-            line.select_nth_unstable_by(k, compare);
-        }
-        line[..k].sort_unstable_by(compare);
+        sort_first(&mut line, k, 1, compare)?;
         for (i, &found) in line[..k].iter().enumerate() {
+            look(i)?;
             to[place + i * split.inner] = i64::try_from(found).unwrap_or(i64::MAX);
             positions[place + i * split.inner] = at(found);
         }
@@ -78,12 +77,16 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut order: List<usize> = List::with_room(split.extent)?;
     order.extend(0..split.extent)?;
     // Ties by index, like a stable sort, which would allocate.
-    order.sort_unstable_by(|a, b| compare(a, b).then(a.cmp(b)));
+    let size = outer.saturating_mul(inner).max(1);
+    sort_first(&mut order, split.extent, size, |a, b| compare(a, b).then(a.cmp(b)))?;
 
     // Groups of equal slices; each starts with its first occurrence.
     let mut groups: List<(usize, i64)> = List::new();
     let mut group_of = filled(split.extent, 0usize)?;
     for (i, &slice) in order.iter().enumerate() {
+        if i.is_multiple_of((BETWEEN / size).max(1)) {
+            spend(0)?;
+        }
         let is_new = i == 0 || compare(&order[i - 1], &slice).is_ne();
         match groups.last_mut() {
             Some((_, count)) if !is_new => *count += 1,
@@ -95,11 +98,12 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if call.attrs.int("sorted").unwrap_or(1) == 0 {
         // In order of first occurrence.
         let mut met = (0..groups.len()).listed()?;
-        met.sort_unstable_by_key(|&group| groups[group].0);
+        let count = met.len();
+        sort_first(&mut met, count, 1, |&a: &usize, &b: &usize| groups[a].0.cmp(&groups[b].0))?;
         for (i, &group) in met.iter().enumerate() {
             place[group] = i;
         }
-        groups.sort_unstable_by_key(|&(first, _)| first);
+        sort_first(&mut groups, count, 1, |a, b| a.0.cmp(&b.0))?;
     }
 
     let mut dims = x.dims().to_vec();

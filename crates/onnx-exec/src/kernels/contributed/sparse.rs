@@ -1,10 +1,10 @@
 //! The SparseToDenseMatMul kernel. Values are dense when a model runs, also those that are stored as sparse tensors.
 
 use super::super::{Call, Row, row};
-use crate::budget::spend;
+use crate::budget::{BETWEEN, spend};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
-use crate::tensor::{Element, Tensor, count_of};
+use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
 
@@ -19,20 +19,24 @@ struct Sizes {
 }
 
 /// The products of a matrix with each matrix of another operand, by `add`, which adds a product to a sum, and then `scale`.
-fn products<T: Element + Copy>(
+fn products<T: bytemuck::Pod>(
     (a, b): (&Tensor, &Tensor),
     (sizes, dims): (&Sizes, &[usize]),
     zero: T,
     add: impl Fn(T, T, T) -> T,
     scale: impl Fn(T) -> T,
 ) -> Result<Tensor, Failure> {
-    let (a, b) = (a.slice::<T>()?, b.slice::<T>()?);
+    let elem = b.elem();
+    let (a, b) = (a.words::<T>(), b.words::<T>());
     let &Sizes { rows, inner, columns, turned } = sizes;
     let mut y = filled(count_of(dims)?, zero)?;
     spend(y.len().saturating_mul(inner))?;
     let planes = y.chunks_exact_mut((rows * columns).max(1)).zip(b.chunks((inner * columns).max(1)));
     for (y, b) in planes {
         for (at, y) in y.iter_mut().enumerate() {
+            if at.is_multiple_of((BETWEEN / inner.max(1)).max(1)) {
+                spend(0)?;
+            }
             let (i, j) = (at / columns, at % columns);
             let sum = (0..inner).fold(zero, |sum, k| {
                 let of_a = if turned[0] { k * rows + i } else { i * inner + k };
@@ -42,7 +46,7 @@ fn products<T: Element + Copy>(
             *y = scale(sum);
         }
     }
-    Tensor::of(dims, &y)
+    Tensor::of_raw(elem, dims, &y)
 }
 
 fn sparse_to_dense_mat_mul(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -58,30 +62,27 @@ fn sparse_to_dense_mat_mul(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let sizes = Sizes { rows, inner, columns, turned };
     let dims = [outer, &[rows, columns]].concat();
+    if a.elem() != b.elem() {
+        fail!("operands of different types are not multiplied");
+    }
     let operands = (a, b);
     let of = (&sizes, &dims[..]);
     call.has_room(b.elem(), &dims)?;
     let alpha = call.attrs.float("alpha").unwrap_or(1.0);
     let wide = f64::from(alpha);
+    // The bits of sums and products are the same for signed and unsigned integers.
+    let whole = alpha as i64;
     let y = match b.elem() {
         ElemType::FLOAT => products(operands, of, 0f32, |s, x, y| s + x * y, |s| s * alpha),
         ElemType::DOUBLE => products(operands, of, 0f64, |s, x, y| s + x * y, |s| s * wide),
         _ if alpha.fract() != 0.0 => fail!("integers cannot be multiplied by `alpha`, which is {alpha}"),
-        ElemType::INT32 => {
+        ElemType::INT32 | ElemType::UINT32 => {
             let add = |s: i32, x: i32, y: i32| s.wrapping_add(x.wrapping_mul(y));
-            products(operands, of, 0, add, |s| s.wrapping_mul(alpha as i32))
+            products(operands, of, 0, add, |s| s.wrapping_mul(whole as i32))
         }
-        ElemType::INT64 => {
+        ElemType::INT64 | ElemType::UINT64 => {
             let add = |s: i64, x: i64, y: i64| s.wrapping_add(x.wrapping_mul(y));
-            products(operands, of, 0, add, |s| s.wrapping_mul(alpha as i64))
-        }
-        ElemType::UINT32 => {
-            let add = |s: u32, x: u32, y: u32| s.wrapping_add(x.wrapping_mul(y));
-            products(operands, of, 0, add, |s| s.wrapping_mul(alpha as u32))
-        }
-        ElemType::UINT64 => {
-            let add = |s: u64, x: u64, y: u64| s.wrapping_add(x.wrapping_mul(y));
-            products(operands, of, 0, add, |s| s.wrapping_mul(alpha as u64))
+            products(operands, of, 0, add, |s| s.wrapping_mul(whole))
         }
         elem => fail!("matrices of {} cannot be multiplied", elem.name().unwrap_or("such elements")),
     }?;
