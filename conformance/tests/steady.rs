@@ -129,6 +129,24 @@ fn later_runs_allocate_little_and_write_where_the_first_has() {
         );
     }
     outputs_keep_their_memory();
+    checked_inputs_take_no_memory();
+}
+
+fn checked_inputs_take_no_memory() {
+    let executable = executable(
+        "checked (float[N,3] x, int64[1] n, seq(float[N]) s, optional(float[2]) o) => (float[N,3] y) { y = Abs(x) }",
+    );
+    let row = |n: usize| Value::from(waves(&[n]));
+    let inputs = vec![
+        Some(waves(&[4, 3]).into()),
+        Some(Tensor::of(&[1], &[1i64]).expect("one").into()),
+        Some(Value::sequence(vec![row(2), row(3)])),
+        Some(row(2)),
+    ];
+    let region = Region::new(MEMORY);
+    (0..100).for_each(|_| assert!(executable.ensure_inputs(&inputs).is_ok()));
+    let change = region.change();
+    assert_eq!(change.allocations + change.reallocations, 0);
 }
 
 fn outputs_keep_their_memory() {

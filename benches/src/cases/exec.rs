@@ -1,8 +1,8 @@
 //! Models of one pattern each, run on one thread, beside ONNX Runtime. The weights are inputs: neither prepares them.
 
 use super::{bytes_of, model_of};
-use crate::clock::time;
-use crate::pair::{Bench, Row};
+use crate::clock::{Sample, time};
+use crate::pair::{Bench, Measured, Row, alternate};
 use anyhow::{Result, ensure};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ops::opset::registry_of;
@@ -59,6 +59,23 @@ pub(super) fn pool(bench: &mut Bench) -> Result<Row> {
 pub(super) fn sum(bench: &mut Bench) -> Result<Row> {
     let graph = "(float[2048,2048] x, int64[1] axes) => (float[1,2048] y) { y = ReduceSum(x, axes) }";
     run(bench, "sum", graph)
+}
+
+/// A thousand checks of inputs: milliseconds are microseconds of one check.
+pub(super) fn inputs(bench: &mut Bench) -> Result<Row> {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>
+        inputs (float[N,3,H,W] x, float[N,3,H,W] mean, int64[N] ids, float[3] w) => (float[N,3,H,W] y) { y = Sub(x, mean) }";
+    let model = model_of(text)?;
+    let executable = compile(&model, registry_of(&model), &CompileOptions::default());
+    let Ok(executable) = executable else { anyhow::bail!("a model of the bench cannot be run") };
+    let image = waves(&[1, 3, 8, 8])?;
+    let inputs = [image.clone(), image, Tensor::of(&[1], &[0i64])?, waves(&[3])?];
+    let inputs = inputs.map(|tensor| Some(Value::Tensor(tensor)));
+    let checks = || (0..1000).all(|_| executable.ensure_inputs(std::hint::black_box(&inputs)).is_ok());
+    ensure!(checks(), "inputs of the bench do not fit");
+    let (ours, peers) = alternate(bench.runs, || Ok(time(checks).0), None::<fn() -> Result<Sample>>)?;
+    let alone = Some("a check of ours".to_owned());
+    Ok(Row::Measured(Measured { subject: "inputs".to_owned(), bytes: None, ours, peers, alone }))
 }
 
 fn run(bench: &mut Bench, name: &str, graph: &str) -> Result<Row> {

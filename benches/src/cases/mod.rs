@@ -68,6 +68,7 @@ pub(crate) const CASES: &[Case] = &[
     case("exec/functions", "Erf, Exp, Tanh, Sigmoid of 1M floats: run; ONNX Runtime", exec::functions),
     case("exec/transpose", "4M floats, the second axis last: run; ONNX Runtime", exec::transpose),
     case("exec/pool", "greatest of 3 x 3, 64 channels of 112 x 112: run; ONNX Runtime", exec::pool),
+    case("exec/inputs", "1000 checks of four inputs, alone", exec::inputs),
     case("exec/sum", "sums of columns of 2048 x 2048: run; ONNX Runtime", exec::sum),
     case("program/check", "program: check of 100k nodes; parse and check", program::check),
 ];

@@ -2,9 +2,12 @@
 
 use conformance::corpus;
 use conformance::oracle::Oracle;
-use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
-use onnx_ir::diag::{self, Level, Severity};
+use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
+use onnx_ir::diag::{self, Diagnostic, Level, Severity};
 use onnx_ir::{Dim, DimValue, ElemType, Model, TypeKind};
+use onnx_ops::check::ensure_clear;
+use onnx_ops::opset::registry_of;
+use onnxtxt::train::{TrainOptions, Trainer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -99,6 +102,12 @@ fn ours(text: &str) -> Option<Vec<Vec<f64>>> {
     results.iter().map(|value| Some(value.tensor().ok()?.floats().ok()?.to_vec())).collect()
 }
 
+/// The findings with which a door refuses a model.
+fn refused<T>(done: Result<T, Vec<Diagnostic>>) -> Vec<String> {
+    let found = done.err().unwrap_or_default();
+    found.iter().map(|finding| format!("{}: {}", finding.code.id, finding.message)).collect()
+}
+
 /// The models of the table: their names, codes and texts.
 fn models() -> Vec<(String, &'static str, String)> {
     let codes = diag::ALL.iter().filter(|code| {
@@ -125,7 +134,7 @@ fn models_with_errors_run_where_onnx_runtime_runs_them() {
     for (name, code, text) in &models {
         let model = onnx_text::read_model(text).value;
         let options = onnx_ir::VerifyOptions { level: Level::Types, ..onnx_ir::VerifyOptions::default() };
-        let found = onnx_ops::check::check(&model, onnx_ops::opset::registry_of(&model), &options);
+        let found = onnx_ops::check::check(&model, registry_of(&model), &options);
         assert!(found.iter().any(|finding| finding.code.id == *code), "{name} has no {code}:\n{text}");
         let bytes = onnx_proto::write(&model).expect("it can be encoded");
         std::fs::write(folder.join(format!("{name}.onnx")), bytes).expect("it can be written");
@@ -157,4 +166,40 @@ fn models_with_errors_run_where_onnx_runtime_runs_them() {
         _ = writeln!(problems, "{code} is listed as refused, but ONNX Runtime does not run it either");
     }
     assert!(models.len() > 80 && problems.is_empty(), "{} models\n{problems}", models.len());
+}
+
+/// Whoever prepares a model is told the same, in whatever way, and nothing about its meaning if asked not to check.
+#[test]
+fn every_door_refuses_unclear_models_with_the_same_findings() {
+    let training = HEADER.replace(
+        ">\n",
+        ", training_info: {algorithm: step () => (float one) { one = Constant <value_float = 1.0> () }}>\n",
+    );
+    let (mut refusals, mut trainings) = (0, 0);
+    for (name, _, text) in models() {
+        let mut loaded = onnxtxt::parse(&text);
+        if loaded.diagnostics.iter().any(Diagnostic::is_error) {
+            continue;
+        }
+        let model = loaded.model.clone();
+        let registry = registry_of(&model);
+        let expected = refused(ensure_clear(&model, registry));
+        if expected.is_empty() {
+            continue;
+        }
+        refusals += 1;
+        let checked = CompileOptions::default();
+        let unchecked = CompileOptions { unchecked: true, ..CompileOptions::default() };
+        assert_eq!(refused(compile(&model, registry, &checked)), expected, "{name}");
+        assert_eq!(refused(loaded.compile(&checked)), expected, "{name}");
+        assert_ne!(refused(compile(&model, registry, &unchecked)), expected, "{name}");
+        let Some(graph) = text.strip_prefix(HEADER) else { continue };
+        trainings += 1;
+        let model = onnx_text::read_model(&format!("{training}{graph}")).value;
+        let options = TrainOptions::default();
+        assert_eq!(refused(Trainer::new(&model, registry, &options)), expected, "{name}");
+        let options = TrainOptions { compile: unchecked, ..TrainOptions::default() };
+        assert_ne!(refused(Trainer::new(&model, registry, &options)), expected, "{name}");
+    }
+    assert!(refusals > 40 && trainings > 20, "{refusals} models and {trainings} trainings are refused");
 }

@@ -3,7 +3,7 @@
 use crate::loaded::Loaded;
 #[cfg(feature = "run")]
 use onnx_exec::{CompileOptions, Executable, compile};
-use onnx_ir::diag::{Diagnostic, Level, Severity};
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
@@ -75,9 +75,7 @@ impl Loaded {
                 Purpose::Inference | Purpose::Training => judge(model),
             });
         }
-        found.retain(|diagnostic| diagnostic.code.severity == Severity::Error);
-        let (unclear, clear): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::makes_unclear);
-        if unclear.is_empty() { Ok(clear) } else { Err(unclear) }
+        onnx_ops::check::clear_errors(found)
     }
 
     /// Infers the types and shapes of all values and declares them in the model. Returns findings about contradictions.
@@ -89,7 +87,7 @@ impl Loaded {
 
     #[cfg(feature = "run")]
     /// Compiles the model, including its external weights. A model whose meaning is unclear is refused
-    /// ([`ensure_clear`](Self::ensure_clear)).
+    /// ([`ensure_clear`](Self::ensure_clear)), unless the options say otherwise.
     ///
     /// ```
     /// use onnxtxt::CompileOptions;
@@ -106,7 +104,9 @@ impl Loaded {
     ///
     /// All reasons why it cannot be run, such as unclear meaning, unreadable weights and unknown operators.
     pub fn compile(&mut self, options: &CompileOptions) -> Result<Executable<'static>, Vec<Diagnostic>> {
-        self.ensure_clear(Purpose::Inference)?;
+        if !options.unchecked {
+            self.ensure_clear(Purpose::Inference)?;
+        }
         self.compile_unchecked(options)
     }
 
@@ -127,7 +127,8 @@ impl Loaded {
         if !found.is_empty() {
             return Err(found);
         }
-        let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
+        let options =
+            CompileOptions { unchecked: true, release: Some(onnx_proto::file::release), ..options.clone() };
         compile(&self.model, self.registry(), &options)
     }
 }

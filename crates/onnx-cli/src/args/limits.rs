@@ -27,9 +27,10 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The options to prepare a model with.
+    /// The options to prepare a model with that [`Ready::admit`](crate::ready::Ready::admit) has admitted, or that a command has made
+    /// of such a model.
     pub(crate) fn compile_options(&self) -> CompileOptions {
-        CompileOptions { exact: self.exact, ..CompileOptions::default() }
+        CompileOptions { unchecked: true, exact: self.exact, ..CompileOptions::default() }
     }
 
     /// The options to run this model with.

@@ -2,7 +2,7 @@
 
 use crate::{CompileOptions, Executable, RunOptions, Tensor, Value, compile};
 use onnx_ir::ElemType;
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Diagnostic, Entity, Place};
 use onnx_ops::schema::Registry;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -117,6 +117,41 @@ fn sizes_of_a_symbol_that_differ_are_one_warning_of_an_executable() {
     assert_eq!(heard(run(2, 4)), [""; 0]);
 }
 
+/// Inside the graph too, whether the value is computed by a plan, is fused away, or is the result of a node.
+#[test]
+fn sizes_of_declared_values_inside_the_graph_are_compared() {
+    let graph = |ty: &str| {
+        format!(
+            "(float[N] a) => (float[M] y) <{ty} t> {{ t = Concat<axis = 0>(a, a) u = Abs(t) y = Neg(u) }}"
+        )
+    };
+    let text = |ty| format!("<ir_version: 10, opset_import: [\"\": 21]> g {}", graph(ty));
+    for (ty, size, expected) in [
+        ("float[N]", 2, vec!["dimension `N` is 2 in input `a` and 4 in `t`"]),
+        ("float[K]", 2, vec![]),
+        ("float[M]", 2, vec![]),
+        ("float[N]", 0, vec![]),
+    ] {
+        let model = onnx_text::read_model(&text(ty)).value;
+        for node_by_node in [false, true] {
+            let options = CompileOptions { node_by_node, ..CompileOptions::default() };
+            let x = compile(&model, Registry::builtin(), &options).expect("it can be run");
+            let heard = Mutex::new(Vec::new());
+            let warn = |warning: Diagnostic| {
+                let is_placed = matches!(warning.primary.place, Place::Entity(Entity::ValueInfo(..)));
+                heard.lock().expect("no thread panics").push((warning.message, is_placed));
+            };
+            let options = RunOptions { warn: Some(&warn), ..RunOptions::default() };
+            for _ in 0..2 {
+                x.run(vec![Some(floats(&[size]))], &options).expect("it can be run");
+            }
+            let heard = heard.into_inner().expect("no thread panics");
+            let expected: Vec<_> = expected.iter().map(|message| ((*message).to_owned(), true)).collect();
+            assert_eq!(heard, expected, "{ty}");
+        }
+    }
+}
+
 /// The check is much faster than the smallest run.
 #[test]
 fn the_check_of_inputs_takes_less_than_a_microsecond() {
@@ -126,7 +161,7 @@ fn the_check_of_inputs_takes_less_than_a_microsecond() {
     let inputs = [floats(&[1, 3, 2, 2]), floats(&[1, 3, 2, 2]), ints(&[1]), floats(&[3])].map(Some);
     let batch = || {
         let start = Instant::now();
-        (0..100).for_each(|_| assert!(x.program.ensure_inputs(std::hint::black_box(&inputs)).is_ok()));
+        (0..100).for_each(|_| assert!(x.ensure_inputs(std::hint::black_box(&inputs)).is_ok()));
         start.elapsed() / 100
     };
     let least = (0..200).map(|_| batch()).min().unwrap_or(Duration::MAX);

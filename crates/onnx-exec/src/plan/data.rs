@@ -186,6 +186,11 @@ impl Plan {
         })
     }
 
+    /// The tensors that its nodes compute and its formulas load, with their sizes.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = (ValueId, &[usize])> {
+        self.named.iter().map(|(value, slot)| (*value, &self.slots[*slot].dims[..]))
+    }
+
     /// Whether it depends on elements of its inputs, not only on types.
     pub(crate) fn is_special(&self) -> bool {
         self.needs.iter().any(|(_, need)| matches!(need, Need::Elements(_)))

@@ -1,5 +1,6 @@
 //! Compiles a model: inlines functions, orders the nodes, and selects how to run each node.
 
+use super::interface::{declarations, declared};
 use super::{Action, Control, Kind, Liveness, Program, invariant};
 use crate::data::dense;
 use crate::failure::Failure;
@@ -8,9 +9,11 @@ use crate::options::CompileOptions;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
+use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Inline};
 use onnx_ir::{Body, Model, NodeId, Origin, Payload, SecondaryMap, ValueId, normalize_domain};
+use onnx_ops::check::ensure_clear;
 use onnx_ops::functions::{self, FunctionBody, has_body};
 use onnx_ops::gradient::expand_gradient_with;
 use onnx_ops::infer::{Fact, Stepwise};
@@ -43,17 +46,30 @@ fn is_defined(registry: &Registry, id: SchemaId, schema: &Schema, main: i64) -> 
 }
 
 impl<'r> Program<'r> {
-    /// Compiles a model. Returns all problems found, not only the first.
+    /// Compiles the main graph of a model. Returns all problems found, not only the first.
     pub(crate) fn compile(
         model: &Model,
         registry: &'r Registry,
         options: &CompileOptions,
     ) -> Result<Program<'r>, Vec<Diagnostic>> {
-        let interface = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));
         let mut model = model.clone();
-        let places = number(&mut model);
         // Only the main graph is run.
         model.training.clear();
+        if !options.unchecked {
+            ensure_clear(&model, registry)?;
+        }
+        Program::compile_checked(model, registry, options)
+    }
+
+    /// The same for a model that has been checked.
+    fn compile_checked(
+        mut model: Model,
+        registry: &'r Registry,
+        options: &CompileOptions,
+    ) -> Result<Program<'r>, Vec<Diagnostic>> {
+        let interface = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));
+        let declarations = interface.map_or_else(HashMap::default, |main| declarations(&model, main));
+        let places = number(&mut model);
         // Before inlining, which renames the values that `Gradient` refers to.
         let mut found = expand_gradient_with(&mut model, registry, options.gradient_results).diagnostics;
         found.extend(pass::inline(&mut model, registry, Inline::default()).diagnostics);
@@ -66,6 +82,7 @@ impl<'r> Program<'r> {
         };
         invariant::hoist(&mut model, body);
         let mut program = Program {
+            declared: declared(&model, (body, root), &declarations),
             liveness: Liveness::analyze(&model.bodies[body]),
             model,
             registry,
@@ -100,7 +117,7 @@ impl<'r> Program<'r> {
         function: &FunctionBody,
     ) -> Result<Program<'r>, Vec<Diagnostic>> {
         let alone = functions::alone(&self.model, self.registry, self.body, node, function);
-        Program::compile(&alone, self.registry, &self.options)
+        Program::compile_checked(alone, self.registry, &self.options)
     }
 }
 

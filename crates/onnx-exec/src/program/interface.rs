@@ -4,8 +4,11 @@ use super::Program;
 use crate::options::{RunOptions, Warn};
 use crate::tensor::Tensor;
 use crate::value::Value;
+use foldhash::{HashMap, HashMapExt as _};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
-use onnx_ir::{DimValue, ElemType, Model, Name, Port, TensorType, TypeId, TypeKind, type_text};
+use onnx_ir::{
+    BodyId, DimValue, ElemType, GraphId, Model, Name, Port, TensorType, TypeId, TypeKind, ValueId, type_text,
+};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -96,6 +99,7 @@ impl Program<'_> {
         match port {
             PortId::Input(i) => Entity::Input(body, graph, index(i)).into(),
             PortId::Output(i) => Entity::Output(body, graph, index(i)).into(),
+            PortId::Inner(i) => self.declared[i].place.into(),
         }
     }
 
@@ -140,11 +144,47 @@ impl Program<'_> {
     }
 }
 
-/// An input or output, by its position.
+/// A declared value: an input or output by its position, or a value inside the main graph by its position in `declared`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PortId {
     Input(usize),
     Output(usize),
+    Inner(usize),
+}
+
+/// A tensor inside the main graph whose declared type has symbols.
+pub(crate) struct DeclaredValue {
+    value: ValueId,
+    ty: TypeId,
+    /// The declaration in the model that was compiled.
+    place: Entity,
+}
+
+/// The declarations with symbols in the `value_info` of a graph, by name.
+pub(crate) fn declarations(model: &Model, (body, graph): (BodyId, GraphId)) -> HashMap<Name, Entity> {
+    let has_symbols = |port: &Port| match port.ty.map(|ty| &model.types[ty].kind) {
+        Some(TypeKind::Tensor(declared)) => {
+            declared.shape.iter().flatten().any(|dim| matches!(dim.value, DimValue::Param(_)))
+        }
+        _ => false,
+    };
+    let ports = model.bodies[body].graphs[graph].value_info.iter().enumerate();
+    let symbolic = ports.filter(|(_, port)| has_symbols(port));
+    symbolic.filter_map(|(i, port)| Some((port.name?, Entity::ValueInfo(body, graph, index(i))))).collect()
+}
+
+/// The values that these declarations are about, in the graph that is run.
+pub(crate) fn declared(
+    model: &Model,
+    (body, graph): (BodyId, GraphId),
+    declarations: &HashMap<Name, Entity>,
+) -> Vec<DeclaredValue> {
+    let ports = model.bodies[body].graphs[graph].value_info.iter();
+    let declared = |port: &Port| {
+        let place = *declarations.get(&port.name?)?;
+        Some(DeclaredValue { value: port.value?, ty: port.ty?, place })
+    };
+    ports.filter_map(declared).collect()
 }
 
 fn index(i: usize) -> u32 {
@@ -158,6 +198,8 @@ pub(crate) struct SymbolSizes<'x, 'r> {
     is_warned: &'x AtomicBool,
     warn: Option<&'x Warn<'x>>,
     seen: SmallVec<[(Name, usize, PortId); 8]>,
+    /// The values inside the graph that have declared symbols.
+    inner: HashMap<ValueId, usize>,
 }
 
 impl<'x, 'r> SymbolSizes<'x, 'r> {
@@ -167,7 +209,24 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
         options: &'x RunOptions<'x>,
     ) -> Self {
         let warn = options.warn.filter(|_| !is_warned.load(Ordering::Relaxed));
-        SymbolSizes { program, is_warned, warn, seen: SmallVec::new() }
+        let mut inner = HashMap::new();
+        if warn.is_some() {
+            inner.extend(program.declared.iter().enumerate().map(|(i, declared)| (declared.value, i)));
+        }
+        SymbolSizes { program, is_warned, warn, seen: SmallVec::new(), inner }
+    }
+
+    /// Whether sizes of values inside the graph are compared.
+    pub(crate) fn has_inner(&self) -> bool {
+        self.warn.is_some() && !self.inner.is_empty()
+    }
+
+    /// A tensor inside the graph.
+    pub(crate) fn inner(&mut self, value: ValueId, dims: &[usize]) {
+        let Some(&i) = self.inner.get(&value) else { return };
+        if let TypeKind::Tensor(declared) = &self.program.model.types[self.program.declared[i].ty].kind {
+            self.tensor(declared, dims, PortId::Inner(i));
+        }
     }
 
     pub(crate) fn inputs(&mut self, inputs: &[Option<Value>]) {
@@ -194,8 +253,7 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
         let model = &self.program.model;
         match (&model.types[ty].kind, value) {
             (TypeKind::Tensor(declared) | TypeKind::SparseTensor(declared), Value::Tensor(tensor)) => {
-                let dims = declared.shape.iter().flatten().zip(tensor.dims());
-                dims.for_each(|(dim, &extent)| self.dim(dim.value, extent, id));
+                self.tensor(declared, tensor.dims(), id);
             }
             (TypeKind::Sequence(Some(inner)), Value::Sequence(values)) => {
                 values.iter().for_each(|value| self.value(*inner, value, id));
@@ -206,6 +264,11 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
             }
             _ => {}
         }
+    }
+
+    fn tensor(&mut self, declared: &TensorType, dims: &[usize], id: PortId) {
+        let dims = declared.shape.iter().flatten().zip(dims);
+        dims.for_each(|(dim, &extent)| self.dim(dim.value, extent, id));
     }
 
     fn dim(&mut self, dim: DimValue, extent: usize, id: PortId) {
@@ -227,6 +290,7 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
         let of = |port: PortId| match port {
             PortId::Input(i) => format!("input `{}`", x.model.text(x.inputs()[i].name)),
             PortId::Output(i) => format!("output `{}`", x.model.text(x.outputs()[i].name)),
+            PortId::Inner(i) => format!("`{}`", x.value_name(x.declared[i].value)),
         };
         let symbol = &x.model.names[symbol];
         let message = match by == id {

@@ -10,6 +10,7 @@ mod liveness;
 
 pub use compile::is_run;
 pub(crate) use control::{Control, Kind};
+use interface::DeclaredValue;
 pub(crate) use interface::SymbolSizes;
 pub use interface::misfit;
 pub(crate) use liveness::Liveness;
@@ -29,6 +30,8 @@ pub(crate) struct Program<'r> {
     pub(crate) root: GraphId,
     /// The main graph of the model that was compiled, for places of its inputs and outputs.
     interface: Option<(BodyId, GraphId)>,
+    /// The values inside the main graph whose declared types have symbols.
+    declared: Vec<DeclaredValue>,
     /// The action of each node.
     pub(crate) actions: SecondaryMap<NodeId, Option<Action>>,
     /// The values that the model stores.

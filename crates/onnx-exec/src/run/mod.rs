@@ -12,6 +12,7 @@ mod workspace;
 pub(crate) use caches::Caches;
 pub(crate) use plan_runner::PlanRunner;
 
+use crate::budget::spend;
 use crate::facts::fact;
 use crate::options::{RunOptions, TimedStep};
 use crate::pool;
@@ -55,6 +56,7 @@ pub(crate) fn run_to<'r>(
     let work = || {
         let mut run = Run::new(program, caches, options, &fuel, 0);
         run.destinations = destinations;
+        run.sizes = Some(sizes);
         run.main(inputs)
     };
     let results = pool::with_threads(options.threads, || budget.enter(work));
@@ -64,9 +66,6 @@ pub(crate) fn run_to<'r>(
     if let Some(steps) = options.steps {
         let left = budget.steps_left();
         steps.fetch_max(options.steps_at_most().saturating_sub(left), Ordering::Relaxed);
-    }
-    if let Ok((outputs, _)) = &results {
-        sizes.outputs(outputs);
     }
     results
 }
@@ -81,6 +80,8 @@ pub(crate) struct Run<'x, 'r> {
     options: &'x RunOptions<'x>,
     values: Values,
     destinations: Destinations,
+    /// The sizes of symbols, if this is the run of a whole model.
+    sizes: Option<SymbolSizes<'x, 'r>>,
     fuel: &'x Cell<u64>,
     depth: usize,
     /// How often each random node has run: part of its seed.
@@ -105,6 +106,7 @@ impl<'x, 'r> Run<'x, 'r> {
             options,
             values: lock(&caches.value_tables).pop().unwrap_or_default(),
             destinations: Vec::new(),
+            sizes: None,
             fuel,
             depth,
             drawn: HashMap::default(),
@@ -117,7 +119,10 @@ impl<'x, 'r> Run<'x, 'r> {
         self.take(inputs);
         let root = self.program.root;
         self.nodes(root)?;
-        let results = self.outputs(root)?;
+        let results: Vec<Value> = self.outputs(root)?;
+        if let Some(sizes) = &mut self.sizes {
+            sizes.outputs(&results);
+        }
         let Run { mut values, destinations, caches, .. } = self;
         values.clear();
         let mut tables = lock(&caches.value_tables);
@@ -210,11 +215,34 @@ impl<'x, 'r> Run<'x, 'r> {
         for &node in &program.body().graphs[graph].nodes[nodes] {
             self.limits(node)?;
             self.single(node)?;
+            self.compare_results(graph, node);
             for &value in &program.liveness.dead_after[node] {
                 self.values[value] = None;
             }
         }
         Ok(())
+    }
+
+    /// Compares the sizes of tensors of the main graph with the symbols in their declared types.
+    fn compare_sizes<'t>(&mut self, graph: GraphId, tensors: impl Iterator<Item = (ValueId, &'t [usize])>) {
+        if let Some(sizes) = self.sizes.as_mut().filter(|sizes| sizes.has_inner())
+            && graph == self.program.root
+        {
+            tensors.for_each(|(value, dims)| sizes.inner(value, dims));
+        }
+    }
+
+    /// The same for the results of a node.
+    fn compare_results(&mut self, graph: GraphId, node: NodeId) {
+        let Run { sizes: Some(sizes), values, program, .. } = self else { return };
+        if !sizes.has_inner() || graph != program.root {
+            return;
+        }
+        for &value in program.body().nodes[node].outputs.iter().flatten() {
+            if let Some(Value::Tensor(tensor)) = &values[value] {
+                sizes.inner(value, tensor.dims());
+            }
+        }
     }
 
     /// Runs a node.
@@ -324,7 +352,7 @@ impl<'x, 'r> Run<'x, 'r> {
             return Err(self.failed(node, &code::RUN_LIMIT, &why));
         };
         self.fuel.set(left);
-        if self.options.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        if spend(0).is_err() {
             return Err(self.failed(node, &code::RUN_LIMIT, "the run was cancelled"));
         }
         if self.depth > MAX_DEPTH {

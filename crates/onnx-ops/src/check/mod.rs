@@ -14,7 +14,7 @@ pub(crate) use lints::{Lint, LintSite, idle, training_mode};
 
 use crate::infer::{InferOptions, infer};
 use crate::schema::Registry;
-use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::diag::{Diagnostic, Level, Severity};
 use onnx_ir::{Model, VerifyOptions, verify_with};
 
 /// Checks a model by every rule up to the level of the options, with the operators of a registry.
@@ -35,4 +35,25 @@ pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec
     let mut found = verify_with(model, options, found);
     spellings::explain(model, registry, &mut found);
     found
+}
+
+/// Decides whether a model may be run: whether every error of [`check`] on level `types` leaves its meaning clear. Such errors are
+/// returned.
+///
+/// # Errors
+///
+/// All errors that make the meaning unclear.
+pub fn ensure_clear(model: &Model, registry: &Registry) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    clear_errors(check(model, registry, &VerifyOptions { level: Level::Types, ..VerifyOptions::default() }))
+}
+
+/// The errors among findings, if all of them leave the meaning of the model clear ([`Code::clear`](onnx_ir::diag::Code)).
+///
+/// # Errors
+///
+/// The errors that make the meaning unclear.
+pub fn clear_errors(mut found: Vec<Diagnostic>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    found.retain(|diagnostic| diagnostic.code.severity == Severity::Error);
+    let (unclear, clear): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::makes_unclear);
+    if unclear.is_empty() { Ok(clear) } else { Err(unclear) }
 }

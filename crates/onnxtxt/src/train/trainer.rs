@@ -6,6 +6,7 @@ use super::state::{State, Variable, is_alike, load, not_finite, store, stored};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value};
 use onnx_ir::diag::{Diagnostic, Entity, Level, Place, code, did_you_mean};
 use onnx_ir::{BodyId, Entry, Model, Name, Port, VerifyOptions, verify};
+use onnx_ops::check::ensure_clear;
 use onnx_ops::schema::Registry;
 use std::sync::OnceLock;
 
@@ -55,14 +56,21 @@ impl<'r> Trainer<'r> {
     ///
     /// # Errors
     ///
-    /// The model has no training, or bindings that do not fit; or everything that stands in the way of running a graph.
+    /// The model has no training, or bindings that do not fit; its meaning is unclear, unless `compile.unchecked` allows it; or
+    /// everything that stands in the way of running a graph.
     pub fn new(
         model: &Model,
         registry: &'r Registry,
         options: &TrainOptions<'r>,
     ) -> Result<Self, Vec<Diagnostic>> {
         check(model)?;
+        if !options.compile.unchecked {
+            ensure_clear(model, registry)?;
+        }
         let variables = variables(model)?;
+        // The graphs are parts of what has been checked.
+        let mut options = options.clone();
+        options.compile.unchecked = true;
         let compile = &options.compile;
         let (mut initializations, mut algorithms) = (Vec::new(), Vec::new());
         for i in 0..model.training.len() {
@@ -74,7 +82,7 @@ impl<'r> Trainer<'r> {
         Ok(Trainer {
             model: model.clone(),
             registry,
-            options: options.clone(),
+            options,
             variables,
             initializations,
             algorithms,
