@@ -1,4 +1,4 @@
-//! The Python module `onnxtxt`.
+//! The extension module `onnxtxt._native`: the classes and functions that the package `onnxtxt` exports.
 //!
 //! ```python
 //! import numpy as np, onnxtxt
@@ -11,22 +11,19 @@
 //! Objects are thin: each method is a call of the library `onnxtxt`. Long calls release the global interpreter lock.
 
 mod array;
-mod error;
+mod finding;
 mod model;
+mod session;
 mod trainer;
 
 use pyo3::prelude::*;
 
 #[pymodule]
-fn onnxtxt(module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("Error", module.py().get_type::<error::OnnxtxtError>())?;
-    module.add_class::<error::Finding>()?;
-    module.add_class::<model::PyModel>()?;
-    module.add_class::<model::PyExecutable>()?;
-    module.add_class::<trainer::PyTrainer>()?;
-    module.add_function(wrap_pyfunction!(model::open, module)?)?;
-    module.add_function(wrap_pyfunction!(model::parse, module)?)?;
-    module.add_function(wrap_pyfunction!(model::decode, module)?)?;
+    finding::register(module)?;
+    model::register(module)?;
+    session::register(module)?;
+    trainer::register(module)?;
     Ok(())
 }

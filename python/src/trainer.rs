@@ -1,7 +1,7 @@
 //! Training.
 
 use crate::array::{dictionary, named, to_array, to_tensor};
-use crate::error::{refused, unwritten};
+use crate::finding::{refused, unwritten};
 use crate::model::PyModel;
 use onnx_exec::{RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
@@ -141,4 +141,8 @@ impl PyTrainer {
         let mut model = self.model()?;
         py.detach(|| model.0.save(path)).map_err(unwritten)
     }
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyTrainer>()
 }

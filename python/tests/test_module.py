@@ -1,4 +1,4 @@
-"""Tests of the Python module: `cargo xtask python` runs them with the environment of the reference."""
+"""Models opened, checked, run and trained."""
 
 import pathlib
 import sys
@@ -26,7 +26,7 @@ def raises(text, call):
     raise AssertionError(f"nothing was raised, expected: {text}")
 
 
-def texts_are_checked_and_run():
+def test_texts_are_checked_and_run():
     model = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] y) {\n    # of t\n    t = Abs(x)\n    y = Sqrt(t)\n}\n")
     assert model.check() == [] and "# of t" in str(model)
     assert model.infer() == [] and "float[N] t" in model.text()
@@ -43,7 +43,7 @@ def texts_are_checked_and_run():
     assert onnxtxt.decode(proto.SerializeToString()).check() == []
 
 
-def findings_have_places():
+def test_findings_have_places():
     model = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] y) { y = Relu(nowhere) }")
     [finding] = model.check()
     assert (finding.code, finding.severity) == ("E0203", "error"), finding
@@ -52,7 +52,7 @@ def findings_have_places():
     raises("No such file", lambda: onnxtxt.open("/nowhere.onnx"))
 
 
-def models_run_if_their_meaning_is_clear():
+def test_models_run_if_their_meaning_is_clear():
     def warned(call):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -75,7 +75,7 @@ def models_run_if_their_meaning_is_clear():
     raises("convert its elements to float", lambda: executable.run(inputs | {"c": np.arange(2)}))
 
 
-def what_was_read_in_part_is_not_written():
+def test_what_was_read_in_part_is_not_written():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "m.onnx"
         whole = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] y) { y = Relu(x) }").to_bytes()
@@ -92,7 +92,7 @@ def what_was_read_in_part_is_not_written():
             assert not onnxtxt.open(path).check("syntax")
 
 
-def types_survive():
+def test_types_survive():
     types = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16]
     types += [np.uint32, np.uint64, np.bool_, np.complex64, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, object]
     names = "float16 float double int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool complex64 bfloat16 float8e4m3fn string"
@@ -104,13 +104,13 @@ def types_survive():
             assert y.dtype == array.dtype and y.shape == array.shape and (y == array).all(), (name, y)
 
 
-def sequences_are_lists():
+def test_sequences_are_lists():
     model = onnxtxt.parse(HEAD + "g (seq(float[N]) s) => (seq(float[N]) r, int64 n) { r = Identity(s) n = SequenceLength(s) }")
     results = model.compile().run({"s": [np.zeros(2, np.float32), np.ones(3, np.float32)]})
     assert results["n"] == 2 and [len(item) for item in results["r"]] == [2, 3]
 
 
-def results_are_those_of_onnxruntime():
+def test_results_are_those_of_onnxruntime():
     model = onnxtxt.open(ROOT / "examples/digits.onnxtxt")
     session = onnxruntime.InferenceSession(model.to_bytes(), providers=["CPUExecutionProvider"])
     digit = np.load(ROOT / "examples/digit.npy")
@@ -120,7 +120,7 @@ def results_are_those_of_onnxruntime():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-def a_training_learns_and_continues():
+def test_a_training_learns_and_continues():
     data, held = np.load(ROOT / "examples/digits-train.npz"), np.load(ROOT / "examples/digits-test.npz")
     model = onnxtxt.open(ROOT / "examples/train-digits.onnxtxt")
     trainer = onnxtxt.Trainer(model, seed=7)
@@ -156,7 +156,7 @@ def a_training_learns_and_continues():
     raises("has no", lambda: again.load_state({}))
 
 
-def threads_train_at_the_same_time():
+def test_threads_train_at_the_same_time():
     data = np.load(ROOT / "examples/digits-train.npz")
     model = onnxtxt.open(ROOT / "examples/train-digits.onnxtxt")
     trainers = [onnxtxt.Trainer(model, seed=3, threads=1) for _ in range(2)]
@@ -186,9 +186,3 @@ def threads_train_at_the_same_time():
     assert losses[:8] == losses[8:], losses
     for name, array in trainers[0].state().items():
         assert array.tobytes() == trainers[1].state()[name].tobytes(), name
-
-
-for test in [value for value in list(globals().values()) if callable(value) and value.__module__ == __name__]:
-    if test is not raises:
-        test()
-        print(f"{test.__name__}: passed")

@@ -1,12 +1,13 @@
-//! `cargo xtask python`: builds the Python module `onnxtxt` of `python/`, and tests it beside the reference implementation.
+//! `cargo xtask python`: builds the extension module of the Python package `onnxtxt`, and tests the package beside the reference
+//! implementation.
 //!
-//! The module is a library that Python loads by its name; `target/python/module` has it, for `PYTHONPATH`. `pip install ./python` builds
-//! and installs it for other environments.
+//! `target/python/module` has the package, for `PYTHONPATH`. `pip install ./python` builds and installs it for other environments.
 
 use crate::venv::{self, Env};
 use crate::{dirs, process};
 use anyhow::{Context as _, Result};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 #[derive(clap::Args)]
@@ -14,6 +15,9 @@ pub(crate) struct Args {
     /// Only build it
     #[arg(long)]
     pub(crate) no_test: bool,
+    /// Run only the tests whose names match this expression of pytest (`-k`)
+    #[arg(long, value_name = "EXPRESSION")]
+    pub(crate) only: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -21,23 +25,54 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let build = ["build", "--release", "--locked", "--target-dir"];
     process::run(Command::new(env!("CARGO")).current_dir(&source).args(build).arg(&target))?;
     let (built, name) = if cfg!(windows) {
-        ("onnxtxt_python.dll", "onnxtxt.pyd")
+        ("onnxtxt_python.dll", "_native.pyd")
     } else if cfg!(target_os = "macos") {
-        ("libonnxtxt_python.dylib", "onnxtxt.abi3.so")
+        ("libonnxtxt_python.dylib", "_native.abi3.so")
     } else {
-        ("libonnxtxt_python.so", "onnxtxt.abi3.so")
+        ("libonnxtxt_python.so", "_native.abi3.so")
     };
     let module = target.join("module");
-    fs::create_dir_all(&module)?;
-    // The old one may be loaded by a program: it is replaced, not overwritten.
-    let new = module.join(format!("{name}.new"));
-    fs::copy(target.join("release").join(built), &new)
-        .and_then(|_| fs::rename(&new, module.join(name)))
-        .with_context(|| format!("cannot write {}", module.display()))?;
+    let package = module.join("onnxtxt");
+    copy_package(&source.join("onnxtxt"), &package)
+        .and_then(|()| {
+            // The old one may be loaded by a program: it is replaced, not overwritten.
+            let new = package.join(format!("{name}.new"));
+            fs::copy(target.join("release").join(built), &new)?;
+            fs::rename(&new, package.join(name))
+        })
+        .with_context(|| format!("cannot write {}", package.display()))?;
     println!("{}", module.display());
     if args.no_test {
         return Ok(());
     }
     let python = venv::ensure(Env::Reference)?;
-    process::run(Command::new(python).arg(source.join("tests/test_module.py")).env("PYTHONPATH", &module))
+    let mut tests = Command::new(python);
+    // From the root: beside the sources, `onnxtxt` would be the package without its extension module.
+    tests.args(["-m", "pytest", "--quiet", "-c", "python/pyproject.toml", "python/tests"]);
+    tests.current_dir(dirs::root()).env("PYTHONPATH", &module);
+    if let Some(only) = &args.only {
+        tests.args(["-k", only]);
+    }
+    process::run(&mut tests)
+}
+
+/// Copies the files of the package, and removes those that are gone.
+fn copy_package(from: &Path, to: &Path) -> std::io::Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name());
+        if name == "__pycache__" {
+            continue;
+        }
+        if path.is_dir() {
+            copy_package(&path, &to.join(name))?;
+        } else {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Values as numpy arrays, and back. Elements are copied.
 
-use crate::error::failed;
+use crate::finding::failed;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::ElemType;
 use pyo3::exceptions::PyTypeError;

@@ -76,3 +76,8 @@ pub(crate) fn unwritten(why: onnxtxt::Error) -> PyErr {
 pub(crate) fn failed(why: impl std::fmt::Display) -> PyErr {
     OnnxtxtError::new_err(why.to_string())
 }
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Error", module.py().get_type::<OnnxtxtError>())?;
+    module.add_class::<Finding>()
+}

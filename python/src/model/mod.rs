@@ -1,16 +1,15 @@
-//! Models and what runs them.
+//! Models.
 
-use crate::array::{dictionary, named};
-use crate::error::{Finding, refused, unwritten};
+use crate::finding::{Finding, refused, unwritten};
+use crate::session::PyExecutable;
 use bytes::Bytes;
-use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
+use onnx_exec::CompileOptions;
 use onnxtxt::{Diagnostic, Form, Level, Loaded, Purpose, SaveOptions, broken_rules};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use std::ffi::CString;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 /// A model. `str(model)` is its text.
 #[pyclass(name = "Model", module = "onnxtxt")]
@@ -36,7 +35,7 @@ pub(crate) fn decode(py: Python<'_>, content: &[u8]) -> PyModel {
 }
 
 /// Warns as Python does, with a `UserWarning`.
-fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
     let message = CString::new(message.replace('\0', "\\0"))?;
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)
 }
@@ -128,66 +127,16 @@ impl PyModel {
                     let rules = broken_rules(&clear);
                     warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
                 }
-                Ok(PyExecutable { executable, loaded: self.0.clone() })
+                Ok(PyExecutable::new(executable, self.0.clone()))
             }
             Err(found) => Err(refused(&self.0, &found)),
         }
     }
 }
 
-/// A model that can be run, also by several threads at once.
-#[pyclass(name = "Executable", module = "onnxtxt", frozen)]
-pub(crate) struct PyExecutable {
-    executable: Executable<'static>,
-    /// For the places of findings.
-    loaded: Loaded,
-}
-
-#[pymethods]
-impl PyExecutable {
-    /// The names of the inputs.
-    #[getter]
-    fn inputs(&self) -> Vec<String> {
-        let model = self.executable.model();
-        self.executable.inputs().iter().map(|port| model.text(port.name).to_owned()).collect()
-    }
-
-    /// The names of the outputs.
-    #[getter]
-    fn outputs(&self) -> Vec<String> {
-        let model = self.executable.model();
-        self.executable.outputs().iter().map(|port| model.text(port.name).to_owned()).collect()
-    }
-
-    /// Computes the outputs for inputs by name.
-    #[pyo3(signature = (inputs, *, threads = None, seed = 0))]
-    fn run<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: &Bound<'py, PyDict>,
-        threads: Option<usize>,
-        seed: u64,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let inputs = named(inputs)?;
-        let heard = Mutex::new(Vec::new());
-        let hear = |warning: Diagnostic| {
-            heard.lock().unwrap_or_else(PoisonError::into_inner).push(warning.to_string());
-        };
-        let results: Vec<Value> = py.detach(|| {
-            let mut options = RunOptions { seed, warn: Some(&hear), ..RunOptions::default() };
-            if let Some(threads) = threads {
-                options.threads = threads;
-            }
-            let inputs = inputs.iter().map(|(name, value)| (name.as_str(), value.clone()));
-            let done = self.executable.inputs_by_name(inputs);
-            let done = done.and_then(|inputs| self.executable.run(inputs, &options));
-            done.map_err(|found| refused(&self.loaded, &[*found]))
-        })?;
-        for warning in heard.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            warn(py, &warning)?;
-        }
-        let model = self.executable.model();
-        let names = self.executable.outputs().iter().map(|port| model.text(port.name));
-        dictionary(py, names.zip(&results))
-    }
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyModel>()?;
+    module.add_function(wrap_pyfunction!(open, module)?)?;
+    module.add_function(wrap_pyfunction!(parse, module)?)?;
+    module.add_function(wrap_pyfunction!(decode, module)?)
 }
