@@ -69,13 +69,14 @@ pub fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     if threads < 2 {
         return all();
     }
-    static POOL: Mutex<Vec<Arc<Worker>>> = Mutex::new(Vec::new());
-    let mut workers = match POOL.try_lock() {
-        Ok(workers) => workers,
-        Err(TryLockError::Poisoned(workers)) => workers.into_inner(),
+    static POOL: Mutex<Pool> = Mutex::new(Pool { process: 0, workers: Vec::new() });
+    let mut pool = match POOL.try_lock() {
+        Ok(pool) => pool,
+        Err(TryLockError::Poisoned(pool)) => pool.into_inner(),
         // Another run uses the pool: run the tasks on this thread, which is not slower.
         Err(TryLockError::WouldBlock) => return all(),
     };
+    let workers = pool.here();
     while workers.len() < threads - 1 {
         match Worker::start() {
             Some(worker) => workers.push(worker),
@@ -99,6 +100,24 @@ pub fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
         resume_unwind(panic);
     }
     assert!(!has_panicked, "a task has panicked on another thread");
+}
+
+/// The threads that were started, and the process that they run in.
+struct Pool {
+    process: u32,
+    workers: Vec<Arc<Worker>>,
+}
+
+impl Pool {
+    /// The threads of this process: a process that was forked has none of its parent's.
+    fn here(&mut self) -> &mut Vec<Arc<Worker>> {
+        let process = std::process::id();
+        if self.process != process {
+            self.process = process;
+            self.workers.clear();
+        }
+        &mut self.workers
+    }
 }
 
 /// Runs a task for each part and moves the part into it.
@@ -325,6 +344,14 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn the_threads_of_another_process_are_not_used() {
+        let mut pool = Pool { process: 0, workers: vec![Arc::new(Worker::new())] };
+        assert!(pool.here().is_empty());
+        pool.here().push(Arc::new(Worker::new()));
+        assert_eq!(pool.here().len(), 1);
     }
 
     #[test]
