@@ -41,6 +41,7 @@
 //! so every size is a number.
 
 pub mod arrays;
+mod custom;
 mod data;
 mod define;
 mod executable;
@@ -54,12 +55,13 @@ mod program;
 mod run;
 mod value;
 
+pub use custom::{CustomKernel, CustomNode, CustomOperator, CustomOperators};
 pub use executable::{Executable, Schedule, Stats, compile};
 pub use machine::{Bandwidth, Limit, Machine};
 use onnx_loops::{
     self as loops, budget, failure, list, parallel, pool, random, recycle, scratch, sync, tensor,
 };
-pub use onnx_loops::{Element, Failure, List, Memory, Random, Tensor};
+pub use onnx_loops::{Element, Failure, Interrupt, List, Memory, Random, Tensor};
 pub use options::{CompileOptions, Observe, RunOptions, Time, TimedStep, Warn};
 pub use plan::Stage;
 pub use profile::{KernelProfile, Profile, Work};

@@ -1,6 +1,7 @@
 //! Options of compiling and of a run.
 
-use crate::budget::{Budget, Memory};
+use crate::budget::{Budget, Interrupt, Memory};
+use crate::custom::CustomOperators;
 use crate::pool;
 use crate::profile::Work;
 use crate::recycle::Recycler;
@@ -9,7 +10,7 @@ use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
 use onnx_ops::gradient::Results;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Options of [`compile()`](crate::compile()).
@@ -31,6 +32,8 @@ pub struct CompileOptions {
     /// Called with the bytes of stored tensors that will not be read again because a packed copy was made: a program that maps
     /// files can release their pages.
     pub release: Option<fn(&[u8])>,
+    /// Operators that the caller provides.
+    pub custom: CustomOperators,
 }
 
 impl CompileOptions {
@@ -57,9 +60,8 @@ pub struct RunOptions<'o> {
     pub threads: usize,
     /// Cancels the run when set to true.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Asked about every 50 ms, on the thread that runs the model, whether the run should end: for signals of which only this thread
-    /// may hear.
-    pub interrupt: Option<fn() -> bool>,
+    /// Asked now and then, by the thread that runs, whether to cancel the run: at each kernel, and in long ones many times a second.
+    pub interrupt: Option<Arc<Interrupt>>,
     /// Called with each result of the main graph and its name. Disables plans: nodes are run one by one.
     pub observe: Option<&'o Observe<'o>>,
     /// Called with the time of each kernel and node of the main graph.
@@ -127,6 +129,11 @@ impl RunOptions<'_> {
         self.fuel.saturating_mul(STEPS)
     }
 
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+            || self.interrupt.as_ref().is_some_and(|interrupt| interrupt())
+    }
+
     /// Charges the tensors that `work` allocates to the memory of the run, until they are dropped.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.memory {
@@ -141,6 +148,6 @@ impl RunOptions<'_> {
             Some(memory) => Budget::with_memory(memory, steps, cancel),
             None => Budget::new(self.max_memory, steps, cancel),
         };
-        budget.with_interrupt(self.interrupt).with_recycler(recycler)
+        budget.with_interrupt(self.interrupt.clone()).with_recycler(recycler)
     }
 }

@@ -1,7 +1,7 @@
 //! Values of a run.
 
 use crate::failure::{Failure, fail};
-use crate::list::List;
+use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 use std::sync::Arc;
@@ -52,6 +52,38 @@ impl Value {
             Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => {
                 fail!("a tensor is expected, this is {}", self.kind())
             }
+        }
+    }
+
+    /// The same value, with copies of all tensors whose memory is lent ([`Tensor::lent`]).
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory for the copies.
+    pub fn into_kept(self) -> Result<Value, Failure> {
+        Ok(match self {
+            Value::Tensor(tensor) if tensor.is_lent() => Value::Tensor(tensor.to_kept()?),
+            Value::Sequence(values) if values.iter().any(Value::has_lent) => {
+                Value::list(values.iter().map(|value| value.clone().into_kept()).try_listed()?)
+            }
+            Value::Map(map) if map.keys.is_lent() || map.values.iter().any(Value::has_lent) => {
+                let values = map.values.iter().map(|value| value.clone().into_kept()).try_listed()?;
+                Value::Map(Arc::new(Map { keys: map.keys.to_kept()?, values }))
+            }
+            Value::Optional(Some(value)) if value.has_lent() => {
+                Value::Optional(Some(Arc::new((*value).clone().into_kept()?)))
+            }
+            Value::Tensor(_) | Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => self,
+        })
+    }
+
+    /// Whether the memory of any tensor in it is lent.
+    fn has_lent(&self) -> bool {
+        match self {
+            Value::Tensor(tensor) => tensor.is_lent(),
+            Value::Sequence(values) => values.iter().any(Value::has_lent),
+            Value::Map(map) => map.keys.is_lent() || map.values.iter().any(Value::has_lent),
+            Value::Optional(value) => value.as_deref().is_some_and(Value::has_lent),
         }
     }
 

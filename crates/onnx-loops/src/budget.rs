@@ -9,8 +9,6 @@ use crate::recycle::Recycler;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::{self, ThreadId};
-use std::time::Instant;
 
 /// The memory of a run: its limit and the bytes in use.
 ///
@@ -39,60 +37,27 @@ struct Account {
     peak: AtomicUsize,
 }
 
+/// A question whether to cancel a run. It may be asked by any thread.
+pub type Interrupt = dyn Fn() -> bool + Send + Sync;
+
+/// Who is asked whether to cancel the run.
+struct Asked(Option<Arc<Interrupt>>);
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "asked" } else { "not asked" })
+    }
+}
+
 /// The memory account and the steps left of a run.
 #[derive(Debug)]
 pub struct Budget {
     account: Arc<Account>,
     steps: AtomicU64,
     cancel: Option<Arc<AtomicBool>>,
-    interrupt: Option<Interrupt>,
+    interrupt: Asked,
     /// Where tensors are allocated.
     recycler: Option<Arc<Recycler>>,
-}
-
-/// Asks the caller of a run from time to time whether it should end.
-#[derive(Debug)]
-struct Interrupt {
-    ask: fn() -> bool,
-    /// The thread that is asked.
-    caller: ThreadId,
-    begin: Instant,
-    /// When it is asked next, in milliseconds from the beginning.
-    next: AtomicU64,
-    /// Whether it has said so.
-    has_ended: AtomicBool,
-}
-
-/// Milliseconds between two questions.
-const QUESTIONS: u64 = 50;
-
-impl Interrupt {
-    fn new(ask: fn() -> bool) -> Interrupt {
-        Interrupt {
-            ask,
-            caller: thread::current().id(),
-            begin: Instant::now(),
-            next: AtomicU64::new(QUESTIONS),
-            has_ended: AtomicBool::new(false),
-        }
-    }
-
-    fn ends(&self) -> bool {
-        if self.has_ended.load(Ordering::Relaxed) {
-            return true;
-        }
-        if thread::current().id() != self.caller {
-            return false;
-        }
-        let now = u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if now < self.next.load(Ordering::Relaxed) {
-            return false;
-        }
-        let ends = (self.ask)();
-        self.next.store(now.saturating_add(QUESTIONS), Ordering::Relaxed);
-        self.has_ended.store(ends, Ordering::Relaxed);
-        ends
-    }
 }
 
 /// Bytes charged for a tensor besides its elements; otherwise millions of small tensors would exceed the limit unnoticed.
@@ -125,12 +90,12 @@ impl Budget {
     pub fn with_memory(memory: &Memory, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Self {
         let account = Arc::clone(&memory.0);
         account.peak.store(account.used.load(Ordering::Relaxed), Ordering::Relaxed);
-        Budget { account, steps: AtomicU64::new(steps), cancel, interrupt: None, recycler: None }
+        Budget { account, steps: AtomicU64::new(steps), cancel, interrupt: Asked(None), recycler: None }
     }
 
-    /// The same budget; `ask` is called on this thread about every 50 ms, and ends the run when it returns true.
-    pub(crate) fn with_interrupt(self, ask: Option<fn() -> bool>) -> Self {
-        Budget { interrupt: ask.map(Interrupt::new), ..self }
+    /// The same budget; it is also cancelled when the interrupt says so.
+    pub fn with_interrupt(self, interrupt: Option<Arc<Interrupt>>) -> Self {
+        Budget { interrupt: Asked(interrupt), ..self }
     }
 
     /// This budget, with tensors allocated from `recycler`.
@@ -162,7 +127,7 @@ impl Budget {
 
     fn spend(&self, steps: usize) -> Result<(), Failure> {
         if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-            || self.interrupt.as_ref().is_some_and(Interrupt::ends)
+            || self.interrupt.0.as_ref().is_some_and(|interrupt| interrupt())
         {
             return Err(Failure::limit("the run was cancelled"));
         }
@@ -312,6 +277,16 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupt_is_asked_at_each_look() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counts = Arc::clone(&asked);
+        let interrupt = move || counts.fetch_add(1, Ordering::Relaxed) == 2;
+        let budget = Arc::new(Budget::new(0, 10, None).with_interrupt(Some(Arc::new(interrupt))));
+        budget.enter(|| assert!(spend(1).is_ok() && spend(0).is_ok() && spend(0).is_err()));
+        assert_eq!(asked.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
     fn steps_are_taken_once_and_not_when_cancelled() {
         let cancel = Arc::new(AtomicBool::new(false));
         let budget = Arc::new(Budget::new(0, 10, Some(Arc::clone(&cancel))));
@@ -323,29 +298,5 @@ mod tests {
             assert!(spend(0).is_err());
         });
         assert!(spend(usize::MAX).is_ok(), "outside nothing is counted");
-    }
-
-    #[test]
-    fn the_caller_is_asked_on_its_thread_from_time_to_time() {
-        static ASKED: AtomicU64 = AtomicU64::new(0);
-        let ask = || ASKED.fetch_add(1, Ordering::Relaxed) == 1;
-        let budget = Arc::new(Budget::new(0, 10, None).with_interrupt(Some(ask)));
-        let spends = |millis| {
-            let start = Instant::now();
-            while start.elapsed().as_millis() < millis {
-                budget.spend(0)?;
-            }
-            Ok::<_, Failure>(())
-        };
-        assert!(spends(20).is_ok() && ASKED.load(Ordering::Relaxed) == 0);
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| spends(120));
-            assert!(other.join().expect("it does not panic").is_ok());
-        });
-        assert_eq!(ASKED.load(Ordering::Relaxed), 0);
-        assert!(spends(1000).is_err());
-        assert_eq!(ASKED.load(Ordering::Relaxed), 2);
-        // And on all threads.
-        std::thread::scope(|scope| assert!(scope.spawn(|| spends(20)).join().expect("no panic").is_err()));
     }
 }

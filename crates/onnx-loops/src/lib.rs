@@ -38,7 +38,7 @@ mod stencil;
 pub mod sync;
 pub mod tensor;
 
-pub use budget::Memory;
+pub use budget::{Interrupt, Memory};
 pub use failure::Failure;
 pub use lanes::math;
 pub use lanes::multiversion::{Body, Lane, widest};

@@ -69,6 +69,8 @@ pub mod check;
 #[cfg(feature = "diff")]
 pub mod diff;
 #[cfg(feature = "run")]
+mod computing;
+#[cfg(feature = "run")]
 mod distribution;
 #[cfg(feature = "draw")]
 pub mod draw;

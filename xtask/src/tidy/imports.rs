@@ -17,7 +17,7 @@ const LAYERS: &[(&str, Layers)] = &[
         "onnx-exec",
         &[
             // Values, and options.
-            ("ground", &["arrays", "data", "facts", "options", "profile", "value"]),
+            ("ground", &["arrays", "custom", "data", "facts", "options", "profile", "value"]),
             ("machine", &["machine"]),
             ("kernels", &["kernels"]),
             ("program", &["program"]),

@@ -107,7 +107,7 @@ fn inputs_of_body(
         Some(Action::Constant(_) | Action::Formula(_)) => true,
         // Shapes, which inference computes.
         Some(Action::Kernel(schema, _)) => has_definition(program.registry.get(schema)),
-        Some(Action::Control(_)) | None => false,
+        Some(Action::Control(_) | Action::Custom(_)) | None => false,
     };
     if !graph.nodes.iter().all(may_be_formula) {
         return None;

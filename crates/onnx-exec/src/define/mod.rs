@@ -128,7 +128,7 @@ impl Define<'_> {
                 }
                 return Flow::Continue;
             }
-            Action::Control(_) => return Flow::EndAfter,
+            Action::Control(_) | Action::Custom(_) => return Flow::EndAfter,
             Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
         };
         let inputs: Vec<Option<KnownValue>> =

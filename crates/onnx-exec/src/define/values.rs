@@ -74,8 +74,10 @@ impl Define<'_> {
             if !which(i) || !says_shapes(tensor) {
                 continue;
             }
+            // The plan lives longer than memory that is lent for this run.
+            let Ok(tensor) = tensor.to_kept() else { continue };
             self.partition.needs.push((*value, Need::Elements(tensor.clone())));
-            *known = KnownValue::Constant(Value::Tensor(tensor.clone()));
+            *known = KnownValue::Constant(Value::Tensor(tensor));
             self.values.insert(*value, known.clone());
             is_any = true;
         }

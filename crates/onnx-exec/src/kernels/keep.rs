@@ -26,6 +26,10 @@ pub(super) fn kept<T: Any + Send + Sync>(
     inputs: Vec<Option<Tensor>>,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Arc<T>, Failure> {
+    // Its owner may change lent memory, and it would be the same memory then.
+    if inputs.iter().flatten().any(Tensor::is_lent) {
+        return Ok(Arc::new(make()?));
+    }
     let is_first = match lock(keep).get(&node) {
         None => true,
         Some(Kept::Made(of, made)) => {
@@ -74,5 +78,16 @@ mod tests {
         assert_eq!(*ask(&[&b]).expect("another tensor, though equal"), 2);
         assert_eq!(*ask(&[&a]).expect("not kept"), 3);
         assert!(matches!(lock(&keep)[&node], Kept::Changes));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_lent_inputs() {
+        let (keep, node) = (Keep::default(), PrimaryMap::<NodeId, ()>::new().push(()));
+        let lent =
+            Tensor::lent(onnx_ir::ElemType::UINT8, &[1], bytes::Bytes::from_static(&[1])).expect("one");
+        for made in 0..2 {
+            assert_eq!(*kept(&keep, node, vec![Some(lent.clone())], || Ok(made)).expect("made"), made);
+        }
+        assert!(lock(&keep).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::interface::{declarations, declared};
 use super::{Action, Control, Kind, Liveness, Program, invariant};
+use crate::custom::CustomNode;
 use crate::data::dense;
 use crate::failure::Failure;
 use crate::kernels::{self, Attributes, Call, Keep, Kernel, Nodes};
@@ -198,6 +199,14 @@ impl Program<'_> {
         let n = &self.body().nodes[node];
         let (domain, op) = (normalize_domain(self.model.text(n.domain)), self.model.text(n.op));
         let unsupported = |why: &str| Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, why));
+        if let Some(operator) = self.options.custom.find(domain, op) {
+            let custom = CustomNode { model: &self.model, body: self.body(), node: n };
+            let kernel = operator.kernel(&custom).map_err(|why| {
+                let code = if why.is_limit() { &code::RUN_LIMIT } else { &code::CANNOT_RUN };
+                self.failed(node, code, &why.to_string())
+            })?;
+            return Ok(Action::Custom(kernel));
+        }
         // Before IR version 3, models had no imports.
         let imported = self.model.newest_import(self.body, domain);
         let is_old = self.model.header.opset_imports.is_empty() && domain.is_empty();

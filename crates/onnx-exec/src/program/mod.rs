@@ -15,12 +15,14 @@ pub(crate) use interface::SymbolSizes;
 pub use interface::misfit;
 pub(crate) use liveness::Liveness;
 
+use crate::custom::CustomKernel;
 use crate::kernels::{Attributes, Kernel};
 use crate::options::CompileOptions;
 use crate::value::Value;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place};
 use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Port, SecondaryMap, ValueDef, ValueId};
 use onnx_ops::schema::{Registry, SchemaId};
+use std::sync::Arc;
 
 /// A compiled model.
 pub(crate) struct Program<'r> {
@@ -51,6 +53,8 @@ pub(crate) enum Action {
     Control(Control),
     /// The node is a call of a kernel.
     Kernel(SchemaId, Kernel),
+    /// The caller of `compile` has provided the operator.
+    Custom(Arc<dyn CustomKernel>),
     /// The formula of the operator if it has one for the types of the inputs, otherwise its function body.
     Formula(SchemaId),
 }

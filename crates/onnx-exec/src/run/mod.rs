@@ -14,6 +14,7 @@ pub(crate) use plan_runner::PlanRunner;
 
 use crate::budget::spend;
 use crate::facts::fact;
+use crate::failure::Failure;
 use crate::options::{RunOptions, TimedStep};
 use crate::pool;
 use crate::profile::Work;
@@ -57,7 +58,14 @@ pub(crate) fn run_to<'r>(
         let mut run = Run::new(program, caches, options, &fuel, 0);
         run.destinations = destinations;
         run.sizes = Some(sizes);
-        run.main(inputs)
+        let (outputs, unused) = run.main(inputs)?;
+        // The owners of lent memory may change it from now on.
+        let kept = outputs.into_iter().map(Value::into_kept).collect::<Result<Vec<_>, _>>();
+        let limit = |why: Failure| {
+            let why = format!("an output that is an input cannot be copied: {why}");
+            Box::new(Diagnostic::new(&code::RUN_LIMIT, Place::Nowhere, why))
+        };
+        Ok((kept.map_err(limit)?, unused))
     };
     let results = pool::with_threads(options.threads, || budget.enter(work));
     if let Some(peak) = options.peak {

@@ -28,7 +28,7 @@ impl<'x, 'r> Run<'x, 'r> {
             None => Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run")),
             Some(Action::Constant(value)) => Ok(smallvec![value.clone()]),
             Some(Action::Control(control)) => control.run(self, node),
-            Some(Action::Kernel(..) | Action::Formula(_)) => {
+            Some(Action::Kernel(..) | Action::Custom(_) | Action::Formula(_)) => {
                 let inputs = self.inputs(node)?;
                 self.release_sequences(node);
                 self.apply(node, inputs).map(Results::from_vec)
@@ -60,6 +60,7 @@ impl<'x, 'r> Run<'x, 'r> {
                 let mut call = self.program.call(node, *schema, inputs, random, &self.caches.keep);
                 kernel(&mut call).map_err(|why| because(self, why))
             }
+            Some(Action::Custom(kernel)) => kernel.run(&inputs).map_err(|why| because(self, why)),
             Some(Action::Formula(schema)) => {
                 let is_strings = inputs.iter().flatten().any(is_strings);
                 let mut kernel = is_strings.then(|| self.program.kernel_of_strings(*schema)).flatten();

@@ -322,14 +322,8 @@ impl Settle<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-<<<<<<< HEAD:crates/onnx-loops/src/nest/pieces.rs
     use crate::lanes::view::View;
     use crate::program::Operand;
-=======
-    use crate::loops::lanes::view::View;
-    use crate::loops::program::Operand;
-    use crate::loops::{Workers, agree};
->>>>>>> 9533567a (Refuse unclear models in compile and Trainer::new, and compare declared sizes inside the graph):crates/onnx-exec/src/loops/nest/pieces.rs
     use crate::tensor::Tensor;
     use crate::{Workers, agree};
     use onnx_formula::{Elements, Mode};

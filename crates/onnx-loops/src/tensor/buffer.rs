@@ -1,4 +1,4 @@
-//! Bytes of tensors: allocated by a run, or a slice of a mapped file.
+//! Bytes of tensors: allocated by a run, a slice of a mapped file, or lent for a run.
 
 use crate::budget;
 use crate::failure::{Failure, fail};
@@ -13,6 +13,8 @@ pub(super) enum Buffer {
     /// A range of a shared allocation.
     Made(Shared, Range<usize>),
     Mapped(Bytes),
+    /// Memory that its owner may change after the run.
+    Lent(Bytes),
 }
 
 impl Buffer {
@@ -44,6 +46,23 @@ impl Buffer {
         Buffer::copied(bytes)
     }
 
+    /// Lent bytes, shared if they are aligned for this width, otherwise copied.
+    pub(super) fn lent(bytes: Bytes, width: usize) -> Result<Buffer, Failure> {
+        if bytes.as_ptr().addr().is_multiple_of(width) {
+            Ok(Buffer::Lent(bytes))
+        } else {
+            Buffer::copied(&bytes)
+        }
+    }
+
+    /// The same bytes, copied if they are lent.
+    pub(super) fn kept(&self) -> Result<Buffer, Failure> {
+        match self {
+            Buffer::Made(..) | Buffer::Mapped(_) => Ok(self.clone()),
+            Buffer::Lent(bytes) => Buffer::copied(bytes),
+        }
+    }
+
     /// A copy, which is aligned and not shared.
     fn copied(bytes: &[u8]) -> Result<Buffer, Failure> {
         let mut shared = match budget::recycler() {
@@ -61,6 +80,7 @@ impl Buffer {
                 Buffer::Made(made.clone(), all.start + part.start..all.start + part.end)
             }
             Buffer::Mapped(bytes) => Buffer::Mapped(bytes.slice(part)),
+            Buffer::Lent(bytes) => Buffer::Lent(bytes.slice(part)),
         }
     }
 
@@ -68,14 +88,14 @@ impl Buffer {
     pub(super) fn shared(&self) -> Bytes {
         match self {
             Buffer::Made(made, part) => Bytes::from_owner(made.clone()).slice(part.clone()),
-            Buffer::Mapped(bytes) => bytes.clone(),
+            Buffer::Mapped(bytes) | Buffer::Lent(bytes) => bytes.clone(),
         }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Buffer::Made(made, part) => &made.bytes()[part.clone()],
-            Buffer::Mapped(bytes) => bytes,
+            Buffer::Mapped(bytes) | Buffer::Lent(bytes) => bytes,
         }
     }
 
@@ -86,6 +106,10 @@ impl Buffer {
 
     pub(super) fn is_mapped(&self) -> bool {
         matches!(self, Buffer::Mapped(_))
+    }
+
+    pub(super) fn is_lent(&self) -> bool {
+        matches!(self, Buffer::Lent(_))
     }
 
     /// Whether this is the only reference to an allocation.
@@ -100,7 +124,9 @@ impl Buffer {
         }
         match self {
             Buffer::Made(made, part) => Ok(&mut made.bytes_mut()?[part.clone()]),
-            Buffer::Mapped(_) => fail!("a buffer that is about to be written is mapped"),
+            Buffer::Mapped(_) | Buffer::Lent(_) => {
+                fail!("a buffer that is about to be written belongs to someone else")
+            }
         }
     }
 }

@@ -61,16 +61,63 @@ impl Tensor {
     ///
     /// The number of bytes differs from the shape; the elements of the type are not bytes.
     pub fn from_bytes(elem: ElemType, dims: &[usize], bytes: Bytes) -> Result<Tensor, Failure> {
-        let Some(width) = width(elem) else {
-            fail!("elements of type {} are not bytes", elem.name().unwrap_or("?"))
-        };
-        let count = count_of(dims)?;
-        if count.checked_mul(width) != Some(bytes.len()) {
-            fail!("a tensor of shape {dims:?} does not have {} bytes", bytes.len());
-        }
+        let width = width_for(elem, dims, bytes.len())?;
         let data = Data::Numbers(Buffer::stored(&bytes, width)?);
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
+
+    /// The same over memory that is lent for one run: its owner may change it afterwards. A run copies what it keeps of such a
+    /// tensor, and results that would share its memory; [`to_kept`](Self::to_kept) does so for others who keep one.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use onnx_exec::Tensor;
+    /// use onnx_ir::ElemType;
+    ///
+    /// let frame = Bytes::from_static(&[3, 1, 2]);
+    /// let lent = Tensor::lent(ElemType::UINT8, &[3], frame.clone())?;
+    /// assert_eq!(lent.bytes().as_ptr(), frame.as_ptr());
+    /// assert_ne!(lent.to_kept()?.bytes().as_ptr(), frame.as_ptr());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_bytes`](Self::from_bytes).
+    pub fn lent(elem: ElemType, dims: &[usize], bytes: Bytes) -> Result<Tensor, Failure> {
+        let width = width_for(elem, dims, bytes.len())?;
+        let data = Data::Numbers(Buffer::lent(bytes, width)?);
+        Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
+    }
+
+    /// The same tensor, copied if its memory is lent.
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory for the copy.
+    pub fn to_kept(&self) -> Result<Tensor, Failure> {
+        let data = match &self.data {
+            Data::Numbers(buffer) => Data::Numbers(buffer.kept()?),
+            Data::Strings(_) => self.data.clone(),
+        };
+        Ok(Tensor { elem: self.elem, dims: self.dims.clone(), data })
+    }
+
+    /// Whether its memory is lent for one run.
+    pub fn is_lent(&self) -> bool {
+        matches!(&self.data, Data::Numbers(buffer) if buffer.is_lent())
+    }
+}
+
+/// The bytes of an element, if so many bytes have this type and shape.
+fn width_for(elem: ElemType, dims: &[usize], bytes: usize) -> Result<usize, Failure> {
+    let Some(width) = width(elem) else {
+        fail!("elements of type {} are not bytes", elem.name().unwrap_or("?"))
+    };
+    if count_of(dims)?.checked_mul(width) != Some(bytes) {
+        fail!("a tensor of shape {dims:?} does not have {bytes} bytes");
+    }
+    Ok(width)
 }
 
 #[cfg(test)]
@@ -86,6 +133,22 @@ mod tests {
         assert_eq!(tensor.slice::<i64>().expect("integers"), [7, 2, 3]);
         assert_eq!((other.bytes().as_ptr(), other.slice::<i64>().expect("integers")), (at, &[1, 2, 3][..]));
         assert!(Tensor::over(&[2, 2], vec![1.0f32; 3]).is_err());
+    }
+
+    #[test]
+    fn what_is_lent_is_copied_where_it_is_written_or_kept() {
+        let bytes = Bytes::from_owner(vec![0u8; 64]);
+        let lent = Tensor::lent(ElemType::UINT8, &[2, 32], bytes.clone()).expect("64");
+        let parts = [lent.clone(), lent.reshaped(&[64]).expect("64"), lent.part(8, &[8]).expect("in it")];
+        for mut part in parts {
+            assert!(part.is_lent() && !part.is_mine() && !part.is_stored());
+            let kept = part.to_kept().expect("memory");
+            assert!(!kept.is_lent() && kept.bytes() == part.bytes());
+            assert!(kept.to_kept().expect("kept already").is_identical(&kept));
+            part.bytes_mut().expect("memory")[0] = 1;
+            assert!(!part.is_lent() && bytes[..] == [0; 64]);
+        }
+        assert!(Tensor::lent(ElemType::FLOAT, &[16, 2], bytes).is_err());
     }
 
     #[test]
