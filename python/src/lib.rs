@@ -12,6 +12,7 @@
 
 mod array;
 mod finding;
+mod golden;
 mod model;
 mod session;
 mod trainer;
@@ -21,9 +22,11 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    array::register(module)?;
     finding::register(module)?;
     model::register(module)?;
     session::register(module)?;
     trainer::register(module)?;
+    golden::register(module)?;
     Ok(())
 }

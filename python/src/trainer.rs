@@ -1,8 +1,9 @@
 //! Training.
 
-use crate::array::{dictionary, named, to_array, to_tensor};
+use crate::array::{Expected, dictionary, named, named_as, to_array, to_tensor};
 use crate::finding::{refused, unwritten};
 use crate::model::PyModel;
+use crate::session::{ask_here, watched};
 use onnx_exec::{RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
 use onnxtxt::Loaded;
@@ -10,6 +11,7 @@ use onnxtxt::train::{State, TrainOptions, Trainer};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A model in training: the state of its `training_info`, and the steps that change it. Any thread can use it, but a call that changes it
 /// allows no other one at the same time.
@@ -28,21 +30,34 @@ impl PyTrainer {
         refused(&self.loaded, std::slice::from_ref(found))
     }
 
+    /// The values of a batch, of the types that a step expects.
+    fn given(&self, inputs: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
+        let ports = self.trainer.inputs();
+        let declared = |name: &str| {
+            let port = ports.iter().find(|(model, port)| model.text(port.name) == name);
+            port.and_then(|(model, port)| Some(Expected::Type(model, port.ty?))).unwrap_or(Expected::Any)
+        };
+        named_as(inputs, declared)
+    }
+
     fn outputs<'py>(&self, py: Python<'py>, done: Outputs) -> PyResult<Bound<'py, PyDict>> {
         let outputs = done.map_err(|found| self.refused(&found))?;
-        dictionary(py, outputs.iter().map(|(name, value)| (name.as_str(), value)))
+        dictionary(py, outputs)
     }
 }
 
-/// Calls a method of a trainer with values by name, without the global interpreter lock.
+/// Calls a method of a trainer, without the global interpreter lock. Ctrl-C ends it.
 fn called(
-    inputs: &Bound<'_, PyDict>,
+    py: Python<'_>,
+    given: &[(String, Value)],
     call: impl FnOnce(&[(&str, Value)]) -> Outputs + Send,
 ) -> PyResult<Outputs> {
-    let given = named(inputs)?;
     let given: Vec<(&str, Value)> =
         given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    Ok(inputs.py().detach(|| call(&given)))
+    match watched(py, None, || call(&given))? {
+        (_, Some(raised)) => Err(raised),
+        (done, None) => Ok(done),
+    }
 }
 
 #[pymethods]
@@ -60,7 +75,7 @@ impl PyTrainer {
         if !found.is_empty() {
             return Err(refused(loaded, &found));
         }
-        let mut run = RunOptions { seed, ..RunOptions::default() };
+        let mut run = RunOptions { seed, interrupt: Some(Arc::new(ask_here)), ..RunOptions::default() };
         if let Some(threads) = threads {
             run.threads = threads;
         }
@@ -78,19 +93,22 @@ impl PyTrainer {
 
     /// Makes a step with a batch. Returns the outputs that replace nothing of the state, such as the loss.
     fn step<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        let done = called(inputs, |given| self.trainer.step(given))?;
+        let given = self.given(inputs)?;
+        let done = called(inputs.py(), &given, |given| self.trainer.step(given))?;
         self.outputs(inputs.py(), done)
     }
 
     /// The outputs of a step, without its changes.
     fn evaluate<'py>(&self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        let done = called(inputs, |given| self.trainer.evaluate(given))?;
+        let given = self.given(inputs)?;
+        let done = called(inputs.py(), &given, |given| self.trainer.evaluate(given))?;
         self.outputs(inputs.py(), done)
     }
 
     /// Runs the main graph with the state of now.
     fn infer<'py>(&self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        let done = called(inputs, |given| self.trainer.infer(given))?;
+        let given = named(inputs)?;
+        let done = called(inputs.py(), &given, |given| self.trainer.infer(given))?;
         self.outputs(inputs.py(), done)
     }
 

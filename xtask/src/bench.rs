@@ -50,6 +50,8 @@ enum What {
         #[command(flatten)]
         models: ModelArgs,
     },
+    /// Measure the Python package beside onnxruntime and onnx, in one process: cases whose name has one of these words; without any, all
+    Python { names: Vec<String> },
     /// Compare builds with different profiles: those whose name has one of these words; without any, all. Takes an hour of compiling
     Profiles { names: Vec<String> },
 }
@@ -114,8 +116,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
             process::run(&mut bench)
         }
+        Some(What::Python { names }) => python(names, args),
         Some(What::Profiles { names }) => profiles::run(names, args.runs),
     }
+}
+
+/// Builds the extension module and measures the package with it.
+fn python(names: &[String], args: &Args) -> Result<()> {
+    crate::python::run(&crate::python::Args { no_test: true, only: None })?;
+    let mut bench = Command::new(venv::ensure(Env::Reference)?);
+    bench.current_dir(dirs::root()).env("PYTHONPATH", dirs::root().join("target/python/module"));
+    bench.arg("benches/python.py").arg("--runs").arg(args.runs.to_string());
+    process::run(bench.args(args.json.then_some("--json")).args(names))
 }
 
 /// Builds the program and `benches/`, and returns the latter with its options.

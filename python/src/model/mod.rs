@@ -115,11 +115,13 @@ impl PyModel {
     /// Prepares the model to be run. A model whose errors make its meaning unclear is refused, unless `unchecked` is true; other
     /// errors are a warning. With `exact`, floats of 16 bits are rounded after each node.
     #[pyo3(signature = (*, exact = false, unchecked = false))]
-    fn compile(&mut self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
+    fn compile(&self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
         let options = CompileOptions { exact, ..CompileOptions::default() };
+        // A copy, so that several threads can compile at once; the data of tensors is shared.
+        let mut loaded = self.0.clone();
         let made = py.detach(|| {
-            let clear = if unchecked { Vec::new() } else { self.0.ensure_clear(Purpose::Inference)? };
-            Ok::<_, Vec<Diagnostic>>((self.0.compile_unchecked(&options)?, clear))
+            let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
+            Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(&options)?, clear))
         });
         match made {
             Ok((executable, clear)) => {
@@ -127,9 +129,9 @@ impl PyModel {
                     let rules = broken_rules(&clear);
                     warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
                 }
-                Ok(PyExecutable::new(executable, self.0.clone()))
+                Ok(PyExecutable::new(executable, loaded))
             }
-            Err(found) => Err(refused(&self.0, &found)),
+            Err(found) => Err(refused(&loaded, &found)),
         }
     }
 }

@@ -1,25 +1,29 @@
 //! What runs models.
 
-use crate::array::{dictionary, named};
-use crate::finding::refused;
+mod feeds;
+mod interrupt;
+mod operator;
+mod port;
+mod ready;
+mod session;
+
+pub(crate) use interrupt::{ask_here, watched};
+
+use crate::array::dictionary;
 use crate::model::warn;
-use onnx_exec::{Executable, RunOptions, Value};
-use onnxtxt::{Diagnostic, Loaded};
+use onnx_exec::Executable;
+use onnxtxt::Loaded;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, PoisonError};
+use ready::{Ready, RunArgs};
 
-/// A model that can be run, also by several threads at once.
+/// A model that can be run, also by several threads at once. `Session` can do more.
 #[pyclass(name = "Executable", module = "onnxtxt", frozen)]
-pub(crate) struct PyExecutable {
-    executable: Executable<'static>,
-    /// For the places of findings.
-    loaded: Loaded,
-}
+pub(crate) struct PyExecutable(Ready);
 
 impl PyExecutable {
     pub(crate) fn new(executable: Executable<'static>, loaded: Loaded) -> PyExecutable {
-        PyExecutable { executable, loaded }
+        PyExecutable(Ready::new(executable, loaded))
     }
 }
 
@@ -28,50 +32,39 @@ impl PyExecutable {
     /// The names of the inputs.
     #[getter]
     fn inputs(&self) -> Vec<String> {
-        let model = self.executable.model();
-        self.executable.inputs().iter().map(|port| model.text(port.name).to_owned()).collect()
+        self.0.input_names()
     }
 
     /// The names of the outputs.
     #[getter]
     fn outputs(&self) -> Vec<String> {
-        let model = self.executable.model();
-        self.executable.outputs().iter().map(|port| model.text(port.name).to_owned()).collect()
+        self.0.output_names()
     }
 
-    /// Computes the outputs for inputs by name.
-    #[pyo3(signature = (inputs, *, threads = None, seed = 0))]
+    /// Computes the outputs for inputs by name: arrays, which must not change before it returns. Raises `Error` if a type or shape does
+    /// not fit, and `TimeoutError` after `timeout` seconds.
+    #[pyo3(signature = (inputs, *, threads = None, seed = 0, timeout = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
         threads: Option<usize>,
         seed: u64,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let inputs = named(inputs)?;
-        let heard = Mutex::new(Vec::new());
-        let hear = |warning: Diagnostic| {
-            heard.lock().unwrap_or_else(PoisonError::into_inner).push(warning.to_string());
-        };
-        let results: Vec<Value> = py.detach(|| {
-            let mut options = RunOptions { seed, warn: Some(&hear), ..RunOptions::default() };
-            if let Some(threads) = threads {
-                options.threads = threads;
-            }
-            let inputs = inputs.iter().map(|(name, value)| (name.as_str(), value.clone()));
-            let done = self.executable.inputs_by_name(inputs);
-            let done = done.and_then(|inputs| self.executable.run(inputs, &options));
-            done.map_err(|found| refused(&self.loaded, &[*found]))
-        })?;
-        for warning in heard.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            warn(py, &warning)?;
-        }
-        let model = self.executable.model();
-        let names = self.executable.outputs().iter().map(|port| model.text(port.name));
-        dictionary(py, names.zip(&results))
+        let args = RunArgs { threads, seed, timeout, ..RunArgs::default() };
+        let results = self.0.run_dict(inputs, &args)?;
+        dictionary(py, self.0.output_names().into_iter().zip(results))
     }
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyExecutable>()
+    module.add_class::<PyExecutable>()?;
+    module.add_class::<session::PySession>()?;
+    module.add_class::<port::PyPort>()
+}
+
+/// The models that a session computes with, see [`Ready`]; warnings are those of Python.
+pub(super) fn hear(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    warnings.iter().try_for_each(|warning| warn(py, warning))
 }

@@ -1,0 +1,417 @@
+//! Sessions.
+
+use super::operator;
+use super::port::PyPort;
+use super::ready::{Ready, RunArgs};
+use crate::finding::{refused, unwritten};
+use crate::model::{PyModel, warn};
+use bytes::Bytes;
+use onnx_exec::CompileOptions;
+use onnx_ir::Model;
+use onnxtxt::edit::{SetShape, set_shape};
+use onnxtxt::{Diagnostic, Form, Loaded, Purpose, SaveOptions, broken_rules};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict as _, PyBool, PyByteArray, PyBytes, PyDict, PyList, PyTuple};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The most sets of outputs for which a compiled model is kept.
+const MOST_VARIANTS: usize = 32;
+
+/// A model that is ready to be run, by any number of threads at once.
+///
+/// `model` is a `Model`, a path, bytes in any form, or an `onnx.ModelProto`. Later changes of a `Model` do not change the session.
+/// `threads` is how many threads a run uses (all cores), `max_memory` the most bytes of tensors of a run. With `exact`, floats of
+/// 16 bits are rounded after each node. A model whose errors make its meaning unclear is refused, unless `unchecked` is true.
+/// `sizes` are pairs of symbols in the shapes of inputs and numbers for them.
+/// `operators` are functions of arrays for operators that ONNX does not have, or in place of those that it has: a dictionary from
+/// `(domain, name)` to a function. It is called with the inputs of a node (`None` for one that is left out) and its attributes
+/// as keywords, and returns an array or a tuple of arrays.
+///
+/// >>> import numpy as np, onnxtxt
+/// >>> text = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }'
+/// >>> session = onnxtxt.Session(onnxtxt.parse(text))
+/// >>> session.run({"x": np.array([-1, 2], np.float32)})
+/// {'y': array([1., 0.], dtype=float32)}
+/// >>> session.run({"x": np.array([-1, 2], np.float32)}, ["h"])
+/// {'h': array([ 1., -2.], dtype=float32)}
+/// >>> session.inputs
+/// [<onnxtxt.Port float[N] x>]
+#[pyclass(name = "Session", module = "onnxtxt", frozen)]
+pub(crate) struct PySession {
+    ready: Arc<Ready>,
+    options: CompileOptions,
+    given: Given,
+    /// The model for other sets of outputs.
+    variants: Mutex<HashMap<Vec<String>, Arc<Ready>>>,
+    /// Ends all runs when it is set.
+    cancel: Mutex<Arc<AtomicBool>>,
+}
+
+/// What the session was made with, to make it again.
+struct Given {
+    threads: Option<usize>,
+    max_memory: Option<usize>,
+    exact: bool,
+    unchecked: bool,
+    operators: Option<Py<PyDict>>,
+}
+
+#[pymethods]
+impl PySession {
+    #[new]
+    #[pyo3(signature = (model, *, threads = None, max_memory = None, exact = false, unchecked = false, operators = None, sizes = None))]
+    fn new(
+        py: Python<'_>,
+        model: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+        max_memory: Option<usize>,
+        exact: bool,
+        unchecked: bool,
+        operators: Option<Bound<'_, PyDict>>,
+        sizes: Option<Vec<(String, i64)>>,
+    ) -> PyResult<PySession> {
+        if threads == Some(0) {
+            return Err(PyValueError::new_err(
+                "threads is 0, expected a number from 1 on, or None for all cores",
+            ));
+        }
+        let mut loaded = loaded_of(model)?;
+        if let Some(sizes) = sizes {
+            loaded = with_sizes(py, loaded, sizes)?;
+        }
+        let custom = operators.as_ref().map(operator::operators).transpose()?.unwrap_or_default();
+        let options = CompileOptions { exact, custom, ..CompileOptions::default() };
+        operator::begin();
+        let made = py.detach(|| {
+            let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
+            Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(&options)?, clear))
+        });
+        let (executable, clear) = made.map_err(|found| {
+            let raised = found.first().and_then(|found| operator::raised(py, found));
+            raised.unwrap_or_else(|| refused(&loaded, &found))
+        })?;
+        if !clear.is_empty() {
+            let rules = broken_rules(&clear);
+            warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
+        }
+        let operators = operators.map(Bound::unbind);
+        Ok(PySession {
+            ready: Arc::new(Ready::new(executable, loaded)),
+            options,
+            given: Given { threads, max_memory, exact, unchecked, operators },
+            variants: Mutex::default(),
+            cancel: Mutex::default(),
+        })
+    }
+
+    /// The inputs: name, shape, type.
+    #[getter]
+    fn inputs(&self) -> Vec<PyPort> {
+        let x = &self.ready.executable;
+        x.inputs().iter().map(|port| PyPort::of(x, port)).collect()
+    }
+
+    /// The outputs: name, shape, type.
+    #[getter]
+    fn outputs(&self) -> Vec<PyPort> {
+        let x = &self.ready.executable;
+        x.outputs().iter().map(|port| PyPort::of(x, port)).collect()
+    }
+
+    /// Computes outputs for `feeds`, a dictionary from the names of inputs to arrays, and returns a dictionary of arrays.
+    ///
+    /// Arrays are not copied if they are C-contiguous and of a type of ONNX; they must not change before `run` returns. A list is a
+    /// sequence, a dictionary a map, `None` an optional without a value. `outputs` are the names to compute (all outputs), which may
+    /// be those of results between; `intermediate` are such names beside the outputs, or `True` for all. `timeout` is in seconds.
+    ///
+    /// Raises `Error` for inputs that do not fit and for nodes that fail, `TypeError` for objects that are no arrays, `TimeoutError`,
+    /// and what an operator of Python has raised. Ctrl-C ends a run.
+    #[pyo3(signature = (feeds, outputs = None, *, intermediate = None, timeout = None, seed = 0, threads = None))]
+    fn run<'py>(
+        &self,
+        feeds: &Bound<'py, PyDict>,
+        outputs: Option<Vec<String>>,
+        intermediate: Option<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+        seed: u64,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = feeds.py();
+        let names = match intermediate {
+            None => outputs,
+            Some(more) => Some(self.names(outputs, &more)?),
+        };
+        let ready = self.variant(py, names.as_deref())?;
+        let results = ready.run_dict(feeds, &self.args(timeout, seed, threads))?;
+        ready.dictionary(py, results)
+    }
+
+    /// The same, with the results as a list in the order of `outputs`.
+    #[pyo3(signature = (feeds, outputs = None, *, timeout = None, seed = 0, threads = None))]
+    fn run_list<'py>(
+        &self,
+        feeds: &Bound<'py, PyDict>,
+        outputs: Option<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+        seed: u64,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = feeds.py();
+        let ready = match outputs {
+            None => Arc::clone(&self.ready),
+            Some(names) => match names.extract::<Vec<String>>() {
+                // As in ONNX Runtime, no names are all names.
+                Ok(names) if names.is_empty() => Arc::clone(&self.ready),
+                Ok(names) => self.variant(py, Some(&names))?,
+                Err(why) => {
+                    return Err(PyTypeError::new_err(format!(
+                        "the names of outputs are {}, expected a list of str, or None for all: {}",
+                        names.get_type().name()?,
+                        why.value(py)
+                    )));
+                }
+            },
+        };
+        let results = ready.run_dict(feeds, &self.args(timeout, seed, threads))?;
+        ready.list(py, results)
+    }
+
+    /// Computes outputs into arrays that exist: `results` is a dictionary from names to arrays, which must have the type and shape of
+    /// what is computed. Raises `ValueError` if one has not; then none is written to.
+    #[pyo3(signature = (feeds, results, *, timeout = None, seed = 0, threads = None))]
+    fn run_into<'py>(
+        &self,
+        feeds: &Bound<'py, PyDict>,
+        results: &Bound<'py, PyDict>,
+        timeout: Option<f64>,
+        seed: u64,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let py = feeds.py();
+        let (mut names, mut arrays) = (Vec::new(), Vec::new());
+        for (name, array) in results.iter() {
+            names.push(name.extract::<String>()?);
+            arrays.push(array);
+        }
+        let ready = self.variant(py, Some(&names))?;
+        let done = ready.run_dict(feeds, &self.args(timeout, seed, threads))?;
+        let done = ready.list(py, done)?;
+        for ((name, into), from) in names.iter().zip(&arrays).zip(done.iter()) {
+            let (expected, there) = (shown(&from)?, shown(into)?);
+            if expected != there {
+                return Err(PyValueError::new_err(format!(
+                    "result `{name}` is {expected}, the array for it {there}"
+                )));
+            }
+            if !into.getattr("flags")?.getattr("writeable")?.extract::<bool>()? {
+                return Err(PyValueError::new_err(format!(
+                    "the array for result `{name}` cannot be written to"
+                )));
+            }
+        }
+        let copy = py.import("numpy")?.getattr("copyto")?;
+        for (into, from) in arrays.iter().zip(done.iter()) {
+            copy.call1((into, from))?;
+        }
+        Ok(())
+    }
+
+    /// Runs the model `runs` times and returns a row for each kernel, in order: a dictionary with its operators (`op`), `name`, `nodes`,
+    /// `results`, the `start` and the median `time` in seconds, the `times` of all runs, the `operations` and the `bytes` that it
+    /// reads and writes.
+    #[pyo3(signature = (feeds, *, runs = 1, seed = 0, threads = None))]
+    fn profile<'py>(
+        &self,
+        feeds: &Bound<'py, PyDict>,
+        runs: usize,
+        seed: u64,
+        threads: Option<usize>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let (py, x) = (feeds.py(), &self.ready.executable);
+        let given = self.ready.feed(feeds)?;
+        let args = self.args(None, seed, threads);
+        let profile =
+            self.ready.run(py, &args, |options| x.profile(&given, options, &mut |done| done >= runs))?;
+        let (model, mut rows) = (x.model(), Vec::new());
+        let body = model.main.map(|body| &model.bodies[body]);
+        for kernel in &profile.kernels {
+            let nodes = kernel.nodes.iter().filter_map(|node| Some(model.text(body?.nodes[*node].name)));
+            let results = kernel.results.iter().map(|(elem, dims)| onnx_ir::dense_type_text(*elem, dims));
+            let times: Vec<f64> = kernel.times.iter().map(Duration::as_secs_f64).collect();
+            let row = [("op", kernel.op.as_str()), ("name", kernel.name.as_str())].into_py_dict(py)?;
+            row.set_item("nodes", nodes.collect::<Vec<_>>())?;
+            row.set_item("results", results.collect::<Vec<_>>())?;
+            row.set_item("start", kernel.start.as_secs_f64())?;
+            row.set_item("time", kernel.median().as_secs_f64())?;
+            row.set_item("times", times)?;
+            row.set_item("operations", kernel.work.operations())?;
+            row.set_item("bytes", kernel.work.bytes())?;
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// Cancels the runs of other threads: they raise `Error`.
+    fn cancel(&self) {
+        let cancel = std::mem::take(&mut *self.cancel.lock().unwrap_or_else(PoisonError::into_inner));
+        cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// The model, as it was given.
+    #[getter]
+    fn model(&self) -> PyModel {
+        PyModel(self.ready.loaded.clone())
+    }
+
+    /// What the model says about itself, with the names of `onnxruntime.ModelMetadata`.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let model = &self.ready.loaded.model;
+        let graph = model.main.and_then(|body| Some(&model.bodies[body].graphs[model.bodies[body].root()?]));
+        let header = &model.header;
+        let dict = PyDict::new(py);
+        dict.set_item("producer_name", model.text(header.producer_name))?;
+        dict.set_item("graph_name", graph.map_or("", |graph| model.text(graph.name)))?;
+        dict.set_item("domain", model.text(header.domain))?;
+        dict.set_item("description", model.text(header.doc))?;
+        dict.set_item("graph_description", graph.map_or("", |graph| model.text(graph.doc)))?;
+        dict.set_item("version", header.model_version.unwrap_or(0))?;
+        let entries = header.metadata.iter().map(|entry| (model.text(entry.key), model.text(entry.value)));
+        dict.set_item("custom_metadata_map", entries.collect::<Vec<_>>().into_py_dict(py)?)?;
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        let ports = |ports: Vec<PyPort>| ports.iter().map(PyPort::shown).collect::<Vec<_>>().join(", ");
+        format!("<onnxtxt.Session ({}) => ({})>", ports(self.inputs()), ports(self.outputs()))
+    }
+
+    /// A session is pickled as its model and its options.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let bytes = py.detach(|| {
+            let options = SaveOptions { form: Some(Form::Binary), ..SaveOptions::default() };
+            let mut bytes = Vec::new();
+            let saved = self.ready.loaded.clone().write_to(&mut bytes, &options).map_err(unwritten)?;
+            if saved.is_written { Ok(bytes) } else { Err(refused(&self.ready.loaded, &saved.losses)) }
+        })?;
+        let options = PyDict::new(py);
+        options.set_item("threads", self.given.threads)?;
+        options.set_item("max_memory", self.given.max_memory)?;
+        options.set_item("exact", self.given.exact)?;
+        options.set_item("unchecked", self.given.unchecked)?;
+        options.set_item("operators", self.given.operators.as_ref())?;
+        Ok((PyTuple::new(py, [PyBytes::new(py, &bytes)])?, options))
+    }
+}
+
+impl PySession {
+    fn args(&self, timeout: Option<f64>, seed: u64, threads: Option<usize>) -> RunArgs {
+        let cancel = Arc::clone(&self.cancel.lock().unwrap_or_else(PoisonError::into_inner));
+        let Given { threads: usual, max_memory, .. } = self.given;
+        RunArgs { threads: threads.or(usual), seed, timeout, max_memory, cancel: Some(cancel) }
+    }
+
+    /// The model that computes these values.
+    fn variant(&self, py: Python<'_>, names: Option<&[String]>) -> PyResult<Arc<Ready>> {
+        let Some(names) = names else { return Ok(Arc::clone(&self.ready)) };
+        if self.ready.has_outputs(names) {
+            return Ok(Arc::clone(&self.ready));
+        }
+        if let Some(known) = self.variants().get(names) {
+            return Ok(Arc::clone(known));
+        }
+        let made = py.detach(|| {
+            let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
+            let mut loaded = self.ready.loaded.computing(&borrowed).map_err(|found| vec![*found])?;
+            let executable = loaded.compile_unchecked(&self.options)?;
+            Ok::<_, Vec<Diagnostic>>(Arc::new(Ready::new(executable, loaded)))
+        });
+        let made = made.map_err(|found| refused(&self.ready.loaded, &found))?;
+        let mut variants = self.variants();
+        if variants.len() >= MOST_VARIANTS {
+            variants.clear();
+        }
+        variants.insert(names.to_vec(), Arc::clone(&made));
+        Ok(made)
+    }
+
+    fn variants(&self) -> MutexGuard<'_, HashMap<Vec<String>, Arc<Ready>>> {
+        self.variants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The names of outputs, and of results between.
+    fn names(&self, outputs: Option<Vec<String>>, more: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        let mut names = outputs.unwrap_or_else(|| self.ready.output_names());
+        let more = match more.cast::<PyBool>() {
+            Ok(all) if all.is_true() => results(&self.ready.loaded.model),
+            Ok(_) => Vec::new(),
+            Err(_) => more.extract::<Vec<String>>().map_err(|_| {
+                let kind = more.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+                PyTypeError::new_err(format!("intermediate is {kind}, expected a list of names, or True"))
+            })?,
+        };
+        for name in more {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// The names of the results of the main graph.
+fn results(model: &Model) -> Vec<String> {
+    let Some(body) = model.main.map(|body| &model.bodies[body]) else { return Vec::new() };
+    let Some(graph) = body.root() else { return Vec::new() };
+    let nodes = body.graphs[graph].nodes.iter();
+    let values = nodes.flat_map(|node| body.nodes[*node].outputs.iter().flatten());
+    values.map(|value| model.names[body.values[*value].name].to_string()).collect()
+}
+
+/// Type and shape of an array.
+fn shown(array: &Bound<'_, PyAny>) -> PyResult<String> {
+    let ty: String = array.getattr("dtype")?.str()?.extract()?;
+    Ok(format!("{ty}{}", array.getattr("shape")?.str()?))
+}
+
+/// The model with numbers for symbols in the shapes of its inputs.
+fn with_sizes(py: Python<'_>, loaded: Loaded, sizes: Vec<(String, i64)>) -> PyResult<Loaded> {
+    let options = SetShape { sizes, ..SetShape::default() };
+    let done = py.detach(|| {
+        let mut model = loaded.model.clone();
+        set_shape(&mut model, loaded.registry(), &options).map(|_| loaded.became(model))
+    });
+    done.map_err(|found| refused(&loaded, &found))
+}
+
+/// The model of an argument.
+fn loaded_of(model: &Bound<'_, PyAny>) -> PyResult<Loaded> {
+    let py = model.py();
+    if let Ok(model) = model.cast::<PyModel>() {
+        return Ok(model.borrow().0.clone());
+    }
+    let bytes = if let Ok(bytes) = model.cast::<PyBytes>() {
+        Some(Bytes::copy_from_slice(bytes.as_bytes()))
+    } else if model.is_instance_of::<PyByteArray>() {
+        Some(Bytes::from(model.extract::<Vec<u8>>()?))
+    } else if model.hasattr("SerializeToString")? {
+        Some(Bytes::from(model.call_method0("SerializeToString")?.extract::<Vec<u8>>()?))
+    } else {
+        None
+    };
+    if let Some(bytes) = bytes {
+        return Ok(py.detach(|| onnxtxt::decode(bytes)));
+    }
+    let Ok(path) = model.extract::<PathBuf>() else {
+        let kind = model.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "the model is {kind}, expected a Model, a path, bytes or an onnx.ModelProto"
+        )));
+    };
+    py.detach(|| onnxtxt::open(path)).map_err(unwritten)
+}

@@ -1,0 +1,24 @@
+"""The examples in the documentation of what runs models."""
+
+import doctest
+import importlib
+
+import pytest
+
+import onnxtxt
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("name", ["inference", "backend", "testing", "compat.reference"])
+def test_examples_of_modules(name):
+    module = importlib.import_module(f"onnxtxt.{name}")
+    done = doctest.testmod(module, optionflags=OPTIONS)
+    assert done.failed == 0 and done.attempted > 0
+
+
+def test_examples_of_the_extension_module():
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    for test in doctest.DocTestFinder().find(onnxtxt.Session, "Session", module=False):
+        runner.run(test)
+    assert runner.failures == 0 and runner.tries > 3
