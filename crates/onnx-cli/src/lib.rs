@@ -18,25 +18,39 @@ use args::global::Format;
 use clap::Parser as _;
 use cmd::Command;
 use session::{Session, Status};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs the command of the process's arguments. The exit code is that of the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    ExitCode::from(run_with(std::env::args_os()))
+}
+
+/// Runs the command of some arguments, of which the first is the name of the program. Returns the exit code of the program.
+#[must_use]
+pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     session::panics::report_panics();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Where it cannot be written, there is nobody to tell.
+            _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
     let mut session = Session::new(&cli.global);
     let done = run(&cli.command, &mut session).or_else(|error| session.ended_by(error));
     let written = session.finish();
     match done.and_then(|status| written.map(|()| status)) {
-        Ok(Status::Clean) => ExitCode::SUCCESS,
-        Ok(Status::Findings) => ExitCode::from(1),
-        Ok(Status::Unread) => ExitCode::from(2),
+        Ok(Status::Clean) => 0,
+        Ok(Status::Findings) => 1,
+        Ok(Status::Unread) => 2,
         // The reader of our output has closed the pipe.
-        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if output::is_closed_pipe(&error) => 0,
         Err(error) => {
             session.error(&error);
-            ExitCode::from(2)
+            2
         }
     }
 }

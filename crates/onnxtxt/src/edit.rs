@@ -14,6 +14,7 @@ mod quantize;
 mod relocate;
 mod rename;
 mod replace;
+mod selection;
 mod set_shape;
 mod strip;
 mod types;
@@ -28,6 +29,7 @@ pub use metadata::{Metadata, set_metadata};
 pub use quantize::{Quantize, Scheme, quantize};
 pub use rename::{Rename, Rule, rename};
 pub use replace::{PartMap, insert, nodes_between, replace};
+pub use selection::{Selection, SelectionError};
 pub use set_shape::{SetShape, set_shape};
 pub use strip::{Strip, strip};
 pub use weights::{
@@ -37,12 +39,36 @@ pub use weights::{
 
 pub use relocate::relocate;
 
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::pass::Report;
-use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
+use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId, VerifyOptions};
+use onnx_ops::opset::registry_of;
+use std::collections::HashMap;
 
 /// The report of an edit, or the reasons why it is not possible.
 pub type Edited = Result<Report, Vec<Diagnostic>>;
+
+/// Errors of a model that another one does not have, and those that both have.
+#[must_use]
+pub fn new_errors(old: &Model, new: &Model) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let errors = |model: &Model| {
+        let options = VerifyOptions { level: Level::Types, payloads: false };
+        let mut found = onnx_ops::check::check(model, registry_of(model), &options);
+        found.retain(Diagnostic::is_error);
+        found
+    };
+    let found = errors(new);
+    if found.is_empty() {
+        return (found, Vec::new());
+    }
+    let mut known: HashMap<&'static str, usize> = HashMap::new();
+    for diagnostic in errors(old) {
+        *known.entry(diagnostic.code.id).or_default() += 1;
+    }
+    let mut counts: HashMap<&'static str, usize> = HashMap::new();
+    found.iter().for_each(|d| *counts.entry(d.code.id).or_default() += 1);
+    found.into_iter().partition(|d| counts[d.code.id] > known.get(d.code.id).copied().unwrap_or(0))
+}
 
 /// The main graph of a model.
 pub fn main_graph(model: &Model) -> Option<(BodyId, GraphId)> {

@@ -6,7 +6,6 @@ pub(crate) mod limits;
 pub(crate) mod operators;
 pub(crate) mod profile;
 pub(crate) mod schedule;
-pub(crate) mod selection;
 
 use crate::args::global::Global;
 use crate::cmd::Command;

@@ -1,7 +1,6 @@
 //! `onnxtxt draw`: draws the graph of a model.
 
 use crate::args::operators::OpsetArgs;
-use crate::args::selection::Selection;
 use crate::edit::steps::open;
 use crate::input::read_files;
 use crate::output::numbers::grouped;
@@ -13,6 +12,7 @@ use clap::ValueEnum;
 use onnx_ir::{Model, NodeId, ValueDef, ValueId};
 use onnx_proto::external::is_stored_outside;
 use onnxtxt::draw::{Collapse, Drawing, Options, around, between, draw};
+use onnxtxt::edit::Selection;
 use std::path::{Path, PathBuf};
 
 /// Draw the graph of a model

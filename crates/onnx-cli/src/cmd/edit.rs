@@ -3,7 +3,6 @@
 mod kept;
 
 use crate::args::profile::ProfileArg;
-use crate::edit::new_errors;
 use crate::input::{Form, Input, Loaded};
 use crate::output::emit::{Destination, emit};
 use crate::output::unified_diff::diff;
@@ -17,6 +16,7 @@ use kept::Kept;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_text::RaiseOptions;
+use onnxtxt::edit::new_errors;
 use onnxtxt::{File, Text, Weights};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};

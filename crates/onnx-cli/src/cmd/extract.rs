@@ -1,11 +1,10 @@
 //! `onnxtxt extract`: extracts a part of the graph as a model.
 
-use crate::args::selection::Selection;
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};
 use onnx_ir::{Model, ValueId};
 use onnx_ops::opset::registry_of;
-use onnxtxt::edit;
+use onnxtxt::edit::{self, Selection};
 use std::path::PathBuf;
 
 /// Extract a part of the graph as a model

@@ -1,11 +1,10 @@
 //! `onnxtxt insert`: puts a part between a value and its readers.
 
 use super::replace::PartArgs;
-use crate::args::selection::Selection;
 use crate::edit::{EditOut, edit_with};
 use crate::session::{Session, Status};
 use anyhow::bail;
-use onnxtxt::edit;
+use onnxtxt::edit::{self, Selection};
 use std::path::PathBuf;
 
 /// Put a part between a value of the main graph and everything that reads it

@@ -1,12 +1,12 @@
 //! `onnxtxt outline`: moves nodes into a function.
 
-use crate::args::selection::Selection;
 use crate::edit::steps::{Made, NamedChange, change};
 use crate::output::emit::OutArgs;
 use crate::session::{Session, Status};
 use anyhow::Context as _;
 use onnx_ir::Model;
 use onnx_ir::pass::{self, Report};
+use onnxtxt::edit::Selection;
 use std::path::PathBuf;
 
 /// Move nodes into a function, and call it in their place

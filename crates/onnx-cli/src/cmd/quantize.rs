@@ -4,7 +4,6 @@ mod ranges;
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::args::selection::Selection;
 use crate::comparison::baseline::{Baseline, OutputPair};
 use crate::edit::{EditArgs, edit};
 use crate::execution::inputs::InputArgs;
@@ -16,7 +15,7 @@ use onnx_exec::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
 use onnxtxt::Purpose;
-use onnxtxt::edit::{Edited, Quantize, Scheme, quantize};
+use onnxtxt::edit::{Edited, Quantize, Scheme, Selection, quantize};
 use ranges::Ranges;
 use std::collections::HashSet;
 

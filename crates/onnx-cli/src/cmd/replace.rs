@@ -1,7 +1,6 @@
 //! `onnxtxt replace`: puts a part in place of some nodes of a model.
 
 use super::extract::values;
-use crate::args::selection::Selection;
 use crate::edit::steps::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::Loaded;
@@ -10,7 +9,7 @@ use crate::session::findings;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_ir::NodeId;
-use onnxtxt::edit::{self, PartMap, nodes_between};
+use onnxtxt::edit::{self, PartMap, Selection, nodes_between};
 use std::path::{Path, PathBuf};
 
 /// Put a part in place of some nodes of the main graph

@@ -4,7 +4,6 @@ mod readme;
 
 use crate::args::limits::{LimitArgs, stored};
 use crate::args::operators::OpsetArgs;
-use crate::edit::new_errors;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
 use crate::input::read_files;
@@ -19,7 +18,7 @@ use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_exec::{Random, Value};
 use onnx_ir::Model;
-use onnxtxt::edit::{Anonymize, anonymize, main_graph, randomized};
+use onnxtxt::edit::{Anonymize, anonymize, main_graph, new_errors, randomized};
 use onnxtxt::{Error, Loaded, SaveOptions, Saved, Weights};
 use readme::Readme;
 use std::io::{self, Cursor, Write as _};

@@ -3,7 +3,6 @@
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
 use crate::args::schedule::ScheduleArgs;
-use crate::args::selection::Selection;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output::results::{self, Results, Shown};
@@ -13,6 +12,7 @@ use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnxtxt::Purpose;
+use onnxtxt::edit::Selection;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

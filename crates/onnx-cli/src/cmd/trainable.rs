@@ -1,10 +1,10 @@
 //! `onnxtxt trainable`: adds a training to a model.
 
-use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
 use crate::session::{Session, Status};
 use onnx_ops::gradient::Results;
 use onnx_ops::opset::registry_of;
+use onnxtxt::edit::Selection;
 use onnxtxt::train::{Initial, Loss, Optimizer, Trainable, trainable};
 use std::collections::HashSet;
 

@@ -5,13 +5,12 @@ mod transfer;
 
 pub(crate) use transfer::{is_weights, write_weights};
 
-use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit, edit_to};
 use crate::output::OutputTarget;
 use crate::session::{Session, Status};
 use onnx_ir::ElemType;
 use onnxtxt::Weights;
-use onnxtxt::edit::{Cast, cast_weights, share_weights};
+use onnxtxt::edit::{Cast, Selection, cast_weights, share_weights};
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -10,13 +10,11 @@ use crate::output::unified_diff::diff;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
-use onnx_ir::diag::{Diagnostic, Level};
-use onnx_ir::{Model, VerifyOptions};
-use onnx_ops::opset::registry_of;
+use onnx_ir::Model;
+use onnx_ir::diag::Diagnostic;
 use onnx_text::RaiseOptions;
-use onnxtxt::edit::{Edited, Incoming, relocate};
+use onnxtxt::edit::{Edited, Incoming, new_errors, relocate};
 use onnxtxt::{Text, Weights};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Arguments of every command that edits.
@@ -152,27 +150,6 @@ impl EditOut {
         drop(work);
         Ok(written)
     }
-}
-
-/// Errors of a model that another one does not have, and those that both have.
-pub(crate) fn new_errors(old: &Model, new: &Model) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let errors = |model: &Model| {
-        let options = VerifyOptions { level: Level::Types, payloads: false };
-        let mut found = onnx_ops::check::check(model, registry_of(model), &options);
-        found.retain(Diagnostic::is_error);
-        found
-    };
-    let found = errors(new);
-    if found.is_empty() {
-        return (found, Vec::new());
-    }
-    let mut known: HashMap<&'static str, usize> = HashMap::new();
-    for diagnostic in errors(old) {
-        *known.entry(diagnostic.code.id).or_default() += 1;
-    }
-    let mut counts: HashMap<&'static str, usize> = HashMap::new();
-    found.iter().for_each(|d| *counts.entry(d.code.id).or_default() += 1);
-    found.into_iter().partition(|d| counts[d.code.id] > known.get(d.code.id).copied().unwrap_or(0))
 }
 
 /// The diff of the text of a model.

@@ -161,6 +161,37 @@ impl<'m> Cursor<'m> {
         while self.next_node().is_some() {}
     }
 
+    /// Moves to a node of a graph of the same body; returns whether the graph has it. If not, the cursor is after the last node.
+    ///
+    /// ```
+    /// # use onnx_ir::{Cursor, GraphBuilder, Model};
+    /// # let mut model = Model::of_opset(21);
+    /// # let mut b = GraphBuilder::main(&mut model, "g");
+    /// # let x = b.input("x", None);
+    /// # let t = b.op("Neg", [x]);
+    /// # let y = b.op("Relu", [t]);
+    /// # b.output("y", y, None);
+    /// # let main = b.finish();
+    /// let graph = model.bodies[main].root().unwrap();
+    /// let relu = model.bodies[main].graphs[graph].nodes[1];
+    /// let mut cursor = Cursor::new(&mut model, main);
+    /// assert!(cursor.goto_node(graph, relu));
+    /// cursor.op("Abs", [x]);
+    /// drop(cursor);
+    /// assert_eq!(model.walk_main().map(|node| node.op()).collect::<Vec<_>>(), ["Neg", "Abs", "Relu"]);
+    /// ```
+    pub fn goto_node(&mut self, graph: GraphId, node: NodeId) -> bool {
+        self.goto_graph(graph);
+        let listed = &self.model.bodies[self.body].graphs[graph].nodes;
+        let at = listed.iter().position(|&other| other == node);
+        self.before.extend_from_slice(&listed[..at.unwrap_or(listed.len())]);
+        self.passed = self.before.len();
+        if at.is_some() {
+            self.next_node();
+        }
+        at.is_some()
+    }
+
     /// The current node.
     pub fn node(&self) -> Option<NodeId> {
         self.current

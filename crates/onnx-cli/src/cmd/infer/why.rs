@@ -10,12 +10,12 @@
 //!   `N` is an extent of the input `x`, m.onnxtxt:2:4
 //! ```
 
-use crate::args::selection::Selection;
 use anyhow::{Context as _, bail};
 use onnx_ir::diag::{Entity, did_you_mean};
 use onnx_ir::{BodyId, Model, ValueId};
 use onnx_ops::infer::{By, Declared, Derivation, How, Looked, Symbol, Used, Why};
 use onnx_text::render::SourceText;
+use onnxtxt::edit::Selection;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

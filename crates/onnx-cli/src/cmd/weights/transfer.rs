@@ -2,7 +2,6 @@
 
 use super::{WeightsOut, ensure_form};
 use crate::args::operators::OpsetArgs;
-use crate::args::selection::Selection;
 use crate::edit::{EditArgs, edit};
 use crate::execution::inputs::npy::{self, Arrays, Wanted};
 use crate::execution::inputs::safe;
@@ -15,7 +14,7 @@ use anyhow::{Context as _, bail};
 use onnx_exec::Tensor;
 use onnx_ir::{ElemType, Model, ValueId};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnxtxt::edit::{Weight, forget_known_weights, no_weights, set_weights, weight_name, weights};
+use onnxtxt::edit::{Selection, Weight, forget_known_weights, no_weights, set_weights, weight_name, weights};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 

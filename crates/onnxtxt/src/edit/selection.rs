@@ -1,4 +1,4 @@
-//! Selections of nodes on the command line, the same for every command.
+//! Selections of nodes and values in words, the same for every command and for programs.
 //!
 //! | selection | nodes of the main graph, nested ones included |
 //! | --- | --- |
@@ -8,26 +8,58 @@
 //! | `/glob*/` | those whose name, or the name of one of whose results, matches the glob: `*` any characters, `?` one. A slash at the start of a name need not be doubled |
 //! | `/enc/*` | the same for names that begin with a slash: all of it is the glob, unless a node has this very name |
 
-use anyhow::{bail, ensure};
 use onnx_ir::diag::did_you_mean;
 use onnx_ir::{Body, Model, Name, NodeId, ValueId, normalize_domain};
+use std::fmt;
 use std::str::FromStr;
 
 /// A selection of nodes.
+///
+/// ```
+/// use onnxtxt::edit::Selection;
+///
+/// let loaded = onnxtxt::parse("g (float[N] x) => (float[N] y) { t = Abs(x) y = Relu(t) }");
+/// let selection: Selection = "op:Relu".parse()?;
+/// assert_eq!(selection.nodes(&loaded.model).len(), 1);
+/// let unknown: Selection = "z".parse()?;
+/// assert!(unknown.values(&loaded.model).is_err());
+/// # Ok::<(), onnxtxt::edit::SelectionError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Selection {
+pub enum Selection {
+    /// The node of this name, or the one that computes the value of this name.
     Name(String),
+    /// The node at this place in the order of the text, from 0.
     Number(usize),
     /// Domain, `""` for the default one, and operator.
     Op(String, String),
+    /// Nodes whose name, or the name of one of whose results, matches.
     Glob(String),
 }
 
-impl FromStr for Selection {
-    type Err = anyhow::Error;
+/// A text that is not a selection, or a selection without a match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SelectionError(String);
 
-    fn from_str(text: &str) -> anyhow::Result<Selection> {
-        ensure!(!text.is_empty(), "empty selection");
+impl fmt::Display for SelectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SelectionError {}
+
+macro_rules! bail {
+    ($($message:tt)*) => { return Err(SelectionError(format!($($message)*))) };
+}
+
+impl FromStr for Selection {
+    type Err = SelectionError;
+
+    fn from_str(text: &str) -> Result<Selection, SelectionError> {
+        if text.is_empty() {
+            bail!("empty selection");
+        }
         if let Some(number) = text.strip_prefix('#') {
             return match number.parse() {
                 Ok(number) => Ok(Selection::Number(number)),
@@ -36,7 +68,9 @@ impl FromStr for Selection {
         }
         if let Some(op) = text.strip_prefix("op:") {
             let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
-            ensure!(!op.is_empty(), "`{text}` has no operator name");
+            if op.is_empty() {
+                bail!("`{text}` has no operator name");
+            }
             return Ok(Selection::Op(normalize_domain(domain).to_owned(), op.to_owned()));
         }
         let glob = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
@@ -61,7 +95,8 @@ impl std::fmt::Display for Selection {
 
 impl Selection {
     /// The selected nodes, in the order of the text.
-    pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
+    #[must_use]
+    pub fn nodes(&self, model: &Model) -> Vec<NodeId> {
         let Some(body) = model.main_body() else { return Vec::new() };
         let all: Vec<NodeId> = body.walk().nodes().collect();
         if let Selection::Number(number) = self {
@@ -100,7 +135,11 @@ impl Selection {
 
     /// The selected values of the main graph: those with this name or matching the glob, and the results of nodes that are
     /// selected by number or operator.
-    pub(crate) fn values(&self, model: &Model) -> anyhow::Result<Vec<ValueId>> {
+    ///
+    /// # Errors
+    ///
+    /// No value matches.
+    pub fn values(&self, model: &Model) -> Result<Vec<ValueId>, SelectionError> {
         let Some((body, root)) = model.main_body().and_then(|body| Some((body, body.root()?))) else {
             bail!("the model has no graph")
         };
@@ -137,7 +176,11 @@ impl Selection {
     }
 
     /// Fails if the selection matches no node of the model.
-    pub(crate) fn ensure_some(&self, model: &Model) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// No node matches, with a similar name if there is one.
+    pub fn ensure_some(&self, model: &Model) -> Result<(), SelectionError> {
         if !self.nodes(model).is_empty() {
             return Ok(());
         }
