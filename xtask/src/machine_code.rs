@@ -31,10 +31,10 @@ const SECTIONS: [(&str, &str, f64); 2] = [("onnxtxt.avx512", "%zmm", 0.12), ("on
 /// decision: it is what everyone waits for who compiles the program.
 const BUDGET: [(&str, u64); 9] = [
     ("onnx_ir", 1_250),
-    ("onnx_formula", 700),
+    ("onnx_formula", 150),
     ("onnx_text", 1_650),
     ("onnx_proto", 550),
-    ("onnx_ops", 3_800),
+    ("onnx_ops", 3_650),
     ("onnx_loops", 4_400),
     ("onnx_exec", 3_600),
     ("onnxtxt", 2_500),
