@@ -168,7 +168,7 @@ fn models_with_errors_run_where_onnx_runtime_runs_them() {
     assert!(models.len() > 80 && problems.is_empty(), "{} models\n{problems}", models.len());
 }
 
-/// Whoever prepares a model is told the same, in whatever way, and nothing about its meaning if asked not to check.
+/// Every way to prepare a model reports equal findings, and none about its meaning if the caller asks not to check.
 #[test]
 fn every_door_refuses_unclear_models_with_the_same_findings() {
     let training = HEADER.replace(

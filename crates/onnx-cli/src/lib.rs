@@ -34,7 +34,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            // Where it cannot be written, there is nobody to tell.
+            // A closed stream is not a reason to fail in another way.
             _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

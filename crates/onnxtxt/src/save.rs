@@ -69,7 +69,7 @@ pub struct Saved {
     pub beside: Vec<(String, u64)>,
 }
 
-/// What is going to be written.
+/// The model and the files to write.
 struct Arranged {
     form: Form,
     /// The files beside the model.
@@ -163,7 +163,7 @@ impl Loaded {
         Ok(Arranged { form, files, reads })
     }
 
-    /// What must not be replaced when the model is written to a path.
+    /// The files that must not be replaced when the model is written to a path.
     fn guard<'r>(&self, path: &Path, reads: &'r Reads) -> Guard<'r> {
         let guard = Guard::new(reads);
         // Replacing the input was requested, including its own weights.

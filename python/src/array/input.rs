@@ -13,7 +13,7 @@ use pyo3::types::{IntoPyDict as _, PyBool, PyDict, PyFloat, PyInt, PyList, PyStr
 use std::sync::Arc;
 
 /// The deepest nesting of lists and dictionaries.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The declared type of a value, which decides what lists and numbers of Python are.
 #[derive(Clone, Copy)]
@@ -75,8 +75,8 @@ fn value_at(object: &Bound<'_, PyAny>, expected: Expected<'_>, depth: usize) -> 
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         return tensor_of(array).map(Value::Tensor);
     }
-    if depth > MOST_DEPTH {
-        let message = format!("lists and dictionaries lie more than {MOST_DEPTH} deep in one another");
+    if depth > MAX_DEPTH {
+        let message = format!("lists and dictionaries lie more than {MAX_DEPTH} deep in one another");
         return Err(PyValueError::new_err(message));
     }
     if object.is_none() {
@@ -178,7 +178,7 @@ pub(crate) fn lent_tensor(object: &Bound<'_, PyAny>, wanted: Option<ElemType>) -
     tensor_of(array.cast::<PyUntypedArray>()?)
 }
 
-/// The same in memory of its own: for what is kept longer than a run.
+/// A tensor in memory of its own, for values that are kept longer than a run.
 pub(crate) fn to_tensor(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let tensor = lent_tensor(object, None)?;
     object.py().detach(|| tensor.to_kept()).map_err(failed)

@@ -69,7 +69,7 @@ pub(super) fn copied<'py>(
     bytes: &[u8],
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = new(py, ty, dims, None)?;
-    // SAFETY: NumPy has made a contiguous array, which nobody else has seen yet, with room for the elements of this shape and type;
+    // SAFETY: NumPy has made a contiguous array, to which no other references exist yet, with room for the elements of this shape and type;
     // the length is compared before the copy.
     unsafe {
         let untyped = array.cast_unchecked::<PyUntypedArray>();

@@ -50,7 +50,7 @@ pub(crate) fn named_as<'m>(
     dict.items().iter().map(entry).collect()
 }
 
-/// The same exception with the name of the input in front.
+/// An exception of the same type, with the name of the input in front.
 pub(crate) fn about(py: Python<'_>, name: &str, why: PyErr) -> PyErr {
     if why.is_instance_of::<PyTypeError>(py) && why.get_type(py).is(&py.get_type::<PyTypeError>()) {
         let told = PyTypeError::new_err(format!("input `{name}`: {}", why.value(py)));
@@ -60,7 +60,7 @@ pub(crate) fn about(py: Python<'_>, name: &str, why: PyErr) -> PyErr {
     why
 }
 
-/// What other modules of the extension need: the class of the owners of arrays.
+/// Registers the class of the owners of arrays.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Memory>()
 }

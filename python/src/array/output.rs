@@ -39,7 +39,7 @@ pub(crate) fn from_value<'py>(py: Python<'py>, value: Value) -> PyResult<Bound<'
     })
 }
 
-/// The same for a tensor that others have too: its elements are copied.
+/// An array of a tensor that others have too: its elements are copied.
 pub(crate) fn to_array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     into_array(py, tensor.clone())
 }

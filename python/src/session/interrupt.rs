@@ -76,7 +76,7 @@ impl Watch {
         Python::attach(|py| py.check_signals()).err()
     }
 
-    /// What a run that was cancelled raises.
+    /// The exception of a run that was cancelled.
     pub(super) fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

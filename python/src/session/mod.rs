@@ -1,4 +1,4 @@
-//! What runs models.
+//! Sessions, which run models.
 
 mod feeds;
 mod interrupt;

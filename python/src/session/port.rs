@@ -36,8 +36,8 @@ enum Size {
 
 #[pymethods]
 impl PyPort {
-    /// The sizes of a tensor: a number, a symbol, or `None` for a size that is not known. `None` if the rank is not known or it is no
-    /// tensor.
+    /// The sizes of a tensor: a number, a symbol, or `None` for a size that is not known. `None` if the rank is not known or it is not
+    /// a tensor.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let Some(shape) = &self.shape else { return Ok(None) };

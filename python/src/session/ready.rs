@@ -21,7 +21,7 @@ pub(super) struct Ready {
     outputs: Vec<Py<PyString>>,
 }
 
-/// What a caller says about one run.
+/// The arguments of one run.
 #[derive(Clone, Default)]
 pub(super) struct RunArgs {
     pub(super) threads: Option<usize>,

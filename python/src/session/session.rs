@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The most sets of outputs for which a compiled model is kept.
-const MOST_VARIANTS: usize = 32;
+const MAX_VARIANTS: usize = 32;
 
 /// A model that is ready to be run, by any number of threads at once.
 ///
@@ -52,7 +52,7 @@ pub(crate) struct PySession {
     cancel: Mutex<Arc<AtomicBool>>,
 }
 
-/// What the session was made with, to make it again.
+/// The arguments of the session, to make it again.
 struct Given {
     threads: Option<usize>,
     max_memory: Option<usize>,
@@ -129,7 +129,7 @@ impl PySession {
     /// sequence, a dictionary a map, `None` an optional without a value. `outputs` are the names to compute (all outputs), which may
     /// be those of results between; `intermediate` are such names beside the outputs, or `True` for all. `timeout` is in seconds.
     ///
-    /// Raises `Error` for inputs that do not fit and for nodes that fail, `TypeError` for objects that are no arrays, `TimeoutError`,
+    /// Raises `Error` for inputs that do not fit and for nodes that fail, `TypeError` for objects that are not arrays, `TimeoutError`,
     /// and what an operator of Python has raised. Ctrl-C ends a run.
     #[pyo3(signature = (feeds, outputs = None, *, intermediate = None, timeout = None, seed = 0, threads = None))]
     fn run<'py>(
@@ -268,7 +268,7 @@ impl PySession {
         PyModel(self.ready.loaded.clone())
     }
 
-    /// What the model says about itself, with the names of `onnxruntime.ModelMetadata`.
+    /// The description of the model, with the names of `onnxruntime.ModelMetadata`.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let model = &self.ready.loaded.model;
@@ -333,7 +333,7 @@ impl PySession {
         });
         let made = made.map_err(|found| refused(&self.ready.loaded, &found))?;
         let mut variants = self.variants();
-        if variants.len() >= MOST_VARIANTS {
+        if variants.len() >= MAX_VARIANTS {
             variants.clear();
         }
         variants.insert(names.to_vec(), Arc::clone(&made));

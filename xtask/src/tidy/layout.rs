@@ -149,11 +149,9 @@ mod tests {
         assert_eq!(no_unwrap(&file("a/src/b.rs", "x.unwrap();")).len(), 1);
         assert_eq!(no_ignored_test(&file("a/tests/b.rs", "#[test]\n#[ignore]\nfn f() {}")).len(), 1);
         assert_eq!(unsafe_is_listed(&file("a/src/b.rs", "unsafe { x }")).len(), 1);
-        let limits = concat!(
-            "const MO",
-            "ST_ROOMS: u8 = 1;\npub(crate) const LEAST: u8 = 0;\nconst MAX_ROOMS: u8 = 2;"
-        );
-        assert_eq!(limits_are_max_and_min(&file("a/src/b.rs", limits)).len(), 2);
+        let limits =
+            ["MOST_ROOMS", "LEAST", "MAX_ROOMS"].map(|name| format!("const {name}: u8 = 1;\n")).concat();
+        assert_eq!(limits_are_max_and_min(&file("a/src/b.rs", &limits)).len(), 2);
         assert_eq!(long_files(&file("a/src/b.rs", &"x\n".repeat(601))).len(), 1);
     }
 

@@ -34,7 +34,7 @@ const TRAINS: &str = "<ir_version: 10, opset_import: [\"\": 21],
     }>
     g () => (float[1] y) <float[1] w = {0}> { y = Relu(w) }";
 
-/// The same with a state that goes beside a text.
+/// A training whose state is so large that it goes beside a text.
 fn trains_much() -> Vec<u8> {
     let zeros = vec!["0"; 8000].join(", ");
     let text = TRAINS.replace("float[1] w1", "float[8000] w1").replace("float[1] y", "float[8000] y");
