@@ -49,6 +49,10 @@ const UNSAFE: &[(&str, &str)] = &[
     ),
     ("crates/onnx-loops/src/pool.rs", "lends a task to threads that live longer, and waits for them"),
     ("crates/onnx-proto/src/file.rs", "maps files into memory, and ends the program when one is cut short"),
+    (
+        "python/src/array/memory.rs",
+        "shares memory with arrays of NumPy, whose lengths are compared, and keeps its owners",
+    ),
 ];
 
 /// Limits with other names that are older than the rule.
