@@ -106,8 +106,18 @@ def thing(depth=0):
     return range(3)
 
 
-def dictionary(names):
-    feeds = {name: thing() for name in names if rng.random() < 0.95}
+def fitting(port):
+    if port.dtype is None or port.shape is None: return thing()
+    shape = [size if isinstance(size, int) else rng.choice([0, 1, 3, 5, 900]) for size in port.shape]
+    x = np.zeros(shape, port.dtype)
+    if port.dtype.kind == "O": x[...] = "text"
+    if x.ndim and rng.random() < 0.5: x = x[::-1]
+    if rng.random() < 0.2: x.setflags(write=False)
+    return x
+
+
+def dictionary(ports):
+    feeds = {port.name: fitting(port) if rng.random() < 0.6 else thing() for port in ports if rng.random() < 0.95}
     if rng.random() < 0.05: feeds[rng.choice([1, None, "q", "", "\ud800", (1,)])] = array()
     if rng.random() < 0.03:
         key = Changer("other"); feeds[key] = array(); key.target = feeds
@@ -116,7 +126,7 @@ def dictionary(names):
 
 def turn():
     session = rng.choice(SESSIONS)
-    feeds = dictionary([port.name for port in session.inputs])
+    feeds = dictionary(session.inputs)
     what = rng.randrange(7)
     if what < 4: done = session.run(feeds, threads=rng.choice([None, 1, 2, 300]))
     elif what == 4: done = session.run(feeds, rng.choice([["y"], [], ["x"], ["q"], "y", [1], ["y", "y"]]), timeout=rng.choice([None, 0, -1, 1e300, float("nan"), 5]))

@@ -145,6 +145,21 @@ print("goes on", session.run({{"x": np.zeros(1, np.float32)}}, ["most"])["most"]
     assert took and float(took[1]) < 0.5 and "goes on 2000000" in ended.stdout, ended
 
 
+def test_ctrl_c_is_that_of_python_after_a_model_was_saved(tmp_path):
+    script = f"""
+import onnxtxt, signal, time
+onnxtxt.parse({MODEL!r}).save({str(tmp_path / "m.onnx")!r})
+try:
+    signal.raise_signal(signal.SIGINT)
+    time.sleep(1)
+except KeyboardInterrupt:
+    time.sleep(0.5)
+    print("interrupted")
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.stdout == "interrupted\n", ended
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_runs():

@@ -95,7 +95,7 @@ impl Drop for Temporary {
 
 static ENDINGS: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
 
-/// Runs `act` when the program is terminated by INT, TERM or HUP, unless these are ignored.
+/// Runs `act` when the program is terminated by INT, TERM or HUP, unless these are ignored or the program handles them itself.
 pub fn when_ended(act: fn()) {
     WATCH.call_once(watch);
     ENDINGS.lock().unwrap_or_else(PoisonError::into_inner).push(act);
@@ -128,7 +128,7 @@ fn watch() {
     onnx_proto::file::when_cut_short(|| std::mem::forget(remove_all()));
     // Writing beyond the limit then fails with an error, as on a full disk.
     _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
-    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_taken(signal));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(ends) else { return };
     let end = move || {
         if let Some(signal) = signals.forever().next() {
@@ -143,11 +143,15 @@ fn watch() {
 #[cfg(not(unix))]
 fn watch() {}
 
-/// Whether a signal is ignored, as under `nohup`. If the system does not tell, it is not.
+/// Whether a signal does not end the program: it is ignored, as under `nohup`, or the program around the library handles it, as
+/// Python does. If the system does not tell, it does.
 #[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
+fn is_taken(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
-    ignored >> (signal - 1) & 1 != 0
+    let has = |line: &str| {
+        let bits = ["SigIgn:", "SigCgt:"].iter().find_map(|name| line.strip_prefix(name));
+        let bits = bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
+        bits >> (signal - 1) & 1 != 0
+    };
+    status.lines().any(has)
 }
