@@ -253,7 +253,7 @@ mod tests {
         ),
         Case("float[64] y[i0] = max over i1 < 1000 of a[i0, i1]", &[(F, &[64, 1000])], FormName::Along),
         Case(
-            "float[24,16] y[i0, i1] = max(total * c[i1] + b[i1], 0.0) \
+            "float[24,16] y[i0, i1] = max((total * c[i1]) + b[i1], 0.0) \
              where total = sum over i2 < 32 of a[i0, i2] * d[i2, i1]",
             &[(F, &[24, 32]), (F, &[16]), (F, &[16]), (F, &[32, 16])],
             FormName::Product,
