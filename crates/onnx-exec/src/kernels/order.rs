@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
+use onnx_formula::Number;
 use onnx_ir::ElemType;
-use onnx_ops::meaning::Number;
 use std::cmp::Ordering;
 
 /// The elements of a tensor in comparable form.

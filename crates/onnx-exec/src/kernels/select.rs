@@ -6,8 +6,8 @@ use crate::failure::{Failure, fail};
 use crate::list::Listed as _;
 use crate::tensor::{Tensor, advance, width};
 use crate::value::Value;
+use onnx_formula::Number;
 use onnx_ir::ElemType;
-use onnx_ops::meaning::Number;
 
 pub(super) const ROWS: &[Row] = &[row("", "Compress", compress), row("", "NonZero", non_zero)];
 

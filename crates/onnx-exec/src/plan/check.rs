@@ -4,7 +4,7 @@
 use super::index::Position;
 use super::rewrite::{extents, operands};
 use super::{Partition, PartitionItem, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
-use onnx_ops::meaning::{Expr, Formula};
+use onnx_formula::{Expr, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Partition {

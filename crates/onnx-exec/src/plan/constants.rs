@@ -16,8 +16,8 @@ use crate::failure::Failure;
 use crate::loops::{Nest, View, Workers};
 use crate::tensor::Tensor;
 use foldhash::HashMap;
+use onnx_formula::{Binary, Expr, Formula, Index, Number, Unary};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 
 /// Formulas of more steps are computed by the run, which charges their steps.
 const MAX_FOLDED_STEPS: usize = 1 << 26;

@@ -5,9 +5,9 @@ use crate::loops::{self, Nest, Softmax, Workers};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use foldhash::HashMap;
+use onnx_formula::{Elements, Formula, Number};
 use onnx_ir::{ElemType, NodeId, ValueId};
 use onnx_ops::infer::Ty;
-use onnx_ops::meaning::{Elements, Formula, Number};
 use smallvec::SmallVec;
 
 /// The compiled form of some consecutive nodes of a graph.

@@ -12,8 +12,8 @@
 use super::rewrite::{Rewrite, extents, walk};
 use super::{Position, Slot};
 use crate::loops::MAX_EXACT_PRODUCTS;
+use onnx_formula::{Binary, Combine, Expr, Formula, Index, Number};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number};
 
 /// Whether a formula only dequantizes bytes that it loads.
 pub(super) fn is_dequantized(formula: &Formula, slots: &[Slot]) -> bool {

@@ -23,8 +23,8 @@ use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::Nests;
 use foldhash::HashSet;
+use onnx_formula::{Expr, Formula, Index};
 use onnx_ir::{ElemType, NodeId};
-use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 use std::cell::Cell;
 

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::loops::{self, Nest, Nests, Softmax, Workers};
 use foldhash::HashMap;
+use onnx_formula::{Expr, Formula};
 use onnx_ir::NodeId;
-use onnx_ops::meaning::{Expr, Formula};
 
 /// The most bytes of a row of local results.
 const MAX_ROW_BYTES: usize = 1 << 20;

@@ -9,7 +9,7 @@
 //! 64 * (i0 / 64) + i0 % 64                i0
 //! ```
 
-use onnx_ops::meaning::{Expr, Index};
+use onnx_formula::{Expr, Index};
 
 /// A number plus multiples of atoms.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -22,8 +22,8 @@ use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::Nests;
 use foldhash::HashMap;
+use onnx_formula::{Binary, Combine, Expr, Formula, Index, Reduction};
 use onnx_ir::NodeId;
-use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Reduction};
 use smallvec::SmallVec;
 
 /// The channel axis.

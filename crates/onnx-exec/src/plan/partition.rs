@@ -3,10 +3,10 @@
 use super::{Assignment, Need, NodeStep, Slot};
 use crate::loops::Nests;
 use foldhash::HashMap;
+use onnx_formula::{Expr, Formula};
 use onnx_ir::ValueId;
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::Ty;
-use onnx_ops::meaning::{Expr, Formula};
 
 /// The nodes of a plan as formulas, before fusion.
 #[derive(Debug, Default)]

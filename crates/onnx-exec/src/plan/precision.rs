@@ -13,8 +13,8 @@
 
 use super::rewrite::parts;
 use super::{Partition, PartitionItem, Slot, SlotSource, root};
+use onnx_formula::Expr;
 use onnx_ir::ElemType;
-use onnx_ops::meaning::Expr;
 
 /// Whether values of this type are computed in single precision.
 fn is_narrow(elem: ElemType) -> bool {

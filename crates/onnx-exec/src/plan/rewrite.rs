@@ -3,8 +3,8 @@
 use super::index::{Atom, Position};
 use crate::loops::settled;
 use foldhash::HashSet;
+use onnx_formula::{Binary, Expr, Formula, Index, Mode, Number};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Expr, Formula, Index, Mode, Number};
 
 /// A substitution.
 pub(super) struct Rewrite<'r> {

@@ -9,7 +9,7 @@
 
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, parts};
-use onnx_ops::meaning::{Expr, Formula, Index};
+use onnx_formula::{Expr, Formula, Index};
 
 /// The most splits of a formula.
 const MAX_SPLITS: usize = 8;

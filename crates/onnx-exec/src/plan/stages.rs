@@ -9,8 +9,8 @@
 use super::text::names;
 use super::{Names, Partition, PartitionItem};
 use crate::sync::lock;
+use onnx_formula::line;
 use onnx_ir::{EntityId as _, GraphId};
-use onnx_ops::meaning;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -66,7 +66,7 @@ impl Partition {
                 PartitionItem::Node(step) => writeln!(text, "  node {}", of.op(step.node)),
                 PartitionItem::Formula(assignment) => {
                     let name = |slot: usize| names[slot].clone();
-                    let line = meaning::line(&assignment.formula, &names[assignment.slot], &name);
+                    let line = line(&assignment.formula, &names[assignment.slot], &name);
                     let axes = &self.slots[assignment.slot].axes;
                     let order: Vec<String> = axes.iter().map(u8::to_string).collect();
                     let order =

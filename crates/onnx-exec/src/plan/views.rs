@@ -4,8 +4,8 @@ use super::check::outside;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
 use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, types};
+use onnx_formula::{Expr, Formula};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Expr, Formula};
 
 /// Replaces loads of constant integers in positions by their values, so that a gather at a constant position is a view. A
 /// position out of bounds stays as it is and is reported by the run.

@@ -6,8 +6,9 @@ use crate::list::Strings;
 use crate::loops::{self, Nest, Packed, Precision, View, Workers};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
+use onnx_formula::{Definition, Dense, ElementSource, Elements, Formula, Mode, Number};
 use onnx_ir::{ElemType, EntityId, NodeId};
-use onnx_ops::meaning::{Definition, Dense, ElementSource, Elements, Formula, Mode, Number, value_inputs};
+use onnx_ops::meaning::value_inputs;
 use onnx_ops::schema::Schema;
 
 /// A definition that is ready to run.

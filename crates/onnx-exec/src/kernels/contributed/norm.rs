@@ -6,8 +6,8 @@ use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
+use onnx_formula::{Elements, Number};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Elements, Number};
 
 pub(super) const ROWS: &[Row] = &[
     row("com.microsoft", "EmbedLayerNormalization", embed_layer_normalization),

@@ -5,9 +5,9 @@ use super::read::PlanReader;
 use super::write::elements;
 use crate::plan::{Need, Partition, Plan, PlanContext, Slot, SlotSource};
 use foldhash::HashSet;
+use onnx_formula::{Elements as _, Mistake, Number, Reader};
 use onnx_ir::diag::{Code, Diagnostic, Span, code};
 use onnx_ir::{ElemType, EntityId as _, GraphId};
-use onnx_ops::meaning::{Elements as _, Mistake, Number, Reader};
 use std::ops::Range;
 
 /// The longest accepted text: places have 32 bits.

@@ -5,8 +5,8 @@ use super::legal;
 use super::read::PlanReader;
 use crate::loops::{Choice, FormName, Nest};
 use crate::plan::{Assignment, Kernel, SlotSource, SlotStorage, group, place};
+use onnx_formula::{Formula, Mistake};
 use onnx_ir::{ElemType, NodeId};
-use onnx_ops::meaning::{Formula, Mistake};
 use smallvec::SmallVec;
 use std::ops::Range;
 

@@ -5,8 +5,8 @@ use super::kernel::Clauses;
 use crate::plan::rewrite::{extents, operands};
 use crate::plan::{Partition, PlanStep, Slot, SlotSource, SlotStorage, check, group, place, root};
 use foldhash::HashMap;
+use onnx_formula::{Expr, Formula, Index};
 use onnx_ir::ValueId;
-use onnx_ops::meaning::{Expr, Formula, Index};
 
 /// Whether a formula uses existing axes and operands and loads in bounds.
 pub(super) fn formula(

@@ -8,9 +8,9 @@ use crate::plan::{
     constants, place, root,
 };
 use foldhash::HashMap;
+use onnx_formula::{Formula, Mistake, Reader};
 use onnx_ir::ElemType;
 use onnx_ir::diag::code;
-use onnx_ops::meaning::{Formula, Mistake, Reader};
 use std::ops::Range;
 
 /// The state of parsing a plan.

@@ -7,8 +7,8 @@
 use crate::plan::rewrite::{operands, renumber_by};
 use crate::plan::{Plan, PlanStep, Slot, SlotSource, root};
 use foldhash::{HashMap, HashSet};
+use onnx_formula::{Elements, Formula, Mode, Number};
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Elements, Formula, Mode, Number};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, Hasher};

@@ -5,8 +5,8 @@ use crate::plan::rewrite::operands;
 use crate::plan::{Kernel, Need, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use crate::tensor::Tensor;
 use foldhash::{HashMap, HashSet};
+use onnx_formula::{Elements as _, Formula, Number, line, quoted};
 use onnx_ir::{EntityId as _, GraphId, NodeId, ValueId};
-use onnx_ops::meaning::{self, Elements as _, Formula, Number, quoted};
 use std::fmt::{self, Write as _};
 
 impl Slot {
@@ -145,7 +145,7 @@ impl Plan {
             }
         }
         for (slot, formula) in self.folded.iter().filter(|(slot, _)| wanted.contains(slot)) {
-            let line = meaning::line(formula, &names[*slot], &|operand| names[operand].clone());
+            let line = line(formula, &names[*slot], &|operand| names[operand].clone());
             writeln!(out, "  constant {line}{}", self.shape_of(*slot, formula))?;
         }
         Ok(())
@@ -174,7 +174,7 @@ impl Plan {
         for member in &kernel.members {
             let slot = member.assignment.slot;
             let formula = &member.assignment.formula;
-            let line = meaning::line(formula, &names[slot], &|operand| names[operand].clone());
+            let line = line(formula, &names[slot], &|operand| names[operand].clone());
             writeln!(out, "    {line}")?;
             let axes: Vec<usize> = self.slots[slot].axes.iter().map(|axis| usize::from(*axis)).collect();
             let axes = if axes.is_empty() { String::new() } else { format!(" axes {}", extents(&axes)) };
