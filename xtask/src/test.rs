@@ -209,8 +209,11 @@ fn features(context: &mut Context) -> Result<Outcome> {
         let library = ["check", "--quiet", "-p", "onnxtxt", "--no-default-features", "--features", features];
         process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(library))?;
     }
-    let text = ["clippy", "--quiet", "-p", "onnx-text", "--no-default-features", "--", "-D", "warnings"];
-    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(text))?;
+    for features in ["", "verify"] {
+        let text = ["clippy", "--quiet", "-p", "onnx-text", "--no-default-features", "--features", features];
+        let warnings = ["--", "-D", "warnings"];
+        process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(text).args(warnings))?;
+    }
     let mut unwanted = compiled_for("onnxtxt")?;
     unwanted.retain(|package| NOT_FOR_READERS.contains(&package.name.as_str()));
     let names: Vec<&str> = unwanted.iter().map(|package| package.name.as_str()).collect();
