@@ -6,10 +6,46 @@
 []
 """
 
+from collections.abc import MutableMapping as _MutableMapping
+
 from onnxtxt._native import __version__
 
 # Models.
-from onnxtxt._native import Error, Finding, Model, decode, open, parse
+from onnxtxt._native import (
+    Attributes,
+    Difference,
+    Error,
+    FileError,
+    Finding,
+    Fix,
+    Function,
+    Graph,
+    Initializers,
+    Label,
+    MissingFileError,
+    Model,
+    Node,
+    Parameter,
+    Part,
+    Report,
+    StaleError,
+    Value,
+    decode,
+    explain,
+    open,
+    ops,
+    parse,
+    parse_attribute,
+    parse_function,
+    parse_graph,
+    parse_node,
+    parse_type,
+    parse_value,
+    passes,
+    test,
+)
+from onnxtxt._builder import GraphBuilder
+from onnxtxt._findings import Findings
 
 # Running and training.
 from onnxtxt._native import Executable, GoldenTest, Port, Session, Trainer, golden_tests
@@ -34,12 +70,39 @@ from onnxtxt.inference import (
 __all__ = [
     "__version__",
     # Models.
+    "Attributes",
+    "Difference",
     "Error",
+    "FileError",
     "Finding",
+    "Findings",
+    "Fix",
+    "Function",
+    "Graph",
+    "GraphBuilder",
+    "Initializers",
+    "Label",
+    "MissingFileError",
     "Model",
+    "Node",
+    "Parameter",
+    "Part",
+    "Report",
+    "StaleError",
+    "Value",
     "decode",
+    "explain",
     "open",
+    "ops",
     "parse",
+    "parse_attribute",
+    "parse_function",
+    "parse_graph",
+    "parse_node",
+    "parse_type",
+    "parse_value",
+    "passes",
+    "test",
     # Running and training.
     "Executable",
     "GoldenTest",
@@ -64,3 +127,7 @@ __all__ = [
     "set_default_logger_severity",
     "set_seed",
 ]
+
+_MutableMapping.register(Attributes)
+_MutableMapping.register(Initializers)
+del _MutableMapping

@@ -1,7 +1,7 @@
 //! Training.
 
 use crate::array::{Expected, dictionary, named, named_as, to_array, to_tensor};
-use crate::finding::{refused, unwritten};
+use crate::finding::{refused, unsaved};
 use crate::model::PyModel;
 use crate::session::{ask_here, watched};
 use onnx_exec::{RunOptions, Value};
@@ -26,6 +26,12 @@ pub(crate) struct PyTrainer {
 type Outputs = Result<Vec<(String, Value)>, Box<Diagnostic>>;
 
 impl PyTrainer {
+    /// The model with the state as its initializers.
+    fn became(&self) -> PyResult<Loaded> {
+        let model = self.trainer.model().map_err(|found| refused(&self.loaded, &found))?;
+        Ok(self.loaded.became(model))
+    }
+
     fn refused(&self, found: &Diagnostic) -> PyErr {
         refused(&self.loaded, std::slice::from_ref(found))
     }
@@ -66,14 +72,14 @@ impl PyTrainer {
     /// that two trainings with one seed are the same.
     #[new]
     #[pyo3(signature = (model, *, seed = 0, threads = None))]
-    fn new(py: Python<'_>, model: &mut PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
-        let loaded = &mut model.0;
+    fn new(py: Python<'_>, model: &PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
+        let mut loaded = model.snapshot(py);
         let mut found = loaded.lost_parts();
         if found.is_empty() {
             found = py.detach(|| loaded.load_weights());
         }
         if !found.is_empty() {
-            return Err(refused(loaded, &found));
+            return Err(refused(&loaded, &found));
         }
         let mut run = RunOptions { seed, interrupt: Some(Arc::new(ask_here)), ..RunOptions::default() };
         if let Some(threads) = threads {
@@ -81,8 +87,8 @@ impl PyTrainer {
         }
         let options = TrainOptions { run, ..TrainOptions::default() };
         match py.detach(|| Trainer::new(&loaded.model, loaded.registry(), &options)) {
-            Ok(trainer) => Ok(PyTrainer { trainer, loaded: loaded.clone() }),
-            Err(found) => Err(refused(loaded, &found)),
+            Ok(trainer) => Ok(PyTrainer { trainer, loaded }),
+            Err(found) => Err(refused(&loaded, &found)),
         }
     }
 
@@ -150,14 +156,13 @@ impl PyTrainer {
 
     /// The model with the state as its initializers.
     fn model(&self) -> PyResult<PyModel> {
-        let model = self.trainer.model().map_err(|found| refused(&self.loaded, &found))?;
-        Ok(PyModel(self.loaded.became(model)))
+        Ok(PyModel::of(self.became()?))
     }
 
     /// Writes the model with the state as its initializers, in the form that the name of the file says. A text keeps its comments.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let mut model = self.model()?;
-        py.detach(|| model.0.save(path)).map_err(unwritten)
+        let mut loaded = self.became()?;
+        py.detach(|| loaded.save(path)).map_err(|why| unsaved(&loaded, why))
     }
 }
 

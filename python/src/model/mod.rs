@@ -1,37 +1,140 @@
-//! Models.
+//! Models as objects.
+//!
+//! A [`PyModel`] holds a [`Loaded`] behind a lock ([`state`]). Views of its parts (graphs, nodes, values, functions) have ids and the
+//! generation of the model, and say so if their part is gone. Everything that the program does with models is a method ([`commands`]).
 
-use crate::finding::{Finding, refused, unwritten};
+mod attributes;
+mod commands;
+mod function;
+mod graph;
+mod header;
+mod initializers;
+mod module;
+mod node;
+mod operand;
+mod parts;
+mod source;
+mod state;
+mod tensor;
+mod value;
+
+use crate::finding::{Finding, failed, refused, unsaved, unwritten, with_findings};
 use crate::session::PyExecutable;
 use bytes::Bytes;
+use graph::PyGraph;
 use onnx_exec::CompileOptions;
-use onnxtxt::{Diagnostic, Form, Level, Loaded, Purpose, SaveOptions, broken_rules};
+use onnx_ir::releases::{NEWEST_IR, newest_version};
+use onnx_ir::{Body, Model};
+use onnx_proto::external::is_stored_outside;
+use onnx_text::RaiseOptions;
+use onnxtxt::check::{CheckOptions, CodePattern, Filter, Readers, TargetRuntime, UnknownCode};
+use onnxtxt::{
+    Diagnostic, File, Form, Level, Loaded, Profile, Purpose, SaveOptions, Text, Weights, broken_rules,
+};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyTuple, PyType};
+use source::{Source, StrIs};
+use state::Shared;
 use std::ffi::CString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-/// A model. `str(model)` is its text.
-#[pyclass(name = "Model", module = "onnxtxt")]
-pub(crate) struct PyModel(pub(crate) Loaded);
-
-/// Opens a model in any form: text, binary, JSON or textproto, detected from its content. Mistakes in it are findings of `check`.
-#[pyfunction]
-pub(crate) fn open(py: Python<'_>, path: PathBuf) -> PyResult<PyModel> {
-    Ok(PyModel(py.detach(|| onnxtxt::open(path)).map_err(unwritten)?))
+/// A model: what `open`, `parse` and `decode` return, and `GraphBuilder.build`.
+///
+/// `str(model)` is its text. Views of its graphs, nodes and values change it; any number of threads can use one model. Two models are equal
+/// if they have the same content; comments and the form of the file make no difference.
+///
+/// >>> import onnxtxt
+/// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }')
+/// >>> model.graph.nodes[0].op_type
+/// 'Relu'
+#[pyclass(name = "Model", module = "onnxtxt", frozen, weakref)]
+pub(crate) struct PyModel {
+    pub(crate) shared: Arc<Shared>,
 }
 
-/// Parses a model from text. Mistakes in it are findings of `check`.
-#[pyfunction]
-pub(crate) fn parse(py: Python<'_>, text: &str) -> PyModel {
-    PyModel(py.detach(|| onnxtxt::parse(text)))
+impl PyModel {
+    pub(crate) fn of(loaded: Loaded) -> PyModel {
+        PyModel { shared: Shared::new(loaded) }
+    }
+
+    /// A copy of the model as it is, in which findings have places; the data of tensors is shared.
+    pub(crate) fn snapshot(&self, py: Python<'_>) -> Loaded {
+        self.shared.read_long(py, |state| state.in_order())
+    }
 }
 
-/// Decodes a model from bytes, such as `onnx.ModelProto.SerializeToString()`.
+/// Content as a model.
+fn load(py: Python<'_>, source: Source, form: Option<Form>) -> PyResult<PyModel> {
+    let read = |name: &str, bytes: Bytes| {
+        let mut file = File::new(name.to_owned(), None, bytes);
+        file.form = form.unwrap_or(file.form);
+        file.load()
+    };
+    let loaded = py.detach(|| match source {
+        Source::Path(path) => {
+            let mut file = File::open(&path)?;
+            file.form = form.unwrap_or(file.form);
+            Ok::<_, onnxtxt::Error>(file.load())
+        }
+        Source::Text(text) => {
+            let bytes = Bytes::copy_from_slice(text.as_bytes());
+            Ok(read("<text>", bytes))
+        }
+        Source::Bytes(bytes) => Ok(read("<bytes>", bytes)),
+    });
+    Ok(PyModel::of(loaded.map_err(unwritten)?))
+}
+
+/// Opens a model in any form: text, protobuf, JSON or textproto, detected from its content.
+///
+/// `source` is a path (`str` or `PathLike`), `bytes` or another buffer, an open file, or an `onnx.ModelProto`. Mistakes in the content are
+/// findings of `Model.check`. Large files are mapped, not read.
+///
+/// Raises `MissingFileError` or `FileError` if the file cannot be read, `TypeError` for another object.
 #[pyfunction]
-pub(crate) fn decode(py: Python<'_>, content: &[u8]) -> PyModel {
-    let content = Bytes::copy_from_slice(content);
-    PyModel(py.detach(|| onnxtxt::decode(content)))
+fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
+    load(py, Source::of(source, StrIs::Path)?, None)
+}
+
+/// Parses a model from ONNX text: a `str`, `bytes`, an open file or a `PathLike`. Mistakes in it are findings of `Model.check`.
+///
+/// >>> import onnxtxt
+/// >>> onnxtxt.parse("g (flaot[N] x) => (float[N] y) { y = Relu(x) }").check("syntax")[0].message
+/// 'unknown type `flaot`'
+#[pyfunction]
+fn parse(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
+    load(py, Source::of(source, StrIs::Text)?, Some(Form::Text))
+}
+
+/// Decodes a model from bytes in any form, such as `onnx.ModelProto.SerializeToString()`, from another buffer, an open file, or an
+/// `onnx.ModelProto`.
+#[pyfunction]
+fn decode(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
+    load(py, Source::of(source, StrIs::Text)?, None)
+}
+
+/// What `pickle` stores of a model.
+#[pyfunction]
+#[pyo3(signature = (name, path, form, content))]
+fn _restore(
+    py: Python<'_>,
+    name: String,
+    path: Option<PathBuf>,
+    form: &str,
+    content: &Bound<'_, PyBytes>,
+) -> PyResult<PyModel> {
+    let form = self::form(form)?;
+    let Source::Bytes(bytes) = Source::of(content.as_any(), StrIs::Text)? else {
+        return Err(failed("internal error: no bytes"));
+    };
+    Ok(PyModel::of(py.detach(|| {
+        let mut file = File::new(name, path, bytes);
+        file.form = form;
+        file.load()
+    })))
 }
 
 /// Warns as Python does, with a `UserWarning`.
@@ -40,76 +143,337 @@ pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)
 }
 
-fn level(name: &str) -> PyResult<Level> {
-    Ok(match name {
-        "syntax" => Level::Syntax,
-        "spec" => Level::Spec,
-        "types" => Level::Types,
-        "strict" => Level::Strict,
-        _ => {
-            let message = format!("unknown level `{name}`, expected syntax, spec, types or strict");
-            return Err(PyValueError::new_err(message));
+pub(crate) fn level(name: &str) -> PyResult<Level> {
+    one_of(
+        "level",
+        name,
+        &[
+            ("syntax", Level::Syntax),
+            ("spec", Level::Spec),
+            ("types", Level::Types),
+            ("strict", Level::Strict),
+        ],
+    )
+}
+
+fn form(name: &str) -> PyResult<Form> {
+    one_of(
+        "form",
+        name,
+        &[
+            ("text", Form::Text),
+            ("binary", Form::Binary),
+            ("json", Form::Json),
+            ("textproto", Form::Textproto),
+        ],
+    )
+}
+
+fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Text => "text",
+        Form::Binary => "binary",
+        Form::Json => "json",
+        Form::Textproto => "textproto",
+    }
+}
+
+fn profile(name: &str) -> PyResult<Profile> {
+    let known = [("onnx", Profile::Onnx), ("extended", Profile::Extended), ("reference", Profile::Reference)];
+    one_of("profile", name, &known)
+}
+
+/// The value of a name.
+pub(crate) fn one_of<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
+    known.iter().find(|(other, _)| *other == name).map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        PyValueError::new_err(format!("unknown {what} `{name}`, expected one of {}", names.join(", ")))
+    })
+}
+
+/// Where weights are written.
+fn weights(external_data: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Weights>> {
+    let Some(given) = external_data else { return Ok(None) };
+    if let Ok(is_external) = given.extract::<bool>() {
+        return Ok(Some(if is_external { Weights::Sidecar } else { Weights::Inline }));
+    }
+    let name: String = given.extract()?;
+    let known = [
+        ("inline", Weights::Inline),
+        ("sidecar", Weights::Sidecar),
+        ("files", Weights::Files),
+        ("keep", Weights::Keep),
+    ];
+    one_of("place of external data", &name, &known).map(Some)
+}
+
+/// A list of findings for Python.
+pub(crate) fn findings<'py>(py: Python<'py>, found: Vec<Finding>) -> PyResult<Bound<'py, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "onnxtxt._findings", "Findings")?.call1((found,))
+}
+
+/// The model in protobuf's encoding, with all its weights.
+fn encoded(loaded: &Loaded, partial: bool) -> PyResult<Vec<u8>> {
+    if loaded.is_partial() || is_stored_outside(&loaded.model) {
+        let mut loaded = loaded.clone();
+        let found = loaded.load_weights();
+        if !found.is_empty() {
+            return Err(refused(&loaded, &found));
         }
+        if loaded.is_partial() {
+            let options = SaveOptions { form: Some(Form::Binary), partial, ..SaveOptions::default() };
+            let mut bytes = Vec::new();
+            let saved = loaded.write_to(&mut bytes, &options).map_err(|why| unsaved(&loaded, why))?;
+            return if saved.is_written { Ok(bytes) } else { Err(refused(&loaded, &saved.losses)) };
+        }
+        return encode(&loaded);
+    }
+    encode(loaded)
+}
+
+fn encode(loaded: &Loaded) -> PyResult<Vec<u8>> {
+    onnx_proto::write(&loaded.model).map_err(|why| {
+        failed(format!("{why}: save(path, external_data=True) writes the weights beside the model"))
     })
 }
 
 #[pymethods]
 impl PyModel {
-    /// All findings up to a level (`syntax`, `spec`, `types`, `strict`), in the order of the text.
-    #[pyo3(signature = (level = "types"))]
-    fn check(&self, py: Python<'_>, level: &str) -> PyResult<Vec<Finding>> {
-        let level = self::level(level)?;
-        Ok(py.detach(|| Finding::all(&self.0, &self.0.check(level))))
+    /// A model with an empty main graph that imports `opset`: a version of ai.onnx, or a dict from domains to versions; by default the newest
+    /// version. The version of the format is the one that came with it, unless `ir_version` says another one.
+    #[staticmethod]
+    #[pyo3(signature = (opset = None, *, name = "g", ir_version = None))]
+    fn new(
+        py: Python<'_>,
+        opset: Option<&Bound<'_, PyAny>>,
+        name: &str,
+        ir_version: Option<i64>,
+    ) -> PyResult<PyModel> {
+        let imports: Vec<(String, i64)> = match opset {
+            None => vec![(String::new(), newest_version("").unwrap_or(1))],
+            Some(opset) => match opset.extract::<i64>() {
+                Ok(version) => vec![(String::new(), version)],
+                Err(_) => header::pairs_of(opset)?,
+            },
+        };
+        let is_main = |(domain, _): &&(String, i64)| onnx_ir::normalize_domain(domain).is_empty();
+        let mut model = match imports.iter().find(is_main) {
+            Some((_, version)) => Model::of_opset(*version),
+            None => Model::new(),
+        };
+        for (domain, version) in &imports {
+            model.import(domain, *version);
+        }
+        model.header.ir_version = ir_version.or(model.header.ir_version).or(Some(NEWEST_IR));
+        let mut body = Body::default();
+        let graph = onnx_ir::Graph { name: Some(model.names.intern(name)), ..onnx_ir::Graph::default() };
+        body.graphs.push(graph);
+        model.main = Some(model.bodies.push(body));
+        Ok(PyModel::edited(py, Loaded::from(model)))
     }
 
-    /// Infers types and shapes and declares them. Returns findings about contradictions.
-    fn infer(&mut self, py: Python<'_>) -> Vec<Finding> {
-        py.detach(|| {
-            let found = self.0.infer();
-            Finding::all(&self.0, &found)
-        })
+    /// The main graph. Raises `onnxtxt.Error` if the model has none.
+    #[getter]
+    fn graph(&self, py: Python<'_>) -> PyResult<PyGraph> {
+        let found = self.shared.read(py, |state| {
+            let (body, graph) = onnxtxt::edit::main_graph(state.model())?;
+            Some((state.generation(), body, graph))
+        });
+        let Some((generation, body, graph)) = found else { return Err(failed("the model has no graph")) };
+        Ok(PyGraph::new(&self.shared, generation, body, graph))
+    }
+
+    /// The path of the file that the model was read from; `None` if it was not a file.
+    #[getter]
+    fn path(&self, py: Python<'_>) -> Option<PathBuf> {
+        self.shared.read(py, |state| state.loaded().file().path.clone())
+    }
+
+    /// Why parts of the model could not be read, as a list of findings: empty unless the file is damaged.
+    #[getter]
+    fn lost_parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found =
+            self.shared.read_long(py, |state| Finding::all(state.loaded(), &state.loaded().lost_parts()));
+        findings(py, found)
+    }
+
+    /// All findings up to a level (`syntax`, `spec`, `types`, `strict`), in the order of the text, as a list.
+    ///
+    /// `select`, `ignore` and `deny` are codes (`E0203`), names (`value-undefined`), rules (`G03`) or beginnings of codes (`E02`): which findings are
+    /// reported, which are not, and which warnings are errors (`warnings` for all). `target` names runtimes whose unsupported nodes are reported:
+    /// `candle`, `ort`, `rten`, `tract`. With `profile="reference"`, syntax that the parser of the package onnx rejects is reported.
+    ///
+    /// Raises `ValueError` for an unknown level, code or runtime.
+    ///
+    /// >>> import onnxtxt
+    /// >>> [finding.code for finding in onnxtxt.parse("g (float[N] x) => (float[N] y) { y = Relu(z) }").check("spec")]
+    /// ['E0302', 'E0203']
+    #[pyo3(signature = (level = "types", *, select = None, ignore = None, deny = None, target = None, profile = "onnx", verify_checksums = false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        level: &str,
+        select: Option<Vec<String>>,
+        ignore: Option<Vec<String>>,
+        deny: Option<Vec<String>>,
+        target: Option<Vec<String>>,
+        profile: &str,
+        verify_checksums: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let patterns = |words: Option<Vec<String>>| -> PyResult<Vec<CodePattern>> {
+            let parse = |word: String| {
+                word.parse().map_err(|why: UnknownCode| PyValueError::new_err(why.to_string()))
+            };
+            words.unwrap_or_default().into_iter().map(parse).collect()
+        };
+        let (is_all, deny): (Vec<_>, Vec<_>) =
+            deny.unwrap_or_default().into_iter().partition(|word| word == "warnings");
+        let filter = Filter {
+            level: self::level(level)?,
+            select: patterns(select)?,
+            ignore: patterns(ignore)?,
+            deny: patterns(Some(deny))?,
+            deny_warnings: !is_all.is_empty(),
+        };
+        let targets = target.unwrap_or_default().into_iter().map(|name| {
+            TargetRuntime::find(&name)
+                .ok_or_else(|| PyValueError::new_err(format!("unknown runtime `{name}`")))
+        });
+        let options = CheckOptions {
+            filter,
+            readers: one_of(
+                "profile",
+                profile,
+                &[("onnx", Readers::Ours), ("reference", Readers::Reference)],
+            )?,
+            targets: targets.collect::<PyResult<_>>()?,
+            verify_checksums,
+            registry: None,
+        };
+        let found = self.shared.read_long(py, |state| state.check(&options));
+        findings(py, found)
     }
 
     /// The text of the model, with its comments.
-    fn text(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.text())
+    ///
+    /// `profile` is the syntax that it may use: `onnx`, `extended`, or `reference` for what the parser of the package onnx reads. Raises
+    /// `onnxtxt.Error` if the profile cannot express the model.
+    #[pyo3(signature = (*, profile = "onnx"))]
+    fn text(&self, py: Python<'_>, profile: &str) -> PyResult<String> {
+        let profile = self::profile(profile)?;
+        self.shared.read_long(py, |state| {
+            let loaded = state.loaded();
+            let options = RaiseOptions { profile, ..RaiseOptions::default() };
+            let text = Text::commented(&loaded.model, &options, &loaded.comments());
+            if text.is_lost() { Err(refused(loaded, text.losses())) } else { Ok(text.to_text()) }
+        })
     }
 
-    fn __str__(&self, py: Python<'_>) -> String {
-        self.text(py)
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, "onnx")
     }
 
-    fn __repr__(&self) -> String {
-        let nodes = self.0.model.walk_main().count();
-        format!("<onnxtxt.Model {} with {nodes} nodes>", self.0.file().name)
+    fn __repr__(&self, py: Python<'_>) -> String {
+        self.shared.read(py, |state| {
+            let nodes = state.model().walk_main().count();
+            let name = &state.loaded().file().name;
+            format!("<onnxtxt.Model {name} with {nodes} node{}>", if nodes == 1 { "" } else { "s" })
+        })
     }
 
-    /// The model in protobuf's encoding, for `onnx.load_from_string` and for runtimes. A model of which parts could not be read is
-    /// refused, unless `partial` is true: those parts are lost.
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<PyModel>() else { return Ok(false) };
+        let other = other.get();
+        if Arc::ptr_eq(&self.shared, &other.shared) {
+            return Ok(true);
+        }
+        let (a, b) = (self.shared.snapshot(py), other.shared.snapshot(py));
+        py.detach(|| match (onnx_proto::write(&a.model), onnx_proto::write(&b.model)) {
+            (Ok(a), Ok(b)) => Ok(a == b),
+            (Err(why), _) | (_, Err(why)) => Err(failed(why)),
+        })
+    }
+
+    /// A model with the same content, which edits of this one do not change. The data of tensors is shared.
+    fn copy(&self, py: Python<'_>) -> PyModel {
+        PyModel { shared: self.shared.copy(py) }
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyModel {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyModel {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (file, content) = self.shared.read_long(py, |state| {
+            let mut file = state.loaded().file().clone();
+            let content = match (state.is_edited(), file.form) {
+                (false, _) => file.bytes.clone(),
+                (true, Form::Text) => state.loaded().text().into(),
+                (true, Form::Binary | Form::Json | Form::Textproto) => {
+                    file.form = Form::Binary;
+                    onnx_proto::write(state.model()).map_err(failed)?.into()
+                }
+            };
+            Ok::<_, PyErr>((file, content))
+        })?;
+        let restore = py.import("onnxtxt._native")?.getattr("_restore")?;
+        let content = PyBytes::new(py, &content);
+        Ok((restore, (file.name, file.path, form_name(file.form), content).into_pyobject(py)?))
+    }
+
+    /// The model in protobuf's encoding, with its external weights, for `onnx.load_from_string` and for runtimes.
+    ///
+    /// A model of which parts could not be read is refused, unless `partial` is true: those parts are lost. Raises `onnxtxt.Error` if it would
+    /// be larger than 2 GiB, which protobuf cannot hold: `save(path, external_data=True)` writes such models.
     #[pyo3(signature = (*, partial = false))]
     fn to_bytes<'py>(&self, py: Python<'py>, partial: bool) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| {
-            // Weights are shared, not copied.
-            let mut loaded = self.0.clone();
-            let found = loaded.load_weights();
-            if !found.is_empty() {
-                return Err(refused(&self.0, &found));
-            }
-            let options = SaveOptions { form: Some(Form::Binary), partial, ..SaveOptions::default() };
-            let mut bytes = Vec::new();
-            let saved = loaded.write_to(&mut bytes, &options).map_err(unwritten)?;
-            if saved.is_written { Ok(bytes) } else { Err(refused(&self.0, &saved.losses)) }
-        })?;
+        let bytes = self.shared.read_long(py, |state| encoded(state.loaded(), partial))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes the model, in the form that the name of the file says, as a whole or not at all. A model of which parts could not be
-    /// read is refused, unless `partial` is true: those parts are lost.
-    #[pyo3(signature = (path, *, partial = false))]
-    fn save(&mut self, py: Python<'_>, path: PathBuf, partial: bool) -> PyResult<()> {
-        let options = SaveOptions { partial, ..SaveOptions::default() };
-        let saved = py.detach(|| self.0.save_with(&path, &options)).map_err(unwritten)?;
-        if saved.is_written { Ok(()) } else { Err(refused(&self.0, &saved.losses)) }
+    /// The model as an `onnx.ModelProto`, with its external weights. Needs the package onnx.
+    ///
+    /// Raises `onnxtxt.Error` if the model is larger than 2 GiB, or if parts of it could not be read.
+    fn to_proto<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = self.to_bytes(py, false)?;
+        py.import("onnx")?.getattr("ModelProto")?.call_method1("FromString", (bytes,))
+    }
+
+    /// Writes the model, as a whole or not at all.
+    ///
+    /// `form` is `text`, `binary`, `json` or `textproto`; by default, the name of the file says it. `external_data` says where weights go:
+    /// `True` (or `"sidecar"`) into one file beside the model, `"files"` into a file each, `False` (or `"inline"`) into the model, `"keep"`
+    /// where they are; by default, large weights of a text go beside it. A model of which parts could not be read is refused, unless `partial`
+    /// is true: those parts are lost.
+    ///
+    /// Raises `FileError` if the file cannot be written.
+    #[pyo3(signature = (path, *, form = None, external_data = None, profile = "onnx", partial = false))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        form: Option<&str>,
+        external_data: Option<&Bound<'_, PyAny>>,
+        profile: &str,
+        partial: bool,
+    ) -> PyResult<()> {
+        let form = form.map(self::form).transpose()?;
+        let (weights, profile) = (weights(external_data)?, self::profile(profile)?);
+        let options = SaveOptions { form, weights, profile, partial, ..SaveOptions::default() };
+        self.shared.write(py, |state| {
+            let loaded = state.loaded_mut();
+            match loaded.save_with(&path, &options) {
+                Ok(saved) if saved.is_written => Ok(()),
+                Ok(saved) => Err(refused(loaded, &saved.losses)),
+                Err(why) => Err(unsaved(loaded, why)),
+            }
+        })
     }
 
     /// Prepares the model to be run. A model whose errors make its meaning unclear is refused, unless `unchecked` is true; other
@@ -117,8 +481,7 @@ impl PyModel {
     #[pyo3(signature = (*, exact = false, unchecked = false))]
     fn compile(&self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
         let options = CompileOptions { exact, ..CompileOptions::default() };
-        // A copy, so that several threads can compile at once; the data of tensors is shared.
-        let mut loaded = self.0.clone();
+        let mut loaded = self.snapshot(py);
         let made = py.detach(|| {
             let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
             Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(&options)?, clear))
@@ -136,9 +499,30 @@ impl PyModel {
     }
 }
 
+/// Fails if a model has errors.
+#[pyfunction]
+fn _ensure_valid(py: Python<'_>, model: &PyModel) -> PyResult<()> {
+    let mut found = model.shared.read_long(py, |state| state.check(&CheckOptions::default()));
+    found.retain(Finding::is_serious);
+    if found.is_empty() { Ok(()) } else { Err(with_findings(found)) }
+}
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyModel>()?;
+    module.add_class::<PyGraph>()?;
+    module.add_class::<node::PyNode>()?;
+    module.add_class::<value::PyValue>()?;
+    module.add_class::<function::PyFunction>()?;
+    module.add_class::<attributes::PyAttributes>()?;
+    module.add_class::<attributes::Parameter>()?;
+    module.add_class::<initializers::PyInitializers>()?;
+    module.add_class::<tensor::Elements>()?;
     module.add_function(wrap_pyfunction!(open, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
-    module.add_function(wrap_pyfunction!(decode, module)?)
+    module.add_function(wrap_pyfunction!(decode, module)?)?;
+    module.add_function(wrap_pyfunction!(_restore, module)?)?;
+    module.add_function(wrap_pyfunction!(_ensure_valid, module)?)?;
+    commands::register(module)?;
+    parts::register(module)?;
+    module::register(module)
 }

@@ -265,7 +265,7 @@ impl PySession {
     /// The model, as it was given.
     #[getter]
     fn model(&self) -> PyModel {
-        PyModel(self.ready.loaded.clone())
+        PyModel::of(self.ready.loaded.clone())
     }
 
     /// The description of the model, with the names of `onnxruntime.ModelMetadata`.
@@ -393,7 +393,7 @@ fn with_sizes(py: Python<'_>, loaded: Loaded, sizes: Vec<(String, i64)>) -> PyRe
 fn loaded_of(model: &Bound<'_, PyAny>) -> PyResult<Loaded> {
     let py = model.py();
     if let Ok(model) = model.cast::<PyModel>() {
-        return Ok(model.borrow().0.clone());
+        return Ok(model.get().snapshot(py));
     }
     let bytes = if let Ok(bytes) = model.cast::<PyBytes>() {
         Some(Bytes::copy_from_slice(bytes.as_bytes()))

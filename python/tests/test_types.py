@@ -1,0 +1,74 @@
+"""The stubs: held to the module by `stubtest`, and checked with an example by mypy and pyright."""
+
+import doctest
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import onnxtxt
+import onnxtxt._native
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODULE = pathlib.Path(onnxtxt.__file__).parent.parent
+
+
+def run(tmp_path, *arguments):
+    environment = os.environ | {"MYPYPATH": str(MODULE), "PYTHONPATH": str(MODULE)}
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_stubs_are_those_of_the_module(tmp_path):
+    pytest.importorskip("mypy")
+    run(tmp_path, "mypy.stubtest", "onnxtxt", "--ignore-missing-stub")
+
+
+def test_mypy_accepts_the_example(tmp_path):
+    pytest.importorskip("mypy")
+    run(tmp_path, "mypy", "--strict", str(HERE / "typed_example.py"))
+
+
+def test_pyright_accepts_the_example(tmp_path):
+    pytest.importorskip("pyright")
+    config = tmp_path / "pyrightconfig.json"
+    config.write_text(f'{{"extraPaths": ["{MODULE}"], "include": ["{HERE / "typed_example.py"}"]}}')
+    run(tmp_path, "pyright", "--project", str(config), "--pythonpath", sys.executable)
+
+
+def documented():
+    yield "onnxtxt", onnxtxt.__doc__
+    for module in (onnxtxt._native, onnxtxt._builder, onnxtxt._findings):
+        for name, thing in vars(module).items():
+            yield name, getattr(thing, "__doc__", None)
+            if isinstance(thing, type) and thing.__module__.startswith("onnxtxt"):
+                for key, member in vars(thing).items():
+                    yield f"{name}.{key}", getattr(member, "__doc__", None)
+
+
+def test_examples_of_the_documentation_run():
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    seen = 0
+    for name, text in documented():
+        if isinstance(text, str) and ">>>" in text:
+            example = parser.get_doctest(text, {}, name, None, 0)
+            output = []
+            runner.run(example, out=output.append)
+            assert not output, "".join(output)
+            seen += 1
+    assert seen >= 8
+
+
+def test_everything_public_is_documented():
+    for name in onnxtxt.__all__:
+        thing = getattr(onnxtxt, name)
+        if name == "__version__":
+            continue
+        assert thing.__doc__, name
+        for key, member in vars(thing).items() if isinstance(thing, type) else ():
+            if not key.startswith("_") and thing.__module__ == "onnxtxt" and callable(member):
+                assert member.__doc__, f"{name}.{key}"
