@@ -16,6 +16,7 @@ mod test;
 mod tidy;
 mod torch;
 mod venv;
+mod wheel;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -53,6 +54,8 @@ enum Task {
     Torch(torch::Args),
     /// Make the Python environment of the reference implementation
     Venv(venv::Args),
+    /// Build the wheel of the Python package, into dist/
+    Wheel(wheel::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Task::Tidy(args) => tidy::run(&args),
         Task::Torch(args) => torch::run(&args),
         Task::Venv(args) => venv::run(&args),
+        Task::Wheel(args) => wheel::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

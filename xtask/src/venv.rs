@@ -25,6 +25,8 @@ pub(crate) enum Env {
     Peers,
     /// torch, without the GPU libraries that it is linked to
     Torch,
+    /// What builds wheels
+    Wheel,
 }
 
 impl Env {
@@ -35,6 +37,7 @@ impl Env {
             Self::Sklearn => "target/venv-sklearn",
             Self::Peers => "target/venv-peers",
             Self::Torch => "target/venv-torch",
+            Self::Wheel => "target/venv-wheel",
         }
     }
 
@@ -46,6 +49,7 @@ impl Env {
             Self::Sklearn => &[("sklearn.txt", &[])],
             Self::Peers => &[("peers.txt", &[])],
             Self::Torch => &[("torch-nodeps.txt", &["--no-deps"]), ("torch.txt", &[])],
+            Self::Wheel => &[("wheel.txt", &[])],
         }
     }
 }

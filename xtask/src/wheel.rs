@@ -1,0 +1,77 @@
+//! `cargo xtask wheel`: the wheel of the Python package, with the program in it, built by maturin with the profile `dist` into `dist/`.
+//!
+//! With `--test`, it is installed into an environment that has nothing but NumPy, and tried there: its size, the time of the import, the
+//! script, and the walkthrough of a new user.
+
+use crate::venv::{self, Env};
+use crate::{dirs, process};
+use anyhow::{Context as _, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Larger wheels are refused: what a download may cost.
+const MAX_BYTES: u64 = 12 << 20;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Install the wheel into a clean environment, and try it
+    #[arg(long)]
+    test: bool,
+    /// The profile of the build
+    #[arg(long, value_name = "NAME", default_value = "dist")]
+    profile: String,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let python = venv::ensure(Env::Wheel)?;
+    let out = dirs::root().join("dist");
+    fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    for old in wheels(&out)? {
+        fs::remove_file(old)?;
+    }
+    let mut maturin = Command::new(&python);
+    maturin.args(["-m", "maturin", "build", "--locked", "--profile", &args.profile, "--out"]).arg(&out);
+    maturin.arg("--manifest-path").arg(dirs::root().join("python/Cargo.toml"));
+    maturin.env("CARGO_TARGET_DIR", dirs::root().join("target/python"));
+    process::run(&mut maturin)?;
+    let wheels = wheels(&out)?;
+    let [wheel] = &wheels[..] else { bail!("{} wheels in {}, expected one", wheels.len(), out.display()) };
+    let size = fs::metadata(wheel)?.len();
+    println!("{}: {:.1} MB", wheel.display(), size as f64 / 1e6);
+    if args.profile == "dist" {
+        ensure!(size <= MAX_BYTES, "the wheel has {size} bytes, more than {MAX_BYTES}");
+    }
+    if args.test { try_out(&python, wheel) } else { Ok(()) }
+}
+
+fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
+    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    Ok(files.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect())
+}
+
+/// Installs a wheel into a clean environment, and uses it there.
+fn try_out(python: &Path, wheel: &Path) -> Result<()> {
+    let folder = dirs::root().join("target/venv-clean");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    process::run(Command::new(python).args(["-m", "venv"]).arg(&folder))?;
+    let bin = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let clean = bin.join(if cfg!(windows) { "python.exe" } else { "python" });
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    process::run(Command::new(&clean).args(pip).arg(wheel))?;
+    let program = bin.join(if cfg!(windows) { "onnxtxt.exe" } else { "onnxtxt" });
+    let example = dirs::root().join("examples/softmax.onnxtxt");
+    process::run(Command::new(&program).arg("check").arg(&example))?;
+    process::run(Command::new(&clean).args(["-m", "onnxtxt", "check"]).arg(&example))?;
+    let import = "import numpy, time; start = time.perf_counter(); import onnxtxt; \
+                  print(f'import: {(time.perf_counter() - start) * 1e3:.1f} ms')";
+    process::run(Command::new(&clean).args(["-c", import]).current_dir(&folder))?;
+    // What the walkthrough needs beside the package.
+    process::run(Command::new(&clean).args(pip).args(["joblib", "pytest"]))?;
+    let tests = dirs::root().join("python/tests");
+    let mut walk = Command::new(&clean);
+    walk.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(tests.join("test_walkthrough.py"));
+    process::run(walk.current_dir(&folder))
+}
