@@ -1,0 +1,47 @@
+"""`onnx.inliner`: calls of functions replaced by their bodies."""
+
+from __future__ import annotations
+
+import onnx
+
+import onnxtxt
+from onnxtxt.compat.checker import ValidationError
+
+
+def _inline(model: onnxtxt.Model, **options) -> onnx.ModelProto:
+    try:
+        model.inline(**options)
+    except onnxtxt.Error as error:
+        raise ValidationError(str(error)) from None
+    return model.to_proto()
+
+
+def inline_local_functions(model: onnx.ModelProto, convert_version: bool = False) -> onnx.ModelProto:
+    """The model with all calls of its functions replaced by their bodies.
+
+    Raises `checker.ValidationError` if a call cannot be replaced, such as one of a function that calls itself. Bodies that import another
+    version of ai.onnx are converted, whether `convert_version` is set or not.
+    """
+    return _inline(onnxtxt.decode(model))
+
+
+def inline_selected_functions(
+    model: onnx.ModelProto,
+    function_ids: list[tuple[str, str]],
+    exclude: bool = False,
+    inline_schema_functions: bool = False,
+) -> onnx.ModelProto:
+    """The model with calls of some functions, given by domain and name, replaced by their bodies; of all others with `exclude`. With
+    `inline_schema_functions`, operators that are defined by a function are replaced as well."""
+    result = onnxtxt.decode(model)
+    given = {f"{domain}.{name}" if domain else name for domain, name in function_ids}
+    if not exclude:
+        only = given
+    else:
+        names = {f"{function.domain}.{function.name}" if function.domain else function.name for function in result.functions}
+        if inline_schema_functions:
+            graphs = [result.graph, *(function.graph for function in result.functions)]
+            nodes = [node for graph in graphs if graph for node in graph.all_nodes()]
+            names |= {f"{node.domain}.{node.op_type}" if node.domain else node.op_type for node in nodes}
+        only = names - given
+    return _inline(result, only=sorted(only), schema=inline_schema_functions) if only else result.to_proto()
