@@ -48,7 +48,7 @@ impl Label {
 #[pyclass(name = "Fix", module = "onnxtxt", frozen, eq, hash, get_all)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Fix {
-    /// What it does, as an imperative.
+    /// A description, as an imperative.
     title: String,
     safe: bool,
     edits: Vec<(u32, u32, String)>,
@@ -116,13 +116,13 @@ pub(crate) struct Finding {
     span: Option<(u32, u32)>,
     /// The place of the finding and other places that explain it, as far as they have something to say.
     labels: Vec<Label>,
-    /// What to do, if that is likely right.
+    /// Advice, if it is likely right.
     help: Option<String>,
     /// Possible fixes.
     fixes: Vec<Fix>,
     /// The finding with its lines, as the program shows it.
     rendered: String,
-    /// The same with colors for a terminal.
+    /// The finding with its lines, with colors for a terminal.
     colored: String,
 }
 

@@ -64,8 +64,8 @@ def test_fixes_are_applied():
     model = onnxtxt.parse(text)
     assert model.fix() == 1 and model.fix() == 0
     assert [finding.line for finding in model.check()] == [2]
-    assert model.fix(unsafe=True) == 1 and model.check() == [] and "Relu" in str(model)
+    assert model.fix(unsafe_fixes=True) == 1 and model.check() == [] and "Relu" in str(model)
     binary = onnxtxt.decode(model.to_bytes())
     binary.graph.nodes[0].op_type = "Rleu"
-    assert binary.fix(unsafe=True) == 1 and binary.check() == []
+    assert binary.fix(unsafe_fixes=True) == 1 and binary.check() == []
     assert binary == model

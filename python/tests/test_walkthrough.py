@@ -40,7 +40,7 @@ def test_walkthrough(tmp_path):
     # Fix: the safe ones by themselves, the others where one agrees.
     assert model.fix() == 1
     [finding] = model.check()
-    assert "Rleu" in finding.message and model.fix(unsafe=True) == 1 and model.check() == []
+    assert "Rleu" in finding.message and model.fix(unsafe_fixes=True) == 1 and model.check() == []
     model.save(path)
     assert "# a hidden layer" in path.read_text()
 

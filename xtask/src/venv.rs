@@ -25,7 +25,7 @@ pub(crate) enum Env {
     Peers,
     /// torch, without the GPU libraries that it is linked to
     Torch,
-    /// What builds wheels
+    /// The builder of wheels
     Wheel,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let wheels = wheels(&out)?;
     let [wheel] = &wheels[..] else { bail!("{} wheels in {}, expected one", wheels.len(), out.display()) };
     let size = fs::metadata(wheel)?.len();
-    println!("{}: {:.1} MB", wheel.display(), size as f64 / 1e6);
+    println!("{}: {} KiB", wheel.display(), size >> 10);
     if args.profile == "dist" {
         ensure!(size <= MAX_BYTES, "the wheel has {size} bytes, more than {MAX_BYTES}");
     }
@@ -68,7 +68,7 @@ fn try_out(python: &Path, wheel: &Path) -> Result<()> {
     let import = "import numpy, time; start = time.perf_counter(); import onnxtxt; \
                   print(f'import: {(time.perf_counter() - start) * 1e3:.1f} ms')";
     process::run(Command::new(&clean).args(["-c", import]).current_dir(&folder))?;
-    // What the walkthrough needs beside the package.
+    // The walkthrough needs them beside the package.
     process::run(Command::new(&clean).args(pip).args(["joblib", "pytest"]))?;
     let tests = dirs::root().join("python/tests");
     let mut walk = Command::new(&clean);

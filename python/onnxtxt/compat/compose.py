@@ -46,11 +46,14 @@ def check_overlapping_names(
         "edge": lambda graph: _edges(graph, connected if graph is g2 else ()),
         "value_info": lambda graph: {value.name for value in graph.value_info},
         "initializer": lambda graph: {tensor.name for tensor in graph.initializer},
-        "sparse_initializer": lambda graph: {
-            name for sparse in graph.sparse_initializer for name in (sparse.values.name, sparse.indices.name)
-        },
     }
     found = [(kind, sorted(names(g1) & names(g2))) for kind, names in kinds.items()]
+    values, indices = (
+        {getattr(sparse, part).name for sparse in g1.sparse_initializer}
+        & {getattr(sparse, part).name for sparse in g2.sparse_initializer}
+        for part in ("values", "indices")
+    )
+    found.append(("sparse_initializer", sorted(values) + sorted(indices)))
     return [(kind, names) for kind, names in found if names]
 
 

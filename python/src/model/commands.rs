@@ -1,4 +1,4 @@
-//! What the program does with models, as methods with the names and options of its commands.
+//! The commands of the program that are about models, as methods with the names and options of its commands.
 //!
 //! A method that changes the model works on a copy, refuses a result with errors that the model does not have, and returns a [`PyReport`].
 
@@ -33,7 +33,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-/// What a method has changed: `str(report)` is `2 nodes removed, 1 node replaced`, and `bool(report)` tells whether anything has changed.
+/// The changes of a method: `str(report)` is `2 nodes removed, 1 node replaced`, and `bool(report)` tells whether anything has changed.
 #[pyclass(name = "Report", module = "onnxtxt", frozen)]
 pub(crate) struct PyReport {
     report: Report,
@@ -48,7 +48,7 @@ impl PyReport {
         PyTuple::new(py, self.report.changes.iter().map(|change| (change.count, change.noun, change.verb)))
     }
 
-    /// What could not be done, or not as expected.
+    /// Findings about changes that could not be made, or not as expected.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         findings(py, self.found.clone())
@@ -784,7 +784,7 @@ impl PyModel {
         ))
     }
 
-    /// What the model costs: a dict with `parameters`, `parameter_bytes`, `macs`, `flops`, `read`, `written`, `peak` (bytes of memory for results) and
+    /// The costs of the model: a dict with `parameters`, `parameter_bytes`, `macs`, `flops`, `read`, `written`, `peak` (bytes of memory for results) and
     /// `nodes`, a list of dicts with `name`, `op_type`, `macs`, `flops`, `read` and `written`. Costs are numbers, texts with symbols such as
     /// `N*64`, or `None` where a shape is unknown. Sizes of symbols can be given: `stats(N=1)`.
     #[pyo3(signature = (**sizes))]
@@ -824,16 +824,16 @@ impl PyModel {
         .map(|model| PyModel::edited(py, loaded.became(model)))
     }
 
-    /// Applies fixes of findings, the safe ones unless `unsafe` is true, until none is left. Returns the number of findings that were fixed.
+    /// Applies fixes of findings, the safe ones unless `unsafe_fixes` is true, until none is left. Returns the number of findings that were fixed.
     ///
     /// >>> import onnxtxt
     /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["" 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }')
     /// >>> model.fix(), model.check()
     /// (1, [])
-    #[pyo3(signature = (*, r#unsafe = false, level = "types"), text_signature = "($self, *, unsafe=False, level='types')")]
-    fn fix(&self, py: Python<'_>, r#unsafe: bool, level: &str) -> PyResult<usize> {
+    #[pyo3(signature = (*, unsafe_fixes = false, level = "types"))]
+    fn fix(&self, py: Python<'_>, unsafe_fixes: bool, level: &str) -> PyResult<usize> {
         let level = self::level(level)?;
-        self.shared.write(py, |state| super::module::fix(state, r#unsafe, level))
+        self.shared.write(py, |state| super::module::fix(state, unsafe_fixes, level))
     }
 }
 

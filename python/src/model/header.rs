@@ -18,7 +18,7 @@ pub(crate) fn entries(model: &mut Model, pairs: Vec<(String, String)>) -> Vec<En
     pairs.into_iter().map(|(key, value)| Entry { key: intern(key), value: intern(value) }).collect()
 }
 
-/// A mapping that cannot be written, so that nobody expects the model to change with it.
+/// A mapping that cannot be written: writing would not change the model.
 pub(crate) fn proxy<'py, V: IntoPyObject<'py>>(
     py: Python<'py>,
     pairs: Vec<(String, V)>,

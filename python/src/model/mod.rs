@@ -1,6 +1,6 @@
 //! Models as objects.
 //!
-//! A [`PyModel`] holds a [`Loaded`] behind a lock ([`state`]). Views of its parts (graphs, nodes, values, functions) have ids and the
+//! A [`PyModel`] holds a [`Loaded`] and its lock ([`state`]). Views of its parts (graphs, nodes, values, functions) have ids and the
 //! generation of the model, and say so if their part is gone. Everything that the program does with models is a method ([`commands`]).
 
 mod attributes;
@@ -116,7 +116,7 @@ fn decode(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
     load(py, Source::of(source, StrIs::Text)?, None)
 }
 
-/// What `pickle` stores of a model.
+/// Reads what `pickle` has stored of a model.
 #[pyfunction]
 #[pyo3(signature = (name, path, form, content))]
 fn _restore(

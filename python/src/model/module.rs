@@ -115,7 +115,7 @@ fn number(dims: &Dims, dim: Dim) -> Json {
     }
 }
 
-/// What a code (`E0203`), its name (`value-undefined`), a rule (`G03`) or an operator (`Conv`) means, as text.
+/// The meaning of a code (`E0203`), its name (`value-undefined`), a rule (`G03`) or an operator (`Conv`), as text.
 ///
 /// Raises `ValueError` if there is none of this name.
 ///

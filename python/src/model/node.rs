@@ -400,7 +400,7 @@ impl PyNode {
     }
 }
 
-/// What reads a value, for messages.
+/// The reader of a value, for messages.
 fn reader(model: &Model, body: BodyId, user: Use) -> String {
     let b = &model.bodies[body];
     match user {
@@ -546,6 +546,7 @@ impl NewNode<'_, '_> {
         (body, graph): (BodyId, GraphId),
         place: Place,
     ) -> PyResult<PyNode> {
+        // The operator.
         let given = self.inputs.map_or_else(|| Ok(Vec::new()), |inputs| operands(inputs, shared))?;
         let schema = shared.read(py, |state| {
             state.ensure_generation(generation, "graph")?;
@@ -555,6 +556,7 @@ impl NewNode<'_, '_> {
             }
             Ok::<_, PyErr>(schema)
         })?;
+        // Attributes, of the types that the operator declares.
         let mut attributes = Vec::new();
         for (name, value) in self.attributes.into_iter().flat_map(|dict| dict.iter()) {
             let name: String = name.extract()?;
@@ -564,6 +566,7 @@ impl NewNode<'_, '_> {
             }
             attributes.push((name.clone(), Given::of(&name, &value, attr_type(schema, &name)?)?));
         }
+        // Numbers of operands and results.
         if let Some(schema) = schema {
             let most = schema.input_range().1;
             if most.is_some_and(|most| given.len() > most) {
@@ -605,6 +608,7 @@ impl NewNode<'_, '_> {
                     .map(|name| name.map_or_else(Name::empty, |name| model.names.intern(&name)))
                     .collect(),
             };
+            // The place of the node.
             let mut cursor = Cursor::new(model, body);
             let is_found = match place {
                 Place::Before(node) | Place::After(node) => cursor.goto_node(graph, node),

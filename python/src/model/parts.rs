@@ -21,7 +21,7 @@ pub(crate) struct PyPart {
 
 #[pymethods]
 impl PyPart {
-    /// What it is: `graph`, `function`, `node`, `type`, `declaration` or `attribute`.
+    /// Its kind: `graph`, `function`, `node`, `type`, `declaration` or `attribute`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.kind {

@@ -1,4 +1,4 @@
-//! What models are read from: paths, texts, bytes, buffers, open files, and messages of the package `onnx`.
+//! Sources of models: paths, texts, bytes, buffers, open files, and messages of the package `onnx`.
 
 use super::attributes::type_name;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ pub(crate) enum Source {
     Bytes(Bytes),
 }
 
-/// What a `str` is.
+/// The meaning of a `str`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StrIs {
     Path,

@@ -69,7 +69,7 @@ fn plain(tensor: &Tensor, elem: ElemType) -> Option<&Bytes> {
     (is_plain && tensor.extra().segment.is_none() && size == bytes.len() as u64).then_some(bytes)
 }
 
-/// What an array is made of.
+/// The memory of an array.
 enum Source {
     Shared { elements: Elements, elem: ElemType },
     Copied(Computed),

@@ -61,7 +61,7 @@ fn ports<'s>(state: &'s State, id: BodyId, value: ValueId) -> Vec<&'s Port> {
     declared.chain(outputs).collect()
 }
 
-/// What is known of the type of a value.
+/// The known type of a value.
 enum Known {
     Declared(TypeId),
     Stored(ElemType, Vec<i64>),

@@ -80,6 +80,7 @@ const CALLS: &[(&str, usize, &str)] = &[
     ("crates/onnxtxt/src/golden/folder.rs", 1, "a test that the command line names"),
     ("crates/onnxtxt/src/save.rs", 2, "the caller of the library"),
     ("python/src/model/mod.rs", 1, "the caller of the module"),
+    ("python/src/model/module.rs", 1, "the caller of the module"),
     ("python/src/trainer.rs", 1, "the caller of the module"),
 ];
 
