@@ -539,7 +539,88 @@ class Executable:
     def inputs(self) -> list[str]: ...
     @property
     def outputs(self) -> list[str]: ...
-    def run(self, inputs: dict[str, Any], *, threads: int | None = None, seed: int = 0) -> dict[str, Any]: ...
+    def run(
+        self, inputs: dict[str, Any], *, threads: int | None = None, seed: int = 0, timeout: float | None = None
+    ) -> dict[str, Any]: ...
+
+@final
+class Port:
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def shape(self) -> list[int | str | None] | None: ...
+    @property
+    def dtype(self) -> np.dtype[Any] | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Session:
+    def __new__(
+        cls,
+        model: Model | _Source,
+        *,
+        threads: int | None = None,
+        max_memory: int | None = None,
+        exact: bool = False,
+        unchecked: bool = False,
+        operators: dict[Any, Any] | None = None,
+        sizes: Sequence[tuple[str, int]] | None = None,
+    ) -> Self: ...
+    @property
+    def inputs(self) -> list[Port]: ...
+    @property
+    def outputs(self) -> list[Port]: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def metadata(self) -> dict[str, Any]: ...
+    def run(
+        self,
+        feeds: dict[str, Any],
+        outputs: Sequence[str] | None = None,
+        *,
+        intermediate: Sequence[str] | bool | None = None,
+        timeout: float | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> dict[str, Any]: ...
+    def run_list(
+        self,
+        feeds: dict[str, Any],
+        outputs: Sequence[str] | None = None,
+        *,
+        timeout: float | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> list[Any]: ...
+    def run_into(
+        self,
+        feeds: dict[str, Any],
+        results: dict[str, Any],
+        *,
+        timeout: float | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None: ...
+    def profile(
+        self, feeds: dict[str, Any], *, runs: int = 1, seed: int = 0, threads: int | None = None
+    ) -> list[dict[str, Any]]: ...
+    def cancel(self) -> None: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
+
+@final
+class GoldenTest:
+    @property
+    def name(self) -> str: ...
+    @property
+    def tags(self) -> list[str]: ...
+    def run(self) -> None: ...
+
+def golden_tests(path: str | PathLike[str], *, bless: bool = False) -> list[GoldenTest]: ...
 
 @final
 class Trainer:
