@@ -129,11 +129,6 @@ impl RunOptions<'_> {
         self.fuel.saturating_mul(STEPS)
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-            || self.interrupt.as_ref().is_some_and(|interrupt| interrupt())
-    }
-
     /// Charges the tensors that `work` allocates to the memory of the run, until they are dropped.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.memory {

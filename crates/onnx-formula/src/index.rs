@@ -29,11 +29,13 @@ impl Index {
     }
 
     /// Divides by an extent.
+    #[expect(clippy::should_implement_trait, reason = "the divisor is a number, not an index")]
     pub fn div(self, by: i64) -> Index {
         if by == 1 { self } else { Index::Div(Box::new(self), by) }
     }
 
     /// The remainder.
+    #[expect(clippy::should_implement_trait, reason = "the divisor is a number, not an index")]
     pub fn rem(self, by: i64) -> Index {
         if by == 1 { Index::at(0) } else { Index::Rem(Box::new(self), by) }
     }

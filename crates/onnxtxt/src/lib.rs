@@ -66,10 +66,10 @@
 
 #[cfg(feature = "ops")]
 pub mod check;
-#[cfg(feature = "diff")]
-pub mod diff;
 #[cfg(feature = "run")]
 mod computing;
+#[cfg(feature = "diff")]
+pub mod diff;
 #[cfg(feature = "run")]
 mod distribution;
 #[cfg(feature = "draw")]

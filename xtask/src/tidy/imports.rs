@@ -286,7 +286,7 @@ fn paths(code: &str) -> Vec<(Vec<&str>, usize)> {
         let is_path = matches!(token, "crate" | "self" | "super")
             && tokens.get(at + 1).is_some_and(|(next, _)| *next == "::")
             // `pub(in crate::plan)` is a visibility.
-            && !at.checked_sub(1).is_some_and(|before| tokens[before].0 == "in");
+            && at.checked_sub(1).is_none_or(|before| tokens[before].0 != "in");
         if token == "use" || is_path {
             at = tree(&tokens, at + usize::from(token == "use"), Vec::new(), offset, &mut paths);
         } else {

@@ -17,11 +17,13 @@ const MAX_WORDS: usize = 1 << 19;
 /// The number of remembered nests that debug builds compare with lowering once more.
 const MAX_COMPARED: usize = 64;
 
+/// Nests by the words of their keys; `None` for formulas without loops.
+type Known = HashMap<Box<[u64]>, Option<Arc<Nest>>>;
+
 /// The nests of formulas that were lowered before.
 #[derive(Default, Debug)]
 pub struct Nests {
-    /// `None` for formulas without loops.
-    known: RefCell<HashMap<Box<[u64]>, Option<Arc<Nest>>>>,
+    known: RefCell<Known>,
     /// The words of all keys.
     words: Cell<usize>,
     /// The nests that debug builds have compared.
