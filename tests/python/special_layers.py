@@ -98,6 +98,11 @@ def normalizations(format):
                 for definition in definitions:
                     alternatives.extend(definition(given, cut, EPSILON))
                 if not definitions:
+                    alternatives.extend(by_text(given, cut, outside**2))
+                    alternatives.extend(by_text(given, format.rounded if cut is not same else cut, outside**2))
+                    if cut is same and max(abs(x - y) for x in exact for y in exact) ** 2 / 9 > format.largest:
+                        # The variance overflows.
+                        alternatives.append([mpf(0)] * 3)
                     alternatives.extend(by_body(given, cut, outside, outside=True))
                     alternatives.extend(by_body(given, format.rounded if cut is not same else cut, outside, outside=True))
             for i in range(3):
@@ -132,7 +137,10 @@ def normalizations(format):
             factor = over(mpf(scale), root(mpf(variance)))
             folded = mpf(x) * factor + (mpf(bias) - mpf(mean) * factor)
             # The text says the first; all runtimes compute the second, which differs where the scale or its quotient is infinite.
-            expected.append(list(dict.fromkeys(number(y) for y in (direct, centered * factor + mpf(bias), folded))))
+            # A product may overflow before it is divided.
+            cut = format.wide().rounded
+            scaled = over(cut(cut(centered) * mpf(scale)), root(mpf(variance))) + mpf(bias)
+            expected.append(list(dict.fromkeys(number(y) for y in (direct, centered * factor + mpf(bias), folded, scaled))))
         inputs = [tensor(format, [len(values), 1], values)]
         for name, value in (("s", scale), ("b", bias), ("m", mean), ("v", variance)):
             inputs.append({**tensor(format, [1], [value]), "name": name})
@@ -181,7 +189,13 @@ def regions(format):
         expected = []
         for a, b in rows:
             parts = [mpf(a) / 4, mpf(a) / 4, mpf(b) / 4, mpf(b) / 4] if at == 0.5 else [mpf(a) / 2, mpf(a) / 2]
+            # Runtimes take the greatest of the weighted neighbours (see conformance/differences.md).
             alternatives = [sum(parts)]
+            if mode == "max" and not (math.isfinite(a) and math.isfinite(b)):
+                expected.append([None])
+                continue
+            if mode == "max":
+                alternatives += [max(parts), max(*parts, mpf(0))]
             if at == 0.0:
                 # Neighbours without weight count or do not.
                 alternatives.append(sum(parts) + 0 * mpf(b))
@@ -195,7 +209,8 @@ TRANSFORMS = {
     "NONE": lambda s: s,
     "LOGISTIC": lambda s: [sigmoid(y) for y in s],
     "SOFTMAX": softmax,
-    "SOFTMAX_ZERO": lambda s: [mpf(0) if y == 0 else p for y, p in zip(s, softmax(s))],
+    # Zeros are left out.
+    "SOFTMAX_ZERO": lambda s: [mpf(0) if y == 0 else mpmath.exp(y) / sum(mpmath.exp(z) for z in s if z != 0) for y in s],
 }
 
 
