@@ -321,6 +321,12 @@ impl Strings {
         self.list.len()
     }
 
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     fn take(&mut self, more: usize) -> Result<(), Failure> {
         self.bytes = self.bytes.saturating_add(more);
         if self.bytes > self.heap.bytes() {
