@@ -10,7 +10,7 @@ use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
 use onnx_ops::gradient::Results;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
 /// Options of [`compile()`](crate::compile()).

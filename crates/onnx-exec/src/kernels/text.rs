@@ -125,7 +125,7 @@ fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         budget::has_room(text.len().saturating_mul(MAX_CASED))?;
         strings.push(change(text))?;
     }
-    if strings.len() == 0 {
+    if strings.is_empty() {
         strings.push(String::new())?;
     }
     Ok(vec![Tensor::of_texts(&[row, &[strings.len()]].concat(), strings)?.into()])
