@@ -84,10 +84,10 @@ mod tests {
             results.iter().map(|value| floats(value).expect("floats")).collect::<Vec<_>>()
         };
         let (h, k, y) = (vec![2.0, -6.0], vec![3.0, -9.0], vec![3.0, 0.0]);
-        assert_eq!(run(&["y"]), [y.clone()]);
+        assert_eq!(run(&["y"])[0], y);
         assert_eq!(run(&["k", "h", "y", "k"]), [k.clone(), h, y, k]);
         assert_eq!(run(&["x", "w"]), [vec![1.0, -3.0], vec![2.0]]);
-        assert_eq!(run(&[]), [vec![0.0f32; 0]; 0]);
+        assert!(run(&[]).is_empty());
     }
 
     #[test]
