@@ -4,7 +4,7 @@
 //! scalar instructions there, and a part that was not inlined is missing there, so the share of instructions in vector
 //! registers of the full width tells. The program needs no symbols.
 //!
-//! What each crate of the project adds to the program has a budget.
+//! Each crate of the project has a budget for its share of the program.
 
 use crate::{bench, dirs, process};
 use anyhow::{Context as _, Result, bail, ensure};

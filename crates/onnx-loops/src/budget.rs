@@ -40,7 +40,7 @@ struct Account {
 /// A question whether to cancel a run. It may be asked by any thread.
 pub type Interrupt = dyn Fn() -> bool + Send + Sync;
 
-/// Who is asked whether to cancel the run.
+/// The owner of a question whether to cancel the run.
 struct Asked(Option<Arc<Interrupt>>);
 
 impl std::fmt::Debug for Asked {
