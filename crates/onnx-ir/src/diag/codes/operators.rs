@@ -16,18 +16,19 @@ super::codes! { OPERATORS, Types:
 
     /// The operator is deprecated in the imported version.
     ///
-    /// From the version that deprecates it on, an operator must not be used; runtimes drop it. Import an older
-    /// version, or use the operator that replaces it. Source: Versioning.md.
+    /// From the version that deprecates it on, an operator must not be used; runtimes drop it, unless the version defines it once
+    /// more. Import an older version, or use the operator that replaces it. Source: Versioning.md.
     ///
     /// ```text
-    /// <ir_version: 10, opset_import: ["": 11]>
-    /// g (float[1,1,2,2] x, float[4] s) => (float[A,B,C,D] y) { y = Upsample(x, s) }
+    /// <ir_version: 10, opset_import: ["": 18]>
+    /// g (float[1,2,3] x, float[1] s, float[1] b) => (float[1,2,3] y) { y = GroupNormalization<num_groups = 1>(x, s, b) }
     /// ```
     /// ```text
-    /// <ir_version: 10, opset_import: ["": 9]>
-    /// g (float[1,1,2,2] x, float[4] s) => (float[A,B,C,D] y) { y = Upsample(x, s) }
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[1,2,3] x, float[2] s, float[2] b) => (float[1,2,3] y) { y = GroupNormalization<num_groups = 1>(x, s, b) }
     /// ```
-    Error OP_DEPRECATED = "E1002", "op-deprecated", "S02";
+    Error OP_DEPRECATED = "E1002", "op-deprecated", "S02"
+        => "the version that deprecates an operator says what it computes, or it is not run";
 
     /// The operator is one of the experimental ones that were removed long ago.
     ///
