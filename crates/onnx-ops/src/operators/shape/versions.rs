@@ -81,7 +81,8 @@ pub(super) fn one_hot_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok((!notes.is_empty()).then(|| notes.join(", ")))
 }
 
-/// `indices` becomes `Where(indices < 0, indices + depth, indices)`, of integers. Those out of range stay so.
+/// `indices` becomes `Where(indices < 0, indices + depth, indices)`, of integers; what is negative after that becomes `depth`, which is out
+/// of range.
 fn from_the_front(s: &mut ConvertSite<'_>) -> Result<(), String> {
     let long = || vec![("to", AttrValue::Int(i64::from(ElemType::INT64.0)))];
     let mut operands = [0, 1].map(|i| (s.input(i), s.elem(i)));
@@ -98,7 +99,10 @@ fn from_the_front(s: &mut ConvertSite<'_>) -> Result<(), String> {
     let zero = s.int_scalar("zero", 0);
     let is_negative = s.insert("negative", "Less", &[indices, zero], Vec::new());
     let moved = s.insert("moved", "Add", &[indices, depth], Vec::new());
-    let front = s.insert("front", "Where", &[is_negative, moved, indices], Vec::new());
+    let counted = s.insert("counted", "Where", &[is_negative, moved, indices], Vec::new());
+    // Kernels of those versions count from the end too, so what is still negative becomes an index that is out of range on either side.
+    let is_outside = s.insert("outside", "Less", &[counted, zero], Vec::new());
+    let front = s.insert("front", "Where", &[is_outside, depth, counted], Vec::new());
     s.set_input(0, Some(front));
     Ok(())
 }
