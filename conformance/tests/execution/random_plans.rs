@@ -29,8 +29,8 @@ fn run(text: &str, options: &CompileOptions, is_taken: bool, fuel: u64) -> Resul
 
 fn failure(text: &str, is_taken: bool) -> Option<String> {
     const FUEL: u64 = 100_000;
-    let plain = CompileOptions { check_loops: true, ..CompileOptions::default() };
-    let exact = CompileOptions { exact: true, ..CompileOptions::default() };
+    let plain = CompileOptions { check_loops: true, unchecked: true, ..CompileOptions::default() };
+    let exact = CompileOptions { exact: true, unchecked: true, ..CompileOptions::default() };
     let how = match [exact, plain].map(|how| run(text, &how, is_taken, FUEL)) {
         [Ok(planned), Ok(expected)] => of_tensors(&planned, &expected, 2e-4)?,
         [Err(why), _] => format!("with plans: {why}"),
