@@ -1,10 +1,10 @@
 //! Golden tests for test programs of Python.
 
-use crate::array::{dictionary, named};
+use crate::array::{dictionary, dtype_of, named};
 use crate::finding::{failed, unwritten};
 use onnx_exec::Value;
-use onnxtxt::golden::Named;
 use onnxtxt::golden::folder::{self, Bless, Options, Test};
+use onnxtxt::golden::{ElemOf, Named};
 use pyo3::exceptions::PyAssertionError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -44,7 +44,7 @@ impl PyGoldenTest {
 fn golden_tests(py: Python<'_>, path: PathBuf, bless: bool) -> PyResult<Vec<PyGoldenTest>> {
     let options = Options {
         bless: if bless { Bless::Safe } else { Bless::No },
-        values: Some(Arc::new(|path: &Path| with_python(|py| values(py, path)))),
+        values: Some(Arc::new(|path: &Path, elem: &ElemOf<'_>| with_python(|py| values(py, path, elem)))),
         onnxruntime: Some(Arc::new(|model: &onnx_ir::Model, inputs: &Named| {
             let bytes = model_bytes(model)?;
             with_python(|py| onnxruntime(py, &bytes, inputs))
@@ -64,11 +64,13 @@ fn with_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Str
     Python::attach(|py| work(py).map_err(|why| why.to_string()))
 }
 
-/// The arrays of a file by name; that of a `.npy` file has the name of the file.
-fn values(py: Python<'_>, path: &Path) -> PyResult<Named> {
+/// The arrays of a file by name; that of a `.npy` file has the name of the file. Arrays of bytes, as which NumPy stores types that it
+/// lacks, have the element types of `elem`.
+fn values(py: Python<'_>, path: &Path, elem: &ElemOf<'_>) -> PyResult<Named> {
     let numpy = py.import("numpy")?;
     let loaded = numpy.call_method1("load", (path,))?;
-    let arrays = if loaded.hasattr("items")? {
+    let is_archive = loaded.hasattr("items")?;
+    let arrays = if is_archive {
         py.get_type::<PyDict>().call1((loaded.call_method0("items")?,))?.cast_into::<PyDict>()?
     } else {
         let dict = PyDict::new(py);
@@ -76,6 +78,13 @@ fn values(py: Python<'_>, path: &Path) -> PyResult<Named> {
         dict.set_item(name, loaded)?;
         dict
     };
+    for (name, array) in arrays.copy()? {
+        let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+        let known = if is_archive { elem(&name.extract::<String>()?) } else { elem("") };
+        if let (Some(elem), "V") = (known, &*kind) {
+            arrays.set_item(name, array.call_method1("view", (dtype_of(py, elem)?,))?)?;
+        }
+    }
     let kept = |(name, value): (String, Value)| Ok((name, value.into_kept().map_err(failed)?));
     named(&arrays)?.into_iter().map(kept).collect()
 }

@@ -52,7 +52,7 @@ pub(crate) fn named_as<'m>(
 
 /// An exception of the same type, with the name of the input in front.
 pub(crate) fn about(py: Python<'_>, name: &str, why: PyErr) -> PyErr {
-    if why.is_instance_of::<PyTypeError>(py) && why.get_type(py).is(&py.get_type::<PyTypeError>()) {
+    if why.is_instance_of::<PyTypeError>(py) && why.get_type(py).is(py.get_type::<PyTypeError>()) {
         let told = PyTypeError::new_err(format!("input `{name}`: {}", why.value(py)));
         told.set_cause(py, why.cause(py));
         return told;

@@ -46,7 +46,7 @@ pub(crate) fn tensor_of(state: &State, body: BodyId, value: ValueId) -> Option<T
 }
 
 /// The declarations with a type: those of inputs, outputs and `value_info`.
-fn ports<'s>(state: &'s State, id: BodyId, value: ValueId) -> Vec<&'s Port> {
+fn ports(state: &State, id: BodyId, value: ValueId) -> Vec<&Port> {
     let uses = state.uses(id);
     let body = &state.model().bodies[id];
     let declared = uses.declarations(value).iter().filter_map(|declaration| match *declaration {

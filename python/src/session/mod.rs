@@ -1,11 +1,11 @@
 //! Sessions, which run models.
 
+mod class;
 mod feeds;
 mod interrupt;
 mod operator;
 mod port;
 mod ready;
-mod session;
 
 pub(crate) use interrupt::{ask_here, watched};
 
@@ -60,7 +60,7 @@ impl PyExecutable {
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyExecutable>()?;
-    module.add_class::<session::PySession>()?;
+    module.add_class::<class::PySession>()?;
     module.add_class::<port::PyPort>()
 }
 

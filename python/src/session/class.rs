@@ -64,6 +64,7 @@ struct Given {
 #[pymethods]
 impl PySession {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of the Python constructor")]
     #[pyo3(signature = (model, *, threads = None, max_memory = None, exact = false, unchecked = false, operators = None, sizes = None))]
     fn new(
         py: Python<'_>,
