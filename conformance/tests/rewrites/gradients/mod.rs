@@ -81,8 +81,8 @@ fn text(
         let _ = writeln!(
             nodes,
             "{result}_count = Size({result})
-             {result}_zero = Constant <value_int = 0> ()
-             {result}_one = Constant <value_int = 1> ()
+             {result}_zero = Constant <value = int64 {{0}}> ()
+             {result}_one = Constant <value = int64 {{1}}> ()
              {result}_at = Range({result}_zero, {result}_count, {result}_one)
              {result}_angle = Cast <to = 11> ({result}_at)
              {result}_shift = Constant <value = double {{0.7}}> ()
