@@ -35,7 +35,7 @@ const BUDGET: [(&str, u64); 9] = [
     ("onnx_text", 1_650),
     ("onnx_proto", 550),
     ("onnx_ops", 3_650),
-    ("onnx_loops", 4_400),
+    ("onnx_loops", 3_000),
     ("onnx_exec", 3_600),
     ("onnxtxt", 2_500),
     ("onnx_cli", 3_600),
