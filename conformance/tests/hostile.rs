@@ -47,7 +47,7 @@ fn model(values: &str, nodes: &str) -> String {
 /// Runs a model that has no inputs.
 fn outcome(text: &str, options: &RunOptions<'_>) -> Outcome {
     let model = read_text(text).unwrap_or_else(|how| panic!("{text}: {how}"));
-    // What checks would refuse must be refused by kernels too.
+    // Kernels must refuse by themselves, without the checks of a model.
     let unchecked = CompileOptions { unchecked: true, ..CompileOptions::default() };
     let executable = compile(&model, registry_of(&model), &unchecked)?;
     executable.run(Vec::new(), options).map_err(|finding| vec![*finding])

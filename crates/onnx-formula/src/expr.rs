@@ -12,7 +12,7 @@ pub enum Expr {
     Number(Number),
     /// An index as a number, `int64`.
     Index(Index),
-    /// The accumulator; only in `then` of a [`Formula`].
+    /// The accumulator; only in `then` of a [`Formula`](crate::Formula).
     Total,
     /// An operation on one element.
     Unary(Unary, Box<Expr>),
