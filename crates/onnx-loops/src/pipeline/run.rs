@@ -1,13 +1,14 @@
 //! Runs pipelines: locates the sources, then runs all stages tile by tile.
 
-#[cfg(target_arch = "x86_64")]
 use super::tile::{InMemory, Quantization, Quantized, Tile, Whole, is_short};
 use super::{Pipeline, Stage, StageOperand};
 use crate::failure::{Failure, fail};
 use crate::lanes::multiversion::{Body, fetch, is_wide, widest};
 use crate::lanes::narrow::{bf16_to_f32, f16_to_f32, f32_to_bf16};
 use crate::lanes::strip::{Strip, Walk};
-use crate::lanes::tile::{Aligned, Edges, Lanes, NARROW, PARTS, TILE, WIDE};
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::tile::WIDE;
+use crate::lanes::tile::{Aligned, Edges, Lanes, NARROW, PARTS, TILE};
 use crate::lanes::view::{Operands, View};
 use crate::lanes::{LaneSource, Reg, Registers, are_short, int_of, short_of};
 use half::f16;
