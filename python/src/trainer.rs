@@ -2,7 +2,7 @@
 
 use crate::array::{Expected, dictionary, named, named_as, to_array, to_tensor};
 use crate::finding::{refused, unsaved};
-use crate::model::PyModel;
+use crate::model::{PyModel, complete};
 use crate::session::{ask_here, watched};
 use onnx_exec::{RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
@@ -74,13 +74,7 @@ impl PyTrainer {
     #[pyo3(signature = (model, *, seed = 0, threads = None))]
     fn new(py: Python<'_>, model: &PyModel, seed: u64, threads: Option<usize>) -> PyResult<PyTrainer> {
         let mut loaded = model.snapshot(py);
-        let mut found = loaded.lost_parts();
-        if found.is_empty() {
-            found = py.detach(|| loaded.load_weights());
-        }
-        if !found.is_empty() {
-            return Err(refused(&loaded, &found));
-        }
+        complete(py, &mut loaded)?;
         let mut run = RunOptions { seed, interrupt: Some(Arc::new(ask_here)), ..RunOptions::default() };
         if let Some(threads) = threads {
             run.threads = threads;

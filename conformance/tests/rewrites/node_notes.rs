@@ -3,7 +3,7 @@
 
 use conformance::texts::small_texts;
 use onnx_ir::pass::join_training;
-use onnx_ir::{Entry, Model, Name};
+use onnx_ir::{Entry, Model, Name, Node};
 use onnx_ops::opset::registry_of;
 use onnx_ops::pass::fuse::fuse_all;
 use onnx_ops::pass::{Pass, simplify};
@@ -171,35 +171,46 @@ const REPLACED: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
+/// The text before a node: documentation, metadata with a key and a value of its own, and a name.
+fn note(doc: &str, value: &str, own: &str, name: &str) -> String {
+    let metadata = format!("#@ metadata_props: [\"both\": \"{value}\", \"same\": \"s\", \"{own}\": \"o\"]");
+    format!("\n## {doc}\n{metadata}\n{name} ")
+}
+
+/// A model after a pass.
+fn after(pass: &str, text: &str) -> Model {
+    let read = read_model(&format!("#@ onnxtxt 1\n{text}"));
+    assert!(!read.has_errors(), "{pass}: {:?}", read.diagnostics);
+    let mut model = read.value;
+    let registry = registry_of(&model);
+    Pass::parse(pass).expect("a pass").run(&mut model, registry);
+    model
+}
+
+/// Whether a node has the documentation and metadata of both nodes that it replaces.
+fn assert_has_both(pass: &str, model: &Model, node: &Node) {
+    assert_eq!(model.text(node.extra().doc), "the first\nthe second", "{pass}");
+    let entries = node.extra().metadata.iter();
+    let entries: Vec<(&str, &str)> =
+        entries.map(|entry| (model.text(entry.key), model.text(entry.value))).collect();
+    assert_eq!(entries, [("both", "1\n2"), ("same", "s"), ("a", "o"), ("b", "o")], "{pass}");
+}
+
 #[test]
 fn nodes_in_place_of_others_have_their_notes() {
     for (pass, text, names) in REPLACED {
-        let note = |doc: &str, value: &str, own: &str, name: &str| {
-            let metadata =
-                format!("#@ metadata_props: [\"both\": \"{value}\", \"same\": \"s\", \"{own}\": \"o\"]");
-            format!("\n## {doc}\n{metadata}\n{name} ")
-        };
         let text = text
             .replace("ONE-unnamed ", &note("the first", "1", "a", ""))
             .replace("ONE ", &note("the first", "1", "a", "[first]"))
             .replace("TWO ", &note("the second", "2", "b", "[second]"));
         let import = if *pass == "inline" { ", \"l\": 1" } else { "" };
-        let text = format!("#@ onnxtxt 1\n<ir_version: 10, opset_import: [\"\": 21{import}]>\n{text}");
-        let read = read_model(&text);
-        assert!(!read.has_errors(), "{pass}: {:?}", read.diagnostics);
-        let mut model = read.value;
-        let registry = registry_of(&model);
-        Pass::parse(pass).expect("a pass").run(&mut model, registry);
+        let model = after(pass, &format!("<ir_version: 10, opset_import: [\"\": 21{import}]>\n{text}"));
         let body = model.main_body().expect("a graph");
         let nodes = &body.graphs[body.root().expect("a graph")].nodes;
         let found: Vec<&str> = nodes.iter().map(|&node| model.text(body.nodes[node].name)).collect();
         assert_eq!(found, *names, "{pass}");
         let node = &body.nodes[nodes[0]];
-        assert_eq!(model.text(node.extra().doc), "the first\nthe second", "{pass}");
-        let entries = node.extra().metadata.iter();
-        let entries: Vec<(&str, &str)> =
-            entries.map(|entry| (model.text(entry.key), model.text(entry.value))).collect();
-        assert_eq!(entries, [("both", "1\n2"), ("same", "s"), ("a", "o"), ("b", "o")], "{pass}");
+        assert_has_both(pass, &model, node);
     }
 }
 
@@ -257,31 +268,17 @@ fn a_fused_node_is_known_by_what_it_computes() {
         for (expected, (first, second)) in
             names.iter().zip([("[first]", "[second]"), ("[first]", ""), ("", "[second]")])
         {
-            let note = |doc: &str, value: &str, own: &str, name: &str| {
-                let metadata =
-                    format!("#@ metadata_props: [\"both\": \"{value}\", \"same\": \"s\", \"{own}\": \"o\"]");
-                format!("\n## {doc}\n{metadata}\n{name} ")
-            };
             let text = text
                 .replace("ONE ", &note("the first", "1", "a", first))
                 .replace("TWO ", &note("the second", "2", "b", second));
-            let text = format!("#@ onnxtxt 1\n<ir_version: 10, opset_import: [\"\": 21]>\n{text}");
-            let read = read_model(&text);
-            assert!(!read.has_errors(), "{pass}: {:?}", read.diagnostics);
-            let mut model = read.value;
-            let registry = registry_of(&model);
-            Pass::parse(pass).expect("a pass").run(&mut model, registry);
+            let model = after(pass, &format!("<ir_version: 10, opset_import: [\"\": 21]>\n{text}"));
             let body = model.main_body().expect("a graph");
             let [node] = body.graphs[body.root().expect("a graph")].nodes[..] else {
                 panic!("{pass}: the nodes are not fused")
             };
             let node = &body.nodes[node];
             assert_eq!(model.text(node.name), *expected, "{pass}");
-            assert_eq!(model.text(node.extra().doc), "the first\nthe second", "{pass}");
-            let entries = node.extra().metadata.iter();
-            let entries: Vec<(&str, &str)> =
-                entries.map(|entry| (model.text(entry.key), model.text(entry.value))).collect();
-            assert_eq!(entries, [("both", "1\n2"), ("same", "s"), ("a", "o"), ("b", "o")], "{pass}");
+            assert_has_both(pass, &model, node);
         }
     }
 }

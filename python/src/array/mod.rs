@@ -8,7 +8,7 @@ mod types;
 pub(crate) use input::{Expected, to_tensor, to_value};
 pub(crate) use memory::{Memory, read_only};
 pub(crate) use output::{from_value, to_array};
-pub(crate) use types::{TYPES, dtype, dtype_of};
+pub(crate) use types::{dtype_of, has_dtype};
 
 use onnx_exec::Value;
 use pyo3::exceptions::PyTypeError;

@@ -18,7 +18,7 @@ pub(super) const BYTES: c_int = 18;
 pub(super) const UNICODE: c_int = 19;
 
 /// Element types, and NumPy's names for them; those after `complex128` are types of the package `ml_dtypes`.
-pub(crate) const TYPES: &[(ElemType, &str)] = &[
+const TYPES: &[(ElemType, &str)] = &[
     (ElemType::FLOAT, "float32"),
     (ElemType::DOUBLE, "float64"),
     (ElemType::FLOAT16, "float16"),
@@ -113,7 +113,7 @@ pub(super) fn number_type<'py>(py: Python<'py>, elem: ElemType) -> PyResult<Boun
 }
 
 /// NumPy's type of a name, or that of `ml_dtypes`.
-pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy")?;
     if let Ok(known) = numpy.call_method1("dtype", (name,)) {
         return Ok(known);
@@ -122,6 +122,11 @@ pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
         PyTypeError::new_err(format!("NumPy has no type {name}; install the package ml_dtypes"))
     })?;
     numpy.call_method1("dtype", (package.getattr(name)?,))
+}
+
+/// Whether NumPy, or the package `ml_dtypes`, has a type for an element type; strings are objects.
+pub(crate) fn has_dtype(elem: ElemType) -> bool {
+    elem == ElemType::STRING || TYPES.iter().any(|(known, _)| *known == elem)
 }
 
 /// NumPy's type of any element type; strings are objects.

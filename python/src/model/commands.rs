@@ -8,7 +8,7 @@ use super::node::PyNode;
 use super::state::State;
 use super::tensor::stored;
 use super::value::PyValue;
-use super::{PyModel, findings, level, load, one_of};
+use super::{PyModel, complete, findings, level, load, one_of};
 use crate::finding::{Finding, escaped, failed, refused, with_findings};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::{Inline, Report, compact, inline, is_function, outline};
@@ -273,11 +273,8 @@ pub(crate) fn model_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Lo
 /// A part that goes into a model, with its weights.
 fn part_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Loaded> {
     let mut part = model_of(py, object)?;
-    let mut found = part.lost_parts();
-    if found.is_empty() {
-        found = py.detach(|| part.load_weights());
-    }
-    if found.is_empty() { Ok(part) } else { Err(refused(&part, &found)) }
+    complete(py, &mut part)?;
+    Ok(part)
 }
 
 /// Pairs of names.

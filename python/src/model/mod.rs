@@ -22,7 +22,7 @@ use crate::finding::{Finding, failed, refused, unsaved, unwritten, with_findings
 use crate::session::PyExecutable;
 use bytes::Bytes;
 use graph::PyGraph;
-use onnx_exec::CompileOptions;
+use onnx_exec::{CompileOptions, Executable};
 use onnx_ir::releases::{NEWEST_IR, newest_version};
 use onnx_ir::{Body, Model};
 use onnx_proto::external::is_stored_outside;
@@ -482,21 +482,38 @@ impl PyModel {
     fn compile(&self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
         let options = CompileOptions { exact, ..CompileOptions::default() };
         let mut loaded = self.snapshot(py);
-        let made = py.detach(|| {
-            let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
-            Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(&options)?, clear))
-        });
-        match made {
-            Ok((executable, clear)) => {
-                if !clear.is_empty() {
-                    let rules = broken_rules(&clear);
-                    warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
-                }
-                Ok(PyExecutable::new(executable, loaded))
-            }
-            Err(found) => Err(refused(&loaded, &found)),
-        }
+        let executable = compiled(py, &mut loaded, &options, unchecked, refused)?;
+        Ok(PyExecutable::new(executable, loaded))
     }
+}
+
+/// Prepares a model to be run, with a warning about rules that it breaks; `refused` makes the exception of one that cannot be run.
+pub(crate) fn compiled(
+    py: Python<'_>,
+    loaded: &mut Loaded,
+    options: &CompileOptions,
+    unchecked: bool,
+    refused: impl FnOnce(&Loaded, &[Diagnostic]) -> PyErr,
+) -> PyResult<Executable<'static>> {
+    let made = py.detach(|| {
+        let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
+        Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(options)?, clear))
+    });
+    let (executable, clear) = made.map_err(|found| refused(loaded, &found))?;
+    if !clear.is_empty() {
+        let rules = broken_rules(&clear);
+        warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
+    }
+    Ok(executable)
+}
+
+/// Loads the weights of a model that must be there as a whole.
+pub(crate) fn complete(py: Python<'_>, loaded: &mut Loaded) -> PyResult<()> {
+    let mut found = loaded.lost_parts();
+    if found.is_empty() {
+        found = py.detach(|| loaded.load_weights());
+    }
+    if found.is_empty() { Ok(()) } else { Err(refused(loaded, &found)) }
 }
 
 /// Fails if a model has errors.

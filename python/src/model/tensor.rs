@@ -1,7 +1,7 @@
 //! Stored tensors as arrays that share their memory, and arrays as stored tensors.
 
 use super::state::{Shared, State};
-use crate::array::{TYPES, dtype, to_array, to_tensor};
+use crate::array::{dtype_of, to_array, to_tensor};
 use crate::finding::{Finding, failed, with_findings};
 use bytes::Bytes;
 use onnx_exec::Tensor as Computed;
@@ -104,12 +104,8 @@ pub(crate) fn array_of<'py>(
         Source::Shared { elements, elem } => {
             let numpy = py.import("numpy")?;
             let array = numpy.call_method1("asarray", (Bound::new(py, elements)?,))?;
-            match numpy_name(elem) {
-                // A type of another package, over numbers of the same width.
-                Some(name) if is_foreign(elem) => array.call_method1("view", (dtype(py, name)?,)),
-                Some(_) => Ok(array),
-                None => Err(failed(format!("{} has no numpy type", elem.name().unwrap_or("?")))),
-            }
+            // A type of another package, over numbers of the same width.
+            if is_foreign(elem) { array.call_method1("view", (dtype_of(py, elem)?,)) } else { Ok(array) }
         }
     }
 }
@@ -117,19 +113,6 @@ pub(crate) fn array_of<'py>(
 /// Whether numpy itself does not know a type.
 fn is_foreign(elem: ElemType) -> bool {
     elem == ElemType::BFLOAT16 || elem.name().is_some_and(|name| name.starts_with("float8"))
-}
-
-/// numpy's name of an element type.
-fn numpy_name(elem: ElemType) -> Option<&'static str> {
-    TYPES.iter().find(|(known, _)| *known == elem).map(|(_, name)| *name)
-}
-
-/// numpy's type for an element type: `object` for strings.
-pub(crate) fn dtype_of<'py>(py: Python<'py>, elem: ElemType) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if elem == ElemType::STRING {
-        return dtype(py, "object").map(Some);
-    }
-    numpy_name(elem).map(|name| dtype(py, name)).transpose()
 }
 
 /// An external tensor with its data: files are mapped, so that only what is used is read.

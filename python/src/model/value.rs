@@ -5,7 +5,8 @@ use super::graph::PyGraph;
 use super::node::PyNode;
 use super::operand::{Operand, operands};
 use super::state::{Removed, Shared, State};
-use super::tensor::{array_of, dtype_of};
+use super::tensor::array_of;
+use crate::array::{dtype_of, has_dtype};
 use onnx_ir::{
     BodyId, Cursor, Declaration, DimValue, ElemType, EntityId as _, GraphId, Model, Port, TensorId, TypeId,
     TypeKind, Use, ValueDef, ValueId,
@@ -269,7 +270,7 @@ impl PyValue {
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let elem = self.read(py, |state, _| elem_type(state, self.body, self.value))?;
-        elem.map_or(Ok(None), |elem| dtype_of(py, elem))
+        elem.filter(|elem| has_dtype(*elem)).map(|elem| Ok(dtype_of(py, elem)?.into_any())).transpose()
     }
 
     /// The node that computes the value; `None` for inputs, initializers and undefined values.

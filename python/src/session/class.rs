@@ -4,12 +4,12 @@ use super::operator;
 use super::port::PyPort;
 use super::ready::{Ready, RunArgs};
 use crate::finding::{refused, unwritten};
-use crate::model::{PyModel, warn};
+use crate::model::{PyModel, compiled};
 use bytes::Bytes;
 use onnx_exec::CompileOptions;
 use onnx_ir::Model;
 use onnxtxt::edit::{SetShape, set_shape};
-use onnxtxt::{Diagnostic, Form, Loaded, Purpose, SaveOptions, broken_rules};
+use onnxtxt::{Diagnostic, Form, Loaded, SaveOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict as _, PyBool, PyByteArray, PyBytes, PyDict, PyList, PyTuple};
@@ -88,18 +88,10 @@ impl PySession {
         let custom = operators.as_ref().map(operator::operators).transpose()?.unwrap_or_default();
         let options = CompileOptions { exact, custom, ..CompileOptions::default() };
         operator::begin();
-        let made = py.detach(|| {
-            let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
-            Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(&options)?, clear))
-        });
-        let (executable, clear) = made.map_err(|found| {
+        let executable = compiled(py, &mut loaded, &options, unchecked, |loaded, found| {
             let raised = found.first().and_then(|found| operator::raised(py, found));
-            raised.unwrap_or_else(|| refused(&loaded, &found))
+            raised.unwrap_or_else(|| refused(loaded, found))
         })?;
-        if !clear.is_empty() {
-            let rules = broken_rules(&clear);
-            warn(py, &format!("the model breaks rules that leave its meaning clear: {rules}"))?;
-        }
         let operators = operators.map(Bound::unbind);
         Ok(PySession {
             ready: Arc::new(Ready::new(executable, loaded)),
