@@ -52,7 +52,7 @@ class OnnxtxtBackend(Backend):
     def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> OnnxtxtRep:
         """A model that is ready to be run: a ``Model``, an ``onnx.ModelProto``, a path, or bytes."""
         if not cls.supports_device(device):
-            raise ValueError(f"there is no device {device!r}, only `CPU`")
+            raise ValueError(f"unknown device {device!r}, expected `CPU`")
         # The tests of the interface compare with results that are rounded after each node.
         kwargs.setdefault("exact", True)
         return OnnxtxtRep(Session(model, **kwargs))

@@ -8,8 +8,8 @@
 >>> session.run(None, {"x": np.array([-1, 2], np.float32)})
 [array([0., 2.], dtype=float32)]
 
-What chooses how ONNX Runtime computes (optimization levels, arenas, providers) is accepted and has no effect; what decides about
-results or limits has: threads, profiling, overridden dimensions, and ``terminate``.
+Options of how ONNX Runtime computes (optimization levels, arenas, providers) are accepted and have no effect; options that change
+results or limits have one: threads, profiling, overridden dimensions, and ``terminate``.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Config:
 
     def _get(self, key: str) -> str:
         if key not in self._config:
-            raise RuntimeError(f"there is no configuration entry {key!r}")
+            raise RuntimeError(f"unknown configuration entry {key!r}")
         return self._config[key]
 
 
@@ -283,7 +283,7 @@ class OrtValue:
         return int(self._value.nbytes)
 
     def has_value(self) -> bool:
-        """Whether it is no empty optional."""
+        """Whether it has a value: an optional may be empty."""
         return self._value is not None
 
     def is_tensor(self) -> bool:
@@ -316,7 +316,7 @@ def _dtype(name: str) -> Any:
 
 def _ensure_cpu(device: str) -> None:
     if device.lower() != "cpu":
-        raise RuntimeError(f"there is no device {device!r}, only `cpu`")
+        raise RuntimeError(f"unknown device {device!r}, expected `cpu`")
 
 
 class IOBinding:

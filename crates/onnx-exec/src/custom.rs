@@ -97,7 +97,7 @@ impl CustomOperators {
         self.insert(domain, name, Arc::new(Function(Arc::new(function))));
     }
 
-    /// Whether there are no operators.
+    /// Whether it has no operators.
     pub fn is_empty(&self) -> bool {
         self.operators.is_empty()
     }

@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The same value, with copies of all tensors whose memory is lent ([`Tensor::lent`]).
+    /// This value, with copies of all tensors whose memory is lent ([`Tensor::lent`]).
     ///
     /// # Errors
     ///

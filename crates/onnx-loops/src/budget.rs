@@ -93,7 +93,7 @@ impl Budget {
         Budget { account, steps: AtomicU64::new(steps), cancel, interrupt: Asked(None), recycler: None }
     }
 
-    /// The same budget; it is also cancelled when the interrupt says so.
+    /// This budget, which is also cancelled when the interrupt returns true.
     pub fn with_interrupt(self, interrupt: Option<Arc<Interrupt>>) -> Self {
         Budget { interrupt: Asked(interrupt), ..self }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Window {
 pub(crate) enum AutoPad {
     /// The padding is the attribute `pads`.
     NotSet,
-    /// There is no padding.
+    /// The input is not padded.
     Valid,
     /// The padding follows from the number of positions; the larger half of an odd one is after the input.
     SameUpper,

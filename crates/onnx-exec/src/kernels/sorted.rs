@@ -12,7 +12,7 @@ const UNINTERRUPTED: usize = 1 << 18;
 /// Splits of one part after which pivots are hopeless; it is sorted in one go.
 const MAX_DEPTH: usize = 96;
 
-/// Sorts so that the first `count` elements are the least ones in order; those behind are in any order. `compare` must tell all
+/// Sorts so that the first `count` elements are the least ones in order; the others follow in any order. `compare` must tell all
 /// elements apart, and takes about `cost` steps.
 pub(super) fn sort_first<T: Copy>(
     all: &mut [T],
@@ -52,7 +52,7 @@ pub(super) fn sort_first<T: Copy>(
     Ok(())
 }
 
-/// Moves the elements below a pivot before it, and the others behind it; returns the place of the pivot.
+/// Moves the elements below a pivot before it, and the others after it; returns the place of the pivot.
 fn split<T: Copy>(
     part: &mut [T],
     seed: u64,

@@ -62,7 +62,7 @@ impl<'r> Program<'r> {
         Program::compile_checked(model, registry, options)
     }
 
-    /// The same for a model that has been checked.
+    /// Compiles a model that has been checked.
     fn compile_checked(
         mut model: Model,
         registry: &'r Registry,

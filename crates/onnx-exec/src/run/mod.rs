@@ -240,7 +240,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    /// The same for the results of a node.
+    /// Compares the sizes of the results of a node with those declared for them.
     fn compare_results(&mut self, graph: GraphId, node: NodeId) {
         let Run { sizes: Some(sizes), values, program, .. } = self else { return };
         if !sizes.has_inner() || graph != program.root {

@@ -55,7 +55,7 @@ impl Buffer {
         }
     }
 
-    /// The same bytes, copied if they are lent.
+    /// These bytes, copied if they are lent.
     pub(super) fn kept(&self) -> Result<Buffer, Failure> {
         match self {
             Buffer::Made(..) | Buffer::Mapped(_) => Ok(self.clone()),

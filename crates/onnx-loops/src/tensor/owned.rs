@@ -66,7 +66,7 @@ impl Tensor {
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 
-    /// The same over memory that is lent for one run: its owner may change it afterwards. A run copies what it keeps of such a
+    /// A tensor over memory that is lent for one run: its owner may change it afterwards. A run copies what it keeps of such a
     /// tensor, and results that would share its memory; [`to_kept`](Self::to_kept) does so for others who keep one.
     ///
     /// ```
@@ -90,7 +90,7 @@ impl Tensor {
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 
-    /// The same tensor, copied if its memory is lent.
+    /// This tensor, copied if its memory is lent.
     ///
     /// # Errors
     ///

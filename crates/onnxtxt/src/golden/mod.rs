@@ -90,8 +90,8 @@ pub trait Host: Send + Sync {
     /// How they differ.
     fn compare(&self, case: &Case, what: &str, output: &str) -> Result<(), String>;
 
-    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); a value without a name in the file has an empty one. `elem` says
-    /// what arrays are whose element type the file does not say, by name.
+    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); a value without a name in the file has an empty one. `elem`
+    /// returns the element type of an array by name, for types that the file does not state.
     ///
     /// # Errors
     ///
