@@ -21,7 +21,7 @@ impl Tensor {
     /// keeps the owner until it is dropped. Such memory is not charged to a run.
     ///
     /// ```
-    /// use onnx_exec::Tensor;
+    /// use onnx_loops::Tensor;
     /// use std::sync::Arc;
     ///
     /// let frames: Arc<[f32]> = Arc::from([1.0, 2.0, 3.0, 4.0]);
@@ -47,7 +47,7 @@ impl Tensor {
     ///
     /// ```
     /// use bytes::Bytes;
-    /// use onnx_exec::Tensor;
+    /// use onnx_loops::Tensor;
     /// use onnx_ir::ElemType;
     ///
     /// let message = Bytes::from_static(&[3, 1, 2]);
@@ -71,7 +71,7 @@ impl Tensor {
     ///
     /// ```
     /// use bytes::Bytes;
-    /// use onnx_exec::Tensor;
+    /// use onnx_loops::Tensor;
     /// use onnx_ir::ElemType;
     ///
     /// let frame = Bytes::from_static(&[3, 1, 2]);
