@@ -1,9 +1,9 @@
 //! Operators that the caller of [`compile`](crate::compile()) provides.
 
 use crate::failure::Failure;
-use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::{Body, Model, Node, normalize_domain};
+use onnx_kernels::Value;
 use std::fmt;
 use std::sync::Arc;
 

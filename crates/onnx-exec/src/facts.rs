@@ -1,8 +1,8 @@
 //! Facts for inference from the values of a run.
 
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_ir::ElemType;
+use onnx_kernels::Value;
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{self, Elem, Fact, Ty};
 

@@ -18,9 +18,10 @@
 //! define       nodes to formulas, as far as a run, or a test, knows types and values
 //! plan         formulas to kernels in stages, which know neither the model nor a run
 //! program      the result of compiling, which never changes
-//! kernels      operators without formulas
-//! loops        formulas to loops over numbers
-//! …            tensors, values, memory, threads, options
+//! …            the machine, options
+//!
+//! onnx-kernels operators without formulas, values
+//! onnx-loops   formulas to loops over numbers; tensors, memory, threads
 //! ```
 //!
 //! ```
@@ -36,28 +37,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Outside plans, a node is run by the first of these that exists: control flow (`run::control`), a kernel (`kernels`), the formula
+//! Outside plans, a node is run by the first of these that exists: control flow (`run::control`), a kernel ([`onnx_kernels`]), the formula
 //! that [`onnx_ops::meaning`] has for it, its function body. Inference on the actual inputs determines the types of the outputs,
 //! so every size is a number.
 
 pub mod arrays;
 mod custom;
-mod data;
 mod define;
 mod executable;
 mod facts;
-mod kernels;
 mod machine;
 mod options;
 mod plan;
 mod profile;
 mod program;
 mod run;
-mod value;
 
 pub use custom::{CustomKernel, CustomNode, CustomOperator, CustomOperators};
 pub use executable::{Executable, Schedule, Stats, compile};
 pub use machine::{Bandwidth, Limit, Machine};
+pub use onnx_kernels::{Map, Value};
 use onnx_loops::{
     self as loops, budget, failure, list, parallel, pool, random, recycle, scratch, sync, tensor,
 };
@@ -66,4 +65,3 @@ pub use options::{CompileOptions, Observe, RunOptions, Time, TimedStep, Warn};
 pub use plan::Stage;
 pub use profile::{KernelProfile, Profile, Work};
 pub use program::{is_run, misfit};
-pub use value::{Map, Value};

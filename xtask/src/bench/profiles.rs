@@ -35,7 +35,12 @@ const BUILDS: &[(&str, Build)] = &[
     (
         "opt-level s, executor 3",
         Build::Embedded(
-            &["opt-level=\"s\"", "package.onnx-exec.opt-level=3", "package.onnx-loops.opt-level=3"],
+            &[
+                "opt-level=\"s\"",
+                "package.onnx-exec.opt-level=3",
+                "package.onnx-kernels.opt-level=3",
+                "package.onnx-loops.opt-level=3",
+            ],
             "",
         ),
     ),

@@ -8,13 +8,14 @@ use std::fs;
 use std::path::Path;
 
 /// The crates, from the one that depends on nothing to the program.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "onnx-ir",
     "onnx-text",
     "onnx-proto",
     "onnx-formula",
     "onnx-loops",
     "onnx-ops",
+    "onnx-kernels",
     "onnx-exec",
     "onnxtxt",
     "onnx-cli",

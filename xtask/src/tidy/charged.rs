@@ -4,7 +4,7 @@ use super::Finding;
 use super::source::File;
 
 /// Where kernels are, and what runs graphs in nodes.
-const FOLDERS: &[&str] = &["crates/onnx-exec/src/kernels", "crates/onnx-exec/src/run/control"];
+const FOLDERS: &[&str] = &["crates/onnx-kernels/src", "crates/onnx-exec/src/run/control"];
 /// Lists of elements, and strings that are charged after they have been made.
 const LISTS: &[&str] = &[
     "Vec<f64>",
@@ -20,17 +20,17 @@ const LISTS: &[&str] = &[
 ];
 /// Files whose lists are as long as attributes are, each with the reason.
 const BOUNDED: &[(&str, &str)] = &[
-    ("crates/onnx-exec/src/kernels/call.rs", "attributes as a node has them"),
-    ("crates/onnx-exec/src/kernels/image.rs", "decoders make their own lists, within limits"),
-    ("crates/onnx-exec/src/kernels/ml/keys.rs", "keys and values that attributes have"),
-    ("crates/onnx-exec/src/kernels/ml/linear.rs", "coefficients, and the scores of one sample"),
-    ("crates/onnx-exec/src/kernels/ml/machine.rs", "support vectors, and one number for each"),
-    ("crates/onnx-exec/src/kernels/ml/maps.rs", "labels that attributes have"),
-    ("crates/onnx-exec/src/kernels/ml/mod.rs", "attributes as wider numbers"),
-    ("crates/onnx-exec/src/kernels/ml/scores.rs", "the scores of one sample"),
-    ("crates/onnx-exec/src/kernels/ml/svm.rs", "coefficients, and the scores of one sample"),
-    ("crates/onnx-exec/src/kernels/optimize.rs", "a list for each kind of input that a node has"),
-    ("crates/onnx-exec/src/kernels/tokens.rs", "a tensor without strings"),
+    ("crates/onnx-kernels/src/call.rs", "attributes as a node has them"),
+    ("crates/onnx-kernels/src/image.rs", "decoders make their own lists, within limits"),
+    ("crates/onnx-kernels/src/ml/keys.rs", "keys and values that attributes have"),
+    ("crates/onnx-kernels/src/ml/linear.rs", "coefficients, and the scores of one sample"),
+    ("crates/onnx-kernels/src/ml/machine.rs", "support vectors, and one number for each"),
+    ("crates/onnx-kernels/src/ml/maps.rs", "labels that attributes have"),
+    ("crates/onnx-kernels/src/ml/mod.rs", "attributes as wider numbers"),
+    ("crates/onnx-kernels/src/ml/scores.rs", "the scores of one sample"),
+    ("crates/onnx-kernels/src/ml/svm.rs", "coefficients, and the scores of one sample"),
+    ("crates/onnx-kernels/src/optimize.rs", "a list for each kind of input that a node has"),
+    ("crates/onnx-kernels/src/tokens.rs", "a tensor without strings"),
 ];
 
 pub(super) fn lists_are_charged(files: &[File]) -> Vec<Finding> {
@@ -57,8 +57,8 @@ mod tests {
     fn a_list_of_numbers_in_a_kernel_is_found() {
         let text = "//! x\nfn f(x: &Tensor) {\n    let all: Vec<f64> = x.iter().collect();\n    let dims: Vec<usize>;\n}\n";
         let found = |path: &str| lists_are_charged(&[File::new(path, text.to_owned())]).len();
-        assert_eq!(found("crates/onnx-exec/src/kernels/new.rs"), 1);
-        assert_eq!(found("crates/onnx-exec/src/kernels/ml/svm.rs"), 0);
+        assert_eq!(found("crates/onnx-kernels/src/new.rs"), 1);
+        assert_eq!(found("crates/onnx-kernels/src/ml/svm.rs"), 0);
         assert_eq!(found("crates/onnx-exec/src/plan/new.rs"), 0);
     }
 }

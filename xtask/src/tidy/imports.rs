@@ -1,5 +1,4 @@
-//! The imports between the rooms of a crate, or of a folder of a crate. A room is a module of the crate or folder, with all files
-//! below it.
+//! The imports between the rooms of a crate. A room is a module of the crate, with all files below it.
 //!
 //! Rooms with layers lie one above the other: each uses only those below it. `cargo xtask tidy --imports` prints the lines of
 //! the rooms of every crate, and the arrows between them with the number of files that import.
@@ -9,17 +8,15 @@ use super::source::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// The rooms of a crate or folder from the lowest to the highest, each with its modules.
+/// The rooms of a crate from the lowest to the highest, each with its modules.
 type Layers = &'static [(&'static str, &'static [&'static str])];
 
 const LAYERS: &[(&str, Layers)] = &[
     (
         "onnx-exec",
         &[
-            // Values, and options.
-            ("ground", &["arrays", "custom", "data", "facts", "options", "profile", "value"]),
+            ("ground", &["arrays", "custom", "facts", "options", "profile"]),
             ("machine", &["machine"]),
-            ("kernels", &["kernels"]),
             ("program", &["program"]),
             ("plan", &["plan"]),
             ("define", &["define"]),
@@ -51,18 +48,14 @@ const LAYERS: &[(&str, Layers)] = &[
     ),
 ];
 
-/// Folders that have rooms themselves.
-const FOLDERS: &[&str] = &["onnx-exec/kernels"];
 /// Crates without layers, and without circles of rooms.
 const WITHOUT_CIRCLES: &[&str] = &["onnx-proto"];
 
-/// A crate, or a folder of a crate.
+/// A crate.
 struct House<'f> {
-    name: String,
-    /// The files below it, with their modules; that of the house itself is empty.
+    name: &'f str,
+    /// Its files with their modules; that of the root is empty.
     files: Vec<(&'f File, Vec<&'f str>)>,
-    /// Its module, from the root of the crate.
-    prefix: Vec<&'static str>,
     layers: Option<Layers>,
 }
 
@@ -78,8 +71,8 @@ struct Import<'f> {
 pub(super) fn point_down(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for house in houses(files) {
-        let (imports, path) = (house.imports(), format!("crates/{}/src", house.name.replace('/', "/src/")));
-        if WITHOUT_CIRCLES.contains(&&*house.name) {
+        let (imports, path) = (house.imports(), format!("crates/{}/src", house.name));
+        if WITHOUT_CIRCLES.contains(&house.name) {
             for circle in circles(&arrows(&imports)) {
                 let why = format!("modules use each other in a circle: {}", circle.join(", "));
                 findings.push(Finding::new(&path, 0, why));
@@ -171,24 +164,16 @@ fn circles<'i>(arrows: &Arrows<'i>) -> Vec<Vec<&'i str>> {
     circles
 }
 
-/// All crates, and the folders that have rooms.
+/// All crates.
 fn houses(files: &[File]) -> Vec<House<'_>> {
-    let crates: BTreeSet<&str> = files.iter().filter_map(|file| Some(in_crate(&file.path)?.0)).collect();
-    let mut houses = Vec::new();
-    for name in crates {
-        let folders = FOLDERS.iter().filter_map(|path| path.split_once('/').filter(|(of, _)| *of == name));
-        for prefix in std::iter::once(Vec::new()).chain(folders.map(|(_, folder)| vec![folder])) {
-            let mut inside = Vec::new();
-            for file in files {
-                let Some((_, module)) = in_crate(&file.path).filter(|(of, _)| *of == name) else { continue };
-                inside.extend(module.strip_prefix(&prefix[..]).map(|module| (file, module.to_vec())));
-            }
-            let path = std::iter::once(name).chain(prefix.iter().copied()).collect::<Vec<_>>().join("/");
-            let layers = LAYERS.iter().find(|(of, _)| *of == path).map(|(_, layers)| *layers);
-            houses.push(House { name: path, files: inside, prefix, layers });
+    let mut crates: BTreeMap<&str, Vec<(&File, Vec<&str>)>> = BTreeMap::new();
+    for file in files {
+        if let Some((name, module)) = in_crate(&file.path) {
+            crates.entry(name).or_default().push((file, module));
         }
     }
-    houses
+    let layers = |name: &str| LAYERS.iter().find(|(of, _)| *of == name).map(|(_, layers)| *layers);
+    crates.into_iter().map(|(name, files)| House { name, files, layers: layers(name) }).collect()
 }
 
 /// The crate of a source file, and the path of its module.
@@ -241,12 +226,9 @@ impl<'f> House<'f> {
         let mut imports = Vec::new();
         for (file, module) in &self.files {
             let Some(from) = module.first() else { continue };
-            let whole: Vec<&str> = self.prefix.iter().chain(module).copied().collect();
             for (path, offset) in paths(&file.code) {
-                let Some(target) = resolved(&path, &whole) else { continue };
-                let Some(first) = target.strip_prefix(&self.prefix[..]).and_then(<[_]>::first) else {
-                    continue;
-                };
+                let target = resolved(&path, module).unwrap_or_default();
+                let Some(first) = target.first() else { continue };
                 let first = if modules.contains(first) { Some(first) } else { exports.get(first) };
                 let (from, Some(to)) = (self.room(from), first.map(|first| self.room(first))) else {
                     continue;
@@ -421,7 +403,7 @@ mod tests {
             let all = point_down(&all).into_iter().map(|finding| finding.to_string()).collect::<Vec<_>>();
             all.join("\n")
         };
-        let (plan, value) = ("crates/onnx-exec/src/plan/fuse.rs", "crates/onnx-exec/src/value.rs");
+        let (plan, value) = ("crates/onnx-exec/src/plan/fuse.rs", "crates/onnx-exec/src/facts.rs");
         let up = |from: &str| {
             format!("`{from}` must not use `run`, which lies above it (xtask/src/tidy/imports.rs)")
         };

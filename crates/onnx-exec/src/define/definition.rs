@@ -2,9 +2,9 @@
 
 use crate::program::Program;
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_formula::{Definition, Dense, Elements as _};
 use onnx_ir::{ElemType, NodeId};
+use onnx_kernels::Value;
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::meaning::{Attributes, Cx, Operand, Output, define, open_shape, value_inputs};

@@ -9,12 +9,12 @@
 //! A body with anything but formulas (a kernel, control flow, results of unknown shape) is run as a node.
 
 use super::{Define, Flow, KnownValue};
-use crate::kernels::Given;
 use crate::plan::{Partition, PartitionItem};
 use crate::program::{Action, Program};
-use crate::value::Value;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{NodeId, ValueId};
+use onnx_kernels::Given;
+use onnx_kernels::Value;
 use onnx_ops::infer::Fact;
 use onnx_ops::meaning::has_definition;
 

@@ -1,8 +1,8 @@
 //! Values, types and results that defining nodes asks for: a run knows them, and so does a table of a test.
 
 use crate::program::Program;
-use crate::value::Value;
 use onnx_ir::{NodeId, ValueId};
+use onnx_kernels::Value;
 use onnx_ops::infer::Fact;
 
 /// Knowledge about values and nodes while they are defined.

@@ -16,11 +16,11 @@ pub(crate) use known::{DefineBody, Known};
 use crate::budget::spend;
 use crate::plan::{Names, Partition, PartitionItem, widen};
 use crate::program::{Action, Program};
-use crate::value::Value;
 use definition::extents;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
+use onnx_kernels::Value;
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::meaning::value_inputs;
 

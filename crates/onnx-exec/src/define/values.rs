@@ -6,8 +6,8 @@ use crate::facts::{fact, type_of};
 use crate::plan::{Need, Slot, SlotSource};
 use crate::program::Action;
 use crate::tensor::{Tensor, count};
-use crate::value::Value;
 use onnx_ir::{ElemType, NodeId, ValueId};
+use onnx_kernels::Value;
 use onnx_ops::infer::Fact;
 
 impl Define<'_> {

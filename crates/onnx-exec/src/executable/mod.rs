@@ -11,9 +11,9 @@ pub use schedule::{Schedule, Stats};
 use crate::options::{CompileOptions, RunOptions};
 use crate::program::Program;
 use crate::run::{Caches, run_to};
-use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{Model, Port};
+use onnx_kernels::Value;
 use onnx_ops::schema::Registry;
 
 /// A prepared model, which any number of threads can run at once.

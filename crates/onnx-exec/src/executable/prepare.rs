@@ -4,9 +4,9 @@ use super::Executable;
 use crate::options::RunOptions;
 use crate::run::{Run, run_to};
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Place, code};
+use onnx_kernels::Value;
 
 impl Executable<'_> {
     /// Makes the plans for inputs of these element types and shapes, in order, so that the first run takes no longer than later

@@ -4,8 +4,8 @@ use super::Executable;
 use crate::options::{RunOptions, TimedStep};
 use crate::profile::{KernelProfile, Profile};
 use crate::sync::lock;
-use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
+use onnx_kernels::Value;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 

@@ -6,9 +6,9 @@ use crate::plan::{Counts, ScheduleFile, Stage};
 use crate::program::Action;
 use crate::run::{PlanRunner, Run};
 use crate::sync::lock;
-use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{EntityId as _, GraphId, NodeId, SecondaryMap};
+use onnx_kernels::Value;
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 use crate::facts::type_of;
 use crate::loops::{self, Nest, Softmax, Workers};
 use crate::tensor::{Tensor, width};
-use crate::value::Value;
 use foldhash::HashMap;
 use onnx_formula::{Elements, Formula, Number};
 use onnx_ir::{ElemType, NodeId, ValueId};
+use onnx_kernels::Value;
 use onnx_ops::infer::Ty;
 use smallvec::SmallVec;
 

@@ -1,7 +1,7 @@
 //! Control flow operators and their subgraphs.
 
-use crate::kernels::Attributes;
 use onnx_ir::GraphId;
+use onnx_kernels::Attributes;
 
 /// An operator that runs subgraphs.
 #[derive(Clone, Copy, Debug)]

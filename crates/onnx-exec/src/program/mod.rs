@@ -16,11 +16,11 @@ pub use interface::misfit;
 pub(crate) use liveness::Liveness;
 
 use crate::custom::CustomKernel;
-use crate::kernels::{Attributes, Kernel};
 use crate::options::CompileOptions;
-use crate::value::Value;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place};
 use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Port, SecondaryMap, ValueDef, ValueId};
+use onnx_kernels::Value;
+use onnx_kernels::{Attributes, Kernel};
 use onnx_ops::schema::{Registry, SchemaId};
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 
 use super::plan_runner::PlanRunner;
 use super::prepared::{Prepared, Signature};
-use crate::kernels::Keep;
 use crate::plan::{PackedConstants, Recorder, ScheduleFile};
 use crate::program::Program;
 use crate::recycle::Recycler;
-use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::{GraphId, NodeId, SecondaryMap, ValueId};
+use onnx_kernels::Keep;
+use onnx_kernels::Value;
 use onnx_ops::infer::Ty;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};

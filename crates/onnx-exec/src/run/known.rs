@@ -3,8 +3,8 @@
 use super::Run;
 use crate::define::{DefineBody, Known};
 use crate::options::RunOptions;
-use crate::value::Value;
 use onnx_ir::{NodeId, ValueId};
+use onnx_kernels::Value;
 use onnx_ops::infer::Fact;
 
 impl Known for Run<'_, '_> {

@@ -11,9 +11,9 @@ use crate::program::Action;
 use crate::random::Random;
 use crate::sync::lock;
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{EntityId as _, NodeId, ValueId};
+use onnx_kernels::Value;
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
@@ -180,7 +180,7 @@ impl<'x, 'r> Run<'x, 'r> {
 }
 
 /// The facts of an input that kernels may specialize on.
-fn given(value: Option<&Value>) -> crate::kernels::Given<'_> {
+fn given(value: Option<&Value>) -> onnx_kernels::Given<'_> {
     let tensor = value?.tensor().ok()?;
     Some((tensor.elem(), tensor.dims()))
 }

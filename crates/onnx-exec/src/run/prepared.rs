@@ -5,9 +5,9 @@ use crate::failure::{Failure, fail};
 use crate::list::Strings;
 use crate::loops::{self, Nest, Packed, Precision, View, Workers};
 use crate::tensor::{Tensor, width};
-use crate::value::Value;
 use onnx_formula::{Definition, Dense, ElementSource, Elements, Formula, Mode, Number};
 use onnx_ir::{ElemType, EntityId, NodeId};
+use onnx_kernels::Value;
 use onnx_ops::meaning::value_inputs;
 use onnx_ops::schema::Schema;
 

@@ -5,9 +5,9 @@ use super::{ControlNode, number, truth};
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, ValueDef};
+use onnx_kernels::Value;
 
 /// The number of inputs of the body before the carried ones: the iteration number and the condition.
 const BEFORE: usize = 2;

@@ -7,14 +7,14 @@ mod scan;
 mod stack;
 
 use crate::failure::Failure;
-use crate::kernels::Attributes;
 use crate::list::List;
 use crate::program::{Control, Kind};
 use crate::run::{Results, Run};
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, NodeId};
+use onnx_kernels::Attributes;
+use onnx_kernels::Value;
 use onnx_ops::schema::Lookup;
 
 impl Control {

@@ -6,12 +6,12 @@
 use super::ControlNode;
 use super::stack::{Stack, none, slice, stack};
 use crate::failure::Failure;
-use crate::kernels::resolve_axis;
 use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
+use onnx_kernels::Value;
+use onnx_kernels::resolve_axis;
 
 pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let mut inputs = run.inputs(site.node)?;

@@ -4,8 +4,8 @@ use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings};
 use crate::run::Run;
 use crate::tensor::{Dims, Tensor};
-use crate::value::Value;
 use onnx_ir::{DimValue, ElemType, Port, TypeKind};
+use onnx_kernels::Value;
 
 /// Collects tensors of equal shape, one after the other, into one tensor with a new axis.
 pub(super) struct Stack {
@@ -210,7 +210,7 @@ pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Fa
 
 /// The index of the new axis.
 fn place(axis: i64, rank: usize) -> Result<usize, Failure> {
-    crate::kernels::resolve_axis(axis, rank + 1)
+    onnx_kernels::resolve_axis(axis, rank + 1)
 }
 
 fn declared(run: &Run<'_, '_>, port: &Port) -> (ElemType, Vec<usize>) {
