@@ -202,6 +202,7 @@ const ALONE: &[&str] = &[
     "onnx-text",
     "onnx-proto",
     "onnx-formula",
+    "onnx-images",
     "onnx-loops",
     "onnx-ops",
     "onnx-kernels",
@@ -220,6 +221,10 @@ fn features(context: &mut Context) -> Result<Outcome> {
         let library = ["check", "--quiet", "-p", "onnxtxt", "--no-default-features", "--features", features];
         process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(library))?;
     }
+    let images = ["-p", "onnx-exec", "-p", "onnx-kernels", "--no-default-features"];
+    let check =
+        if context.everything { &["test", "--quiet", "--lib", "image"][..] } else { &["check", "--quiet"] };
+    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(check).args(images))?;
     for features in ["", "verify"] {
         let text = ["clippy", "--quiet", "-p", "onnx-text", "--no-default-features", "--features", features];
         let warnings = ["--", "-D", "warnings"];
@@ -251,7 +256,7 @@ fn for_parsers(packages: &[Compiled]) -> Result<()> {
 /// Crates of which the program compiles two versions: png, chumsky, safetensors and prost-derive need old ones.
 const TWICE: &[&str] = &["foldhash", "hashbrown", "miniz_oxide", "syn"];
 /// The most packages of the program, with those of macros.
-const MAX_PACKAGES: usize = 133;
+const MAX_PACKAGES: usize = 134;
 
 /// Compares the packages of the program with the budget, and prints their number.
 fn once(packages: &[Compiled]) -> Result<()> {

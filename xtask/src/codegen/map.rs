@@ -8,13 +8,14 @@ use std::fs;
 use std::path::Path;
 
 /// The crates, from the one that depends on nothing to the program.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "onnx-ir",
     "onnx-text",
     "onnx-proto",
     "onnx-formula",
     "onnx-loops",
     "onnx-ops",
+    "onnx-images",
     "onnx-kernels",
     "onnx-exec",
     "onnxtxt",

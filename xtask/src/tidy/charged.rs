@@ -21,7 +21,7 @@ const LISTS: &[&str] = &[
 /// Files whose lists are as long as attributes are, each with the reason.
 const BOUNDED: &[(&str, &str)] = &[
     ("crates/onnx-kernels/src/call.rs", "attributes as a node has them"),
-    ("crates/onnx-kernels/src/image.rs", "decoders make their own lists, within limits"),
+    ("crates/onnx-kernels/src/image.rs", "the pixels of a decoder, within its limits"),
     ("crates/onnx-kernels/src/ml/keys.rs", "keys and values that attributes have"),
     ("crates/onnx-kernels/src/ml/linear.rs", "coefficients, and the scores of one sample"),
     ("crates/onnx-kernels/src/ml/machine.rs", "support vectors, and one number for each"),

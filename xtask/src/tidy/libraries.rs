@@ -9,6 +9,8 @@ const HOMES: &[(&str, &str)] = &[
     ("chumsky", "crates/onnx-text/src/parse"),
     ("dagre", "crates/onnxtxt/src/draw"),
     ("ariadne", "crates/onnx-text/src/render"),
+    ("hayro_jpeg2000", "crates/onnx-images/src"),
+    ("libjpeg_turbo_rs", "crates/onnx-images/src"),
     ("pretty", "crates/onnx-text/src/print"),
     ("prost", "crates/onnx-proto/src"),
     ("prost_reflect", "crates/onnx-proto/src"),
