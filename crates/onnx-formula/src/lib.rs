@@ -42,8 +42,11 @@ mod index;
 mod moves;
 mod number;
 mod ops;
+mod position;
+mod rewrite;
 mod tensor;
 mod text;
+mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -56,5 +59,7 @@ pub use index::Index;
 pub use moves::ElementSource;
 pub use number::{Kind, Number, is_float, wide, wide_float};
 pub use ops::{Binary, Cost, Domain, Exactness, Real, Unary, Whole};
+pub use position::Position;
+pub use rewrite::Rewrite;
 pub use tensor::{Dense, Elements, count};
 pub use text::{Mistake, Reader, Token, line, quoted};

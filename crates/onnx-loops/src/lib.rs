@@ -48,7 +48,7 @@ pub use nest::Nest;
 pub use nest::check::agree;
 pub use nest::choice::{Choice, FormName};
 pub use nest::memo::Nests;
-pub use nest::pieces::{MAX_PIECES, is_padding, settled};
+pub use nest::pieces::{MAX_PIECES, is_padding};
 pub use nest::print::Names;
 pub use nest::run::{Worker, Workers};
 pub use product::matrix::Matrix;

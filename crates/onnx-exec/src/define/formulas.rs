@@ -3,7 +3,7 @@
 use super::definition::{Input, definition, extents};
 use super::{Define, Flow, KnownValue};
 use crate::loops;
-use crate::plan::{Assignment, NodeStep, PartitionItem, Slot, SlotSource, renumber};
+use crate::plan::{Assignment, NodeStep, PartitionItem, Slot, SlotSource};
 use crate::program::Action;
 use foldhash::HashSet;
 use onnx_ir::{ElemType, NodeId, ValueId};
@@ -88,7 +88,7 @@ impl Define<'_> {
         numbers.resize(definition.inputs, usize::MAX);
         // The formulas and their slots.
         for mut formula in definition.formulas {
-            renumber(&mut formula, &|operand| numbers.get(operand).copied());
+            formula.renumber(&|operand| numbers.get(operand).copied());
             let slot = self.slot(formula.elem, formula.dims.clone(), SlotSource::Formula);
             numbers.push(slot);
             let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };

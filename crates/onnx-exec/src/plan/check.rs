@@ -1,10 +1,8 @@
 //! Verifies plans, and formulas between stages: every slot is written before it is read, loads are in bounds, and tensors that
 //! are live at the same time do not overlap.
 
-use super::index::Position;
-use super::rewrite::{extents, operands};
 use super::{Partition, PartitionItem, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
-use onnx_formula::{Expr, Formula};
+use onnx_formula::{Expr, Formula, Position};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Partition {
@@ -14,7 +12,7 @@ impl Partition {
         for item in &self.items {
             let PartitionItem::Formula(assignment) = item else { continue };
             let slot = assignment.slot;
-            for operand in operands(&assignment.formula) {
+            for operand in assignment.formula.operands() {
                 if operand >= self.slots.len() {
                     return Some(format!("slot {operand}, of which slot {slot} is made, does not exist"));
                 }
@@ -37,7 +35,7 @@ impl Partition {
 /// The operand that a formula certainly loads out of bounds somewhere: the load is unconditional and its position is a linear
 /// function of the indices, whose range is exact. Positions that depend on elements are checked by the run.
 pub(super) fn outside(formula: &Formula, slots: &[Slot]) -> Option<usize> {
-    let extents = extents(formula);
+    let extents = formula.extents();
     if extents.contains(&0) {
         return None;
     }
@@ -94,7 +92,7 @@ impl Plan {
                         format!("{} must have as many elements as are computed", name(slot)),
                     ));
                 }
-                for operand in super::rewrite::operands(&member.assignment.formula) {
+                for operand in member.assignment.formula.operands() {
                     let operand = root(&self.slots, operand);
                     last_read[operand] = at;
                     let is_made = matches!(self.slots[operand].source, SlotSource::Formula);

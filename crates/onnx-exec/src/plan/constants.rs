@@ -8,15 +8,13 @@
 //! ```
 
 use super::dequantized::is_dequantized;
-use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, operands, renumber_by, walk};
 use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, root, types};
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::{Nest, View, Workers};
 use crate::tensor::Tensor;
 use foldhash::HashMap;
-use onnx_formula::{Binary, Expr, Formula, Index, Number, Unary};
+use onnx_formula::{Binary, Expr, Formula, Index, Number, Position, Rewrite, Unary};
 use onnx_ir::ElemType;
 
 /// Formulas of more steps are computed by the run, which charges their steps.
@@ -70,7 +68,7 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
     if formula.elem == ElemType::STRING {
         return None;
     }
-    let mut operands = operands(formula);
+    let mut operands = formula.operands();
     operands.sort_unstable();
     let mut loaded = 0usize;
     let mut views: Vec<Option<View<'_>>> = Vec::with_capacity(operands.len());
@@ -83,7 +81,7 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
     let count = crate::tensor::count(&formula.dims)?;
     (count <= loaded.saturating_mul(2).max(1 << 12)).then_some(())?;
     let mut local = formula.clone();
-    renumber_by(&mut local, &operands);
+    local.renumber_by(&operands);
     let nest = Nest::of(&local, &|number| types(slots)(*operands.get(number)?))?;
     (nest.steps() <= MAX_FOLDED_STEPS).then_some((nest, views))
 }
@@ -145,7 +143,7 @@ pub(super) fn parts(partition: &mut Partition) -> Result<(), Failure> {
         for expr in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
             note(expr, slots, total, &mut known);
         }
-        let mut parts = Parts { slots, folded, extents: extents(formula), known, made: Vec::new() };
+        let mut parts = Parts { slots, folded, extents: formula.extents(), known, made: Vec::new() };
         formula.expr = match &formula.expr {
             // The reduction must stay a sum of products.
             Expr::Binary(Binary::Mul, a, b) if formula.over.is_some() => {
@@ -402,7 +400,7 @@ impl Parts<'_> {
         }
         let mut used: Vec<usize> = Vec::new();
         let mut is_plain = true;
-        walk(expr, &mut |part| match part {
+        expr.walk(&mut |part| match part {
             Expr::Load(_, position) => position.iter().for_each(|index| match index {
                 Index::Affine(_, terms) => used.extend(terms.iter().map(|(index, _)| *index)),
                 Index::Sum(_) | Index::Div(..) | Index::Rem(..) | Index::Element(_) => is_plain = false,
@@ -423,7 +421,7 @@ impl Parts<'_> {
             None => Position::default(),
         };
         let indices: Vec<Position> = (0..self.extents.len()).map(place).collect();
-        let as_is = |operand, position| Some(load(operand, position));
+        let as_is = |operand, position| Some(Expr::load(operand, position));
         let moved = Rewrite { indices: &indices, extents: &dims, total: None, load: &as_is }.expr(expr)?;
         let formula =
             Formula { elem: ElemType::FLOAT, dims: dims.clone(), over: None, expr: moved, then: None };

@@ -9,10 +9,9 @@
 //! ```
 //! Dequantization has no kernel of its own: consumers of its result read the bytes.
 
-use super::rewrite::{Rewrite, extents, walk};
-use super::{Position, Slot};
+use super::Slot;
 use crate::loops::MAX_EXACT_PRODUCTS;
-use onnx_formula::{Binary, Combine, Expr, Formula, Index, Number};
+use onnx_formula::{Binary, Combine, Expr, Formula, Index, Number, Position, Rewrite};
 use onnx_ir::ElemType;
 
 /// Whether a formula only dequantizes bytes that it loads.
@@ -86,9 +85,9 @@ pub(super) fn whole(formula: &Formula, slots: &[Slot]) -> Option<Formula> {
         Some(scale) => total * scale,
         None => total,
     };
-    let all = extents(formula);
+    let all = formula.extents();
     let indices: Vec<Position> = (0..all.len()).map(Position::index).collect();
-    let load = |operand, position| Some(super::rewrite::load(operand, position));
+    let load = |operand, position| Some(Expr::load(operand, position));
     let epilogue = Rewrite { indices: &indices, extents: &all, total: Some(&total), load: &load };
     let then = match &formula.then {
         Some(then) => epilogue.expr(then)?,
@@ -108,7 +107,7 @@ fn factor(expr: &Expr, rank: usize, slots: &[Slot]) -> Option<(Expr, Option<Expr
     let it = Dequantized::recognize(expr, slots)?;
     let mut is_even = true;
     for part in [it.scale, it.zero].into_iter().flatten() {
-        walk(part, &mut |part| match part {
+        part.walk(&mut |part| match part {
             Expr::Load(_, position) => is_even &= position.iter().all(|index| is_below(index, rank)),
             Expr::Index(index) => is_even &= is_below(index, rank),
             _ => {}

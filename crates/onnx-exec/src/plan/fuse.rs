@@ -8,13 +8,11 @@
 //! a = sum over k of x[i0, k] * w[k, i1]          y = max(total + b[i1], 0)
 //! y = max(a[i0, i1] + b[i1], 0)           ──▶        where total = sum over k of x[i0, k] * w[k, i1]
 //! ```
-//! Positions are composed through views: an axis that a reshape has split is merged again (`index`), or the axis of the consumer
+//! Positions are composed through views: an axis that a reshape has split is merged again ([`Position`]), or the axis of the consumer
 //! is split as well (`split`). Dequantized bytes are read as bytes, by products as integers (`dequantized`). The loops of the
 //! fused formula must be at least as good as those of the parts: a matrix product stays one, and linear positions stay linear.
 
 use super::dequantized::{is_dequantized, whole};
-use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, operands, parts, size};
 use super::split::{roughness, split};
 use super::views::{alias, is_in_order, known};
 use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, reads_across, rounded, walks_once, weight};
@@ -23,7 +21,7 @@ use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::Nests;
 use foldhash::HashSet;
-use onnx_formula::{Expr, Formula, Index};
+use onnx_formula::{Expr, Formula, Index, Position, Rewrite};
 use onnx_ir::{ElemType, NodeId};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -141,7 +139,7 @@ impl<'s> Fuse<'s> {
         }
         let judged = vec![Cell::new(None); items.len()];
         let parts_of = |item: &Option<PartitionItem>| match item {
-            Some(PartitionItem::Formula(assignment)) => size(&assignment.formula),
+            Some(PartitionItem::Formula(assignment)) => assignment.formula.size(),
             Some(PartitionItem::Node(_)) | None => 0,
         };
         let sizes = items.iter().map(parts_of).collect();
@@ -157,7 +155,7 @@ impl<'s> Fuse<'s> {
     /// has this form has loops too, which need not be built to know that.
     fn is_plain(&self, formula: &Formula) -> bool {
         let mut is = formula.over.is_none() && formula.elem == ElemType::FLOAT;
-        parts(formula, &mut |part, _| {
+        formula.parts(&mut |part, _| {
             is &= match part {
                 Expr::Load(operand, position) => {
                     self.slots[*operand].elem == ElemType::FLOAT
@@ -207,7 +205,7 @@ impl<'s> Fuse<'s> {
     fn whole(&self, at: usize) -> Option<(Formula, Loops, SmallVec<[NodeId; 4]>)> {
         let product = self.formula(at).filter(|it| it.formula.over.is_some())?;
         let (mut formula, mut nodes) = (product.formula.clone(), SmallVec::new());
-        let all = extents(&formula);
+        let all = formula.extents();
         for operand in distinct(&formula, self.slots) {
             let Some(from) = self.maker[operand].filter(|from| self.is_dequantizing(*from)) else { continue };
             let producer = self.formula(from)?;
@@ -217,7 +215,7 @@ impl<'s> Fuse<'s> {
         let formula = whole(&formula, self.slots)?;
         let loops = self.judge(&formula)?;
         nodes.extend(product.nodes.iter().copied());
-        let fits = size(&formula) <= MAX_PARTS && operands(&formula).len() <= MAX_OPERANDS;
+        let fits = formula.size() <= MAX_PARTS && formula.operands().len() <= MAX_OPERANDS;
         (loops.is_of_bytes && fits).then_some((formula, loops, nodes))
     }
 
@@ -276,7 +274,7 @@ impl<'s> Fuse<'s> {
 
     fn replace(&mut self, at: usize, formula: Formula, nodes: SmallVec<[NodeId; 4]>) {
         let after = distinct(&formula, self.slots);
-        self.sizes[at] = size(&formula);
+        self.sizes[at] = formula.size();
         let Some(Some(PartitionItem::Formula(consumer))) = self.items.get_mut(at) else { return };
         let before = distinct(&consumer.formula, self.slots);
         consumer.formula = formula;
@@ -312,10 +310,10 @@ impl<'s> Fuse<'s> {
             None => self.inlined(producer, consumer, to)?,
             Some(_) => self.as_epilogue(producer, consumer, from)?,
         };
-        if size(&formula) > MAX_PARTS {
+        if formula.size() > MAX_PARTS {
             return Err(Some(TOO_LONG));
         }
-        if operands(&formula).len() > MAX_OPERANDS {
+        if formula.operands().len() > MAX_OPERANDS {
             return Err(Some("too much would be loaded at a time"));
         }
         let crosses = |formula: &Formula| reads_across(formula, self.slots);
@@ -359,9 +357,9 @@ impl<'s> Fuse<'s> {
             Expr::Select(_) | Expr::Index(_) => is_plain = false,
             _ => count += usize::from(is_consumer),
         };
-        parts(consumer, &mut |part, _| look(part, true));
+        consumer.parts(&mut |part, _| look(part, true));
         let mut size = 0usize;
-        parts(producer, &mut |part, _| {
+        producer.parts(&mut |part, _| {
             size += 1;
             look(part, false);
         });
@@ -385,10 +383,10 @@ impl<'s> Fuse<'s> {
             }
             let (mut times, mut is_packed) = (0, false);
             let mut seen: Vec<&Expr> = Vec::new();
-            let all = extents(&consumer.formula);
+            let all = consumer.formula.extents();
             let rank = consumer.formula.dims.len();
             let is_piecewise = loops.is_some_and(|loops| loops.is_piecewise);
-            parts(&consumer.formula, &mut |part, is_then| {
+            consumer.formula.parts(&mut |part, is_then| {
                 let Expr::Load(operand, position) = part else { return };
                 if root(self.slots, *operand) != producer.slot || seen.contains(&part) {
                     return;
@@ -414,7 +412,7 @@ impl<'s> Fuse<'s> {
                 return Err(Some("it costs too much to be computed where factors are packed"));
             }
         }
-        self.with(producer, &consumer.formula, &extents(&consumer.formula))
+        self.with(producer, &consumer.formula, &consumer.formula.extents())
             .ok_or(Some("positions cannot be put together"))
     }
 
@@ -426,7 +424,7 @@ impl<'s> Fuse<'s> {
                 indices: &position,
                 extents: all,
                 total: None,
-                load: &|operand, position| Some(load(operand, position)),
+                load: &|operand, position| Some(Expr::load(operand, position)),
             };
             Some(rounded(rewrite.expr(&from.expr)?, &from.expr, from.elem, self.slots))
         })
@@ -443,7 +441,7 @@ impl<'s> Fuse<'s> {
         let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
         let replace = |operand: usize, position: Vec<Position>| {
             if root(self.slots, operand) != slot {
-                return Some(load(operand, position));
+                return Some(Expr::load(operand, position));
             }
             with(self.through(operand, position, slot, extents)?)
         };
@@ -483,7 +481,7 @@ impl<'s> Fuse<'s> {
             return Err(None);
         }
         let mut is_in_order_all = true;
-        parts(to, &mut |part, _| {
+        to.parts(&mut |part, _| {
             if let Expr::Load(operand, _) = part
                 && root(self.slots, *operand) == producer.slot
             {
@@ -497,13 +495,13 @@ impl<'s> Fuse<'s> {
         // First the indices of the result, then those of the reduction.
         let mut result = to.clone();
         result.over = Some(over.clone());
-        let all = extents(&result);
+        let all = result.extents();
         let fuse = || {
             let here: Vec<Position> = (0..to.dims.len()).map(Position::index).collect();
             let place = Position::place(&here, &to.dims)?;
             let mut indices = place.spread(&from.dims, &all)?;
             indices.extend((0..over.dims.len()).map(|axis| Position::index(to.dims.len() + axis)));
-            let as_is = |operand, position| Some(load(operand, position));
+            let as_is = |operand, position| Some(Expr::load(operand, position));
             let moved = Rewrite { indices: &indices, extents: &all, total: None, load: &as_is };
             let expr = moved.expr(&from.expr)?;
             let total = match &from.then {
@@ -527,7 +525,7 @@ impl<'s> Fuse<'s> {
 
 /// The slots that a formula reads, with aliases resolved.
 pub(super) fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
-    let mut all: Vec<usize> = operands(formula).into_iter().map(|operand| root(slots, operand)).collect();
+    let mut all: Vec<usize> = formula.operands().into_iter().map(|operand| root(slots, operand)).collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -13,8 +13,6 @@
 //! head stays in the caches from the first product to the second. Small unrelated formulas with equal rows share a kernel.
 
 use super::fuse::distinct;
-use super::index::Position;
-use super::rewrite::{Rewrite, extents, operands, parts, renumber_by};
 use super::split::split;
 use super::{
     Assignment, Kernel, Member, NodeStep, Partition, PartitionItem, PlanStep, Refusals, Refused, Slot,
@@ -22,7 +20,7 @@ use super::{
 };
 use crate::loops::{self, Nest, Nests, Softmax, Workers};
 use foldhash::HashMap;
-use onnx_formula::{Expr, Formula};
+use onnx_formula::{Expr, Formula, Position, Rewrite};
 use onnx_ir::NodeId;
 
 /// The most bytes of a row of local results.
@@ -83,7 +81,7 @@ pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option
         // Its operands exist after the last of these parts and nodes.
         let mut latest = None;
         let mut is_after_node = None;
-        for operand in operands(&assignment.formula) {
+        for operand in assignment.formula.operands() {
             let operand = root(slots, operand);
             latest = latest.max(made[operand]);
             if matches!(slots[operand].source, SlotSource::Value(_)) {
@@ -207,16 +205,16 @@ pub(super) fn assembled(
     slots: &[Slot],
     nest: MakeNest<'_>,
 ) -> Option<Kernel> {
-    let mut loads: Vec<usize> = members.iter().flat_map(|m| operands(&m.formula)).collect();
+    let mut loads: Vec<usize> = members.iter().flat_map(|m| m.formula.operands()).collect();
     loads.sort_unstable();
     loads.dedup();
     let makers: HashMap<usize, usize> = members.iter().enumerate().map(|(at, m)| (m.slot, at)).collect();
     let mut made: Vec<Member> = Vec::with_capacity(members.len());
     for (at, assignment) in members.into_iter().enumerate() {
         let mut local = assignment.formula.clone();
-        renumber_by(&mut local, &loads);
+        local.renumber_by(&loads);
         let nest = nest(at, &local, &|number| types(slots)(*loads.get(number)?))?;
-        let inner = operands(&assignment.formula).into_iter().filter_map(|operand| {
+        let inner = assignment.formula.operands().into_iter().filter_map(|operand| {
             let by = *makers.get(&root(slots, operand))?;
             Some((loads.binary_search(&operand).ok()?, by))
         });
@@ -320,7 +318,7 @@ pub(super) fn is_by_row(
     rows: usize,
     slots: &[Slot],
 ) -> bool {
-    let all = extents(formula);
+    let all = formula.extents();
     let indices: Vec<Position> = (0..all.len()).map(Position::index).collect();
     let rewrite = Rewrite { indices: &indices, extents: &all, total: None, load: &|_, _| None };
     let mut strides = vec![0i64; all.len()];
@@ -332,7 +330,7 @@ pub(super) fn is_by_row(
     // Axes whose stride is at least a row count rows.
     let first_inner = strides[..formula.dims.len()].iter().take_while(|by| **by >= each as i64).count();
     let mut is = true;
-    parts(formula, &mut |part, _| {
+    formula.parts(&mut |part, _| {
         let Expr::Load(operand, position) = part else { return };
         let of = root(slots, *operand);
         if !is_made(of) {

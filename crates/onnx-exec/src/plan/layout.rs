@@ -14,15 +14,13 @@
 
 use super::constants::evaluated;
 use super::fuse::{Loops, distinct, judge};
-use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, operands, parts, walk};
 use super::weigh::mentions;
 use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, root};
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::loops::Nests;
 use foldhash::HashMap;
-use onnx_formula::{Binary, Combine, Expr, Formula, Index, Reduction};
+use onnx_formula::{Binary, Combine, Expr, Formula, Index, Position, Reduction, Rewrite};
 use onnx_ir::NodeId;
 use smallvec::SmallVec;
 
@@ -62,7 +60,7 @@ fn reshape(partition: &mut Partition) {
     }
     for item in &*items {
         let PartitionItem::Formula(it) = item else { continue };
-        for operand in operands(&it.formula) {
+        for operand in it.formula.operands() {
             let slot = root(slots, operand);
             let first = *read[slot].get_or_insert(operand);
             is_fixed[slot] |= slots[first].dims != slots[operand].dims;
@@ -78,7 +76,7 @@ fn reshape(partition: &mut Partition) {
         let here: Vec<Position> = (0..shape.len()).map(Position::index).collect();
         let place = Position::place(&here, &shape);
         let Some(indices) = place.and_then(|place| place.spread(&it.formula.dims, &shape)) else { continue };
-        let as_is = |operand, position| Some(load(operand, position));
+        let as_is = |operand, position| Some(Expr::load(operand, position));
         let rewrite = Rewrite { indices: &indices, extents: &shape, total: None, load: &as_is };
         let to = Formula { dims: shape.clone(), ..it.formula.clone() };
         if let Some(formula) = rewrite.formula(&it.formula, to).filter(|it| judge(it, slots, nests).is_some())
@@ -166,7 +164,7 @@ impl Groups {
 fn is_alike(it: &Assignment, slot: usize, slots: &[Slot]) -> bool {
     let rank = it.formula.dims.len();
     let mut is = rank == slots[slot].dims.len();
-    parts(&it.formula, &mut |part, _| {
+    it.formula.parts(&mut |part, _| {
         let Expr::Load(operand, position) = part else { return };
         if root(slots, *operand) != slot {
             return;
@@ -211,7 +209,7 @@ fn vote(formula: &Formula, slots: &[Slot]) -> Option<i128> {
 
 fn is_constant(expr: &Expr, slots: &[Slot]) -> bool {
     let mut is = true;
-    walk(expr, &mut |part| match part {
+    expr.walk(&mut |part| match part {
         Expr::Load(operand, _) => {
             is &= matches!(slots[root(slots, *operand)].source, SlotSource::Constant(_))
         }
@@ -224,7 +222,7 @@ fn is_constant(expr: &Expr, slots: &[Slot]) -> bool {
 /// Whether a loaded element depends on an axis.
 fn is_of(expr: &Expr, axis: usize) -> bool {
     let mut is = false;
-    walk(expr, &mut |part| {
+    expr.walk(&mut |part| {
         if let Expr::Load(_, position) = part {
             is |= position.iter().any(|index| mentions(index, axis));
         }
@@ -325,14 +323,14 @@ impl LayoutChange<'_> {
             indices[old] = Position::index(new);
         }
         // Indices of extent 1 are dropped.
-        let before = extents(formula);
+        let before = formula.extents();
         indices
             .iter_mut()
             .zip(&before)
             .filter(|(_, d)| **d == 1)
             .for_each(|(index, _)| *index = Position::default());
         let to = Formula { dims, over, ..formula.clone() };
-        let extents = extents(&to);
+        let extents = to.extents();
         let load = |operand: usize, position: Vec<Position>| self.load(operand, position, &extents, is_plain);
         Rewrite { indices: &indices, extents: &extents, total: None, load: &load }.formula(formula, to)
     }
@@ -342,7 +340,7 @@ impl LayoutChange<'_> {
         let Some(over) = &formula.over else { return SmallVec::new() };
         let rank = formula.dims.len();
         let mut is_channel = vec![false; over.dims.len()];
-        parts(formula, &mut |part, _| {
+        formula.parts(&mut |part, _| {
             let Expr::Load(operand, position) = part else { return };
             let is_image =
                 !matches!(self.before[root(self.before, *operand)].source, SlotSource::Constant(_));
@@ -366,7 +364,7 @@ impl LayoutChange<'_> {
         let slot = root(self.before, operand);
         let copy = self.copies.get(&slot).filter(|_| is_plain);
         if copy.is_none() && !self.is_last[slot] {
-            return Some(load(operand, position));
+            return Some(Expr::load(operand, position));
         }
         let position = if self.before[operand].dims == self.before[slot].dims {
             position
@@ -375,10 +373,10 @@ impl LayoutChange<'_> {
             place.spread(&self.before[slot].dims, extents)?
         };
         Some(match copy {
-            Some(copy) => load(*copy, position),
+            Some(copy) => Expr::load(*copy, position),
             None => {
                 let slot = *self.results.get(&slot).unwrap_or(&slot);
-                load(slot, order(position.len()).map(|axis| position[axis].clone()).collect())
+                Expr::load(slot, order(position.len()).map(|axis| position[axis].clone()).collect())
             }
         })
     }
@@ -390,7 +388,7 @@ impl LayoutChange<'_> {
             return formula;
         }
         let mut wanted: SmallVec<[usize; 2]> = SmallVec::new();
-        parts(&formula, &mut |part, _| {
+        formula.parts(&mut |part, _| {
             let Expr::Load(operand, position) = part else { return };
             let is_of_channel = |(axis, index): (usize, &Index)| mentions(index, last) == (axis == 0);
             let is_constant = matches!(self.now[*operand].source, SlotSource::Constant(_));
@@ -406,7 +404,7 @@ impl LayoutChange<'_> {
             let dims: Vec<usize> = dims[1..].iter().chain(&dims[..1]).copied().collect();
             let position: Vec<Position> =
                 [dims.len() - 1].into_iter().chain(0..dims.len() - 1).map(Position::index).collect();
-            let expr = load(slot, position);
+            let expr = Expr::load(slot, position);
             let moved = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
             let Ok(Some(tensor)) = evaluated(&moved, &self.now) else { continue };
             let slot_of_weights = self.now.len();
@@ -414,14 +412,14 @@ impl LayoutChange<'_> {
             self.now.push(Slot::new(moved.elem, dims, SlotSource::Constant(tensor)));
             self.folded.push((slot_of_weights, moved));
         }
-        let extents = extents(&formula);
+        let extents = formula.extents();
         let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
         let moved = |operand: usize, mut position: Vec<Position>| {
             let weights = self.weights.get(&operand).filter(|_| wanted.contains(&operand));
             if weights.is_some() {
                 position.rotate_left(1);
             }
-            Some(load(*weights.unwrap_or(&operand), position))
+            Some(Expr::load(*weights.unwrap_or(&operand), position))
         };
         let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &moved };
         rewrite.formula(&formula, formula.clone()).unwrap_or(formula)

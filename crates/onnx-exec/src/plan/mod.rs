@@ -26,14 +26,12 @@ mod data;
 mod dequantized;
 mod fuse;
 mod group;
-mod index;
 mod layout;
 mod order;
 mod pack;
 mod partition;
 mod place;
 mod precision;
-mod rewrite;
 mod split;
 mod stages;
 #[cfg(test)]
@@ -48,11 +46,9 @@ pub(crate) use data::{
     Assignment, Kernel, Member, Need, NodeStep, Plan, PlanStep, Slot, SlotSource, SlotStorage, root,
 };
 use data::{Refusals, Refused, types};
-use index::Position;
 pub(crate) use pack::{PackedConstants, Packing};
 pub(crate) use partition::{Partition, PartitionItem};
 pub(crate) use precision::widen;
-pub(crate) use rewrite::renumber;
 pub(crate) use stages::Recorder;
 pub use stages::Stage;
 pub(crate) use text::{Counts, Names, ScheduleFile};

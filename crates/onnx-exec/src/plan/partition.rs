@@ -44,9 +44,7 @@ impl Partition {
     pub(crate) fn bytes(&self) -> usize {
         const STAGES: usize = 4;
         let of_item = |item: &PartitionItem| match item {
-            PartitionItem::Formula(it) => {
-                size_of::<Assignment>() + size_of::<Expr>() * super::rewrite::size(&it.formula)
-            }
+            PartitionItem::Formula(it) => size_of::<Assignment>() + size_of::<Expr>() * it.formula.size(),
             PartitionItem::Node(_) => size_of::<PartitionItem>(),
         };
         let slots = self.slots.len() * size_of::<Slot>();

@@ -3,7 +3,6 @@
 //! Results that only later kernels read are in an arena, each at the lowest offset that is free during its lifetime. Results that
 //! become values have memory of their own.
 
-use super::rewrite::operands;
 use super::{Partition, PlanStep, Slot, SlotSource, SlotStorage, root};
 use foldhash::HashMap;
 use onnx_ir::ValueId;
@@ -27,7 +26,7 @@ pub(super) fn place(
             let slot = member.assignment.slot;
             places[slot] = if member.is_local { SlotStorage::Local } else { SlotStorage::Arena(0) };
             lives[slot] = Some((at, at));
-            for operand in operands(&member.assignment.formula) {
+            for operand in member.assignment.formula.operands() {
                 if let Some(life) = &mut lives[root(slots, operand)] {
                     life.1 = at;
                 }

@@ -11,7 +11,6 @@
 //! A `Cast` of the model still rounds, as do results that are outputs or that are read by nodes outside of kernels.
 //! [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off.
 
-use super::rewrite::parts;
 use super::{Partition, PartitionItem, Slot, SlotSource, root};
 use onnx_formula::Expr;
 use onnx_ir::ElemType;
@@ -33,7 +32,7 @@ pub(crate) fn widen(partition: &mut Partition) {
     }
     for item in &*items {
         let PartitionItem::Formula(it) = item else { continue };
-        parts(&it.formula, &mut |part, _| {
+        it.formula.parts(&mut |part, _| {
             // The bits of a loaded value are those of its original type.
             if let Expr::Bits(_, _, x) = part
                 && let Expr::Load(operand, _) = &**x

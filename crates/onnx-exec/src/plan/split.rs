@@ -7,9 +7,7 @@
 //! sum over i2 < 12, i3 < 64 of x[i2, i0, i3] * w[64*i2 + i3, i1]
 //! ```
 
-use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, parts};
-use onnx_formula::{Expr, Formula, Index};
+use onnx_formula::{Expr, Formula, Index, Position, Rewrite};
 
 /// The most splits of a formula.
 const MAX_SPLITS: usize = 8;
@@ -26,9 +24,9 @@ pub(super) fn split(formula: &Formula) -> Option<Formula> {
 
 /// An axis that positions divide, and the extent of the inner part.
 fn wanted(formula: &Formula) -> Option<(usize, usize)> {
-    let extents = extents(formula);
+    let extents = formula.extents();
     let mut found = None;
-    parts(formula, &mut |part, _| {
+    formula.parts(&mut |part, _| {
         let indices = match part {
             Expr::Load(_, position) => &position[..],
             Expr::Index(index) => std::slice::from_ref(index),
@@ -67,7 +65,7 @@ fn divided(index: &Index, extents: &[usize], found: &mut Option<(usize, usize)>)
 fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
     let mut result = formula.clone();
     let rank = formula.dims.len();
-    let count = extents(formula).len();
+    let count = formula.extents().len();
     let mut indices: Vec<Position> = Vec::with_capacity(count);
     if let Some((axis, inner)) = at {
         let dims = match (axis.checked_sub(rank), &mut result.over) {
@@ -92,12 +90,12 @@ fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
     } else {
         indices.extend((0..count).map(Position::index));
     }
-    let extents = extents(&result);
+    let extents = result.extents();
     let rewrite = Rewrite {
         indices: &indices,
         extents: &extents,
         total: None,
-        load: &|operand, position| Some(load(operand, position)),
+        load: &|operand, position| Some(Expr::load(operand, position)),
     };
     rewrite.formula(formula, result)
 }
@@ -105,7 +103,7 @@ fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
 /// The number of nonlinear positions of a formula.
 pub(super) fn roughness(formula: &Formula) -> usize {
     let mut count = 0;
-    parts(formula, &mut |part, _| {
+    formula.parts(&mut |part, _| {
         let is_rough = match part {
             Expr::Load(_, position) => position.iter().any(|index| !matches!(index, Index::Affine(..))),
             Expr::Index(index) => !matches!(index, Index::Affine(..)),

@@ -1,10 +1,8 @@
 //! Finds formulas that need no loops: aliases of tensors, and gathers at constant positions.
 
 use super::check::outside;
-use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, operands};
 use super::{Assignment, Partition, PartitionItem, Slot, SlotSource, types};
-use onnx_formula::{Expr, Formula};
+use onnx_formula::{Expr, Formula, Position, Rewrite};
 use onnx_ir::ElemType;
 
 /// Replaces loads of constant integers in positions by their values, so that a gather at a constant position is a view. A
@@ -18,13 +16,13 @@ pub(super) fn known(partition: &mut Partition) {
     for item in items {
         let PartitionItem::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
-        if !operands(formula).into_iter().any(|operand| number(operand).is_some()) {
+        if !formula.operands().into_iter().any(|operand| number(operand).is_some()) {
             continue;
         }
-        let extents = extents(formula);
+        let extents = formula.extents();
         let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
         let load = |operand: usize, position| {
-            Some(number(operand).map_or_else(|| load(operand, position), Expr::Number))
+            Some(number(operand).map_or_else(|| Expr::load(operand, position), Expr::Number))
         };
         let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &load };
         let simple = rewrite.formula(formula, formula.clone());
@@ -73,7 +71,7 @@ pub(super) fn is_in_order(formula: &Formula, load: &Expr, slots: &[Slot]) -> boo
 /// The row-major offset of a load.
 fn place_of(formula: &Formula, load: &Expr, slots: &[Slot]) -> Option<Position> {
     let Expr::Load(operand, position) = load else { return None };
-    let extents = extents(formula);
+    let extents = formula.extents();
     let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
     let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &|_, _| None };
     let position: Vec<Position> = position.iter().map(|index| rewrite.index(index)).collect::<Option<_>>()?;

@@ -1,7 +1,6 @@
 //! Properties of expressions that affect fusion: cost, selection by position, and rounding.
 
 use super::Slot;
-use super::rewrite::parts;
 use crate::loops::is_padding;
 use onnx_formula::{Binary, Cost, Expr, Formula, Index};
 use onnx_ir::ElemType;
@@ -50,7 +49,7 @@ pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
         return false;
     }
     let mut is = false;
-    parts(formula, &mut |part, _| {
+    formula.parts(&mut |part, _| {
         let Expr::Load(operand, position) = part else { return };
         let slot = &slots[*operand];
         let Some(width) = crate::tensor::width(slot.elem) else { return };
@@ -72,7 +71,7 @@ pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
 /// Whether a formula selects between computations by position.
 pub(super) fn chooses(formula: &Formula) -> bool {
     let mut is = false;
-    parts(formula, &mut |part, _| {
+    formula.parts(&mut |part, _| {
         let Expr::Select(sides) = part else { return };
         is |=
             !is_padding(sides) && matches!(&sides[0], Expr::Binary(_, a, _) if matches!(**a, Expr::Index(_)));

@@ -210,6 +210,19 @@ impl Binary {
         self.domain().is_test()
     }
 
+    /// Whether a comparison with a number is true for all values of a range, or false for all.
+    pub fn settled(self, n: i128, (least, most): (i128, i128)) -> Option<bool> {
+        let (always, never) = match self {
+            Binary::Less => (most < n, least >= n),
+            Binary::LessOrEqual => (most <= n, least > n),
+            Binary::Greater => (least > n, most <= n),
+            Binary::GreaterOrEqual => (least >= n, most < n),
+            Binary::Equal => (least == n && most == n, n < least || n > most),
+            _ => return None,
+        };
+        (always != never).then_some(always)
+    }
+
     /// The result, before wrapping to the type; `None` if the operands are of different kinds.
     pub(crate) fn apply(self, a: Number, b: Number, mode: Mode) -> Option<Number> {
         if self.domain() == Domain::Booleans {

@@ -221,19 +221,6 @@ fn compared(condition: &Expr) -> Option<(i64, &[(usize, i64)], (Binary, i128))> 
     Some((*offset, terms, (*op, *n)))
 }
 
-/// Whether a comparison with a number is true for all values of a range, or false for all.
-pub fn settled(op: Binary, n: i128, (least, most): (i128, i128)) -> Option<bool> {
-    let (always, never) = match op {
-        Binary::Less => (most < n, least >= n),
-        Binary::LessOrEqual => (most <= n, least > n),
-        Binary::Greater => (least > n, most <= n),
-        Binary::GreaterOrEqual => (least >= n, most < n),
-        Binary::Equal => (least == n && most == n, n < least || n > most),
-        _ => return None,
-    };
-    (always != never).then_some(always)
-}
-
 /// Whether a select is between an element and a number: padding.
 pub fn is_padding(parts: &[Expr; 3]) -> bool {
     matches!(parts, [_, Expr::Load(..), Expr::Number(_)])
@@ -313,7 +300,7 @@ impl Settle<'_> {
                     let reach = i128::from(*by) * (*self.dims.get(*axis)? as i128 - 1);
                     if reach < 0 { least += reach } else { most += reach }
                 }
-                settled(op, n, (least, most))
+                op.settled(n, (least, most))
             }
         }
     }

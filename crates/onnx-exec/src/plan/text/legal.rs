@@ -2,7 +2,6 @@
 
 use super::Names;
 use super::kernel::Clauses;
-use crate::plan::rewrite::{extents, operands};
 use crate::plan::{Partition, PlanStep, Slot, SlotSource, SlotStorage, check, group, place, root};
 use foldhash::HashMap;
 use onnx_formula::{Expr, Formula, Index};
@@ -14,7 +13,7 @@ pub(super) fn formula(
     slots: &[Slot],
     name: &dyn Fn(usize) -> String,
 ) -> Result<(), String> {
-    let all = extents(formula);
+    let all = formula.extents();
     if crate::tensor::count(&all).is_none() {
         return Err("the formula has too many elements".to_owned());
     }
@@ -23,7 +22,7 @@ pub(super) fn formula(
     for (expr, axes) in [(Some(&formula.expr), all.len()), (formula.then.as_ref(), rank)] {
         let Some(expr) = expr else { continue };
         let is_then = formula.then.as_ref().is_some_and(|then| std::ptr::eq(then, expr));
-        crate::plan::rewrite::walk(expr, &mut |part| {
+        expr.walk(&mut |part| {
             let indices = match part {
                 Expr::Load(operand, position) => {
                     if position.len() != slots[*operand].dims.len() {
@@ -155,7 +154,7 @@ pub(super) fn order(
         match step {
             PlanStep::Kernel(kernel) => {
                 for member in &kernel.members {
-                    let late = operands(&member.assignment.formula).into_iter().find(|slot| {
+                    let late = member.assignment.formula.operands().into_iter().find(|slot| {
                         matches!(slots[root(slots, *slot)].source, SlotSource::Value(_))
                             && born(*slot) > Some(at)
                     });

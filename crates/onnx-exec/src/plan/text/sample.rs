@@ -4,7 +4,6 @@
 //! of the plan, and by the formulas of the nodes down to the operands of the plan's formula, whose elements are made up. A
 //! mistake in an edited formula shows in nearly all elements; different rounding shows in few.
 
-use crate::plan::rewrite::{operands, renumber_by};
 use crate::plan::{Plan, PlanStep, Slot, SlotSource, root};
 use foldhash::{HashMap, HashSet};
 use onnx_formula::{Elements, Formula, Mode, Number};
@@ -143,11 +142,11 @@ impl<'s> Side<'s> {
         left: &'s Cell<u64>,
     ) -> Side<'s> {
         let local = |(slot, formula): (usize, &Formula)| {
-            let mut operands = operands(formula);
+            let mut operands = formula.operands();
             operands.sort_unstable();
             operands.dedup();
             let mut formula = formula.clone();
-            renumber_by(&mut formula, &operands);
+            formula.renumber_by(&operands);
             (slot, (formula, operands))
         };
         let formulas = formulas.map(local).collect();

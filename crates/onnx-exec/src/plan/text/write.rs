@@ -1,7 +1,6 @@
 //! Prints plans.
 
 use super::Names;
-use crate::plan::rewrite::operands;
 use crate::plan::{Kernel, Need, Plan, PlanStep, Slot, SlotSource, SlotStorage, root};
 use crate::tensor::Tensor;
 use foldhash::{HashMap, HashSet};
@@ -108,7 +107,7 @@ impl Plan {
     fn write_constants(&self, names: &[String], out: &mut String) -> fmt::Result {
         let mut wanted: HashSet<usize> = HashSet::default();
         let want = |wanted: &mut HashSet<usize>, formula: &Formula| {
-            for operand in operands(formula) {
+            for operand in formula.operands() {
                 let mut slot = operand;
                 wanted.insert(slot);
                 while let SlotSource::Alias(of) = self.slots[slot].source {

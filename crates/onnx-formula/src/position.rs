@@ -9,30 +9,60 @@
 //! 64 * (i0 / 64) + i0 % 64                i0
 //! ```
 
-use onnx_formula::{Expr, Index};
+use crate::{Expr, Index};
 
 /// A number plus multiples of atoms.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Position {
-    pub(super) offset: i64,
-    pub(super) terms: Vec<(Atom, i64)>,
+pub struct Position {
+    /// The number that is added to all multiples.
+    pub offset: i64,
+    /// The atoms, each of them once, with their factors.
+    pub(crate) terms: Vec<(Atom, i64)>,
 }
 
 /// An atom of a position.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Atom {
+pub(crate) enum Atom {
+    /// An index.
     Index(usize),
+    /// A quotient, rounded down.
     Quotient(Box<Position>, i64),
+    /// A remainder, which is not negative.
     Remainder(Box<Position>, i64),
+    /// An element of an operand.
     Element(Box<Expr>),
 }
 
 impl Position {
-    pub(super) fn number(offset: i64) -> Self {
+    /// The position of an index; `None` on overflow, and for divisors that are not positive.
+    pub fn of(index: &Index) -> Option<Position> {
+        match index {
+            Index::Affine(offset, terms) => {
+                terms.iter().try_fold(Position::number(*offset), |sum, (index, by)| {
+                    sum.plus(&Position::index(*index), *by)
+                })
+            }
+            Index::Sum(parts) => parts
+                .iter()
+                .try_fold(Position::default(), |sum, (part, by)| sum.plus(&Position::of(part)?, *by)),
+            Index::Div(x, by) if *by > 0 => {
+                Some(Position::atom(Atom::Quotient(Box::new(Position::of(x)?), *by)))
+            }
+            Index::Rem(x, by) if *by > 0 => {
+                Some(Position::atom(Atom::Remainder(Box::new(Position::of(x)?), *by)))
+            }
+            Index::Div(..) | Index::Rem(..) => None,
+            Index::Element(x) => Some(Position::atom(Atom::Element(x.clone()))),
+        }
+    }
+
+    /// A fixed position.
+    pub fn number(offset: i64) -> Self {
         Position { offset, terms: Vec::new() }
     }
 
-    pub(super) fn index(index: usize) -> Self {
+    /// The value of an index.
+    pub fn index(index: usize) -> Self {
         Position { offset: 0, terms: vec![(Atom::Index(index), 1)] }
     }
 
@@ -41,7 +71,7 @@ impl Position {
     }
 
     /// Adds `by` times another position; `None` on overflow.
-    pub(super) fn plus(mut self, other: &Position, by: i64) -> Option<Self> {
+    pub fn plus(mut self, other: &Position, by: i64) -> Option<Self> {
         self.offset = self.offset.checked_add(other.offset.checked_mul(by)?)?;
         for (atom, of) in &other.terms {
             let of = of.checked_mul(by)?;
@@ -75,7 +105,7 @@ impl Position {
     }
 
     /// The least and greatest value, if they are known.
-    pub(super) fn range(&self, extents: &[usize]) -> Option<(i128, i128)> {
+    pub fn range(&self, extents: &[usize]) -> Option<(i128, i128)> {
         let (mut least, mut most) = (i128::from(self.offset), i128::from(self.offset));
         for (atom, by) in &self.terms {
             let (low, high) = match atom {
@@ -87,8 +117,8 @@ impl Position {
                 Atom::Remainder(_, d) => (0, i128::from(*d) - 1),
                 Atom::Element(_) => return None,
             };
-            let (a, b) = (low * i128::from(*by), high * i128::from(*by));
-            (least, most) = (least + a.min(b), most + a.max(b));
+            let (a, b) = (low.checked_mul((*by).into())?, high.checked_mul((*by).into())?);
+            (least, most) = (least.checked_add(a.min(b))?, most.checked_add(a.max(b))?);
         }
         Some((least, most))
     }
@@ -112,7 +142,7 @@ impl Position {
     }
 
     /// Divides by a positive number, rounded down.
-    pub(super) fn divided(self, by: i64, extents: &[usize]) -> Option<Self> {
+    pub fn divided(self, by: i64, extents: &[usize]) -> Option<Self> {
         (by > 0).then_some(())?;
         let (whole, mut rest) = self.parted(by);
         if by == 1 || rest.is_below(by, extents) {
@@ -132,7 +162,7 @@ impl Position {
     }
 
     /// The remainder of a division by a positive number.
-    pub(super) fn remainder(self, by: i64, extents: &[usize]) -> Option<Self> {
+    pub fn remainder(self, by: i64, extents: &[usize]) -> Option<Self> {
         (by > 0).then_some(())?;
         let (_, rest) = self.parted(by);
         if by == 1 {
@@ -166,7 +196,7 @@ impl Position {
     }
 
     /// The factor of each index, if the position consists only of indices.
-    pub(super) fn linear(&self, indices: usize) -> Option<Vec<i64>> {
+    pub fn linear(&self, indices: usize) -> Option<Vec<i64>> {
         let mut by = vec![0; indices];
         for (atom, of) in &self.terms {
             let Atom::Index(index) = atom else { return None };
@@ -176,7 +206,7 @@ impl Position {
     }
 
     /// Converts to the index of a formula.
-    pub(super) fn into_index(self) -> Index {
+    pub fn into_index(self) -> Index {
         let mut affine = Vec::new();
         let mut others = Vec::new();
         for (atom, by) in self.terms {
@@ -202,7 +232,7 @@ impl Position {
     }
 
     /// Unravels a row-major offset into a position in a shape.
-    pub(super) fn spread(self, dims: &[usize], extents: &[usize]) -> Option<Vec<Position>> {
+    pub fn spread(self, dims: &[usize], extents: &[usize]) -> Option<Vec<Position>> {
         let mut stride = 1i64;
         let mut spread = Vec::with_capacity(dims.len());
         let first = dims.iter().position(|d| *d != 1);
@@ -221,7 +251,7 @@ impl Position {
     }
 
     /// The row-major offset of a position in a shape.
-    pub(super) fn place(position: &[Position], dims: &[usize]) -> Option<Position> {
+    pub fn place(position: &[Position], dims: &[usize]) -> Option<Position> {
         let mut stride = 1i64;
         let mut place = Position::default();
         for (position, d) in position.iter().zip(dims).rev() {
@@ -273,6 +303,18 @@ mod tests {
             }
             assert_eq!(back, [Position::index(0), Position::index(1)], "{dims:?}");
         }
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_and_divisors_of_zero_are_refused() {
+        for index in [Index::Div(Box::new(Index::of(0)), 0), Index::Rem(Box::new(Index::of(0)), -1)] {
+            assert_eq!(Position::of(&index), None);
+            assert_eq!(Position::of(&Index::Sum(vec![(index, 1)])), None);
+        }
+        let sum = (0..3).try_fold(Position::default(), |sum, i| sum.plus(&Position::index(i), i64::MAX));
+        let sum = sum.expect("three terms");
+        assert_eq!(sum.range(&[usize::MAX; 3]), None);
+        assert_eq!(sum.range(&[1; 3]), Some((0, 0)));
     }
 
     #[test]
