@@ -1,6 +1,6 @@
 //! Conversion of elements to another type.
 
-use crate::float::{self, Format, Special};
+use crate::float::{self, Format, Rounding, Special};
 use crate::{Kind, Mode, Number};
 use onnx_ir::ElemType;
 
@@ -13,15 +13,6 @@ pub struct Cast {
     pub saturates: bool,
     /// The rounding to `float8e8m0`.
     pub rounding: Rounding,
-}
-
-/// The direction of rounding to a power of two.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are those of the attribute")]
-pub enum Rounding {
-    Up,
-    Down,
-    Nearest,
 }
 
 impl From<ElemType> for Cast {

@@ -1,8 +1,16 @@
 //! Conversions to powers of two; float formats are in [`onnx_ir::float`].
 
-use crate::Rounding;
 pub use onnx_ir::float::{Format, Special, format};
 use onnx_ir::float::{exponent_of, power};
+
+/// The direction of rounding to a power of two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names are those of the attribute")]
+pub enum Rounding {
+    Up,
+    Down,
+    Nearest,
+}
 
 /// Rounds a number to a power of two. Out of range, it becomes the least or greatest power if the cast saturates, otherwise NaN.
 /// (The operator's documentation has a table; ONNX Runtime behaves the same for negative numbers.)

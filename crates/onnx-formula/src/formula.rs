@@ -68,16 +68,6 @@ pub enum Keep {
     Last,
 }
 
-/// The behaviour in edge cases of arithmetic.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Only results that are equal bit for bit everywhere; no result for a division by zero, a conversion out of range, NaN, and
-    /// a choice between two zeros.
-    Portable,
-    /// The results of the reference evaluator on x86-64; integer division by 0 and its remainder are 0.
-    Reference,
-}
-
 impl Formula {
     /// Adds a reduction.
     pub fn over(self, dims: Vec<usize>, combine: Combine, elem: ElemType) -> Formula {

@@ -38,7 +38,6 @@ mod exact;
 mod expr;
 pub mod float;
 mod formula;
-mod index;
 mod moves;
 mod number;
 mod ops;
@@ -51,13 +50,13 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use cast::{Cast, Rounding};
+pub use cast::Cast;
 pub use check::{OperandType, OutputType};
-pub use expr::Expr;
-pub use formula::{Combine, Definition, Formula, Keep, Mode, Reduction};
-pub use index::Index;
+pub use expr::{Expr, Index};
+pub use float::Rounding;
+pub use formula::{Combine, Definition, Formula, Keep, Reduction};
 pub use moves::ElementSource;
-pub use number::{Kind, Number, is_float, wide, wide_float};
+pub use number::{Kind, Mode, Number, is_float, wide, wide_float};
 pub use ops::{Binary, Cost, Domain, Exactness, Real, Unary, Whole};
 pub use position::Position;
 pub use rewrite::Rewrite;

@@ -5,11 +5,10 @@ mod read;
 pub(crate) use read::readers;
 pub use read::{AttrError, Attrs, FromAttr};
 
-use crate::body::GraphId;
+use crate::ids::{GraphId, TensorId, TypeId};
 use crate::list::List;
 use crate::names::Name;
-use crate::tensor::{SparseTensor, TensorId};
-use crate::types::TypeId;
+use crate::tensor::SparseTensor;
 use bytes::Bytes;
 use smallvec::SmallVec;
 

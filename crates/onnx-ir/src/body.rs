@@ -5,28 +5,11 @@
 //! defines is a value with [`ValueDef::Unbound`], and a name defined twice is two values of that name.
 
 use crate::attr::{Attr, AttrValue};
-use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
+use crate::ids::{GraphId, NodeId, TensorId, TypeId, ValueId};
 use crate::names::Name;
-use crate::tensor::{Entry, SparseTensor, Tensor, TensorId};
-use crate::types::TypeId;
+use crate::tensor::{Entry, SparseTensor, Tensor};
 use smallvec::SmallVec;
-
-entity!(
-    /// A graph of one body; the first is its root.
-    GraphId,
-    "g"
-);
-entity!(
-    /// A node of one body.
-    NodeId,
-    "n"
-);
-entity!(
-    /// A value of one body.
-    ValueId,
-    "v"
-);
 
 /// The source location of an entity: an opaque number, assigned and interpreted by the owner of the source text. Passes copy it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

@@ -34,10 +34,11 @@ pub(crate) use new_node::NodeHost;
 use crate::attr::Attr;
 use crate::body::*;
 use crate::entity::EntityId as _;
-use crate::model::{BodyId, Model};
+use crate::ids::{BodyId, GraphId, NodeId, TensorId, TypeId, ValueId};
+use crate::model::Model;
 use crate::names::{Name, Names};
-use crate::tensor::{SparseTensor, Tensor, TensorId};
-use crate::types::{TypeId, Types};
+use crate::tensor::{SparseTensor, Tensor};
+use crate::types::Types;
 
 /// The names of a node and its operator.
 #[derive(Clone, Copy, Default, Debug)]

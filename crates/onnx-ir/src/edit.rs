@@ -1,6 +1,7 @@
 //! Edits a body: a [`Cursor`] that moves over the nodes of a graph, and the [`Uses`] of its values.
 
-use crate::body::{Body, GraphId, ValueDef};
+use crate::body::{Body, ValueDef};
+use crate::ids::GraphId;
 use crate::names::Name;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;

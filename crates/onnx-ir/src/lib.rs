@@ -40,11 +40,14 @@ pub mod diag;
 mod edit;
 mod entity;
 pub mod float;
+mod ids;
 pub mod list;
 mod model;
 mod names;
 mod node;
 mod opset;
+#[cfg(feature = "verify")]
+mod order;
 #[cfg(feature = "verify")]
 pub mod pass;
 pub mod releases;
@@ -60,9 +63,8 @@ mod walk;
 
 pub use attr::{Attr, AttrError, AttrType, AttrValue, Attrs, FromAttr};
 pub use body::{
-    Body, DeviceGroup, Graph, GraphId, Initializer, Node, NodeDeviceConfiguration, NodeExtra, NodeId, Origin,
-    Port, QuantizationAnnotation, ShardedAxis, ShardingSpec, SimpleSharding, SparseInitializer, Value,
-    ValueDef, ValueId,
+    Body, DeviceGroup, Graph, Initializer, Node, NodeDeviceConfiguration, NodeExtra, Origin, Port,
+    QuantizationAnnotation, ShardedAxis, ShardingSpec, SimpleSharding, SparseInitializer, Value, ValueDef,
 };
 pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
 pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
@@ -70,10 +72,8 @@ pub use edit::{Cursor, Declaration, NodeNameSet, Use, Uses, drop_declarations};
 #[doc(hidden)]
 pub use entity::Arena;
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};
-pub use model::{
-    BodyId, DeviceConfiguration, Function, FunctionId, Header, Model, OpsetImport, TrainingInfo,
-    normalize_domain,
-};
+pub use ids::{BodyId, FunctionId, GraphId, NodeId, TensorId, TypeId, ValueId};
+pub use model::{DeviceConfiguration, Function, Header, Model, OpsetImport, TrainingInfo, normalize_domain};
 pub use names::{Name, Names};
 pub use node::NodeRef;
 pub use opset::{
@@ -82,10 +82,10 @@ pub use opset::{
 };
 pub use show::{TypeLevel, dense_type_text, elem_text, nested_type_text, tensor_type_text, type_text};
 pub use tensor::{
-    Bits, DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorElement, TensorError,
-    TensorExtra, TensorId,
+    Bits, DataLocation, Entry, Payload, Segment, SparseTensor, Tensor, TensorElement, TensorError,
+    TensorExtra,
 };
-pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+pub use types::{Dim, DimValue, ElemType, Field, TensorType, Type, TypeKind, Types};
 #[cfg(feature = "verify")]
 pub use verify::{
     FileFacts, INLINE_KEY, VerifyOptions, check_file, check_location, verify, verify_data,

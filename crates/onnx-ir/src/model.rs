@@ -2,22 +2,11 @@
 
 use crate::attr::Attr;
 use crate::body::Body;
-use crate::entity;
 use crate::entity::PrimaryMap;
+use crate::ids::{BodyId, FunctionId};
 use crate::names::{Name, Names};
 use crate::tensor::Entry;
 use crate::types::Types;
-
-entity!(
-    /// A body of one model.
-    BodyId,
-    "b"
-);
-entity!(
-    /// A function of one model.
-    FunctionId,
-    "f"
-);
 
 /// A whole model, right or wrong.
 ///

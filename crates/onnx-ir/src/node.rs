@@ -18,10 +18,12 @@
 //! ```
 
 use crate::attr::{AttrError, Attrs, FromAttr, readers};
-use crate::body::{Body, Node, NodeId, ValueDef, ValueId};
+use crate::body::{Body, Node, ValueDef};
 use crate::diag::{Diagnostic, Entity, Place, code};
-use crate::model::{BodyId, Model, normalize_domain};
-use crate::tensor::{Tensor, TensorId};
+use crate::ids::{BodyId, NodeId, TensorId, ValueId};
+use crate::model::{Model, normalize_domain};
+use crate::names::Names;
+use crate::tensor::Tensor;
 use std::ops::Deref;
 
 /// A node with its model. It reads like the [`Node`], and what needs names or values of the model is a method.
@@ -30,6 +32,13 @@ pub struct NodeRef<'m> {
     model: &'m Model,
     body: BodyId,
     id: NodeId,
+}
+
+impl<'a> Attrs<'a> {
+    /// The attributes of a node, with the names of its model.
+    pub fn of(node: &'a Node, names: &'a Names) -> Self {
+        Attrs::new(names, &node.attrs)
+    }
 }
 
 impl Deref for NodeRef<'_> {

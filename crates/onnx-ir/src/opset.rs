@@ -17,9 +17,9 @@
 //! documentation, which a reader of the syntax can parse.
 
 use crate::attr::Attr;
-use crate::model::{BodyId, FunctionId, Model, normalize_domain};
+use crate::ids::{BodyId, FunctionId, TypeId};
+use crate::model::{Model, normalize_domain};
 use crate::names::Name;
-use crate::types::TypeId;
 use std::collections::HashMap;
 
 /// The magic of a file with an operator set.

@@ -2,11 +2,12 @@
 //!
 //! The printer of models is in onnx-text, which this crate cannot use; a message needs a few words of it only.
 
+use crate::ids::TypeId;
 use crate::model::Model;
 use crate::names::Names;
 #[cfg(feature = "verify")]
 use crate::tensor::Tensor;
-use crate::types::{DimValue, ElemType, TensorType, TypeId, TypeKind};
+use crate::types::{DimValue, ElemType, TensorType, TypeKind};
 use std::fmt::{Display, Write};
 
 /// Longer shapes and deeper types are cut with `…`.

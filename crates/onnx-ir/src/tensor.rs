@@ -9,17 +9,11 @@ mod view;
 pub(crate) use view::first_out_of_range;
 pub use view::{Bits, TensorElement, TensorError};
 
-use crate::entity;
+use crate::ids::TensorId;
 use crate::names::Name;
-use crate::types::ElemType;
+use crate::types::{ElemType, Field};
 use bytes::Bytes;
 use smallvec::SmallVec;
-
-entity!(
-    /// A tensor of one body.
-    TensorId,
-    "t"
-);
 
 /// A key with a value, as in `metadata_props` and `external_data`. Both fields may be absent in a broken model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -28,50 +22,6 @@ pub struct Entry {
     pub key: Option<Name>,
     /// The value.
     pub value: Option<Name>,
-}
-
-/// A value field of `TensorProto`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Field {
-    /// `raw_data`: the elements' own bytes, little-endian, sub-byte types packed.
-    Raw,
-    /// `float_data`: entries of 4 bytes.
-    Float,
-    /// `int32_data`: entries of 4 bytes, for all narrow types.
-    Int32,
-    /// `int64_data`: entries of 8 bytes.
-    Int64,
-    /// `double_data`: entries of 8 bytes.
-    Double,
-    /// `uint64_data`: entries of 8 bytes.
-    Uint64,
-    /// `string_data`.
-    String,
-}
-
-impl Field {
-    /// Name of the field in the .proto.
-    pub fn name(self) -> &'static str {
-        match self {
-            Field::Raw => "raw_data",
-            Field::Float => "float_data",
-            Field::Int32 => "int32_data",
-            Field::Int64 => "int64_data",
-            Field::Double => "double_data",
-            Field::Uint64 => "uint64_data",
-            Field::String => "string_data",
-        }
-    }
-
-    /// Bytes of one entry in a [`Payload::Entries`]; 0 for strings.
-    pub fn entry_size(self) -> usize {
-        match self {
-            Field::Raw => 1,
-            Field::Float | Field::Int32 => 4,
-            Field::Int64 | Field::Double | Field::Uint64 => 8,
-            Field::String => 0,
-        }
-    }
 }
 
 /// Stored elements.

@@ -3,10 +3,9 @@
 //! A type is represented as the model states it, valid or not: an element type may be unset or unknown, a shape absent (unknown
 //! rank), a sequence without element type. Types are interned in [`Types`], so equal types have equal ids.
 
-use crate::entity;
 use crate::entity::PrimaryMap;
+use crate::ids::TypeId;
 use crate::names::Name;
-use crate::tensor::Field;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -14,6 +13,50 @@ use std::hash::BuildHasher;
 /// `TensorProto.DataType` as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ElemType(pub i32);
+
+/// A value field of `TensorProto`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Field {
+    /// `raw_data`: the elements' own bytes, little-endian, sub-byte types packed.
+    Raw,
+    /// `float_data`: entries of 4 bytes.
+    Float,
+    /// `int32_data`: entries of 4 bytes, for all narrow types.
+    Int32,
+    /// `int64_data`: entries of 8 bytes.
+    Int64,
+    /// `double_data`: entries of 8 bytes.
+    Double,
+    /// `uint64_data`: entries of 8 bytes.
+    Uint64,
+    /// `string_data`.
+    String,
+}
+
+impl Field {
+    /// Name of the field in the .proto.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Raw => "raw_data",
+            Field::Float => "float_data",
+            Field::Int32 => "int32_data",
+            Field::Int64 => "int64_data",
+            Field::Double => "double_data",
+            Field::Uint64 => "uint64_data",
+            Field::String => "string_data",
+        }
+    }
+
+    /// Bytes of one entry in a [`Payload::Entries`]; 0 for strings.
+    pub fn entry_size(self) -> usize {
+        match self {
+            Field::Raw => 1,
+            Field::Float | Field::Int32 => 4,
+            Field::Int64 | Field::Double | Field::Uint64 => 8,
+            Field::String => 0,
+        }
+    }
+}
 
 /// One row for each element type that has a name in the text.
 struct ElemRow {
@@ -191,12 +234,6 @@ impl From<TypeKind> for Type {
         Type { kind, denotation: None }
     }
 }
-
-entity!(
-    /// An interned type of one [`Types`].
-    TypeId,
-    "ty"
-);
 
 /// The types of a model, each stored once.
 #[derive(Clone, Default)]

@@ -1,6 +1,7 @@
 //! Walks over a body in document order, nested graphs included.
 
-use crate::body::{Body, GraphId, NodeId};
+use crate::body::Body;
+use crate::ids::{GraphId, NodeId};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 

@@ -16,10 +16,9 @@
 //! [`NodeRef`](crate::NodeRef) reads the attributes of a node of a model, and its errors are diagnostics with a place.
 
 use super::{Attr, AttrType, AttrValue};
-use crate::body::{GraphId, Node};
+use crate::ids::{GraphId, TensorId, TypeId};
 use crate::names::Names;
-use crate::tensor::{SparseTensor, TensorId};
-use crate::types::TypeId;
+use crate::tensor::SparseTensor;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::fmt;
@@ -148,11 +147,6 @@ impl<'a> Attrs<'a> {
         Attrs { names, attrs }
     }
 
-    /// The attributes of a node, with the names of its model.
-    pub fn of(node: &'a Node, names: &'a Names) -> Self {
-        Attrs { names, attrs: &node.attrs }
-    }
-
     /// The first attribute with this name, of any type.
     pub fn find(&self, name: &str) -> Option<&'a Attr> {
         self.attrs.iter().find(|attr| attr.name.is_some_and(|n| self.names.is(n, name)))
@@ -214,7 +208,7 @@ macro_rules! readers {
             /// A list of strings, which may not be UTF-8.
             strings -> &$lifetime [bytes::Bytes];
             /// A graph of the same body.
-            graph -> $crate::body::GraphId;
+            graph -> $crate::ids::GraphId;
         }
     };
 }

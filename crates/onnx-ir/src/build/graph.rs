@@ -4,12 +4,13 @@
 //! introduces later, also in nested graphs.
 
 use super::{BodyBuilder, NewNode, NodeHost, NodeSpec};
-use crate::body::{Body, Graph, NodeId, Port, Value, ValueDef, ValueId};
+use crate::body::{Body, Graph, Port, Value, ValueDef};
 use crate::entity::PrimaryMap;
-use crate::model::{BodyId, Function, FunctionId, Header, Model, OpsetImport};
+use crate::ids::{BodyId, FunctionId, NodeId, TypeId, ValueId};
+use crate::model::{Function, Header, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::tensor::Tensor;
-use crate::types::{DimValue, ElemType, TensorType, TypeId, TypeKind};
+use crate::types::{DimValue, ElemType, TensorType, TypeKind};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 

@@ -1,7 +1,8 @@
 //! A node in one expression, for [`GraphBuilder`](crate::GraphBuilder) and [`Cursor`](crate::Cursor).
 
 use crate::attr::{Attr, AttrType, AttrValue};
-use crate::body::{Body, NodeId, ValueId};
+use crate::body::Body;
+use crate::ids::{NodeId, ValueId};
 use crate::names::Names;
 use crate::tensor::Tensor;
 

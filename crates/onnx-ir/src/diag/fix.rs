@@ -10,8 +10,7 @@
 //! ```
 
 use super::place::{Entity, Span};
-use crate::body::{GraphId, NodeId};
-use crate::model::{BodyId, FunctionId};
+use crate::ids::{BodyId, FunctionId, GraphId, NodeId};
 use crate::types::ElemType;
 
 /// A fix of a finding.

@@ -1,7 +1,6 @@
 //! Places of findings: a span of a source, or an entity of a model.
 
-use crate::body::{GraphId, NodeId};
-use crate::model::{BodyId, FunctionId};
+use crate::ids::{BodyId, FunctionId, GraphId, NodeId};
 
 /// A range of bytes of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]

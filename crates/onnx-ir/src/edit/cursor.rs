@@ -1,10 +1,11 @@
 //! A place among the nodes of a graph, where nodes are inserted and removed.
 
 use super::{Use, drop_declarations};
-use crate::body::{Body, GraphId, Initializer, Node, NodeId, Origin, Value, ValueDef, ValueId};
+use crate::body::{Body, Initializer, Node, Origin, Value, ValueDef};
 use crate::build::{NewNode, NodeHost, NodeSpec};
 use crate::entity::SecondaryMap;
-use crate::model::{BodyId, Model};
+use crate::ids::{BodyId, GraphId, NodeId, ValueId};
+use crate::model::Model;
 use crate::names::{Name, Names};
 use crate::node::NodeRef;
 use crate::tensor::Tensor;

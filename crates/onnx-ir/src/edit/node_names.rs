@@ -7,7 +7,8 @@
 //!
 //! Source: IR.md, Names Within a Graph. Runtimes refuse a graph with two nodes of one name.
 
-use crate::body::{Body, NodeId};
+use crate::body::Body;
+use crate::ids::NodeId;
 use crate::names::{Name, Names};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;

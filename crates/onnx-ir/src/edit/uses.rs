@@ -1,7 +1,8 @@
 //! Readers and declarations of each value, computed at one time.
 
-use crate::body::{Body, GraphId, NodeId, QuantizationAnnotation, ValueId};
+use crate::body::{Body, QuantizationAnnotation};
 use crate::entity::{EntityId, SecondaryMap};
+use crate::ids::{GraphId, NodeId, ValueId};
 use crate::names::Name;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;

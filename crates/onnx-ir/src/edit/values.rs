@@ -2,8 +2,9 @@
 
 use super::cursor::Cursor;
 use super::{Declaration, Use, Uses};
-use crate::body::{Graph, NodeId, ValueDef, ValueId};
+use crate::body::{Graph, ValueDef};
 use crate::entity::EntityId;
+use crate::ids::{NodeId, ValueId};
 use crate::model::TrainingInfo;
 use crate::names::Name;
 

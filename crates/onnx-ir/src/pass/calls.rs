@@ -1,7 +1,8 @@
 //! Which nodes call which functions, and which bodies a model has.
 
 use crate::body::{Body, Node};
-use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
+use crate::ids::{BodyId, FunctionId};
+use crate::model::{Function, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::pass::OpRef;
 use foldhash::fast::RandomState;

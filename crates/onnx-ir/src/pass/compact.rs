@@ -1,8 +1,9 @@
 //! Removes the garbage of passes.
 
-use crate::body::{Body, GraphId};
+use crate::body::Body;
 use crate::entity::{FromIndex as _, PrimaryMap};
-use crate::model::{BodyId, Function, Model};
+use crate::ids::{BodyId, GraphId};
+use crate::model::{Function, Model};
 use crate::pass::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;

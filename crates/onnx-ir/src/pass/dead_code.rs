@@ -15,9 +15,10 @@
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::{Operators, Report, gradient_names, watched};
-use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
+use crate::body::{Body, Node, ValueDef};
 use crate::entity::{PrimaryMap, SecondaryMap};
-use crate::model::{BodyId, FunctionId, Model, OpsetImport};
+use crate::ids::{BodyId, FunctionId, GraphId, NodeId, ValueId};
+use crate::model::{Model, OpsetImport};
 use crate::names::Name;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};

@@ -10,7 +10,8 @@
 //! ```
 
 use super::calls::{IR_WITH_IMPORTS, Imports, bodies, implies_opset, nodes};
-use crate::body::{Body, Graph, GraphId, Node, ValueDef, ValueId};
+use crate::body::{Body, Graph, Node, ValueDef};
+use crate::ids::{GraphId, ValueId};
 use crate::model::{Model, OpsetImport};
 use crate::names::{Name, Names};
 use foldhash::fast::RandomState;

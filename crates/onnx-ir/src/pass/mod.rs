@@ -22,7 +22,6 @@
 mod calls;
 mod common_subexpressions;
 mod compact;
-mod components;
 mod dead_code;
 mod format;
 mod gradient_names;
@@ -37,9 +36,9 @@ mod topological_sort;
 mod training;
 mod transplant;
 
+pub use crate::order::components;
 pub use common_subexpressions::{Initializers, RECOMPUTED, common_subexpressions};
 pub use compact::compact;
-pub use components::components;
 pub use dead_code::dead_code;
 pub use format::upgrade_ir_version;
 pub use gradient_names::Gradients;
@@ -50,7 +49,6 @@ pub use outline::outline;
 pub use rename::{Named, rename};
 pub use report::{PassChange, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
-pub(crate) use topological_sort::Order;
 pub use topological_sort::{node_orders, topological_sort};
 pub use training::{JoinedStep, join_training};
 pub use transplant::{CopyOptions, CopySource, CopyTarget, Transplant};

@@ -10,8 +10,9 @@
 //!
 //! Different texts follow each other in lines of their own; equal ones are written once.
 
-use crate::body::{Node, NodeExtra, NodeId};
+use crate::body::{Node, NodeExtra};
 use crate::entity::PrimaryMap;
+use crate::ids::NodeId;
 use crate::names::{Name, Names};
 use crate::tensor::Entry;
 use std::collections::{HashMap, HashSet};

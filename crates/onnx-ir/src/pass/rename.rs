@@ -12,10 +12,11 @@
 
 use super::calls::bodies;
 use super::{Report, gradient_names, watched};
-use crate::body::{Body, Graph, Port, ValueId};
+use crate::body::{Body, Graph, Port};
 use crate::diag::{Diagnostic, Place, code};
 use crate::entity::SecondaryMap;
-use crate::model::{BodyId, Model};
+use crate::ids::{BodyId, ValueId};
+use crate::model::Model;
 use crate::names::Name;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};

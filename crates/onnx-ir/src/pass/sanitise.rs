@@ -11,8 +11,8 @@
 
 use super::rename::{Map, Renaming, Set, interface, scopes, visit};
 use super::{Report, watched};
-use crate::body::GraphId;
-use crate::model::{BodyId, Model};
+use crate::ids::{BodyId, GraphId};
+use crate::model::Model;
 use crate::names::{Name, Names};
 use crate::pass::calls::bodies;
 use foldhash::fast::RandomState;

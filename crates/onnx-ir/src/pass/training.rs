@@ -10,12 +10,13 @@
 //! algorithm. Source: onnx.proto, TrainingInfoProto.algorithm.
 
 use super::transplant::{CopyOptions, CopySource, CopyTarget, Transplant};
-use crate::body::{Body, Graph, GraphId, NodeId, Origin, Port, ValueDef, ValueId};
+use crate::body::{Body, Graph, Origin, Port, ValueDef};
 use crate::diag::{Diagnostic, Entity, Place};
 use crate::edit::NodeNameSet;
 #[cfg(test)]
 use crate::entity::FromIndex as _;
-use crate::model::{BodyId, Model, TrainingInfo};
+use crate::ids::{BodyId, GraphId, NodeId, ValueId};
+use crate::model::{Model, TrainingInfo};
 use crate::names::Name;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};

@@ -17,10 +17,11 @@ mod names;
 
 use crate::attr::Attr;
 use crate::body::*;
+use crate::ids::{GraphId, NodeId, TensorId, TypeId, ValueId};
 use crate::model::Model;
 use crate::names::{Name, Names};
-use crate::tensor::{SparseTensor, Tensor, TensorId};
-use crate::types::{TypeId, Types};
+use crate::tensor::{SparseTensor, Tensor};
+use crate::types::Types;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;

@@ -18,12 +18,12 @@
 
 mod shape;
 
-use crate::body::{Graph, Port, ValueId};
+use crate::body::{Graph, Port};
 use crate::diag::Entity;
-use crate::model::{BodyId, Model, normalize_domain};
+use crate::ids::{BodyId, TensorId, TypeId, ValueId};
+use crate::model::{Model, normalize_domain};
 use crate::show::type_text;
-use crate::tensor::TensorId;
-use crate::types::{ElemType, TypeId, TypeKind};
+use crate::types::{ElemType, TypeKind};
 use shape::{ShapeChange, Shapes};
 use std::collections::HashMap;
 use std::fmt;

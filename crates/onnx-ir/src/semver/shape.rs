@@ -1,8 +1,9 @@
 //! Whether shapes allow more or fewer tensors than before. Symbols are compared by the dimensions that they equate, not by name.
 
+use crate::ids::TypeId;
 use crate::model::Model;
 use crate::names::Name;
-use crate::types::{DimValue, TypeId, TypeKind};
+use crate::types::{DimValue, TypeKind};
 use std::collections::HashMap;
 
 /// The difference of a value's shapes.

@@ -2,10 +2,10 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
 use super::functions::{Key, by_key, key, text};
-use crate::body::{Node, NodeId};
+use crate::body::Node;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::entity::{EntityId, FromIndex as _, SecondaryMap};
-use crate::model::FunctionId;
+use crate::ids::{FunctionId, NodeId};
 use crate::names::Name;
 use crate::releases::newest_version;
 use std::collections::HashMap;

@@ -5,7 +5,8 @@ use super::{Level, VerifyOptions};
 use crate::body::Body;
 use crate::diag::{Code, Diagnostic, Suggestions};
 use crate::entity::EntityId;
-use crate::model::{BodyId, FunctionId, Model};
+use crate::ids::{BodyId, FunctionId};
+use crate::model::Model;
 use crate::names::Name;
 use crate::releases::NEWEST_IR;
 

@@ -4,12 +4,13 @@
 use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::layout::MAX_LEVELS;
 use super::types::tensor_of;
-use crate::body::{GraphId, NodeId, Port, ValueDef, ValueId};
+use crate::body::{Port, ValueDef};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity::SecondaryMap;
+use crate::ids::{GraphId, NodeId, TypeId, ValueId};
 use crate::names::Name;
 use crate::show::{tensor_type, type_text};
-use crate::types::{DimValue, ElemType, TypeId};
+use crate::types::{DimValue, ElemType};
 use std::collections::{HashMap, HashSet};
 
 /// An initializer with its place, element type and shape.

@@ -2,9 +2,10 @@
 
 use super::context::{Findings, Seen, VerifyContext, View, count, index};
 use super::types::tensor_of;
-use crate::body::{Body, GraphId, NodeDeviceConfiguration, NodeId, ShardingSpec, ValueId};
+use crate::body::{Body, NodeDeviceConfiguration, ShardingSpec};
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
+use crate::ids::{GraphId, NodeId, ValueId};
 use crate::names::Name;
 use crate::types::Types;
 use std::collections::BTreeSet;

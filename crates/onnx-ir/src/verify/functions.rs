@@ -3,7 +3,8 @@
 
 use super::context::{Findings, Seen, VerifyContext, index};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::model::{Function, FunctionId};
+use crate::ids::FunctionId;
+use crate::model::Function;
 use crate::names::Name;
 use std::collections::HashMap;
 

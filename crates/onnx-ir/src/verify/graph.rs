@@ -4,12 +4,13 @@
 //! walk only checks where a value is defined; names determine duplicate definitions.
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index};
-use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
+use crate::body::{Graph, Value, ValueDef};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
+use crate::ids::{GraphId, NodeId, ValueId};
 use crate::names::Name;
-use crate::pass::Order;
+use crate::order::Order;
 use crate::walk::WalkEvent;
 use std::collections::HashMap;
 

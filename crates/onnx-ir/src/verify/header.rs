@@ -2,7 +2,8 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, index};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
-use crate::model::{FunctionId, OpsetImport};
+use crate::ids::FunctionId;
+use crate::model::OpsetImport;
 use crate::names::Name;
 use crate::releases::{NEWEST_IR, min_ir_version, newest_version};
 use crate::semver::Version;

@@ -3,8 +3,9 @@
 //! The events of [`Body::walk`], each with its position in the sequence; positions determine order and nesting.
 
 use crate::attr::AttrValue;
-use crate::body::{Body, GraphId, Node, NodeId};
+use crate::body::{Body, Node};
 use crate::entity::SecondaryMap;
+use crate::ids::{GraphId, NodeId};
 use crate::names::Name;
 use crate::walk::WalkEvent;
 

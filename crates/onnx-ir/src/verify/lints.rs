@@ -1,9 +1,10 @@
 //! Lints, on the level `strict`: nothing is unused (G11), names are identifiers (N06).
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index, is_identifier};
-use crate::body::{GraphId, NodeId, ValueDef, ValueId};
+use crate::body::ValueDef;
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity::SecondaryMap;
+use crate::ids::{GraphId, NodeId, ValueId};
 use crate::names::Name;
 use crate::walk::WalkEvent;
 

@@ -3,7 +3,8 @@
 use super::context::{Findings, Seen, VerifyContext, index};
 use crate::body::{Graph, Port};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
-use crate::tensor::{Entry, TensorId};
+use crate::ids::TensorId;
+use crate::tensor::Entry;
 use crate::walk::WalkEvent;
 use foldhash::HashSet;
 

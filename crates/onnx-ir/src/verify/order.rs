@@ -2,7 +2,7 @@
 
 use super::context::{VerifyContext, index};
 use crate::diag::{Diagnostic, Entity, Place};
-use crate::model::BodyId;
+use crate::ids::BodyId;
 use std::collections::HashMap;
 
 /// Part of the text, position in it, kind of thing there, number of it.

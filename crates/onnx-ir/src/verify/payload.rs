@@ -3,8 +3,8 @@
 use super::context::{Findings, VerifyContext};
 use super::tensors::At;
 use crate::diag::{Code, Diagnostic, code};
-use crate::tensor::{Field, Payload, first_out_of_range};
-use crate::types::ElemType;
+use crate::tensor::{Payload, first_out_of_range};
+use crate::types::{ElemType, Field};
 
 /// Reports the first value of a tensor that is out of range; whether there is none.
 pub(super) fn check(

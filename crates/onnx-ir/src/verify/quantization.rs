@@ -1,8 +1,8 @@
 //! Quantization annotations: Z01.
 
 use super::context::{Findings, Seen, VerifyContext, View, index};
-use crate::body::GraphId;
 use crate::diag::{Diagnostic, Entity, code};
+use crate::ids::GraphId;
 use crate::names::Name;
 
 /// The keys that onnx.proto defines.

@@ -7,10 +7,11 @@ use super::{external, payload, sparse};
 use crate::attr::{Attr, AttrValue};
 use crate::body::Body;
 use crate::diag::{Diagnostic, Entity, code};
+use crate::ids::TensorId;
 use crate::names::Name;
 use crate::show::tensor_text;
-use crate::tensor::{DataLocation, Field, Payload, SparseTensor, Tensor, TensorId};
-use crate::types::ElemType;
+use crate::tensor::{DataLocation, Payload, SparseTensor, Tensor};
+use crate::types::{ElemType, Field};
 use crate::walk::WalkEvent;
 
 /// A tensor of either kind.

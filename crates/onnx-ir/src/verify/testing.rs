@@ -2,9 +2,9 @@
 
 use super::{Level, VerifyOptions, verify};
 use crate::attr::{Attr, AttrType, AttrValue};
-use crate::body::NodeId;
 use crate::entity::PrimaryMap;
-use crate::model::{Function, FunctionId, Model, OpsetImport};
+use crate::ids::{FunctionId, NodeId};
+use crate::model::{Function, Model, OpsetImport};
 use crate::tensor::{Payload, Tensor};
 use crate::types::{DimValue, ElemType};
 use crate::{BodyBuilder, BodyId, NodeSpec};

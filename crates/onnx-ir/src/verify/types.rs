@@ -5,12 +5,13 @@
 use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
 use super::formula::is_formula;
 use crate::attr::{Attr, AttrValue};
-use crate::body::{GraphId, Port};
+use crate::body::Port;
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::{EntityId as _, FromIndex as _};
+use crate::ids::{GraphId, TypeId};
 use crate::names::Name;
 use crate::show::type_text;
-use crate::types::{DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+use crate::types::{DimValue, ElemType, TensorType, Type, TypeKind, Types};
 use crate::walk::WalkEvent;
 use std::fmt;
 

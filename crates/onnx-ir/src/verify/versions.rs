@@ -6,7 +6,8 @@ use super::context::{Findings, VerifyContext, index};
 use super::{tensors, types};
 use crate::body::{Graph, Node};
 use crate::diag::{Code, Diagnostic, Entity, code};
-use crate::types::{ElemType, TypeId, TypeKind};
+use crate::ids::TypeId;
+use crate::types::{ElemType, TypeKind};
 use crate::walk::WalkEvent;
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use super::same::{hash_ends, hash_tensor, hold_the_same};
 use super::{Map, Merger};
-use crate::body::{GraphId, ValueDef, ValueId};
-use crate::tensor::TensorId;
+use crate::body::ValueDef;
+use crate::ids::{GraphId, TensorId, ValueId};
 use foldhash::fast::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 

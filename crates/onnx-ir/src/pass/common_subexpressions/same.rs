@@ -2,12 +2,13 @@
 
 use super::Map;
 use crate::attr::{Attr, AttrValue};
-use crate::body::{Body, Graph, GraphId, Node, NodeId, Port, ValueId};
+use crate::body::{Body, Graph, Node, Port};
 use crate::entity::EntityId;
+use crate::ids::{GraphId, NodeId, TensorId, ValueId};
 use crate::names::Name;
 use crate::pass::calls::Imports;
-use crate::tensor::{Field, Payload, SparseTensor, Tensor, TensorId};
-use crate::types::ElemType;
+use crate::tensor::{Payload, SparseTensor, Tensor};
+use crate::types::{ElemType, Field};
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use std::hash::{BuildHasher as _, Hash, Hasher};

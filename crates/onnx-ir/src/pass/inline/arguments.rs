@@ -9,8 +9,9 @@
 use super::Set;
 use super::copy::{Callee, Work};
 use crate::attr::{Attr, AttrType};
-use crate::body::{Graph, Node, ValueId};
+use crate::body::{Graph, Node};
 use crate::diag::{Code, Diagnostic, Entity, code};
+use crate::ids::ValueId;
 use crate::names::Names;
 use crate::pass::OpRef;
 use crate::pass::calls::{Imports, nodes};

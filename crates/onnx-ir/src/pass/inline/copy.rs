@@ -2,10 +2,11 @@
 
 use super::fit::differs;
 use super::{Map, Set, Setting};
-use crate::body::{Body, Graph, GraphId, Node, NodeId, Origin, Port, ValueDef, ValueId};
+use crate::body::{Body, Graph, Node, Origin, Port, ValueDef};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::entity::FromIndex as _;
-use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
+use crate::ids::{BodyId, FunctionId, GraphId, NodeId, ValueId};
+use crate::model::{Function, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::pass::calls::{Imports, function_text, nodes};
 use crate::pass::notes::pass_on_notes;

@@ -2,8 +2,9 @@
 
 use super::copy::{Callee, Work};
 use super::plan::levels;
-use crate::body::{Body, Graph, NodeId, ValueDef};
+use crate::body::{Body, Graph, ValueDef};
 use crate::diag::{Diagnostic, Entity, code};
+use crate::ids::NodeId;
 use crate::names::{Name, Names};
 use crate::pass::OpRef;
 

@@ -5,7 +5,8 @@ use crate::attr::{Attr, AttrValue};
 use crate::body::{Body, Node};
 use crate::diag::{Diagnostic, Entity, Place, code};
 use crate::entity::SecondaryMap;
-use crate::model::{FunctionId, Model};
+use crate::ids::FunctionId;
+use crate::model::Model;
 use crate::pass::calls::{Functions, bodies, function_text, nodes};
 
 /// The plan for the functions of a model.

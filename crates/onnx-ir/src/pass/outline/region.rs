@@ -1,10 +1,11 @@
 //! The nodes to be outlined: their inputs, outputs, and the nodes that must move after them.
 
 use super::{Map, Set};
-use crate::body::{Body, GraphId, NodeId, ValueId};
+use crate::body::Body;
 use crate::diag::{Diagnostic, Entity, Place, code};
 use crate::edit::{Use, Uses};
-use crate::model::{BodyId, Model};
+use crate::ids::{BodyId, GraphId, NodeId, ValueId};
+use crate::model::Model;
 use crate::names::Name;
 use crate::walk::WalkEvent;
 

@@ -2,7 +2,8 @@
 
 use super::{CopyOptions, CopySource, CopyTarget, GraphSlot, Task, Transplant};
 use crate::attr::{Attr, AttrValue};
-use crate::body::{GraphId, Node, NodeId};
+use crate::body::Node;
+use crate::ids::{GraphId, NodeId};
 use crate::names::Name;
 use crate::tensor::SparseTensor;
 

@@ -3,11 +3,12 @@
 use super::{Map, Transplant};
 use crate::body::{
     Graph, Node, NodeDeviceConfiguration, NodeExtra, Port, QuantizationAnnotation, ShardingSpec,
-    SimpleSharding, ValueId,
+    SimpleSharding,
 };
+use crate::ids::{TypeId, ValueId};
 use crate::names::Name;
 use crate::tensor::Entry;
-use crate::types::{Dim, DimValue, TensorType, Type, TypeId, TypeKind};
+use crate::types::{Dim, DimValue, TensorType, Type, TypeKind};
 
 impl Transplant<'_> {
     /// A string in the target's model.

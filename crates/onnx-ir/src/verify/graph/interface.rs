@@ -1,8 +1,9 @@
 //! The interface of a graph: its inputs and initializers at its start, its outputs at its end.
 
 use super::{Def, Kind, Walker};
-use crate::body::{GraphId, Port, ValueDef};
+use crate::body::{Port, ValueDef};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
+use crate::ids::GraphId;
 use crate::names::Name;
 use crate::tensor::Tensor;
 use crate::verify::context::{Role, index};

@@ -1,6 +1,10 @@
 //! Expressions of elements, and their builders: `(x * alpha + beta).max(Expr::float(0.0))`.
 
-use crate::{Binary, Cast, Index, Number, Unary, is_float};
+mod index;
+
+pub use index::Index;
+
+use crate::{Binary, Cast, Number, Unary, is_float};
 use onnx_ir::ElemType;
 
 /// An element.
