@@ -49,6 +49,14 @@ impl From<Model> for Loaded {
     }
 }
 
+impl File {
+    /// The model in it, as much as could be read, with all findings.
+    #[must_use]
+    pub fn load(&self) -> Loaded {
+        Loaded::of(self.clone())
+    }
+}
+
 /// The finding for a file with another message.
 fn no_model(file: &File) -> Option<Diagnostic> {
     let message = format!("this is a {}, not a model", file.kind.name());

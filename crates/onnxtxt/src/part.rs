@@ -4,13 +4,13 @@
 //! does not say is not missed: names that a node reads, imports of a graph, the model around a function.
 
 use crate::loaded::Loaded;
-use crate::source::{File, Form, undecodable};
+use crate::source::{File, Form, from_document, text_kind, undecodable};
 use onnx_ir::diag::Parsed;
 #[cfg(feature = "ops")]
 use onnx_ir::diag::{Code, Diagnostic, Level, code};
 use onnx_ir::releases::{NEWEST_IR, newest_version};
 use onnx_ir::{Model, OpsetImport};
-use onnx_proto::{FileKind, FormatError, TooLarge};
+use onnx_proto::TooLarge;
 use onnx_text::{Checked, FormatOptions, RaiseOptions, TextKind};
 
 /// A part of a model that was read from a file.
@@ -143,38 +143,6 @@ const OUTSIDE_OF_ATTRIBUTE: &[&Code] = &[
     &code::VALUE_NAME_EMPTY,
     &code::IO_SHAPE_MISSING,
 ];
-
-/// The kind of text that holds such a message; `None` if it is not a part of a model.
-pub(crate) fn text_kind(kind: FileKind) -> Option<TextKind> {
-    Some(match kind {
-        FileKind::Graph => TextKind::Graph,
-        FileKind::Function => TextKind::Function,
-        FileKind::Node => TextKind::Node,
-        FileKind::Type => TextKind::Type,
-        FileKind::ValueInfo => TextKind::ValueInfo,
-        FileKind::Attribute => TextKind::Attribute,
-        _ => return None,
-    })
-}
-
-/// The message in a text, if it is a part of a model.
-pub(crate) fn message_kind(kind: TextKind) -> Option<FileKind> {
-    FileKind::ALL.into_iter().find(|message| text_kind(*message) == Some(kind))
-}
-
-#[cfg(feature = "forms")]
-pub(crate) fn from_document(bytes: &[u8], form: Form, kind: FileKind) -> Result<Vec<u8>, FormatError> {
-    match form {
-        Form::Json => onnx_proto::json::from_json(bytes, kind),
-        Form::Text | Form::Binary | Form::Textproto => onnx_proto::textproto::from_text(bytes, kind),
-    }
-}
-
-#[cfg(not(feature = "forms"))]
-pub(crate) fn from_document(_: &[u8], _: Form, _: FileKind) -> Result<Vec<u8>, FormatError> {
-    let message = "this program is built without JSON and textproto".to_owned();
-    Err(FormatError { offset: None, message })
-}
 
 /// Adds the header that the rules of models expect: the newest version of the format, and an import of each domain that is used.
 fn complete(model: &mut Model) {

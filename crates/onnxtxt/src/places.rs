@@ -5,8 +5,7 @@
 //! and even a node without a name has a place.
 
 use crate::loaded::Loaded;
-use crate::part::text_kind;
-use crate::source::Form;
+use crate::source::{Form, text_kind};
 use crate::text::Text;
 use onnx_ir::diag::{Diagnostic, Place};
 #[cfg(feature = "render")]

@@ -1,11 +1,10 @@
 //! Files with their form and message type.
 
 use crate::error::Error;
-use crate::loaded::Loaded;
-use crate::part::{from_document, message_kind};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_proto::{FileKind, FormatError};
+use onnx_text::TextKind;
 use std::path::{Path, PathBuf};
 
 /// The forms of a model.
@@ -94,12 +93,6 @@ impl File {
         File { name, path, bytes, form, kind }
     }
 
-    /// The model in it, as much as could be read, with all findings.
-    #[must_use]
-    pub fn load(&self) -> Loaded {
-        Loaded::of(self.clone())
-    }
-
     /// Whether it is a file of another format, which [`load`](Self::load) reports.
     pub fn is_foreign(&self) -> bool {
         onnx_proto::foreign(&self.bytes).is_some()
@@ -186,6 +179,38 @@ fn kind_of(bytes: &[u8], form: Form) -> FileKind {
         }
     };
     kind.unwrap_or(FileKind::Model)
+}
+
+/// The kind of text that holds such a message; `None` if it is not a part of a model.
+pub(crate) fn text_kind(kind: FileKind) -> Option<TextKind> {
+    Some(match kind {
+        FileKind::Graph => TextKind::Graph,
+        FileKind::Function => TextKind::Function,
+        FileKind::Node => TextKind::Node,
+        FileKind::Type => TextKind::Type,
+        FileKind::ValueInfo => TextKind::ValueInfo,
+        FileKind::Attribute => TextKind::Attribute,
+        _ => return None,
+    })
+}
+
+/// The message in a text, if it is a part of a model.
+fn message_kind(kind: TextKind) -> Option<FileKind> {
+    FileKind::ALL.into_iter().find(|message| text_kind(*message) == Some(kind))
+}
+
+#[cfg(feature = "forms")]
+pub(crate) fn from_document(bytes: &[u8], form: Form, kind: FileKind) -> Result<Vec<u8>, FormatError> {
+    match form {
+        Form::Json => onnx_proto::json::from_json(bytes, kind),
+        Form::Text | Form::Binary | Form::Textproto => onnx_proto::textproto::from_text(bytes, kind),
+    }
+}
+
+#[cfg(not(feature = "forms"))]
+pub(crate) fn from_document(_: &[u8], _: Form, _: FileKind) -> Result<Vec<u8>, FormatError> {
+    let message = "this program is built without JSON and textproto".to_owned();
+    Err(FormatError { offset: None, message })
 }
 
 /// The message type that a comment at the start of a textproto states: `# proto-message: onnx.GraphProto`.
