@@ -1,6 +1,6 @@
 //! The language of elements: formulas for the elements of tensors, their arithmetic, evaluation and text.
 //!
-//! This crate knows element types and numbers, but no operators, nodes or graphs: `onnx-ops` writes formulas for nodes, `onnx-exec`
+//! This crate knows element types and numbers, but no operators, nodes or graphs: `onnx-ops` writes formulas for nodes, `onnx-loops`
 //! lowers them to loops.
 //!
 //! A [`Formula`] consists of loads from the inputs at positions computed from the indices of the result, arithmetic on them, and

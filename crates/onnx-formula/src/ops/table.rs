@@ -1,6 +1,6 @@
 //! The operations on elements: one row each, from which the rest of the project gets all that it needs to know of them.
 //!
-//! A table passes its rows to a macro, which generates what its place needs: here types, evaluation and text, in `onnx-exec` loops
+//! A table passes its rows to a macro, which generates what its place needs: here types, evaluation and text, in `onnx-loops` loops
 //! over lanes. A row of [`unary_operations!`](crate::unary_operations):
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! - Its [`Domain`](crate::Domain), [`Cost`](crate::Cost) and [`Exactness`](crate::Exactness).
 //! - `float(…)`: the function of floats, for `f32` and `f64`. Functions that the standard library lacks are in
 //!   [`Real`](crate::Real).
-//!   A second name in it is the vector function: that of `lanes::math` in `onnx-exec` for `f32`, if the compiler does not vectorize
+//!   A second name in it is the vector function: that of `lanes::math` in `onnx-loops` for `f32`, if the compiler does not vectorize
 //!   the first. Without it, loops compute element by element.
 //! - `int(…)`: the function of integers, for `i64` and `i128`, before the result is wrapped to the type.
 //! - `test(…, …)`, `compare(…)`: the functions of floats and integers that return a boolean, for unary and binary operations;

@@ -105,14 +105,14 @@ impl Nest {
                     lines.push(format!("  {what} {}: {}, {read}", own.join(", "), side.program.line(names)));
                 }
             }
-            form => {
-                let how = match form {
+            Form::Loops(_) | Form::Stencil(_) | Form::Copy(_) | Form::Pieces(_) => {
+                let how = match &self.form {
                     Form::Copy(_) => "moved as they are: ",
                     Form::Stencil(stencil) if stencil.taps.are_channels() => "as a stencil of channels, of ",
                     Form::Stencil(stencil) if stencil.taps.has_windows() => "as a stencil, of ",
                     Form::Stencil(_) => "in single floats, of ",
-                    _ if self.reduction.is_some() => "of ",
-                    _ => "",
+                    Form::Loops(_) | Form::Product(_) | Form::Pieces(_) if self.reduction.is_some() => "of ",
+                    Form::Loops(_) | Form::Product(_) | Form::Pieces(_) => "",
                 };
                 let narrowed =
                     if self.reduction.is_none() { self.narrowed(&self.body) } else { String::new() };

@@ -77,18 +77,19 @@ impl Worker {
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        match (&nest.form, &mut self.0) {
-            _ if elements.is_empty() => Ok(()),
-            (Form::Product(contraction), _) => contraction.run(operands, elements, out),
-            (Form::Copy(moved), _) => moved.run(operands, elements, out),
-            (Form::Pieces(pieces), WorkerState::Pieces(each)) => {
+        if elements.is_empty() {
+            return Ok(());
+        }
+        match &nest.form {
+            Form::Product(contraction) => contraction.run(operands, elements, out),
+            Form::Copy(moved) => moved.run(operands, elements, out),
+            Form::Pieces(pieces) => {
+                let WorkerState::Pieces(each) = &mut self.0 else { fail!("a worker of another nest") };
                 pieces.run(each, operands, width(nest.elem).unwrap_or(1), elements, out)
             }
-            (Form::Loops(_) | Form::Stencil(_), WorkerState::Loops(loops)) => {
+            Form::Loops(_) | Form::Stencil(_) => {
+                let WorkerState::Loops(loops) = &mut self.0 else { fail!("a worker of another nest") };
                 loops.run(nest, operands, elements, out)
-            }
-            (_, WorkerState::None | WorkerState::Pieces(_) | WorkerState::Loops(_)) => {
-                fail!("a worker of another nest")
             }
         }
     }
