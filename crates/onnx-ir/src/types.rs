@@ -262,6 +262,11 @@ impl Types {
         self.intern(TypeKind::Tensor(TensorType { elem: Some(elem), shape }).into())
     }
 
+    /// The id at a position, in the order in which types were added, if there is one.
+    pub fn id_at(&self, index: usize) -> Option<TypeId> {
+        self.types.id_at(index)
+    }
+
     /// The number of different types.
     pub fn len(&self) -> usize {
         self.types.len()

@@ -65,7 +65,7 @@ pub use lower::{
     elem_type_named, lower, read_attribute, read_function, read_graph, read_model, read_node, read_part,
     read_tensor, read_type, read_value, read_value_info,
 };
-pub use map::{OpsetMap, SourceMap};
+pub use map::{OpsetMap, SourceIndex, SourceMap};
 #[cfg(feature = "print")]
 pub use narrow::number_text;
 pub use parse::{

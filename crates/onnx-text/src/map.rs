@@ -15,7 +15,7 @@ use crate::lower::keys;
 use index::{Index, Kind, Root};
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, EntityId, FunctionId, GraphId, Model, NodeId, Origin};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Finds entities of a model in the text that it was lowered from.
 #[derive(Clone)]
@@ -23,8 +23,12 @@ pub struct SourceMap<'a> {
     source: &'a str,
     file: &'a ast::File,
     model: &'a Model,
-    index: Rc<Index>,
+    index: Arc<Index>,
 }
+
+/// What maps of one text and model have found out, for who keeps text, tree and model and makes a [`SourceMap`] when a place is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct SourceIndex(Arc<Index>);
 
 /// The parts that graphs and functions share.
 #[derive(Clone, Copy)]
@@ -43,7 +47,12 @@ struct Scope<'a> {
 impl<'a> SourceMap<'a> {
     /// A map from `model` to the tree that [`lower`](crate::lower()) made it from.
     pub fn new(source: &'a str, file: &'a ast::File, model: &'a Model) -> Self {
-        SourceMap { source, file, model, index: Rc::default() }
+        SourceMap { source, file, model, index: Arc::default() }
+    }
+
+    /// The same; what it finds out is kept in `index`, which is of no other text or model.
+    pub fn with_index(source: &'a str, file: &'a ast::File, model: &'a Model, index: &SourceIndex) -> Self {
+        SourceMap { source, file, model, index: Arc::clone(&index.0) }
     }
 
     /// The span of an entity, as small as possible.

@@ -5,18 +5,17 @@ use crate::lower::literals::{Escapes, unquote};
 use crate::render::LineIndex;
 use onnx_ir::diag::Span;
 use onnx_ir::{BodyId, FunctionId, GraphId, NodeId};
-use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Cached results. They contain only places, so maps of the same tree and model can share them.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    lists: RefCell<HashMap<Key, Rc<[Span]>>>,
+    lists: Mutex<HashMap<Key, Arc<[Span]>>>,
     /// The index of a graph among those of its owner.
-    graphs: RefCell<HashMap<(BodyId, GraphId), u32>>,
-    bodies: OnceCell<HashMap<BodyId, Root>>,
-    lines: OnceCell<LineIndex>,
+    graphs: Mutex<HashMap<(BodyId, GraphId), u32>>,
+    bodies: OnceLock<HashMap<BodyId, Root>>,
+    lines: OnceLock<LineIndex>,
 }
 
 /// The context of a body.
@@ -57,12 +56,12 @@ impl Index {
         i: u32,
         entries: impl FnOnce() -> I,
     ) -> Option<Span> {
-        let known = self.lists.borrow().get(&key).map(Rc::clone);
+        let known = locked(&self.lists).get(&key).map(Arc::clone);
         let list = match known {
             Some(list) => list,
             None => {
-                let list: Rc<[Span]> = entries().collect();
-                self.lists.borrow_mut().insert(key, Rc::clone(&list));
+                let list: Arc<[Span]> = entries().collect();
+                locked(&self.lists).insert(key, Arc::clone(&list));
                 list
             }
         };
@@ -85,6 +84,11 @@ impl Index {
     fn lines(&self, source: &str) -> &LineIndex {
         self.lines.get_or_init(|| LineIndex::new(source))
     }
+}
+
+/// A cache; one that a panic has left is as good.
+fn locked<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Up to this many attributes of a node are searched linearly.
@@ -113,12 +117,12 @@ impl SourceMap<'_> {
 
     /// The place of a graph among those of the node that owns it.
     pub(super) fn graph_position(&self, body: BodyId, graph: GraphId) -> Option<u32> {
-        if let Some(&position) = self.index.graphs.borrow().get(&(body, graph)) {
+        if let Some(&position) = locked(&self.index.graphs).get(&(body, graph)) {
             return Some(position);
         }
         let body_of = self.model.bodies.get(body)?;
         let owner = body_of.graphs.get(graph)?.owner?;
-        let mut graphs = self.index.graphs.borrow_mut();
+        let mut graphs = locked(&self.index.graphs);
         for (position, sibling) in (0..).zip(body_of.subgraphs(owner)) {
             graphs.entry((body, sibling)).or_insert(position);
         }

@@ -5,7 +5,7 @@ use super::index::Index;
 use crate::ast::{self, OpsetItem};
 use onnx_ir::OperatorSet;
 use onnx_ir::diag::{Entity, Span};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Finds entities of an operator set in the text that it was lowered from.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct OpsetMap<'a> {
     set: &'a OperatorSet,
     /// The functions of the set, those that operators have as their body included.
     file: ast::File,
-    index: Rc<Index>,
+    index: Arc<Index>,
 }
 
 impl<'a> OpsetMap<'a> {
@@ -34,7 +34,7 @@ impl<'a> OpsetMap<'a> {
             graph: None,
             functions: functions.collect(),
         };
-        OpsetMap { source, tree, operators: tree.operators().collect(), set, file, index: Rc::default() }
+        OpsetMap { source, tree, operators: tree.operators().collect(), set, file, index: Arc::default() }
     }
 
     /// The span of an entity, as small as possible.
@@ -62,7 +62,7 @@ impl<'a> OpsetMap<'a> {
                 clause.variables.get(i as usize).map(|v| v.name)
             }
             other => {
-                let index = Rc::clone(&self.index);
+                let index = Arc::clone(&self.index);
                 let map = SourceMap { source: self.source, file: &self.file, model: &self.set.model, index };
                 map.span(other)
             }
