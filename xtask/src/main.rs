@@ -2,6 +2,7 @@
 
 mod bench;
 mod browser;
+mod capi;
 mod checkers;
 mod codegen;
 mod corpus;
@@ -28,6 +29,8 @@ enum Task {
     Bench(bench::Args),
     /// Look at pages of `onnxtxt draw` in a headless browser
     Browser(browser::Args),
+    /// Build, install and test the C interface
+    Capi(capi::Args),
     /// Generate the code that proto/, the onnx package and the examples of operators determine
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
         Task::Browser(args) => browser::run(&args),
+        Task::Capi(args) => capi::run(&args),
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),

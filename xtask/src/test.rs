@@ -65,6 +65,7 @@ const STEPS: &[Step] = &[
     ("installed program", installed_program),
     ("browser", browser),
     ("Python module", python_module),
+    ("C interface", c_interface),
     ("fuzzing", fuzzing),
 ];
 
@@ -307,9 +308,9 @@ fn packages(selection: &[&str]) -> Result<Vec<Compiled>> {
 }
 
 /// Workspaces that link what nothing of ours may, so that no other step compiles them.
-const OTHER_WORKSPACES: &[&str] = &["fuzz", "python", "threads"];
+const OTHER_WORKSPACES: &[&str] = &["capi", "fuzz", "python", "threads"];
 
-/// Compiles the fuzz targets, the Python module, and the pool as the thread checkers see it, without linking or running them.
+/// Compiles the C interface, the fuzz targets, the Python module, and the pool as the thread checkers see it, without linking or running them.
 fn other_workspaces(_: &mut Context) -> Result<Outcome> {
     for workspace in OTHER_WORKSPACES {
         process::run(
@@ -444,6 +445,21 @@ fn browser(context: &mut Context) -> Result<Outcome> {
     }
     browser::run(&browser::Args { program: None })?;
     Ok(Outcome::Passed)
+}
+
+/// Programs in C and C++, against the interface without optimization.
+fn c_interface(context: &mut Context) -> Result<Outcome> {
+    if !context.everything && !has_changed(&["capi", "crates/onnxtxt", "crates/onnx-text"]) {
+        return Ok(Outcome::LeftOut(
+            "nothing that it uses most has changed in the last two days: programs in C++ are built with --all, or `cargo xtask capi`".to_owned(),
+        ));
+    }
+    let missing =
+        ["g++", "nm"].into_iter().find(|tool| process::output(Command::new(tool).arg("--version")).is_err());
+    if let Some(tool) = missing {
+        return Ok(Outcome::LeftOut(format!("no {tool}, which builds programs in C++")));
+    }
+    if context.everything { xtask(&["capi"]) } else { xtask(&["capi", "--profile", "dev"]) }
 }
 
 fn python_module(context: &mut Context) -> Result<Outcome> {

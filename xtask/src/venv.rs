@@ -27,6 +27,8 @@ pub(crate) enum Env {
     Torch,
     /// The builder of wheels
     Wheel,
+    /// The builder of programs in C++
+    Cmake,
 }
 
 impl Env {
@@ -38,6 +40,7 @@ impl Env {
             Self::Peers => "target/venv-peers",
             Self::Torch => "target/venv-torch",
             Self::Wheel => "target/venv-wheel",
+            Self::Cmake => "target/venv-cmake",
         }
     }
 
@@ -50,6 +53,7 @@ impl Env {
             Self::Peers => &[("peers.txt", &[])],
             Self::Torch => &[("torch-nodeps.txt", &["--no-deps"]), ("torch.txt", &[])],
             Self::Wheel => &[("wheel.txt", &[])],
+            Self::Cmake => &[("cmake.txt", &[])],
         }
     }
 }

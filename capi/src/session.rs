@@ -1,0 +1,373 @@
+//! Models that are run.
+
+use crate::abi::{Status, Str, User, attempt, free, guard, handle, put};
+use crate::custom::Operators;
+use crate::data::Data;
+use crate::findings::Findings;
+use crate::model::Model;
+use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{DimValue, Port, TypeKind, type_text};
+use onnxtxt::Loaded;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A model that is ready to be run, by any number of threads at once. All sessions share the threads of the process.
+pub struct Session {
+    executable: Executable<'static>,
+    /// For places of findings.
+    loaded: Loaded,
+    inputs: Vec<Interface>,
+    outputs: Vec<Interface>,
+}
+
+/// An input or output, as views need it.
+struct Interface {
+    name: String,
+    text: String,
+    elem: i32,
+    dims: Option<Vec<i64>>,
+    symbols: Vec<String>,
+    has_default: bool,
+}
+
+/// A view of an input or output of a session.
+#[repr(C)]
+pub struct InterfaceView {
+    /// Its name.
+    pub name: Str,
+    /// Its type as text, such as `float[N,3]`.
+    pub type_text: Str,
+    /// The element type of a tensor, a number of `TensorProto.DataType`; 0 for others.
+    pub elem_type: i32,
+    /// Whether the rank is known.
+    pub has_shape: bool,
+    /// The number of dimensions.
+    pub rank: usize,
+    /// The sizes; -1 for symbols and unknown ones.
+    pub dims: *const i64,
+    /// Whether an input may be left out because the model has a default.
+    pub has_default: bool,
+}
+
+/// Options of [`onnxtxt_compile`]; all zero are the defaults.
+#[repr(C)]
+pub struct SessionOptions {
+    /// Whether a model is compiled although errors make its meaning unclear.
+    pub unchecked: bool,
+    /// Whether floats of 16 bits are rounded after each node, as the operators define it.
+    pub exact: bool,
+    /// Operators of the caller, or null.
+    pub operators: *const Operators,
+}
+
+/// Options of [`onnxtxt_run`]; all zero are the defaults.
+#[repr(C)]
+pub struct CallOptions {
+    /// The number of threads; 0 for all cores. Results do not depend on it.
+    pub threads: usize,
+    /// The most bytes for tensors and working memory; 0 for no limit.
+    pub max_memory: usize,
+    /// The most nodes that are run; an iteration of a loop counts as eight. 0 for twenty million.
+    pub fuel: u64,
+    /// The seed for random operators without one.
+    pub seed: u64,
+    /// Ends the run when it is set by another thread, or null.
+    pub cancel: *const Cancel,
+    /// Called with a warning about the run, or null. The finding is valid during the call.
+    pub warn: Option<unsafe extern "C" fn(user: *mut c_void, findings: *const Findings)>,
+    /// The argument of `warn`.
+    pub user: *mut c_void,
+    /// Receives the largest number of bytes that were in use, or null.
+    pub peak: *mut usize,
+}
+
+/// An input of a run.
+#[repr(C)]
+pub struct Feed {
+    /// The name of the input.
+    pub name: Str,
+    /// Its value.
+    pub data: *const Data,
+}
+
+/// A flag that ends runs.
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Interface {
+    fn new(executable: &Executable<'_>, port: &Port) -> Interface {
+        let model = executable.model();
+        let kind = port.ty.map(|ty| &model.types[ty].kind);
+        let tensor = match kind {
+            Some(TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor)) => Some(tensor),
+            _ => None,
+        };
+        let shape = tensor.and_then(|tensor| tensor.shape.as_ref());
+        let size = |dim: &onnx_ir::Dim| match dim.value {
+            DimValue::Value(size @ 0..) => size,
+            _ => -1,
+        };
+        let symbol = |dim: &onnx_ir::Dim| match dim.value {
+            DimValue::Param(name) => model.names[name].to_owned(),
+            _ => String::new(),
+        };
+        Interface {
+            name: model.text(port.name).to_owned(),
+            text: port.ty.map(|ty| type_text(model, ty)).unwrap_or_default(),
+            elem: tensor.and_then(|tensor| tensor.elem).map_or(0, |elem| elem.0),
+            dims: shape.map(|shape| shape.iter().map(size).collect()),
+            symbols: shape.map(|shape| shape.iter().map(symbol).collect()).unwrap_or_default(),
+            has_default: executable.has_default(port),
+        }
+    }
+}
+
+/// A flag that ends runs, not set.
+#[unsafe(no_mangle)]
+pub extern "C" fn onnxtxt_cancel_new() -> *mut Cancel {
+    handle(Cancel(Arc::default()))
+}
+
+/// Sets the flag, or clears it for further runs. Any thread may do so at any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_cancel_set(cancel: *const Cancel, is_set: bool) {
+    // SAFETY: a flag of this library, or null.
+    if let Some(cancel) = unsafe { cancel.as_ref() } {
+        cancel.0.store(is_set, Ordering::Relaxed);
+    }
+}
+
+/// Frees a flag.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_cancel_free(cancel: *mut Cancel) {
+    // SAFETY: a flag of this library, or null, that nobody uses any more.
+    unsafe { free(cancel) }
+}
+
+/// Compiles a model, which may be freed afterwards. `options` may be null. A null pointer if the model is refused, with the reasons in `why`: errors
+/// that make its meaning unclear, weights that cannot be read, operators that are not known.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_compile(
+    model: *const Model,
+    options: *const SessionOptions,
+    why: *mut *mut Findings,
+) -> *mut Session {
+    let mut session = std::ptr::null_mut();
+    // SAFETY: objects of this library, or null; `why` as the header says.
+    unsafe {
+        let Some(model) = model.as_ref() else { return session };
+        let options = options.as_ref();
+        let operators = options.and_then(|options| options.operators.as_ref());
+        let options = CompileOptions {
+            exact: options.is_some_and(|options| options.exact),
+            unchecked: options.is_some_and(|options| options.unchecked),
+            custom: operators.map(|operators| operators.0.clone()).unwrap_or_default(),
+            ..CompileOptions::default()
+        };
+        attempt(why, || {
+            let mut loaded = model.loaded().clone();
+            let compiled = loaded.compile(&options);
+            let executable = compiled.map_err(|found| Findings::of(&loaded, &found))?;
+            let interface =
+                |ports: &[Port]| ports.iter().map(|port| Interface::new(&executable, port)).collect();
+            let (inputs, outputs) = (interface(executable.inputs()), interface(executable.outputs()));
+            session = handle(Session { executable, loaded, inputs, outputs });
+            Ok(None)
+        });
+    }
+    session
+}
+
+/// The number of inputs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_session_inputs(session: *const Session) -> usize {
+    // SAFETY: a session of this library, or null.
+    unsafe { session.as_ref() }.map_or(0, |session| session.inputs.len())
+}
+
+/// The number of outputs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_session_outputs(session: *const Session) -> usize {
+    // SAFETY: a session of this library, or null.
+    unsafe { session.as_ref() }.map_or(0, |session| session.outputs.len())
+}
+
+fn interface(session: &Session, is_output: bool, at: usize) -> Option<&Interface> {
+    if is_output { session.outputs.get(at) } else { session.inputs.get(at) }
+}
+
+/// A view of an input or output. Returns whether there is one at this position.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_session_get(
+    session: *const Session,
+    is_output: bool,
+    at: usize,
+    out: *mut InterfaceView,
+) -> bool {
+    // SAFETY: a session of this library, or null; `out` as the header says.
+    unsafe {
+        let Some(found) = session.as_ref().and_then(|session| interface(session, is_output, at)) else {
+            return false;
+        };
+        let dims = found.dims.as_deref();
+        put(
+            out,
+            InterfaceView {
+                name: Str::new(&found.name),
+                type_text: Str::new(&found.text),
+                elem_type: found.elem,
+                has_shape: dims.is_some(),
+                rank: dims.map_or(0, <[i64]>::len),
+                dims: dims.map_or(std::ptr::null(), <[i64]>::as_ptr),
+                has_default: found.has_default,
+            },
+        )
+    }
+}
+
+/// The symbol of a dimension of an input or output; empty if it is a number or unknown.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_session_symbol(
+    session: *const Session,
+    is_output: bool,
+    at: usize,
+    axis: usize,
+) -> Str {
+    // SAFETY: a session of this library, or null.
+    let found = unsafe { session.as_ref() }.and_then(|session| interface(session, is_output, at));
+    found.and_then(|found| found.symbols.get(axis)).map_or(Str::EMPTY, Str::new)
+}
+
+/// Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
+/// tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
+/// again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
+/// reason, and all outputs become null pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_run(
+    session: *const Session,
+    inputs: *const Feed,
+    count: usize,
+    outputs: *mut *mut Data,
+    options: *const CallOptions,
+    why: *mut *mut Findings,
+) -> Status {
+    // SAFETY: objects of this library, or null; lists of the numbers that the header says.
+    unsafe {
+        let Some(session) = session.as_ref() else { return Status::Argument };
+        let places = session.outputs.len();
+        if (outputs.is_null() && places > 0) || (inputs.is_null() && count > 0) {
+            return Status::Argument;
+        }
+        let inputs: &[Feed] = if count == 0 { &[] } else { std::slice::from_raw_parts(inputs, count) };
+        let outputs: &mut [*mut Data] =
+            if places == 0 { &mut [] } else { std::slice::from_raw_parts_mut(outputs, places) };
+        if inputs.iter().any(|feed| feed.data.is_null()) {
+            return Status::Argument;
+        }
+        attempt(why, || run(session, inputs, outputs, options.as_ref()))
+    }
+}
+
+/// # Safety
+///
+/// What [`onnxtxt_run`] has checked, and its header says.
+unsafe fn run(
+    session: &Session,
+    inputs: &[Feed],
+    outputs: &mut [*mut Data],
+    options: Option<&CallOptions>,
+) -> Result<Option<Findings>, Findings> {
+    let refused = |found: &Diagnostic| Findings::of(&session.loaded, std::slice::from_ref(found));
+    // The caller's values become ours before anything can fail, so that they are freed once.
+    let mut results: Vec<Value> = Vec::with_capacity(outputs.len());
+    for place in outputs.iter_mut() {
+        let given = std::mem::replace(place, std::ptr::null_mut());
+        // SAFETY: a value of this library that the caller gives up, or null.
+        let given = (!given.is_null()).then(|| unsafe { Box::from_raw(given) });
+        results.push(given.map_or(Value::Optional(None), |given| given.0));
+    }
+    let mut named = Vec::with_capacity(inputs.len());
+    for feed in inputs {
+        // SAFETY: strings and values as the header says; the values are not null.
+        unsafe { named.push((feed.name.text(), (*feed.data).0.clone())) };
+    }
+    let feeds =
+        session.executable.inputs_by_name(named.iter().map(|(name, value)| (name.as_ref(), value.clone())));
+    let feeds = feeds.map_err(|found| refused(&found))?;
+    drop(named);
+    let (mut call, peak) = (RunOptions::default(), AtomicUsize::new(0));
+    let warn_of = options.and_then(|options| Some((options.warn?, User(options.user))));
+    let warn = |found: Diagnostic| {
+        if let Some((warn, user)) = warn_of {
+            let findings = refused(&found);
+            // SAFETY: the function of the caller with its argument.
+            unsafe { warn(user.0, &findings) }
+        }
+    };
+    if let Some(options) = options {
+        let or = |given: usize, otherwise: usize| if given == 0 { otherwise } else { given };
+        call.threads = or(options.threads, call.threads);
+        call.max_memory = or(options.max_memory, call.max_memory);
+        call.fuel = if options.fuel == 0 { call.fuel } else { options.fuel };
+        call.seed = options.seed;
+        // SAFETY: a flag of this library, or null.
+        call.cancel = unsafe { options.cancel.as_ref() }.map(|cancel| Arc::clone(&cancel.0));
+        if options.warn.is_some() {
+            call.warn = Some(&warn);
+        }
+        if !options.peak.is_null() {
+            call.peak = Some(&peak);
+        }
+    }
+    let done = session.executable.run_into(feeds, &mut results, &call);
+    if let Some(options) = options {
+        // SAFETY: `peak` is null or valid, as the header says.
+        unsafe { put(options.peak, peak.load(Ordering::Relaxed)) };
+    }
+    done.map_err(|found| refused(&found))?;
+    for (place, result) in outputs.iter_mut().zip(results) {
+        *place = handle(Data(result));
+    }
+    Ok(None)
+}
+
+/// Makes the plans for inputs of these element types and shapes, so that the first run takes no longer than later ones. `zeros` has tensors as
+/// they will be given; their elements are not read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_prepare(
+    session: *const Session,
+    zeros: *const Feed,
+    count: usize,
+    why: *mut *mut Findings,
+) -> Status {
+    // SAFETY: objects of this library, or null; a list of the number that the header says.
+    unsafe {
+        let Some(session) = session.as_ref() else { return Status::Argument };
+        if zeros.is_null() && count > 0 {
+            return Status::Argument;
+        }
+        let feeds: &[Feed] = if count == 0 { &[] } else { std::slice::from_raw_parts(zeros, count) };
+        attempt(why, || {
+            let refused = |found: &Diagnostic| Findings::of(&session.loaded, std::slice::from_ref(found));
+            let mut types = Vec::new();
+            for input in &session.inputs {
+                let feed = feeds.iter().find(|feed| feed.name.text() == input.name.as_str());
+                let value = feed.and_then(|feed| feed.data.as_ref()).map(|data| &data.0);
+                types.push(match value {
+                    Some(Value::Tensor(tensor)) => Some((tensor.elem(), tensor.dims())),
+                    _ => None,
+                });
+            }
+            let prepared = session.executable.prepare(&types, &RunOptions::default());
+            prepared.map(|()| None).map_err(|found| refused(&found))
+        })
+    }
+}
+
+/// Frees a session. Values that it has computed stay valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnxtxt_session_free(session: *mut Session) {
+    // SAFETY: a session of this library, or null, that nobody uses any more.
+    guard((), || unsafe { free(session) });
+}
