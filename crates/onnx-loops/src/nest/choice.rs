@@ -3,38 +3,46 @@
 use super::{Form, Nest};
 use std::fmt::{self, Display, Formatter};
 
-/// The forms of loops, by name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FormName {
-    /// Strips along the last axis of the result.
-    Loops,
-    /// Strips along the last axis of the reduction.
-    Along,
-    /// A single-precision reduction at statically known offsets.
-    Single,
-    /// A reduction whose neighbouring results share operands.
-    Stencil,
-    /// A tiled sum of products.
-    Product,
-    /// A 3×3 convolution by Winograd's algorithm.
-    Winograd,
-    /// Separate loops for each piece of the result.
-    Pieces,
-    /// A copy or permutation of elements.
-    Copy,
+/// Declares the forms with their names in schedules.
+macro_rules! forms {
+    ($($(#[$doc:meta])* $form:ident = $name:literal;)*) => {
+        /// The forms of loops, by name.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum FormName {
+            $($(#[$doc])* $form,)*
+        }
+
+        impl FormName {
+            /// All forms.
+            pub(crate) const ALL: &[FormName] = &[$(FormName::$form),*];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(FormName::$form => $name,)*
+                }
+            }
+        }
+    };
 }
 
-/// All forms with their names.
-const FORMS: [(FormName, &str); 8] = [
-    (FormName::Loops, "loops"),
-    (FormName::Along, "loops along the reduction"),
-    (FormName::Single, "loops in single precision"),
-    (FormName::Stencil, "stencil"),
-    (FormName::Product, "matrix product"),
-    (FormName::Winograd, "winograd product"),
-    (FormName::Pieces, "pieces"),
-    (FormName::Copy, "copy"),
-];
+forms! {
+    /// Strips along the last axis of the result.
+    Loops = "loops";
+    /// Strips along the last axis of the reduction.
+    Along = "loops along the reduction";
+    /// A single-precision reduction at statically known offsets.
+    Single = "loops in single precision";
+    /// A reduction whose neighbouring results share operands.
+    Stencil = "stencil";
+    /// A tiled sum of products.
+    Product = "matrix product";
+    /// A 3×3 convolution by Winograd's algorithm.
+    Winograd = "winograd product";
+    /// Separate loops for each piece of the result.
+    Pieces = "pieces";
+    /// A copy or permutation of elements.
+    Copy = "copy";
+}
 
 /// The form of a formula's loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,16 +56,12 @@ pub struct Choice {
 impl FormName {
     /// The form with this name.
     pub fn named(words: &str) -> Option<FormName> {
-        FORMS.iter().find(|(_, name)| *name == words).map(|(form, _)| *form)
+        FormName::ALL.iter().copied().find(|form| form.name() == words)
     }
 
     /// The names of all forms.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        FORMS.iter().map(|(_, name)| *name)
-    }
-
-    fn name(self) -> &'static str {
-        FORMS.iter().find(|(form, _)| *form == self).map_or("loops", |(_, name)| name)
+        FormName::ALL.iter().map(|form| form.name())
     }
 }
 

@@ -236,7 +236,7 @@ mod tests {
     struct Case(&'static str, &'static [(ElemType, &'static [usize])], FormName);
 
     const F: ElemType = ElemType::FLOAT;
-    const CASES: [Case; 10] = [
+    const CASES: [Case; 11] = [
         Case(
             "float[64,8] y[i0, i1] = max(a[i0, i1] * b[i1], 0.0)",
             &[(F, &[64, 8]), (F, &[8])],
@@ -254,6 +254,7 @@ mod tests {
             FormName::Pieces,
         ),
         Case("float[64] y[i0] = max over i1 < 1000 of a[i0, i1]", &[(F, &[64, 1000])], FormName::Along),
+        Case("float[64] y[i0] = max over i1 < 10 of a[i1, i0]", &[(F, &[10, 64])], FormName::Single),
         Case(
             "float[24,16] y[i0, i1] = max((total * c[i1]) + b[i1], 0.0) \
              where total = sum over i2 < 32 of a[i0, i2] * d[i2, i1]",
@@ -324,6 +325,14 @@ mod tests {
             }
         }
         assert_eq!(nests.known.borrow().len(), CASES.len(), "one lowering for each formula");
+    }
+
+    #[test]
+    fn every_form_has_a_case() {
+        let missing: Vec<_> =
+            FormName::ALL.iter().filter(|form| CASES.iter().all(|Case(_, _, of)| of != *form)).collect();
+        // Weights are transformed before the run, so only constants make it; `conformance/tests/execution/winograd.rs` has them.
+        assert_eq!(missing, [&FormName::Winograd]);
     }
 
     #[test]
