@@ -1,5 +1,6 @@
 //! Project automation: `cargo xtask --help`.
 
+mod api;
 mod bench;
 mod browser;
 mod capi;
@@ -25,6 +26,8 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Project automation")]
 enum Task {
+    /// Compare the public items of the libraries with those of another commit
+    Api(api::Args),
     /// Measure speed and memory beside the Python package
     Bench(bench::Args),
     /// Look at pages of `onnxtxt draw` in a headless browser
@@ -63,6 +66,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
+        Task::Api(args) => api::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Browser(args) => browser::run(&args),
         Task::Capi(args) => capi::run(&args),
