@@ -40,6 +40,9 @@
 //! Outside plans, a node is run by the first of these that exists: control flow (`run::control`), a kernel ([`onnx_kernels`]), the formula
 //! that [`onnx_ops::meaning`] has for it, its function body. Inference on the actual inputs determines the types of the outputs,
 //! so every size is a number.
+//!
+//! The feature `images`, on by default, decodes images for the operator `ImageDecoder`: most of what is compiled beside the crates of the
+//! project.
 
 pub mod arrays;
 mod custom;
