@@ -5,7 +5,6 @@
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_loops::failure::{Failure, fail};
-use onnx_loops::tensor::Tensor;
 
 pub(crate) const ROWS: &[Row] = &[row("", "ImageDecoder", image_decoder)];
 
@@ -34,7 +33,7 @@ fn image_decoder(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         "Grayscale" => pixels.map(gray).collect(),
         _ => image.rgb,
     };
-    Ok(vec![Tensor::of(&dims, &bytes)?.into()])
+    Ok(vec![onnx_loops::Tensor::of(&dims, &bytes)?.into()])
 }
 
 /// The luma of a pixel (ITU-R BT.601), with 16 fractional bits.
