@@ -57,7 +57,7 @@ typedef enum onnxtxt_status {
 } onnxtxt_status;
 
 /**
- * What a value is.
+ * The kind of a value.
  */
 typedef enum onnxtxt_data_kind {
   /**
@@ -113,7 +113,7 @@ typedef enum onnxtxt_category {
 } onnxtxt_category;
 
 /**
- * What defines a value.
+ * The kind of the definition of a value.
  */
 typedef enum onnxtxt_definition {
   /**
@@ -179,7 +179,7 @@ typedef enum onnxtxt_encoding {
 } onnxtxt_encoding;
 
 /**
- * What a text or message is.
+ * The kind of a text or message.
  */
 typedef enum onnxtxt_kind {
   /**
@@ -213,7 +213,7 @@ typedef enum onnxtxt_kind {
 } onnxtxt_kind;
 
 /**
- * What a place is of.
+ * The kind of a place.
  */
 typedef enum onnxtxt_place_kind {
   /**
@@ -533,7 +533,7 @@ typedef struct onnxtxt_data_view {
  */
 typedef struct onnxtxt_place_t {
   /**
-   * What it is: an `onnxtxt_place_kind`.
+   * Its kind: an `onnxtxt_place_kind`.
    */
   uint32_t kind;
   /**
@@ -657,7 +657,7 @@ typedef struct onnxtxt_label {
  */
 typedef struct onnxtxt_fix {
   /**
-   * What it does, as an imperative.
+   * A description, as an imperative.
    */
   struct onnxtxt_str title;
   /**
@@ -683,7 +683,7 @@ typedef struct onnxtxt_edit {
    */
   uint32_t end;
   /**
-   * What is written instead.
+   * The new text.
    */
   struct onnxtxt_str text;
 } onnxtxt_edit;
@@ -847,7 +847,7 @@ typedef struct onnxtxt_type {
    */
   uint32_t inner;
   /**
-   * What the value denotes, such as `IMAGE`; may be empty.
+   * The denotation of the value, such as `IMAGE`; may be empty.
    */
   struct onnxtxt_str denotation;
 } onnxtxt_type;
@@ -1088,7 +1088,7 @@ typedef struct onnxtxt_value_view {
    */
   struct onnxtxt_str name;
   /**
-   * What defines it.
+   * The kind of its definition.
    */
   enum onnxtxt_definition definition;
   /**
@@ -1297,7 +1297,7 @@ struct onnxtxt_data *onnxtxt_data_optional(const struct onnxtxt_data *value);
 struct onnxtxt_data *onnxtxt_data_clone(const struct onnxtxt_data *data);
 
 /**
- * What a value is; a tensor for a null pointer.
+ * The kind of a value; a tensor for a null pointer.
  */
 enum onnxtxt_data_kind onnxtxt_data_get_kind(const struct onnxtxt_data *data);
 
@@ -1592,7 +1592,7 @@ struct onnxtxt_data *onnxtxt_data_optional(const struct onnxtxt_data *value);
 struct onnxtxt_data *onnxtxt_data_clone(const struct onnxtxt_data *data);
 
 /**
- * What a value is; a tensor for a null pointer.
+ * The kind of a value; a tensor for a null pointer.
  */
 enum onnxtxt_data_kind onnxtxt_data_get_kind(const struct onnxtxt_data *data);
 

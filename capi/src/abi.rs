@@ -1,4 +1,4 @@
-//! What crosses the border: strings, buffers, results, and panics that do not.
+//! The border to C: strings, buffers, results, and panics, which do not cross it.
 
 use crate::findings::Findings;
 use std::ffi::{c_char, c_void};

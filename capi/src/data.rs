@@ -11,7 +11,7 @@ use std::ffi::c_void;
 /// 8 bits have a byte each.
 pub struct Data(pub(crate) Value);
 
-/// What a value is.
+/// The kind of a value.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DataKind {
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn onnxtxt_data_clone(data: *const Data) -> *mut Data {
     guard(std::ptr::null_mut(), || handle(Data(data.0.clone())))
 }
 
-/// What a value is; a tensor for a null pointer.
+/// The kind of a value; a tensor for a null pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_data_get_kind(data: *const Data) -> DataKind {
     // SAFETY: a value of this library, or null.

@@ -90,7 +90,7 @@ pub struct LabelView {
 /// A view of a fix: replacements of bytes of the text, in order and without overlap.
 #[repr(C)]
 pub struct FixView {
-    /// What it does, as an imperative.
+    /// A description, as an imperative.
     pub title: Str,
     /// Whether the meaning is certainly kept.
     pub is_safe: bool,
@@ -105,7 +105,7 @@ pub struct EditView {
     pub start: u32,
     /// One past the last one.
     pub end: u32,
-    /// What is written instead.
+    /// The new text.
     pub text: Str,
 }
 
@@ -119,7 +119,7 @@ impl Findings {
         })
     }
 
-    /// What has no place and no code.
+    /// A finding without place and code.
     pub(crate) fn message(message: String) -> Findings {
         let rendered = format!("error: {message}\n");
         Findings(vec![Finding {

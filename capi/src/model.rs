@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub struct Model {
     loaded: Loaded,
     part: Option<Part>,
-    /// What is known about places in the text.
+    /// Cached places in the text.
     pub(crate) index: SourceIndex,
     pub(crate) lines: OnceLock<LineIndex>,
     types: Mutex<HashMap<BodyId, Arc<DeclaredTypes>>>,
@@ -27,7 +27,7 @@ pub struct Model {
 
 type DeclaredTypes = SecondaryMap<ValueId, Option<TypeId>>;
 
-/// What a text or message is.
+/// The kind of a text or message.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -8,7 +8,7 @@ use onnx_ir::diag::{Entity, Place as AnyPlace};
 use onnx_text::SourceMap;
 use onnx_text::render::LineIndex;
 
-/// What a place is of.
+/// The kind of a place.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PlaceKind {
@@ -48,7 +48,7 @@ numbered!(PlaceKind: Nowhere, Bytes, Graph, GraphInput, GraphOutput, ValueInfo, 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// What it is: an `onnxtxt_place_kind`.
+    /// Its kind: an `onnxtxt_place_kind`.
     pub kind: u32,
     /// The body of the graph or node.
     pub body: u32,

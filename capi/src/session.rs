@@ -271,7 +271,7 @@ pub unsafe extern "C" fn onnxtxt_run(
 
 /// # Safety
 ///
-/// What [`onnxtxt_run`] has checked, and its header says.
+/// The conditions of [`onnxtxt_run`], which has checked its arguments.
 unsafe fn run(
     session: &Session,
     inputs: &[Feed],

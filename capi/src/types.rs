@@ -38,7 +38,7 @@ pub struct TypeView {
     pub rank: usize,
     /// The type inside, or `ONNXTXT_NONE`.
     pub inner: u32,
-    /// What the value denotes, such as `IMAGE`; may be empty.
+    /// The denotation of the value, such as `IMAGE`; may be empty.
     pub denotation: Str,
 }
 

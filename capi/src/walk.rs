@@ -108,7 +108,7 @@ pub struct NodeView {
     pub attributes: usize,
 }
 
-/// What defines a value.
+/// The kind of the definition of a value.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Definition {
@@ -127,7 +127,7 @@ pub enum Definition {
 pub struct ValueView {
     /// Its name.
     pub name: Str,
-    /// What defines it.
+    /// The kind of its definition.
     pub definition: Definition,
     /// The graph that defines it, unless a node does.
     pub graph: Graph,

@@ -26,7 +26,7 @@ pub struct SourceMap<'a> {
     index: Arc<Index>,
 }
 
-/// What maps of one text and model have found out, for who keeps text, tree and model and makes a [`SourceMap`] when a place is asked for.
+/// Cached results of maps of one text and model, for who keeps text, tree and model and makes a [`SourceMap`] when a place is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct SourceIndex(Arc<Index>);
 
