@@ -73,7 +73,7 @@ pub unsafe extern "C" fn onnxtxt_buffer_bytes(buffer: *const Buffer) -> Str {
 /// Frees a buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_buffer_free(buffer: *mut Buffer) {
-    // SAFETY: a buffer of this library, or null, that nobody uses any more.
+    // SAFETY: a buffer of this library, or null, that is not used any more.
     unsafe { free(buffer) }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn handle<T>(object: T) -> *mut T {
 ///
 /// # Safety
 ///
-/// `object` is null, or from [`handle`] and used by nobody any more.
+/// `object` is null, or from [`handle`] and not used any more.
 pub(crate) unsafe fn free<T>(object: *mut T) {
     if !object.is_null() {
         guard((), || {
@@ -130,7 +130,7 @@ pub(crate) unsafe fn put<T>(out: *mut T, value: T) -> bool {
     if out.is_null() {
         return false;
     }
-    // SAFETY: it is not null, and valid as the caller says. What was there is not dropped: it may be uninitialized.
+    // SAFETY: `out` is not null, and valid for the bytes of one `T` as the caller says; they are not dropped, because they may be uninitialized.
     unsafe { out.write(value) };
     true
 }

@@ -141,7 +141,7 @@ pub unsafe extern "C" fn onnxtxt_operators_add(
 /// Frees a list. Sessions that were compiled with it keep their operators.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_operators_free(operators: *mut Operators) {
-    // SAFETY: a list of this library, or null, that nobody uses any more.
+    // SAFETY: a list of this library, or null, that is not used any more.
     unsafe { free(operators) }
 }
 

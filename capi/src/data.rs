@@ -312,7 +312,7 @@ pub unsafe extern "C" fn onnxtxt_data_item(data: *const Data, at: usize) -> *mut
 /// Frees a handle of a value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_data_free(data: *mut Data) {
-    // SAFETY: a value of this library, or null, that nobody uses any more.
+    // SAFETY: a value of this library, or null, that is not used any more.
     unsafe { free(data) }
 }
 

@@ -110,6 +110,6 @@ pub unsafe extern "C" fn onnxtxt_draft_add(
 /// Frees a draft that is not added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_draft_free(draft: *mut Draft) {
-    // SAFETY: a draft of this library, or null, that nobody uses any more.
+    // SAFETY: a draft of this library, or null, that is not used any more.
     unsafe { free(draft) }
 }

@@ -306,7 +306,7 @@ pub unsafe extern "C" fn onnxtxt_findings_edit(
 /// Frees a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_findings_free(findings: *mut Findings) {
-    // SAFETY: a list of this library, or null, that nobody uses any more.
+    // SAFETY: a list of this library, or null, that is not used any more.
     unsafe { free(findings) }
 }
 

@@ -268,7 +268,7 @@ pub unsafe extern "C" fn onnxtxt_model_clone(model: *const Model) -> *mut Model 
 /// Frees a model. Views and places of it become invalid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_model_free(model: *mut Model) {
-    // SAFETY: a model of this library, or null, that nobody uses any more.
+    // SAFETY: a model of this library, or null, that is not used any more.
     unsafe { free(model) }
 }
 

@@ -59,7 +59,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The same for findings; `None` if the model has no such part.
+    /// The place for findings; `None` if the model has no such part.
     pub(crate) fn find(self, model: &onnx_ir::Model) -> Option<AnyPlace> {
         let i = self.position;
         let graph = || Graph { body: self.body, index: self.index }.ids(model);

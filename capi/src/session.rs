@@ -141,7 +141,7 @@ pub unsafe extern "C" fn onnxtxt_cancel_set(cancel: *const Cancel, is_set: bool)
 /// Frees a flag.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_cancel_free(cancel: *mut Cancel) {
-    // SAFETY: a flag of this library, or null, that nobody uses any more.
+    // SAFETY: a flag of this library, or null, that is not used any more.
     unsafe { free(cancel) }
 }
 
@@ -368,6 +368,6 @@ pub unsafe extern "C" fn onnxtxt_prepare(
 /// Frees a session. Values that it has computed stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_session_free(session: *mut Session) {
-    // SAFETY: a session of this library, or null, that nobody uses any more.
+    // SAFETY: a session of this library, or null, that is not used any more.
     guard((), || unsafe { free(session) });
 }
