@@ -19,7 +19,7 @@ mod tensor;
 mod value;
 
 use crate::finding::{Finding, failed, refused, unsaved, unwritten, with_findings};
-use crate::session::PyExecutable;
+use crate::session::{PyExecutable, compile, operators};
 use bytes::Bytes;
 use graph::PyGraph;
 use onnx_exec::{CompileOptions, Executable};
@@ -34,12 +34,12 @@ use onnxtxt::{
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use source::{Source, StrIs};
 use state::Shared;
 use std::ffi::CString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A model: what `open`, `parse` and `decode` return, and `GraphBuilder.build`.
 ///
@@ -53,11 +53,26 @@ use std::sync::Arc;
 #[pyclass(name = "Model", module = "onnxtxt", frozen, weakref)]
 pub(crate) struct PyModel {
     pub(crate) shared: Arc<Shared>,
+    /// Operators of Python; no dictionary before it is asked for.
+    operators: OnceLock<Py<PyDict>>,
 }
 
 impl PyModel {
     pub(crate) fn of(loaded: Loaded) -> PyModel {
-        PyModel { shared: Shared::new(loaded) }
+        PyModel { shared: Shared::new(loaded), operators: OnceLock::new() }
+    }
+
+    /// The operators that are registered with the model.
+    pub(crate) fn operators<'py>(&self, py: Python<'py>) -> &Bound<'py, PyDict> {
+        self.operators.get_or_init(|| PyDict::new(py).unbind()).bind(py)
+    }
+
+    /// This model, with the operators of another one.
+    fn with_operators_of(self, py: Python<'_>, other: &PyModel) -> PyResult<PyModel> {
+        if let Some(operators) = other.operators.get() {
+            self.operators(py).update(operators.bind(py).as_mapping())?;
+        }
+        Ok(self)
     }
 
     /// A copy of the model as it is, in which findings have places; the data of tensors is shared.
@@ -118,23 +133,28 @@ fn decode(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
 
 /// Reads what `pickle` has stored of a model.
 #[pyfunction]
-#[pyo3(signature = (name, path, form, content))]
+#[pyo3(signature = (name, path, form, content, operators = None))]
 fn _restore(
     py: Python<'_>,
     name: String,
     path: Option<PathBuf>,
     form: &str,
     content: &Bound<'_, PyBytes>,
+    operators: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyModel> {
     let form = self::form(form)?;
     let Source::Bytes(bytes) = Source::of(content.as_any(), StrIs::Text)? else {
         return Err(failed("internal error: no bytes"));
     };
-    Ok(PyModel::of(py.detach(|| {
+    let model = PyModel::of(py.detach(|| {
         let mut file = File::new(name, path, bytes);
         file.form = form;
         file.load()
-    })))
+    }));
+    if let Some(operators) = operators {
+        model.operators(py).update(operators.as_mapping())?;
+    }
+    Ok(model)
 }
 
 /// Warns as Python does, with a `UserWarning`.
@@ -397,16 +417,31 @@ impl PyModel {
     }
 
     /// A model with the same content, which edits of this one do not change. The data of tensors is shared.
-    fn copy(&self, py: Python<'_>) -> PyModel {
-        PyModel { shared: self.shared.copy(py) }
+    fn copy(&self, py: Python<'_>) -> PyResult<PyModel> {
+        let copy = PyModel { shared: self.shared.copy(py), operators: OnceLock::new() };
+        copy.with_operators_of(py, self)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyModel {
+    fn __copy__(&self, py: Python<'_>) -> PyResult<PyModel> {
         self.copy(py)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyModel {
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<PyModel> {
         self.copy(py)
+    }
+
+    /// Operators that are functions of arrays, by `(domain, name)` or `"domain.name"`: a dictionary that `compile`, `Session` and the
+    /// commands that run the model use, see `Session`. Copies and parts of the model have them too; files do not.
+    ///
+    /// >>> import numpy as np, onnxtxt
+    /// >>> text = '<ir_version: 10, opset_import: ["my": 1]> g (float[N] x) => (float[N] y) { y = my.Double(x) }'
+    /// >>> model = onnxtxt.parse(text)
+    /// >>> model.operators["my.Double"] = lambda x: x + x
+    /// >>> model.compile().run({"x": np.array([1, 2], np.float32)})
+    /// {'y': array([2., 4.], dtype=float32)}
+    #[getter(operators)]
+    fn registered_operators<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        self.operators(py).clone()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -424,7 +459,9 @@ impl PyModel {
         })?;
         let restore = py.import("onnxtxt._native")?.getattr("_restore")?;
         let content = PyBytes::new(py, &content);
-        Ok((restore, (file.name, file.path, form_name(file.form), content).into_pyobject(py)?))
+        let operators =
+            self.operators.get().map(|operators| operators.bind(py)).filter(|dict| !dict.is_empty());
+        Ok((restore, (file.name, file.path, form_name(file.form), content, operators).into_pyobject(py)?))
     }
 
     /// The model in protobuf's encoding, with its external weights, for `onnx.load_from_string` and for runtimes.
@@ -480,9 +517,10 @@ impl PyModel {
     /// errors are a warning. With `exact`, floats of 16 bits are rounded after each node.
     #[pyo3(signature = (*, exact = false, unchecked = false))]
     fn compile(&self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
-        let options = CompileOptions { exact, ..CompileOptions::default() };
+        let custom = operators(self.operators(py))?;
+        let options = CompileOptions { exact, custom, ..CompileOptions::default() };
         let mut loaded = self.snapshot(py);
-        let executable = compiled(py, &mut loaded, &options, unchecked, refused)?;
+        let executable = compile(py, &mut loaded, &options, unchecked)?;
         Ok(PyExecutable::new(executable, loaded))
     }
 }

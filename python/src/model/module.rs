@@ -2,25 +2,20 @@
 
 use super::one_of;
 use super::state::State;
-use crate::finding::{failed, unwritten};
-use onnx_ir::diag::{self, Code, Level, did_you_mean};
-use onnx_ir::pass::{Inline, compact, inline};
-use onnx_ops::cost::{Cost, costs};
-use onnx_ops::dims::{Dim, Dims};
-use onnx_ops::infer::dim_text;
-use onnx_ops::opset::{registry_of, whole_registry};
+use crate::finding::unwritten;
+use onnx_ir::diag::Level;
+use onnx_ops::opset::whole_registry;
 use onnx_ops::pass;
-use onnx_ops::schema::{AttrParam, Param, ParamKind, Registry, Schema, SchemaId};
 use onnx_proto::FileKind;
 use onnxtxt::check::{CheckOptions, Filter, Fixes};
-use onnxtxt::edit::{SetShape, set_shape};
+use onnxtxt::describe::{NotFound, Spec, Subject, card, code_text, listed, operator_json, operators_json};
 use onnxtxt::files::{self, Guard, Reads};
 use onnxtxt::golden::folder::{Bless, Options, tests};
-use onnxtxt::{File, Form, Loaded};
+use onnxtxt::{File, Form};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
 /// JSON as dicts and lists.
@@ -59,168 +54,54 @@ pub(crate) fn fix(state: &mut State, is_unsafe: bool, level: Level) -> PyResult<
     Ok(fixed.fixed)
 }
 
-/// The costs of a model, as JSON.
-pub(crate) fn stats(loaded: &Loaded, sizes: Vec<(String, i64)>) -> PyResult<Json> {
-    let mut model = loaded.model.clone();
-    let registry = registry_of(&model);
-    let shape = SetShape { sizes, ..SetShape::default() };
-    if !shape.sizes.is_empty()
-        && let Err(found) = set_shape(&mut model, registry, &shape)
-    {
-        return Err(crate::finding::refused(loaded, &found));
-    }
-    inline(&mut model, registry, Inline::default());
-    compact(&mut model);
-    let Some(costs) = costs(&model, registry) else { return Err(failed("the model has no graph")) };
-    let (mut parameters, mut parameter_bytes) = (0u64, 0u64);
-    for body in model.bodies.values() {
-        for initializer in body.graphs.values().flat_map(|graph| &graph.initializers) {
-            let tensor = &body.tensors[initializer.tensor];
-            let count = tensor.element_count().unwrap_or(0);
-            parameters = parameters.saturating_add(count);
-            let size = tensor.elem.and_then(|elem| elem.raw_size(count)).unwrap_or(0);
-            parameter_bytes = parameter_bytes.saturating_add(size);
-        }
-    }
-    let dims = &costs.facts.dims;
-    let row = |cost: Cost| {
-        json!({
-            "macs": number(dims, cost.macs), "flops": number(dims, cost.flops),
-            "read": number(dims, cost.read), "written": number(dims, cost.written),
-        })
-    };
-    let body = &model.bodies[costs.body];
-    let node = |(node, cost): &(onnx_ir::NodeId, Cost)| {
-        let n = &body.nodes[*node];
-        let result = n.outputs.iter().flatten().next().map(|&value| &model.names[body.values[value].name]);
-        let name = n.name.map(|name| &model.names[name]).filter(|name| !name.is_empty());
-        let mut row = row(*cost);
-        row["name"] = name.or(result).unwrap_or_default().into();
-        row["op_type"] = model.text(n.op).into();
-        row
-    };
-    let mut all = row(costs.total);
-    all["nodes"] = costs.nodes.iter().map(node).collect();
-    all["parameters"] = parameters.into();
-    all["parameter_bytes"] = parameter_bytes.into();
-    all["peak"] = number(dims, costs.peak);
-    Ok(all)
-}
-
-fn number(dims: &Dims, dim: Dim) -> Json {
-    match dim {
-        Dim::Const(number) => number.into(),
-        Dim::Expr(_) => dim_text(dims, dim).into(),
-        Dim::Unknown => Json::Null,
-    }
-}
-
-/// The meaning of a code (`E0203`), its name (`value-undefined`), a rule (`G03`) or an operator (`Conv`), as text.
+/// The meaning of a code (`E0203`), its name (`value-undefined`), a rule (`G03`) or an operator (`Conv`, `Conv@11`), as text.
 ///
 /// Raises `ValueError` if there is none of this name.
 ///
 /// >>> import onnxtxt
 /// >>> onnxtxt.explain("E0203").splitlines()[0]
-/// 'error[E0203] value-undefined'
+/// 'error[E0203] value-undefined, rule G03'
 #[pyfunction]
 fn explain(name: &str) -> PyResult<String> {
-    if let Some(code) = diag::find(name) {
-        let Code { id, name, severity, explain, .. } = code;
-        return Ok(format!("{}[{id}] {name}\n\n{}\n", severity.name(), explain.trim()));
-    }
     let registry = whole_registry();
-    let id = find(registry, name)?;
-    let schema = registry.get(id);
-    let summary = registry.summary(id).unwrap_or_default();
-    Ok(format!("{}\n\n{summary}\n", signature(schema)))
+    Ok(match Subject::find(name, registry).map_err(invalid)? {
+        Subject::Code(code) => code_text(code, false),
+        Subject::Operator(operator) => card(registry, &operator, false),
+    })
 }
 
-/// `Conv@11(X, W, B?) -> (Y)`
-fn signature(schema: &Schema) -> String {
-    let names = |params: &[Param]| {
-        let name = |param: &Param| match param.kind {
-            ParamKind::Single => param.name.to_string(),
-            ParamKind::Optional => format!("{}?", param.name),
-            ParamKind::Variadic { .. } => format!("{}…", param.name),
-        };
-        params.iter().map(name).collect::<Vec<_>>().join(", ")
-    };
-    let dot = if schema.domain.is_empty() { "" } else { "." };
-    let (domain, name, since) = (&schema.domain, &schema.name, schema.since);
-    format!("{domain}{dot}{name}@{since}({}) -> ({})", names(&schema.inputs), names(&schema.outputs))
-}
-
-/// The schema of `Conv`, `Conv@11` or `ai.onnx.ml.Scaler`.
-fn find(registry: &Registry, name: &str) -> PyResult<SchemaId> {
-    let (path, version) = match name.split_once('@') {
-        Some((path, version)) => match version.parse::<u32>() {
-            Ok(version) => (path, Some(version)),
-            Err(_) => {
-                return Err(PyValueError::new_err(format!(
-                    "`{version}` is not a version of an operator set"
-                )));
-            }
-        },
-        None => (name, None),
-    };
-    let (domain, op) = path.rsplit_once('.').unwrap_or(("", path));
-    let versions = registry.versions(onnx_ir::normalize_domain(domain), op);
-    let is_older = |id: &&SchemaId| version.is_none_or(|version| registry.get(**id).since <= version);
-    if let Some(&id) = versions.iter().rev().find(is_older) {
-        return Ok(id);
-    }
-    let codes = diag::ALL.iter().flat_map(|code| [code.id, code.name]);
-    let operators = registry.domains().flat_map(|domain| registry.operators(domain));
-    let help = match did_you_mean(name, codes.chain(operators)) {
-        Some(near) => format!(": did you mean `{near}`?"),
-        None => String::new(),
-    };
-    Err(PyValueError::new_err(format!("unknown code or operator `{name}`{help}")))
-}
-
-/// The operators: without a name, a dict from domains to lists of names; with a name such as `Conv`, `Conv@11` or `ai.onnx.ml.Scaler`, its
-/// signature as a dict with `name`, `domain`, `since`, `versions`, `inputs`, `outputs`, `attributes` and `doc`.
+/// The operators, as `onnxtxt ops --json` prints them: without a name, a list of dicts with `domain`, `name`, `versions` and more, of one
+/// domain and those in force in a version of it if these are given; with a name such as `Conv`, `Conv@11` or `ai.onnx.ml.Scaler`, a dict with
+/// `domain`, `name`, `summary`, `example` and `versions`: the signatures, each with `since`, `inputs`, `outputs` and `attributes`.
 ///
-/// Raises `ValueError` for an unknown operator.
+/// Raises `ValueError` for an unknown operator, domain or version.
+///
+/// >>> import onnxtxt
+/// >>> [given["name"] for given in onnxtxt.ops("Conv@11")["versions"][0]["inputs"]]
+/// ['X', 'W', 'B']
 #[pyfunction]
-#[pyo3(signature = (name = None))]
-fn ops<'py>(py: Python<'py>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+#[pyo3(signature = (name = None, *, domain = None, version = None))]
+fn ops<'py>(
+    py: Python<'py>,
+    name: Option<&str>,
+    domain: Option<&str>,
+    version: Option<i64>,
+) -> PyResult<Bound<'py, PyAny>> {
     let registry = whole_registry();
-    let Some(name) = name else {
-        let domains = registry
-            .domains()
-            .map(|domain| (domain.to_owned(), registry.operators(domain).map(Json::from).collect::<Json>()));
-        return object_of(py, &Json::Object(domains.collect()));
+    let json = match name {
+        Some(name) => {
+            let mut spec = Spec::parse(name).map_err(invalid)?;
+            spec.version = spec.version.or(version);
+            spec.domain = spec.domain.or(domain);
+            operator_json(registry, &spec.find(registry).map_err(invalid)?)
+        }
+        None => operators_json(registry, &listed(registry, domain, version).map_err(invalid)?),
     };
-    let id = find(registry, name)?;
-    let schema = registry.get(id);
-    let versions = registry.versions(&schema.domain, &schema.name);
-    let json = json!({
-        "name": *schema.name,
-        "domain": *schema.domain,
-        "since": schema.since,
-        "versions": versions.iter().map(|id| registry.get(*id).since).collect::<Vec<_>>(),
-        "deprecated": schema.deprecated,
-        "inputs": schema.inputs.iter().map(param).collect::<Vec<_>>(),
-        "outputs": schema.outputs.iter().map(param).collect::<Vec<_>>(),
-        "attributes": schema.attrs.iter().map(attr).collect::<Vec<_>>(),
-        "doc": registry.summary(id),
-    });
     object_of(py, &json)
 }
 
-fn param(param: &Param) -> Json {
-    let kind = match param.kind {
-        ParamKind::Single => "single",
-        ParamKind::Optional => "optional",
-        ParamKind::Variadic { .. } => "variadic",
-    };
-    json!({ "name": *param.name, "kind": kind, "type": *param.ty, "types": param.types.text() })
-}
-
-fn attr(attr: &AttrParam) -> Json {
-    let default = attr.default.as_ref().map(onnx_ops::schema::Default::text);
-    json!({ "name": *attr.name, "type": attr.ty.name(), "required": attr.required, "default": default })
+fn invalid(why: NotFound) -> PyErr {
+    PyValueError::new_err(why.to_string())
 }
 
 /// The passes of `Model.run_passes`: a list of pairs of name and summary.
