@@ -1,17 +1,13 @@
 //! `onnxtxt ops`: describes the operators of ONNX, offline.
 
-pub(super) mod card;
 mod export;
-pub(super) mod json;
-pub(super) mod spec;
 
 use crate::args::operators::OpsetArgs;
 use crate::input::Form;
 use crate::output;
 use crate::session::{Session, Status};
-use anyhow::bail;
-use onnx_ops::schema::{BodyKind, Lookup, Registry, Schema};
-use spec::Spec;
+use onnx_ops::schema::{BodyKind, Registry};
+use onnxtxt::describe::{Listed, Spec, card, domain_text, listed, operator_json, operators_json};
 use std::path::PathBuf;
 
 /// List operators, or show the signature of one and the changes of each version
@@ -68,14 +64,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             spec.domain = spec.domain.or(args.domain.as_deref());
             let operator = spec.find(registry)?;
             match wants_json {
-                true => json::document(&json::operator(registry, &operator)),
-                false => card::card(registry, &operator, session.colors_data()),
+                true => document(&operator_json(registry, &operator)),
+                false => card(registry, &operator, session.colors_data()),
             }
         }
         None => {
-            let operators = listed(registry, args)?;
+            let operators = listed(registry, args.domain.as_deref(), args.version)?;
             match wants_json {
-                true => json::document(&json::operators(registry, &operators)),
+                true => document(&operators_json(registry, &operators)),
                 false => table(registry, &operators),
             }
         }
@@ -84,50 +80,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-/// A row of the operator list.
-struct Listed<'r> {
-    domain: &'r str,
-    name: &'r str,
-    /// The version to show: the newest, or the one in force.
-    shown: &'r Schema,
-}
-
-fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<'r>>> {
-    let requested = match (&args.domain, args.version) {
-        (Some(domain), _) => Some(onnx_ir::normalize_domain(domain)),
-        (None, Some(_)) => Some(""),
-        (None, None) => None,
-    };
-    let requested = requested.map(|domain| known_domain(registry, domain)).transpose()?;
-    if let (Some(domain), Some(version)) = (requested, args.version) {
-        spec::is_released(registry, domain, version)?;
-    }
-    let mut operators = Vec::new();
-    for domain in registry.domains().filter(|domain| requested.is_none_or(|requested| requested == *domain)) {
-        for name in registry.operators(domain) {
-            let shown = match args.version {
-                None => registry.versions(domain, name).last().copied(),
-                Some(version) => match registry.lookup(domain, name, version) {
-                    Lookup::Found(id) => Some(id),
-                    Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
-                },
-            };
-            let shown = shown.map(|id| registry.get(id));
-            // With a version, deprecated operators are not listed.
-            let shown = shown.filter(|schema| args.version.is_none() || !schema.deprecated);
-            operators.extend(shown.map(|shown| Listed { domain, name, shown }));
-        }
-    }
-    Ok(operators)
-}
-
-/// The domain, if it has operators.
-fn known_domain<'r>(registry: &'r Registry, domain: &str) -> anyhow::Result<&'r str> {
-    if let Some(known) = registry.domains().find(|known| *known == domain) {
-        return Ok(known);
-    }
-    let known: Vec<&str> = registry.domains().map(domain_text).collect();
-    bail!("unknown domain `{domain}`: expected one of {}", known.join(", "))
+/// The text of a JSON document.
+fn document(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
 }
 
 fn table(registry: &Registry, operators: &[Listed<'_>]) -> String {
@@ -160,9 +115,4 @@ fn row(registry: &Registry, operator: &Listed<'_>) -> [String; 4] {
     }
     let versions = versions.collect::<Vec<_>>().join(" ");
     [domain_text(domain).to_owned(), (*name).to_owned(), versions, remarks.join(", ")]
-}
-
-/// The display name of a domain.
-fn domain_text(domain: &str) -> &str {
-    if domain.is_empty() { "ai.onnx" } else { domain }
 }

@@ -5,8 +5,9 @@ use crate::input::{Input, Loaded};
 use crate::output;
 use crate::session::findings;
 use crate::session::{Session, Status};
-use onnx_ir::semver::{Difference, Impact, Side, Version, differences};
+use onnx_ir::semver::{Difference, Side};
 use onnx_text::render::Position;
+use onnxtxt::describe::VersionChange;
 use serde_json::json;
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::path::{Path, PathBuf};
@@ -56,23 +57,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         files.push((input, loaded));
     }
     let [old, new] = &files[..] else { return Ok(Status::Findings) };
-    let mut found = differences(&old.1.model, &new.1.model);
-    if found.is_empty() && differs_inside(&old.1, &new.1)? {
-        let message = "the interface has not changed, but the implementation has".to_owned();
-        found.push(Difference { impact: Impact::Patch, message, place: None });
-    }
-    let version = |loaded: &Loaded| Version::of(loaded.model.header.model_version);
-    let versions = (version(&old.1), version(&new.1));
-    let needed = found.iter().map(|difference| difference.impact).max();
-    let is_enough = versions.0.announces(versions.1, needed);
+    let change = VersionChange::between(&old.1.model, &new.1.model)?;
     let of = |side| if side == Side::Old { old } else { new };
     let places: Vec<Option<Spot>> =
-        found.iter().map(|d| d.place.map(|(side, entity)| Spot::of(of(side), entity))).collect();
+        change.differences.iter().map(|d| d.place.map(|(side, entity)| Spot::of(of(side), entity))).collect();
     let files = [old, new].map(|(input, _)| &input.name[..]);
-    let report = Report { files, found: &found, places: &places, versions, needed, is_enough };
+    let report = Report { files, change: &change, places: &places };
     let text = if is_json { report.json() } else { report.text() };
     output::to_people(&text)?;
-    Ok(Status::of(is_enough))
+    Ok(Status::of(change.is_enough()))
 }
 
 fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
@@ -81,16 +74,6 @@ fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let loaded = input.load();
     findings::report(session, &loaded, &loaded.diagnostics);
     Ok((input, loaded))
-}
-
-/// Whether the models differ in something other than their versions.
-fn differs_inside(old: &Loaded, new: &Loaded) -> anyhow::Result<bool> {
-    let bytes = |loaded: &Loaded| {
-        let mut model = loaded.model.clone();
-        model.header.model_version = None;
-        onnx_proto::write(&model)
-    };
-    Ok(bytes(old)? != bytes(new)?)
 }
 
 /// The place of a difference.
@@ -121,22 +104,20 @@ impl Display for Spot {
 struct Report<'r> {
     /// The old and the new file.
     files: [&'r str; 2],
-    found: &'r [Difference],
+    change: &'r VersionChange,
+    /// The place of each difference.
     places: &'r [Option<Spot>],
-    versions: (Version, Version),
-    needed: Option<Impact>,
-    is_enough: bool,
 }
 
 impl Report<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
-        for (Difference { impact, message, .. }, place) in self.found.iter().zip(self.places) {
+        for (Difference { impact, message, .. }, place) in self.change.differences.iter().zip(self.places) {
             let place = place.as_ref().map_or(String::new(), |place| format!("{place}: "));
             _ = writeln!(out, "{}  {place}{message}", impact.name());
         }
-        let (old, new) = self.versions;
-        let verdict = match (self.needed, self.is_enough) {
+        let VersionChange { old, new, .. } = self.change;
+        let verdict = match (self.change.needed(), self.change.is_enough()) {
             (None, true) => "nothing has changed".to_owned(),
             (None, false) => "nothing has changed, but the version decreases".to_owned(),
             (Some(impact), true) => {
@@ -151,29 +132,22 @@ impl Report<'_> {
     }
 
     fn json(&self) -> String {
-        let differences = self.found.iter().zip(self.places).map(|(difference, place)| {
+        let mut places = self.places.iter();
+        let mut document = self.change.json(|difference| {
+            let place = places.next().and_then(Option::as_ref);
             let [_, new] = self.files;
             let mut object = json!({ "step": difference.impact.name(), "message": difference.message });
             // A difference in the implementation is reported for the new model.
-            let file = place.as_ref().map_or(new, |place| &place.file);
+            let file = place.map_or(new, |place| &place.file);
             object["file"] = file.into();
-            object["place"] = place.as_ref().map_or(file.to_owned(), Spot::to_string).into();
-            if let Some(at) = place.as_ref().and_then(|place| place.at) {
+            object["place"] = place.map_or(file.to_owned(), Spot::to_string).into();
+            if let Some(at) = place.and_then(|place| place.at) {
                 object["line"] = at.line.into();
                 object["column"] = at.column.into();
             }
             object
         });
-        let (old, new) = self.versions;
-        let document = json!({
-            "files": self.files,
-            "old": old.to_string(),
-            "new": new.to_string(),
-            "needed": self.needed.map(Impact::name),
-            "least": self.needed.map(|impact| old.next(impact).to_string()),
-            "enough": self.is_enough,
-            "differences": differences.collect::<Vec<_>>(),
-        });
+        document["files"] = self.files.into();
         format!("{document:#}\n")
     }
 }

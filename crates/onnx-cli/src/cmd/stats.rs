@@ -10,9 +10,7 @@ use crate::execution::prepared::Prepared;
 use crate::output;
 use crate::session::findings;
 use crate::session::{Session, Status};
-use costs::CostTable;
-use onnx_ir::pass::{Inline, compact, inline};
-use onnxtxt::edit::set_shape;
+use onnxtxt::describe::{CostKey, ModelCosts};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -37,7 +35,7 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The sort key of nodes; symbols count as 64
     #[arg(long, value_enum, value_name = "COST", default_value = "flops")]
-    by: By,
+    by: CostKey,
     /// How many nodes, weights and results are shown; 0 is all
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -52,31 +50,13 @@ pub(crate) struct Args {
     opset: OpsetArgs,
 }
 
-/// The sort key of nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum By {
-    Macs,
-    Flops,
-    /// Read and written
-    Bytes,
-    /// In the order of the graph
-    Order,
-}
-
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
-    let mut model = prepared.loaded.model.clone();
-    let registry = prepared.registry();
     let sizes = args.inputs.sizes()?;
-    if (!sizes.sizes.is_empty() || !sizes.shapes.is_empty())
-        && let Err(found) = set_shape(&mut model, registry, &sizes)
-    {
-        return Ok(prepared.report(session, &found));
-    }
-    inline(&mut model, registry, Inline::default());
-    compact(&mut model);
-    let Some(costs) = onnx_ops::cost::costs(&model, registry) else {
-        anyhow::bail!("{} has no graph", prepared.input.name)
+    let mut costs = match ModelCosts::of(&prepared.loaded.model, prepared.registry(), &sizes) {
+        Ok(Some(costs)) => costs,
+        Ok(None) => anyhow::bail!("{} has no graph", prepared.input.name),
+        Err(found) => return Ok(prepared.report(session, &found)),
     };
     let max = if args.top == 0 { usize::MAX } else { args.top };
     let weights = if args.weights { numbers::of_weights(&prepared.loaded.model) } else { Vec::new() };
@@ -88,9 +68,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         },
         false => Vec::new(),
     };
-    let mut table = CostTable::new(&model, costs, args.by);
     if session.wants_json() {
-        let mut object = table.json();
+        let mut object = costs.json(args.by);
         if args.weights {
             object["weights"] = weights.iter().map(numbers::Row::json).collect();
         }
@@ -101,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::json(&object)?;
         return Ok(Status::Clean);
     }
-    let mut text = format!("{}\n{}", prepared.input.name, table.text(max));
+    let mut text = format!("{}\n{}", prepared.input.name, costs::text(&mut costs, args.by, max));
     if args.weights {
         text += &numbers::text("weights", &weights, max);
     }

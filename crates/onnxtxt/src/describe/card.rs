@@ -18,8 +18,9 @@ use onnx_ops::schema::{
 };
 use std::fmt::Write as _;
 
-/// The operator at the requested version; without one, at the newest, with its history.
-pub(crate) fn card(registry: &Registry, operator: &Operator<'_>, color: bool) -> String {
+/// The operator at the requested version; without one, at the newest, with its history. With `color`, for a terminal.
+#[must_use]
+pub fn card(registry: &Registry, operator: &Operator<'_>, color: bool) -> String {
     let Operator { domain, name, asked } = *operator;
     let paint = |style: &str, text: &str| {
         if color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }

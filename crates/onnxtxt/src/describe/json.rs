@@ -1,20 +1,17 @@
-//! `ops --json`: signatures as JSON, with every type spelled out.
+//! Signatures as JSON, with every type spelled out.
 
+use super::domain_text;
+use super::list::Listed;
 use super::spec::Operator;
-use super::{Listed, domain_text};
 use onnx_ops::infer::elem_text;
 use onnx_ops::schema::{
     AttrParam, BodyKind, Default, ElemSet, Param, ParamKind, Registry, Schema, TypeSet, docs,
 };
 use serde_json::{Value, json};
 
-/// The text of the document.
-pub(super) fn document(value: &Value) -> String {
-    format!("{value:#}\n")
-}
-
 /// All operators of a table, without their signatures.
-pub(super) fn operators(registry: &Registry, operators: &[Listed<'_>]) -> Value {
+#[must_use]
+pub fn operators_json(registry: &Registry, operators: &[Listed<'_>]) -> Value {
     let one = |operator: &Listed<'_>| {
         let versions = registry.versions(operator.domain, operator.name);
         let versions: Vec<u32> = versions.iter().map(|id| registry.get(*id).since).collect();
@@ -33,7 +30,8 @@ pub(super) fn operators(registry: &Registry, operators: &[Listed<'_>]) -> Value 
 }
 
 /// One operator, with the requested signature or all of them.
-pub(in crate::cmd) fn operator(registry: &Registry, operator: &Operator<'_>) -> Value {
+#[must_use]
+pub fn operator_json(registry: &Registry, operator: &Operator<'_>) -> Value {
     let Operator { domain, name, asked } = *operator;
     let versions = registry.versions(domain, name).iter();
     let shown = versions.filter(|id| asked.is_none_or(|asked| asked == **id)).map(|id| registry.get(*id));

@@ -1,37 +1,44 @@
-//! Operators on the command line: `Conv`, `Conv@11`, `ai.onnx.ml.Scaler`.
+//! Operators in words: `Conv`, `Conv@11`, `ai.onnx.ml.Scaler`.
 
-use super::domain_text;
-use anyhow::{Context as _, bail};
+use super::{NotFound, domain_text};
 use onnx_ir::diag::did_you_mean;
 use onnx_ir::normalize_domain;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
 
 /// A parsed operator name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Spec<'a> {
+pub struct Spec<'a> {
     /// `None`: any, ai.onnx first.
-    pub(super) domain: Option<&'a str>,
-    pub(super) name: &'a str,
+    pub domain: Option<&'a str>,
+    /// The name.
+    pub name: &'a str,
     /// The version of the domain, not of the operator.
-    pub(super) version: Option<i64>,
+    pub version: Option<i64>,
 }
 
 /// An operator that was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Operator<'r> {
-    pub(super) domain: &'r str,
-    pub(super) name: &'r str,
+pub struct Operator<'r> {
+    /// Its domain; `""` is ai.onnx.
+    pub domain: &'r str,
+    /// Its name.
+    pub name: &'r str,
     /// The requested version.
-    pub(super) asked: Option<SchemaId>,
+    pub asked: Option<SchemaId>,
 }
 
 impl<'a> Spec<'a> {
-    pub(crate) fn parse(text: &'a str) -> anyhow::Result<Spec<'a>> {
+    /// Parses an operator in words.
+    ///
+    /// # Errors
+    ///
+    /// The version is not a number.
+    pub fn parse(text: &'a str) -> Result<Spec<'a>, NotFound> {
         let (path, version) = match text.split_once('@') {
             None => (text, None),
             Some((path, version)) => {
-                let number = version.parse().ok();
-                let number = number.with_context(|| format!("invalid version `{version}` of a domain"))?;
+                let invalid = || NotFound(format!("invalid version `{version}` of a domain"));
+                let number = version.parse().ok().ok_or_else(invalid)?;
                 (path, Some(number))
             }
         };
@@ -41,28 +48,34 @@ impl<'a> Spec<'a> {
         })
     }
 
-    /// Finds the operator, or fails with a suggestion.
-    pub(crate) fn find<'r>(&self, registry: &'r Registry) -> anyhow::Result<Operator<'r>> {
+    /// Finds the operator.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, or not in this version; with a suggestion.
+    pub fn find<'r>(&self, registry: &'r Registry) -> Result<Operator<'r>, NotFound> {
         let found = self.lookup(registry);
         let Some((domain, name)) = found else {
             let near = did_you_mean(self.name, self.domains(registry).flat_map(|d| registry.operators(d)));
             let help = near.map_or("; `onnxtxt ops` lists all operators".to_owned(), |near| {
                 format!("; did you mean `{near}`?")
             });
-            match self.domain.filter(|domain| registry.newest_version(domain).is_none()) {
-                Some(domain) => bail!("unknown domain `{domain}`"),
-                None => bail!("unknown operator `{}`{help}", self.name),
-            }
+            return match self.domain.filter(|domain| registry.newest_version(domain).is_none()) {
+                Some(domain) => Err(NotFound(format!("unknown domain `{domain}`"))),
+                None => Err(NotFound(format!("unknown operator `{}`{help}", self.name))),
+            };
         };
         if let Some(version) = self.version {
-            is_released(registry, domain, version)?;
+            ensure_released(registry, domain, version)?;
         }
         let asked = match self.version.map(|version| (version, registry.lookup(domain, name, version))) {
             None => None,
             Some((_, Lookup::Found(id))) => Some(id),
             Some((version, Lookup::TooNew { since })) => {
                 let domain = domain_text(domain);
-                bail!("`{name}` exists since version {since} of {domain}, not in version {version}")
+                let why =
+                    format!("`{name}` exists since version {since} of {domain}, not in version {version}");
+                return Err(NotFound(why));
             }
             Some((_, Lookup::UnknownOperator | Lookup::UnknownDomain)) => None,
         };
@@ -70,7 +83,7 @@ impl<'a> Spec<'a> {
     }
 
     /// Whether there is such an operator, in any version.
-    pub(crate) fn is_operator(&self, registry: &Registry) -> bool {
+    pub fn is_operator(&self, registry: &Registry) -> bool {
         self.lookup(registry).is_some()
     }
 
@@ -88,11 +101,12 @@ impl<'a> Spec<'a> {
 }
 
 /// Fails for an unknown version of a domain: less than 1, or newer than the newest.
-pub(super) fn is_released(registry: &Registry, domain: &str, version: i64) -> anyhow::Result<()> {
+pub(super) fn ensure_released(registry: &Registry, domain: &str, version: i64) -> Result<(), NotFound> {
     let newest = registry.newest_version(domain).map(i64::from);
     match newest.filter(|newest| !(1..=*newest).contains(&version)) {
         Some(newest) => {
-            bail!("{} has no version {version}: its versions are 1 to {newest}", domain_text(domain))
+            let domain = domain_text(domain);
+            Err(NotFound(format!("{domain} has no version {version}: its versions are 1 to {newest}")))
         }
         None => Ok(()),
     }
@@ -104,7 +118,7 @@ mod tests {
 
     #[test]
     fn operators_are_named_with_and_without_domain_and_version() {
-        let parse = |text| Spec::parse(text).unwrap();
+        let parse = |text| Spec::parse(text).expect("an operator");
         assert_eq!(parse("Conv"), Spec { domain: None, name: "Conv", version: None });
         assert_eq!(parse("Conv@11"), Spec { domain: None, name: "Conv", version: Some(11) });
         let scaler = Spec { domain: Some("ai.onnx.ml"), name: "Scaler", version: None };
@@ -115,8 +129,9 @@ mod tests {
     #[test]
     fn what_is_not_found_says_what_is_near() {
         let registry = Registry::builtin();
-        let find = |text| Spec::parse(text).unwrap().find(registry).map_err(|error| error.to_string());
-        let operator = find("Scaler@1").unwrap();
+        let find =
+            |text| Spec::parse(text).expect("an operator").find(registry).map_err(|error| error.to_string());
+        let operator = find("Scaler@1").expect("an operator");
         assert_eq!((operator.domain, operator.name), ("ai.onnx.ml", "Scaler"));
         assert_eq!(find("Convv"), Err("unknown operator `Convv`; did you mean `Conv`?".to_owned()));
         assert_eq!(find("nowhere.Conv"), Err("unknown domain `nowhere`".to_owned()));

@@ -1,6 +1,6 @@
 //! `onnxtxt ops --export`: writes the built-in operators as operator-set documents.
 
-use super::{Args, domain_text};
+use super::Args;
 use crate::input::document::Document;
 use crate::input::operator_set::OperatorSetFile;
 use crate::input::{Form, Input};
@@ -11,6 +11,7 @@ use onnx_ir::normalize_domain;
 use onnx_ops::opset::document;
 use onnx_ops::schema::Registry;
 use onnx_text::RaiseOptions;
+use onnxtxt::describe::{domain_text, known_domain};
 use onnxtxt::files::Derived;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -26,7 +27,7 @@ pub(super) fn export(
     let is_folder = out.is_dir();
     let requested = args.domain.as_deref().map(normalize_domain);
     let domains: Vec<&str> = match requested {
-        Some(domain) => vec![super::known_domain(registry, domain)?],
+        Some(domain) => vec![known_domain(registry, domain)?],
         None if is_folder && args.version.is_none() => registry.domains().collect(),
         None => vec![""],
     };
