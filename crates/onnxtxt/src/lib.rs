@@ -32,6 +32,8 @@
 //! | [`train`] | trainings run and made: state, steps, initialization |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
 //! | [`draw`](mod@draw) | drawings as SVG, HTML, DOT and Mermaid |
+//! | [`compare`] | results of two runs: whether they are close enough, and how they differ |
+//! | [`describe`] | operators and codes of findings, as text and JSON |
 //! | [`reduce`](mod@reduce) | the smallest model for which something still fails |
 //! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
@@ -67,7 +69,11 @@
 #[cfg(feature = "ops")]
 pub mod check;
 #[cfg(feature = "run")]
+pub mod compare;
+#[cfg(feature = "run")]
 mod computing;
+#[cfg(feature = "describe")]
+pub mod describe;
 #[cfg(feature = "diff")]
 pub mod diff;
 #[cfg(feature = "run")]
@@ -88,6 +94,8 @@ mod meaning;
 pub mod merge;
 mod part;
 mod places;
+#[cfg(feature = "run")]
+mod ranges;
 #[cfg(feature = "edit")]
 pub mod reduce;
 #[cfg(feature = "save")]
@@ -112,6 +120,8 @@ pub use onnx_ops as ops;
 pub use onnx_text::Profile;
 pub use part::Part;
 pub use places::has_entity;
+#[cfg(feature = "run")]
+pub use ranges::Ranges;
 #[cfg(feature = "save")]
 pub use save::{LARGE, SaveOptions, Saved, Weights};
 pub use source::{File, Form, undecodable};

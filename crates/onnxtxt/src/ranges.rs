@@ -1,65 +1,74 @@
-//! The ranges of activations, measured by running the model.
+//! The ranges of activations, measured by running a model: calibration.
 
-use super::Args;
-use crate::execution::prepared::Prepared;
-use crate::session::Session;
-use onnx_exec::{RunOptions, Value};
+use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The smallest and the largest number of each value of the main graph.
+/// The smallest and the largest number of each value of the main graph, for [`Scheme::Static`](crate::edit::Scheme::Static).
+///
+/// ```
+/// use onnxtxt::{CompileOptions, Ranges};
+/// use onnx_exec::{RunOptions, Tensor};
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Neg(x) }"#;
+/// let executable = onnxtxt::parse(text).compile(&CompileOptions::default()).unwrap();
+/// let mut ranges = Ranges::new(None);
+/// for numbers in [[1.0f32, 2.0], [0.5, 1.0]] {
+///     let x = Tensor::of(&[2], &numbers).expect("two");
+///     ranges.measure(&executable, vec![Some(x.into())], &RunOptions::default()).unwrap();
+/// }
+/// assert_eq!((ranges.known()["x"], ranges.known()["y"]), ((0.5, 2.0), (-2.0, -0.5)));
+/// ```
 #[derive(Default)]
-pub(super) struct Ranges(BTreeMap<String, (f64, f64)>);
+pub struct Ranges {
+    known: BTreeMap<String, (f64, f64)>,
+    percentile: Option<f64>,
+}
 
 impl Ranges {
-    /// Runs the model with each of the calibration inputs.
-    pub(super) fn measure(
-        args: &Args,
-        prepared: &Prepared,
-        session: &mut Session,
-    ) -> anyhow::Result<Result<Ranges, Vec<Diagnostic>>> {
-        let mut ranges = Ranges::default();
-        if args.calibrate.is_empty() {
-            return Ok(Ok(ranges));
-        }
-        let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
-        let executable = prepared.compiled(&args.limits, &options, session)?;
-        for file in &args.calibrate {
-            let given = args.inputs.of_files(std::slice::from_ref(file));
-            let inputs = match options.within(|| given.values(prepared, &executable, session))? {
-                Ok(inputs) => inputs,
-                Err(found) => return Ok(Err(found)),
-            };
-            for (port, value) in executable.inputs().iter().zip(&inputs) {
-                if let Some(value) = value {
-                    ranges.add(executable.model().text(port.name), value, args.percentile);
-                }
-            }
-            let seen = Mutex::new(&mut ranges);
-            let observe = |name: &str, value: &Value| {
-                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                seen.add(name, value, args.percentile);
-            };
-            let options = RunOptions { observe: Some(&observe), ..options.clone() };
-            if let Err(finding) = executable.run(inputs, &options) {
-                return Ok(Err(vec![*finding]));
-            }
-        }
-        Ok(Ok(ranges))
+    /// No ranges. With a percentile, a range has so many percent of the numbers of each run.
+    #[must_use]
+    pub fn new(percentile: Option<f64>) -> Ranges {
+        Ranges { known: BTreeMap::new(), percentile }
     }
 
-    pub(super) fn known(&self) -> &BTreeMap<String, (f64, f64)> {
-        &self.0
+    /// Runs the model with calibration inputs, and widens the ranges by the numbers that occur.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be run with these inputs.
+    pub fn measure(
+        &mut self,
+        executable: &Executable<'_>,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Box<Diagnostic>> {
+        for (port, value) in executable.inputs().iter().zip(&inputs) {
+            if let Some(value) = value {
+                self.add(executable.model().text(port.name), value);
+            }
+        }
+        let seen = Mutex::new(self);
+        let observe = |name: &str, value: &Value| {
+            seen.lock().unwrap_or_else(PoisonError::into_inner).add(name, value);
+        };
+        executable.run(inputs, &RunOptions { observe: Some(&observe), ..options.clone() }).map(|_| ())
+    }
+
+    /// The range of each value.
+    #[must_use]
+    pub fn known(&self) -> &BTreeMap<String, (f64, f64)> {
+        &self.known
     }
 
     /// Widens the range of a value by its numbers in one run, or by so many percent of them.
-    fn add(&mut self, name: &str, value: &Value, percentile: Option<f64>) {
+    fn add(&mut self, name: &str, value: &Value) {
         let Value::Tensor(tensor) = value else { return };
         let Ok(numbers) = tensor.floats() else { return };
         let mut finite: Vec<f64> = numbers.iter().copied().filter(|x| x.is_finite()).collect();
-        let Some(range) = range(&mut finite, percentile) else { return };
-        let known = self.0.entry(name.to_owned()).or_insert(range);
+        let Some(range) = range(&mut finite, self.percentile) else { return };
+        let known = self.known.entry(name.to_owned()).or_insert(range);
         *known = (known.0.min(range.0), known.1.max(range.1));
     }
 }

@@ -2,13 +2,14 @@
 
 mod case;
 
-use crate::comparison::tolerance::{self, TWO_STEPS_OF_BFLOAT16, Tolerance};
+use crate::comparison::tolerance;
 use crate::input::read_files::Unreadable;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};
 use onnx_text::visible;
+use onnxtxt::compare::{TWO_STEPS_OF_BFLOAT16, Tolerance};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,15 +57,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Some(index) => tolerance::read_index(index)?,
         None => Vec::new(),
     };
-    let default = Tolerance {
-        relative: args.rtol,
-        absolute: args.atol,
-        of_bfloat16: TWO_STEPS_OF_BFLOAT16,
-        is_random: false,
-        differing: 0.0,
-        cosine: None,
-        open: tolerance::Open::default(),
-    };
+    let mut default = Tolerance::new(Some(args.rtol), Some(args.atol));
+    default.of_bfloat16 = TWO_STEPS_OF_BFLOAT16;
     let (mut passed, mut failed) = (0, 0);
     let wants_json = session.wants_json();
     output::to_stdout(|out| {

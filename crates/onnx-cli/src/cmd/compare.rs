@@ -2,12 +2,8 @@
 
 mod pass;
 
-use crate::comparison::difference::{difference, is_close_as_a_whole};
-use crate::comparison::first_difference::first_difference;
 use crate::comparison::onnx_runtime;
 use crate::comparison::pair::{First, PairArgs, PairFiles};
-use crate::comparison::statistics::DifferenceStatistics;
-use crate::comparison::tolerance::Tolerance;
 use crate::execution::prepared::Warnings;
 use crate::output;
 use crate::output::numbers::grouped;
@@ -15,6 +11,7 @@ use crate::output::results::Results;
 use crate::session::{Session, Status};
 use onnx_exec::{RunOptions, Value};
 use onnx_ir::Model;
+use onnxtxt::compare::{DifferenceStatistics, Tolerance, difference, first_difference, is_close_as_a_whole};
 use pass::{Batches, Pass};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};

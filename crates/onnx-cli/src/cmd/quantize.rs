@@ -1,10 +1,7 @@
 //! `onnxtxt quantize`: weights as integers of few bits, and the error that this makes.
 
-mod ranges;
-
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::comparison::baseline::{Baseline, OutputPair};
 use crate::edit::{EditArgs, edit};
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
@@ -14,9 +11,9 @@ use anyhow::{Context as _, ensure};
 use onnx_exec::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
-use onnxtxt::Purpose;
+use onnxtxt::compare::{Baseline, OutputPair};
 use onnxtxt::edit::{Edited, Quantize, Scheme, Selection, quantize};
-use ranges::Ranges;
+use onnxtxt::{Purpose, Ranges};
 use std::collections::HashSet;
 
 /// Store weights as integers of 8 or 4 bits, and report the error that this makes
@@ -93,8 +90,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     );
     let prepared = Prepared::open(&args.edit.file, &args.opset, session)?;
     prepared.admit(Purpose::Inference, &args.limits, session)?;
-    let ranges =
-        Ranges::measure(args, &prepared, session)?.map_err(|found| prepared.reported(session, &found))?;
+    let ranges = measured(args, &prepared, session)?.map_err(|found| prepared.reported(session, &found))?;
     let before = original(args, &prepared, session)?.map_err(|found| prepared.reported(session, &found))?;
     let scheme = match args.weights {
         _ if !args.calibrate.is_empty() => Scheme::Static { ranges: ranges.known() },
@@ -123,7 +119,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             Err(found) => return Ok(Err(found)),
         };
         if let Some(before) = &before {
-            match before.rerun(model, prepared.registry_for(model), &args.limits, args.inputs.seed)? {
+            let options = args.limits.options(args.inputs.seed, model);
+            let compile_options = args.limits.compile_options();
+            match before.rerun(model, prepared.registry_for(model), &compile_options, &options) {
                 Ok(outputs) => {
                     let line = |output: &OutputPair<'_>| {
                         format!("error of `{}`: {}", output.name, error(&output.now, output.before))
@@ -145,6 +143,31 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         errors.iter().for_each(|line| session.note(line));
     }
     Ok(status)
+}
+
+/// The ranges of activations, for the calibration inputs.
+fn measured(
+    args: &Args,
+    prepared: &Prepared,
+    session: &mut Session,
+) -> anyhow::Result<Result<Ranges, Vec<Diagnostic>>> {
+    let mut ranges = Ranges::new(args.percentile);
+    if args.calibrate.is_empty() {
+        return Ok(Ok(ranges));
+    }
+    let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
+    let executable = prepared.compiled(&args.limits, &options, session)?;
+    for file in &args.calibrate {
+        let given = args.inputs.of_files(std::slice::from_ref(file));
+        let inputs = match options.within(|| given.values(prepared, &executable, session))? {
+            Ok(inputs) => inputs,
+            Err(found) => return Ok(Err(found)),
+        };
+        if let Err(finding) = ranges.measure(&executable, inputs, &options) {
+            return Ok(Err(vec![*finding]));
+        }
+    }
+    Ok(Ok(ranges))
 }
 
 /// Runs the model before it is quantized. `None`: it cannot be run, and no inputs are given, so that nothing can be measured.
@@ -194,7 +217,7 @@ fn error(now: &Value, before: &Value) -> String {
     let size: f64 = ys.iter().map(|y| y.abs()).sum();
     let difference: f64 = pairs().map(|(x, y)| (x - y).abs()).sum();
     let relative = if difference == 0.0 { 0.0 } else { difference / size };
-    let cosine = crate::comparison::statistics::DifferenceStatistics::of(&xs, &ys).cosine;
+    let cosine = onnxtxt::compare::DifferenceStatistics::of(&xs, &ys).cosine;
     let cosine = cosine.map_or_else(|| "undefined".to_owned(), |cosine| format!("{cosine:.6}"));
     format!("max {largest:.2e}, mean relative {:.3} %, cosine {cosine}", relative * 100.0)
 }

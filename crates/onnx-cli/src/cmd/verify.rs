@@ -1,17 +1,14 @@
 //! `onnxtxt verify`: checks whether two models compute the same.
 
-use crate::comparison::difference::{difference, is_close_as_a_whole};
-use crate::comparison::first_difference::first_difference;
 use crate::comparison::onnx_runtime;
 use crate::comparison::pair::{First, PairArgs, PairFiles};
-use crate::comparison::statistics::DifferenceStatistics;
-use crate::comparison::tolerance::Tolerance;
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Port;
+use onnxtxt::compare::{OutputComparison, Tolerance};
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -88,29 +85,10 @@ fn show(
     let mut objects = Vec::new();
     for (port, (result, other)) in executable.outputs().iter().zip(results.iter().zip(others)) {
         let name = executable.model().text(port.name);
-        let difference = difference(result, other, tolerance);
-        let difference = difference.map(|plain| first_difference(result, other, tolerance).unwrap_or(plain));
-        is_same &= difference.is_none();
-        let spread = DifferenceStatistics::of_values(result, other);
-        let status = match &difference {
-            None if result == other => "equal",
-            None if is_close_as_a_whole(result, other, tolerance) => "close as a whole",
-            None => "close",
-            Some(_) => "differs",
-        };
-        match &difference {
-            None if status == "close as a whole" => {
-                lines += &format!("close    {name} as a whole: {}\n", tolerance.as_a_whole_in_words());
-                lines.extend(spread.map(|spread| format!("         {spread}\n")));
-            }
-            None => lines += &format!("{status:<8} {name}\n"),
-            Some(difference) => {
-                lines += &format!("DIFFERS  {name}: {difference}\n");
-                lines.extend(spread.map(|spread| format!("         {spread}\n")));
-            }
-        }
-        let spread = spread.map(|spread| spread.json());
-        objects.push(json!({ "name": name, "status": status, "difference": difference, "spread": spread }));
+        let output = OutputComparison::of(name, result, other, tolerance);
+        is_same &= output.difference.is_none();
+        lines += &output.text();
+        objects.push(output.json());
     }
     if wants_json {
         lines = format!("{}\n", json!({ "same": is_same, "outputs": objects }));

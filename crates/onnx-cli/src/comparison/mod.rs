@@ -1,10 +1,6 @@
 //! Comparisons: of two models, of their results, and of two operator sets.
 
-pub(crate) mod baseline;
-pub(crate) mod difference;
-pub(crate) mod first_difference;
 pub(crate) mod onnx_runtime;
 pub(crate) mod operator_sets;
 pub(crate) mod pair;
-pub(crate) mod statistics;
 pub(crate) mod tolerance;

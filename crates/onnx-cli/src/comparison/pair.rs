@@ -2,14 +2,15 @@
 
 use crate::args::limits::LimitArgs;
 use crate::args::operators::OpsetArgs;
-use crate::comparison::tolerance::{Precision, Tolerance, ToleranceArgs};
-use crate::execution::inputs::{self, InputArgs};
+use crate::comparison::tolerance::ToleranceArgs;
+use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
 use crate::output::results::Results;
 use crate::session::Session;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::{Model, Port};
+use onnxtxt::compare::{Tolerance, inputs_for};
 use std::path::{Path, PathBuf};
 
 /// How two models are read, run and compared.
@@ -77,15 +78,14 @@ impl PairArgs {
 
     /// The allowed differences between results of these models: those of the one with the lowest precision.
     pub(crate) fn tolerance<'m>(&self, models: impl IntoIterator<Item = &'m Model>) -> Tolerance {
-        let precision = models.into_iter().map(Precision::of).max().unwrap_or_default();
-        self.tolerance.tolerance().for_precision(precision)
+        self.tolerance.tolerance().for_models(models)
     }
 }
 
 impl First<'_> {
     /// The inputs, by name, for another model.
     pub(crate) fn inputs_for(&self, other: &Executable<'_>) -> anyhow::Result<Vec<Option<Value>>> {
-        inputs::for_other_model(&self.executable, &self.inputs, other)
+        inputs_for(&self.executable, &self.inputs, other).map_err(|found| anyhow!(found.message))
     }
 
     /// The values of the inputs by name, for ONNX Runtime.

@@ -5,12 +5,14 @@ use onnx_exec::{Tensor, Value};
 use onnx_text::number_text;
 
 /// Whether two values without a difference are close only as a whole.
-pub(crate) fn is_close_as_a_whole(result: &Value, expected: &Value, tolerance: &Tolerance) -> bool {
+#[must_use]
+pub fn is_close_as_a_whole(result: &Value, expected: &Value, tolerance: &Tolerance) -> bool {
     tolerance.of_elements().is_some_and(|elements| difference(result, expected, &elements).is_some())
 }
 
 /// Describes how two values differ, if they do.
-pub(crate) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
+#[must_use]
+pub fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
     match (result, expected) {
         (Value::Tensor(a), Value::Tensor(b)) => tensors(a, b, tolerance),
         (Value::Sequence(a), Value::Sequence(b)) => {

@@ -1,13 +1,14 @@
-//! The difference of two numbers.
+//! The first element that differs.
 
-use crate::comparison::tolerance::Tolerance;
+use super::tolerance::Tolerance;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::ElemType;
 use onnx_text::number_text;
 
 /// Describes the first element that differs too much between two tensors of numbers. `None` for other values, and if types or
 /// shapes differ.
-pub(crate) fn first_difference(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
+#[must_use]
+pub fn first_difference(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
     let (a, b) = (result.tensor().ok()?, other.tensor().ok()?);
     if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
         return None;

@@ -5,15 +5,17 @@ use serde_json::json;
 
 /// Cosine similarity and element differences of two lists of the same length.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct DifferenceStatistics {
+pub struct DifferenceStatistics {
     /// The cosine of the angle between them; `None` if one is 0 or not finite.
-    pub(crate) cosine: Option<f64>,
+    pub cosine: Option<f64>,
     /// The median, 90 % and 99 % quantiles and the maximum of the absolute differences.
     quantiles: [f64; 4],
 }
 
 impl DifferenceStatistics {
-    pub(crate) fn of(xs: &[f64], ys: &[f64]) -> DifferenceStatistics {
+    /// The statistics of two lists.
+    #[must_use]
+    pub fn of(xs: &[f64], ys: &[f64]) -> DifferenceStatistics {
         let (mut product, mut first, mut second) = (0.0, 0.0, 0.0);
         for (x, y) in xs.iter().zip(ys) {
             product += x * y;
@@ -38,13 +40,15 @@ impl DifferenceStatistics {
     }
 
     /// The largest difference.
-    pub(crate) fn largest(&self) -> f64 {
+    #[must_use]
+    pub fn largest(&self) -> f64 {
         let [.., largest] = self.quantiles;
         largest
     }
 
-    /// The statistics of two tensors of the same type and shape.
-    pub(crate) fn of_values(a: &Value, b: &Value) -> Option<DifferenceStatistics> {
+    /// The statistics of two tensors of the same type and shape; `None` for other values.
+    #[must_use]
+    pub fn of_values(a: &Value, b: &Value) -> Option<DifferenceStatistics> {
         let (a, b) = (a.tensor().ok()?, b.tensor().ok()?);
         if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
             return None;
@@ -52,7 +56,9 @@ impl DifferenceStatistics {
         Some(DifferenceStatistics::of(&a.floats().ok()?, &b.floats().ok()?))
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// The statistics as JSON.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
         // JSON has no infinity.
         let [median, p90, p99, max] = self.quantiles.map(|gap| gap.is_finite().then_some(gap));
         json!({ "cosine": self.cosine, "median": median, "p90": p90, "p99": p99, "max": max })

@@ -1,33 +1,30 @@
 //! Tolerances: by how much results may differ.
 
-use crate::comparison::statistics::DifferenceStatistics;
-use crate::input::read_files::Unreadable;
-use anyhow::Context as _;
+use super::statistics::DifferenceStatistics;
 use onnx_ir::{ElemType, Model, TypeKind};
-use serde::Deserialize;
-use std::path::{Path, PathBuf};
 
 /// The allowed difference of numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Tolerance {
+pub struct Tolerance {
     /// Relative to the expected number.
-    pub(crate) relative: f64,
-    pub(crate) absolute: f64,
+    pub relative: f64,
+    /// Of the numbers themselves.
+    pub absolute: f64,
     /// Relative to the expected number for bfloat16, if greater.
-    pub(crate) of_bfloat16: f64,
+    pub of_bfloat16: f64,
     /// Whether the numbers are random, so that only type and shape are compared.
-    pub(crate) is_random: bool,
+    pub is_random: bool,
     /// The share of elements that may differ by more.
-    pub(crate) differing: f64,
+    pub differing: f64,
     /// The cosine similarity from which on all elements may differ by more.
-    pub(crate) cosine: Option<f64>,
-    /// Differences that the command line leaves open: element types decide.
-    pub(crate) open: Open,
+    pub cosine: Option<f64>,
+    /// Differences that the caller leaves open: element types decide.
+    open: Open,
 }
 
-/// Differences that the command line leaves open, and the precision of the models.
+/// Differences that the caller leaves open, and the precision of the models.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Open {
+struct Open {
     relative: bool,
     absolute: bool,
     precision: Precision,
@@ -42,7 +39,8 @@ const NEAR: f64 = 0.1;
 
 /// The lowest precision that models compute with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(crate) enum Precision {
+pub enum Precision {
+    /// float, double, and exact integers.
     #[default]
     Full,
     /// float16 or bfloat16.
@@ -53,7 +51,8 @@ pub(crate) enum Precision {
 
 impl Precision {
     /// The precision of a model, from its weights, inputs and operators.
-    pub(crate) fn of(model: &Model) -> Precision {
+    #[must_use]
+    pub fn of(model: &Model) -> Precision {
         let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
         let is_quantized = |op: &str| {
             let signs = ["QuantizeLinear", "QLinear", "MatMulInteger", "ConvInteger", "MatMulNBits"];
@@ -76,11 +75,33 @@ impl Precision {
 }
 
 /// The tolerance of ONNX's own runner for bfloat16 results: two steps between such numbers.
-pub(crate) const TWO_STEPS_OF_BFLOAT16: f64 = 1.0 / 64.0;
+pub const TWO_STEPS_OF_BFLOAT16: f64 = 1.0 / 64.0;
 
 impl Tolerance {
+    /// These relative and absolute differences. What is `None` is left open: 1e-3 and 1e-5, and more for types and models of low
+    /// precision.
+    #[must_use]
+    pub fn new(relative: Option<f64>, absolute: Option<f64>) -> Tolerance {
+        Tolerance {
+            relative: relative.unwrap_or(1e-3),
+            absolute: absolute.unwrap_or(1e-5),
+            of_bfloat16: 0.0,
+            is_random: false,
+            differing: 0.0,
+            cosine: None,
+            open: Open { relative: relative.is_none(), absolute: absolute.is_none(), ..Open::default() },
+        }
+    }
+
+    /// The allowed differences between results of these models: those of the one with the lowest precision.
+    #[must_use]
+    pub fn for_models<'m>(self, models: impl IntoIterator<Item = &'m Model>) -> Tolerance {
+        self.for_precision(models.into_iter().map(Precision::of).max().unwrap_or_default())
+    }
+
     /// The tolerance for an element type.
-    pub(crate) fn of_type(&self, elem: ElemType) -> Tolerance {
+    #[must_use]
+    pub fn of_type(&self, elem: ElemType) -> Tolerance {
         use ElemType as E;
         let min = if elem == E::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
         let mut tolerance = Tolerance { relative: self.relative.max(min), ..self.clone() };
@@ -111,7 +132,8 @@ impl Tolerance {
     }
 
     /// Returns the tolerance for results of models of this precision.
-    pub(crate) fn for_precision(mut self, precision: Precision) -> Tolerance {
+    #[must_use]
+    pub fn for_precision(mut self, precision: Precision) -> Tolerance {
         self.open.precision = precision;
         // Single elements are rounded to another step, and the error of one propagates to others.
         if precision == Precision::Quantized
@@ -124,7 +146,7 @@ impl Tolerance {
         self
     }
 
-    /// Returns the tolerance that compares every element, if the command line leaves open whether results may be close as a whole.
+    /// Returns the tolerance that compares every element, if the caller leaves open whether results may be close as a whole.
     pub(super) fn of_elements(&self) -> Option<Tolerance> {
         let elements =
             Tolerance { differing: 0.0, open: Open { is_by_element: true, ..self.open }, ..self.clone() };
@@ -133,7 +155,8 @@ impl Tolerance {
     }
 
     /// The criterion for results that are close only as a whole, in words.
-    pub(crate) fn as_a_whole_in_words(&self) -> String {
+    #[must_use]
+    pub fn as_a_whole_in_words(&self) -> String {
         let share = match self.differing {
             0.0 => String::new(),
             share => format!("at most {} % of the elements differ more, or ", share * 100.0),
@@ -146,42 +169,17 @@ impl Tolerance {
     }
 
     /// Whether a number is close enough to the expected one.
-    pub(crate) fn allows(&self, x: f64, expected: f64) -> bool {
+    #[must_use]
+    pub fn allows(&self, x: f64, expected: f64) -> bool {
         x == expected
             || x.is_nan() && expected.is_nan()
             || (x - expected).abs() <= self.absolute + self.relative * expected.abs()
     }
 }
 
-#[derive(Deserialize)]
-struct Row {
-    path: PathBuf,
-    rtol: f64,
-    atol: f64,
-    #[serde(default)]
-    random: bool,
-}
-
-/// Reads the tolerances of an index file.
-pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)>> {
-    let text = std::fs::read_to_string(path).with_context(|| Unreadable::new(path))?;
-    let rows: Vec<Row> =
-        serde_json::from_str(&text).with_context(|| format!("{} is not an index", path.display()))?;
-    let tolerance = |row: Row| Tolerance {
-        relative: row.rtol,
-        absolute: row.atol,
-        of_bfloat16: TWO_STEPS_OF_BFLOAT16,
-        is_random: row.random,
-        differing: 0.0,
-        cosine: None,
-        open: Open::default(),
-    };
-    Ok(rows.into_iter().map(|row| (row.path.clone(), tolerance(row))).collect())
-}
-
 impl Tolerance {
     /// Returns the cosine similarity, and the largest difference as a fraction of the largest number, from which on results are
-    /// close as a whole: rounding errors of low precision accumulate from node to node. `None` if the command line gives a
+    /// close as a whole: rounding errors of low precision accumulate from node to node. `None` if the caller gives a
     /// tolerance, and for 64-bit integers, which are indices.
     fn as_a_whole(&self, elem: ElemType) -> Option<(f64, f64)> {
         use ElemType as E;
@@ -215,62 +213,18 @@ impl Tolerance {
     }
 }
 
-/// The allowed differences between the results of two models.
-#[derive(clap::Args)]
-pub(crate) struct ToleranceArgs {
-    /// Allowed relative difference; default: 1e-3, and more for float16, bfloat16, float8 and quantized models
-    #[arg(long, value_name = "X")]
-    rtol: Option<f64>,
-    /// Allowed absolute difference; default: 1e-5, and more for float16, bfloat16 and quantized models
-    #[arg(long, value_name = "X")]
-    atol: Option<f64>,
-    /// Share of elements that may differ by more, such as 0.01; default: 0, and 0.01 for quantized models
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    max_differing: Option<f64>,
-    /// Accept results with at least this cosine similarity, whatever single elements are; default: none, and 0.999 for
-    /// float16, bfloat16 and quantized models if no difference exceeds a tenth of the largest number
-    #[arg(long, value_name = "X", value_parser = share)]
-    min_cosine: Option<f64>,
-}
-
-/// A number from 0 to 1.
-fn share(text: &str) -> anyhow::Result<f64> {
-    let number: f64 = text.parse().with_context(|| format!("`{text}` is not a number"))?;
-    anyhow::ensure!((0.0..=1.0).contains(&number), "`{text}` is not between 0 and 1");
-    Ok(number)
-}
-
-impl ToleranceArgs {
-    pub(crate) fn tolerance(&self) -> Tolerance {
-        Tolerance {
-            relative: self.rtol.unwrap_or(1e-3),
-            absolute: self.atol.unwrap_or(1e-5),
-            of_bfloat16: 0.0,
-            is_random: false,
-            differing: self.max_differing.unwrap_or(0.0),
-            cosine: self.min_cosine,
-            open: Open {
-                relative: self.rtol.is_none(),
-                absolute: self.atol.is_none(),
-                precision: Precision::Full,
-                is_by_element: false,
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{difference, is_close_as_a_whole};
     use super::*;
-    use crate::comparison::difference::{difference, is_close_as_a_whole};
     use onnx_exec::{Tensor, Value};
 
     fn tolerance() -> Tolerance {
-        ToleranceArgs { rtol: None, atol: None, max_differing: None, min_cosine: None }.tolerance()
+        Tolerance::new(None, None)
     }
 
     fn floats(elem: ElemType, numbers: &[f64]) -> Value {
-        Tensor::of_floats(elem, &[numbers.len()], numbers).unwrap().into()
+        Tensor::of_floats(elem, &[numbers.len()], numbers).expect("as many").into()
     }
 
     #[test]
@@ -281,9 +235,9 @@ mod tests {
         assert!(near(ElemType::FLOAT16, &tolerance()) && near(ElemType::BFLOAT16, &tolerance()));
         assert!(!near(ElemType::FLOAT, &tolerance()));
         assert!(near(ElemType::FLOAT, &tolerance().for_precision(Precision::Half)));
-        // Tolerances of the command line take precedence.
-        let exact = ToleranceArgs { rtol: Some(0.0), atol: Some(0.0), max_differing: None, min_cosine: None };
-        assert!(!near(ElemType::FLOAT16, &exact.tolerance().for_precision(Precision::Quantized)));
+        // Tolerances of the caller take precedence.
+        let exact = Tolerance::new(Some(0.0), Some(0.0)).for_precision(Precision::Quantized);
+        assert!(!near(ElemType::FLOAT16, &exact));
     }
 
     /// Rounding errors of low precision accumulate, but a number in the wrong place is an error.
@@ -309,7 +263,8 @@ mod tests {
 
     /// Whether integer results that differ by one rounding are close.
     fn near_ints(tolerance: &Tolerance) -> bool {
-        let ints = |numbers: &[i32]| -> Value { Tensor::of(&[numbers.len()], numbers).unwrap().into() };
+        let ints =
+            |numbers: &[i32]| -> Value { Tensor::of(&[numbers.len()], numbers).expect("as many").into() };
         difference(&ints(&[-6680, 9000, 40]), &ints(&[-6639, 9000, 20]), tolerance).is_none()
     }
 

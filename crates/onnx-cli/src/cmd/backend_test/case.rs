@@ -1,13 +1,12 @@
 //! One backend test case: a model, inputs, and expected outputs.
 
-use crate::comparison::difference::difference;
-use crate::comparison::tolerance::Tolerance;
 use crate::execution::inputs::files;
 use crate::input::Input;
 use anyhow::bail;
 use onnx_exec::{CompileOptions, RunOptions, compile};
 use onnx_ir::diag::Diagnostic;
 use onnx_ops::opset::registry_of;
+use onnxtxt::compare::{Tolerance, difference};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -16,8 +16,8 @@ use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
 use onnx_exec::{Executable, Failure, Random, Value};
+use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Entity, Place, did_you_mean};
-use onnx_ir::{Model, Port};
 use onnxtxt::edit::SetShape;
 use set::InputSet;
 use std::path::Path;
@@ -151,26 +151,6 @@ fn beyond(error: anyhow::Error, place: Place) -> anyhow::Result<Diagnostic> {
 /// `: did you mean …?`
 fn like<'a>(requested: &str, known: impl Iterator<Item = &'a str>) -> String {
     did_you_mean(requested, known).map(|like| format!(": did you mean `{like}`?")).unwrap_or_default()
-}
-
-/// The inputs for another model, by name.
-pub(crate) fn for_other_model(
-    of: &Executable<'_>,
-    values: &[Option<Value>],
-    other: &Executable<'_>,
-) -> anyhow::Result<Vec<Option<Value>>> {
-    let name = |executable: &Executable<'_>, port: &Port| executable.model().text(port.name).to_owned();
-    let given = |port: &Port| {
-        let requested = name(other, port);
-        let known = of.inputs().iter().position(|port| name(of, port) == requested);
-        match known.and_then(|i| values[i].clone()) {
-            None if !other.has_default(port) => {
-                bail!("the other model has the input `{requested}`, but this one does not")
-            }
-            found => Ok(found),
-        }
-    };
-    other.inputs().iter().map(given).collect()
 }
 
 /// Parses the size of an axis.
