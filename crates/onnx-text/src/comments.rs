@@ -14,6 +14,7 @@
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use crate::lower::spelled_name;
 use crate::parse::Syntax;
+use crate::visible::visible;
 use onnx_ir::diag::Span;
 use std::collections::HashMap;
 
@@ -125,6 +126,24 @@ impl Comments {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+
+    /// The comments on the lines before the node with this origin, each with its `#`.
+    pub fn before_node(&self, origin: u32) -> &[String] {
+        self.items.get(&Anchor::Node(origin)).map_or(&[], |attached| &attached.before)
+    }
+
+    /// Replaces the comments on the lines before the node with this origin: one for each line of a text.
+    pub fn set_before_node(&mut self, origin: u32, text: &str) {
+        let lines = text.lines().map(|line| format!("# {}", visible(line)).trim_end().to_owned());
+        self.items.entry(Anchor::Node(origin)).or_default().before = lines.collect();
+    }
+
+    /// An origin that no node of the texts has, for a node that is not in one.
+    pub fn fresh_origin(&mut self) -> u32 {
+        let origin = self.end;
+        self.end = origin.saturating_add(1);
+        origin
     }
 
     /// Adds the comments of another text, as if it stood after this one. Returns the distance by which the origins of its nodes

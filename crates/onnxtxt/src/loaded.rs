@@ -6,7 +6,7 @@ use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, code};
 use onnx_ir::pass::compact;
-use onnx_ir::{Model, VerifyOptions};
+use onnx_ir::{BodyId, Model, NodeId, Origin, VerifyOptions};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Checked, Comments, Readers, Syntax, ast};
@@ -172,6 +172,36 @@ impl Loaded {
             (None, Some(syntax)) => Comments::of(self.file.text(), syntax),
             (None, None) => Comments::default(),
         }
+    }
+
+    /// The comment on the lines before a node, without its `#`.
+    #[must_use]
+    pub fn comment_of(&self, body: BodyId, node: NodeId) -> String {
+        let origin = self.model.bodies[body].origins[node];
+        let comments = self.comments();
+        let lines = if origin == Origin::NONE { &[] } else { comments.before_node(origin.0) };
+        let plain = |line: &String| line.trim_start_matches('#').trim().to_owned();
+        lines.iter().map(plain).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Sets the comment on the lines before a node, which the text of the model has from now on. An empty one removes it.
+    ///
+    /// ```
+    /// let mut loaded = onnxtxt::parse("g (float[N] x) => (float[N] y) {\n  # one\n  y = Relu(x)\n}");
+    /// let body = loaded.model.main.expect("a graph");
+    /// let node = loaded.model.bodies[body].nodes.ids().next().expect("a node");
+    /// assert_eq!(loaded.comment_of(body, node), "one");
+    /// loaded.set_comment_of(body, node, "two\nlines");
+    /// assert!(loaded.text().contains("  # two\n  # lines\n  y = Relu(x)\n"));
+    /// ```
+    pub fn set_comment_of(&mut self, body: BodyId, node: NodeId, text: &str) {
+        let mut comments = self.kept.take().unwrap_or_else(|| self.comments());
+        let origin = &mut self.model.bodies[body].origins[node];
+        if *origin == Origin::NONE {
+            *origin = Origin(comments.fresh_origin());
+        }
+        comments.set_before_node(origin.0, text);
+        self.kept = Some(comments);
     }
 
     /// Adds the comments of another model, for an edit that copies its nodes into this one ([`crate::edit::replace`]). Comments on values
