@@ -17,8 +17,11 @@ use args::Cli;
 use args::global::Format;
 use clap::Parser as _;
 use cmd::Command;
+use onnx_ir::Model;
+use onnxtxt::edit::{Edited, Selection};
 use session::{Session, Status};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command of the process's arguments. The exit code is that of the program.
@@ -53,6 +56,25 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             2
         }
     }
+}
+
+/// Writes the weights of a model that are selected (all) into a file, as `onnxtxt weights export`: .npz or .safetensors. Returns their
+/// number.
+///
+/// # Errors
+///
+/// A selection selects nothing, a weight is not in the model, or the file cannot be written.
+pub fn export_weights(path: &Path, model: &Model, only: &[Selection]) -> anyhow::Result<usize> {
+    cmd::weights::export_to(path, model, only)
+}
+
+/// Replaces weights of a model by those of the same names in a file, as `onnxtxt weights import`.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub fn import_weights(path: &Path, model: &mut Model) -> anyhow::Result<Edited> {
+    cmd::weights::import_from(path, model)
 }
 
 fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {

@@ -3,7 +3,7 @@
 mod list;
 mod transfer;
 
-pub(crate) use transfer::{is_weights, write_weights};
+pub(crate) use transfer::{export_to, import_from, is_weights, write_weights};
 
 use crate::edit::{EditArgs, edit, edit_to};
 use crate::output::OutputTarget;

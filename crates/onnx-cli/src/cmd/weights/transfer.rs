@@ -10,11 +10,14 @@ use crate::input::read_files::{self, Unreadable};
 use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
 use crate::session::{Session, Status};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
+use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, Model, ValueId};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnxtxt::edit::{Selection, Weight, forget_known_weights, no_weights, set_weights, weight_name, weights};
+use onnxtxt::edit::{
+    Edited, Selection, Weight, forget_known_weights, no_weights, set_weights, weight_name, weights,
+};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -46,14 +49,24 @@ pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result
     ensure_form(&target)?;
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
     let model = &prepared.loaded.model;
-    let Some(body) = model.main_body() else { bail!("{} has no graph", prepared.input.name) };
+    ensure!(model.main_body().is_some(), "{} has no graph", prepared.input.name);
+    let OutputTarget::File(path) = &target else { return Ok(Status::Clean) };
+    let written = export_to(path, model, &args.only)?;
+    session.note(&format!("weights export: {} in {}", count(written, "weight"), path.display()));
+    Ok(Status::Clean)
+}
+
+/// Writes the weights of a model that are selected (all) into a file in the form that its name says. Returns their number.
+pub(crate) fn export_to(path: &Path, model: &Model, only: &[Selection]) -> anyhow::Result<usize> {
+    ensure_weights(path)?;
     let mut requested: HashSet<ValueId> = HashSet::new();
-    for selection in &args.only {
+    for selection in only {
         requested.extend(selection.values(model)?);
     }
     let mut arrays = Vec::new();
     for weight in weights(model) {
-        if !args.only.is_empty() && !requested.contains(&weight.value) {
+        let Some(body) = model.main_body() else { continue };
+        if !only.is_empty() && !requested.contains(&weight.value) {
             continue;
         }
         let name = weight_name(model, weight);
@@ -61,10 +74,14 @@ pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result
             Tensor::stored(&body.tensors[weight.tensor]).with_context(|| format!("weight `{name}`"))?;
         arrays.push((name.to_owned(), tensor));
     }
-    let OutputTarget::File(path) = &target else { return Ok(Status::Clean) };
     write_weights(path, &arrays)?;
-    session.note(&format!("weights export: {} in {}", count(arrays.len(), "weight"), path.display()));
-    Ok(Status::Clean)
+    Ok(arrays.len())
+}
+
+/// Refuses a file whose name says no form of weights.
+fn ensure_weights(path: &Path) -> anyhow::Result<()> {
+    ensure!(is_weights(path), "{} does not end in .npz or .safetensors", path.display());
+    Ok(())
 }
 
 /// Elements of four bits or fewer have a byte each in an array.
@@ -91,15 +108,10 @@ pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result
     read_files::note(path);
     let content = onnx_proto::file::open(path).with_context(|| Unreadable::new(path))?;
     edit(&args.edit.file, &args.edit.out, session, "weights import", |model| {
-        let arrays = read(path, &content, model)?;
-        if !arrays.skipped.is_empty() {
-            return Ok(Err(vec![no_weights(model, &arrays.skipped)]));
-        }
-        let mut new = BTreeMap::new();
-        for (name, tensor) in arrays.read {
-            let stored = tensor.to_stored().with_context(|| format!("weight `{name}`"))?;
-            new.insert(name, stored);
-        }
+        let mut new = match read_for(path, &content, model)? {
+            Ok(new) => new,
+            Err(found) => return Ok(Err(vec![found])),
+        };
         if is_stored_outside(model) && args.edit.file != Path::new("-") {
             let mut whole = model.clone();
             let mut folder = Folder::of(&args.edit.file);
@@ -113,6 +125,33 @@ pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result
         }
         Ok(set_weights(model, &new))
     })
+}
+
+/// Replaces weights of a model by those of the same names in a file.
+pub(crate) fn import_from(path: &Path, model: &mut Model) -> anyhow::Result<Edited> {
+    let content = onnx_proto::file::open(path).with_context(|| Unreadable::new(path))?;
+    Ok(match read_for(path, &content, model)? {
+        Ok(new) => set_weights(model, &new),
+        Err(found) => Err(vec![found]),
+    })
+}
+
+/// The stored tensors of a file for the weights of a model.
+fn read_for(
+    path: &Path,
+    content: &[u8],
+    model: &Model,
+) -> anyhow::Result<Result<BTreeMap<String, onnx_ir::Tensor>, Diagnostic>> {
+    let arrays = read(path, content, model)?;
+    if !arrays.skipped.is_empty() {
+        return Ok(Err(no_weights(model, &arrays.skipped)));
+    }
+    let mut new = BTreeMap::new();
+    for (name, tensor) in arrays.read {
+        let stored = tensor.to_stored().with_context(|| format!("weight `{name}`"))?;
+        new.insert(name, stored);
+    }
+    Ok(Ok(new))
 }
 
 /// The weights of a model in a file, under the names that the model has for them, and the names of other tensors.
