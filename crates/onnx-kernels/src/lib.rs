@@ -58,6 +58,7 @@ pub use keep::Keep;
 pub use row::{Kernel, Nodes};
 use row::{Row, row};
 pub use table::{choose, find, find_long};
+pub use types::extents_fit;
 pub use value::{Map, Value};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Types of values.
 
 use crate::value::Value;
-use onnx_ir::{DimValue, Model, TensorType, TypeId, TypeKind};
+use onnx_ir::{DimValue, ElemType, Model, TensorType, TypeId, TypeKind};
 use onnx_loops::tensor::Tensor;
 
 impl Value {
@@ -50,13 +50,18 @@ impl Value {
 }
 
 fn tensor_fits(tensor: &Tensor, declared: &TensorType) -> bool {
+    extents_fit(tensor.elem(), tensor.dims(), declared)
+}
+
+/// Whether tensors of an element type and a shape have a declared type, as [`Value::fits`] says.
+pub fn extents_fit(elem: ElemType, dims: &[usize], declared: &TensorType) -> bool {
     let fits = |(dim, extent): (&onnx_ir::Dim, &usize)| match dim.value {
         DimValue::Value(expected @ 0..) => usize::try_from(expected) == Ok(*extent),
         DimValue::Value(_) | DimValue::Param(_) | DimValue::Unknown => true,
     };
-    declared.elem.is_none_or(|elem| elem == tensor.elem())
+    declared.elem.is_none_or(|declared| declared == elem)
         && declared
             .shape
             .as_ref()
-            .is_none_or(|shape| shape.len() == tensor.rank() && shape.iter().zip(tensor.dims()).all(fits))
+            .is_none_or(|shape| shape.len() == dims.len() && shape.iter().zip(dims).all(fits))
 }

@@ -59,4 +59,4 @@ pub use product::{Packed, Precision, peak};
 pub use program::{Operand, Types};
 pub use random::Random;
 pub use reduce::softmax::{Results, Softmax};
-pub use tensor::{Element, Tensor};
+pub use tensor::{Element, OutputMemory, Tensor};

@@ -1,5 +1,6 @@
 //! Executables: a compiled model with what its runs have learnt.
 
+mod memory;
 mod prepare;
 mod profile;
 mod schedule;

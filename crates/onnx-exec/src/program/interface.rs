@@ -2,12 +2,13 @@
 
 use super::Program;
 use crate::options::{RunOptions, Warn};
+use crate::tensor::OutputMemory;
 use foldhash::{HashMap, HashMapExt as _};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use onnx_ir::{
     BodyId, DimValue, ElemType, GraphId, Model, Name, Port, TensorType, TypeId, TypeKind, ValueId, type_text,
 };
-use onnx_kernels::Value;
+use onnx_kernels::{Value, extents_fit};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -71,6 +72,35 @@ impl Program<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Checks memory for an output against its declared type.
+    pub(crate) fn ensure_output_memory(
+        &self,
+        at: usize,
+        memory: &OutputMemory,
+    ) -> Result<(), Box<Diagnostic>> {
+        let Some(ty) = self.outputs()[at].ty else { return Ok(()) };
+        let is_fit = match &self.model.types[ty].kind {
+            TypeKind::Tensor(declared) | TypeKind::SparseTensor(declared) => {
+                extents_fit(memory.elem(), memory.dims(), declared)
+            }
+            TypeKind::Unset | TypeKind::Opaque { .. } => true,
+            TypeKind::Sequence(_) | TypeKind::Optional(_) | TypeKind::Map { .. } => false,
+        };
+        if is_fit { Ok(()) } else { Err(self.other_memory(at, &type_text(&self.model, ty), memory)) }
+    }
+
+    /// The finding for memory that does not fit its output.
+    pub(crate) fn other_memory(&self, at: usize, is: &str, memory: &OutputMemory) -> Box<Diagnostic> {
+        let (name, given) = (self.model.text(self.outputs()[at].name), memory.type_text());
+        let why = format!("output `{name}` is {is}, but the memory for it is {given}");
+        Box::new(Diagnostic::new(&code::RUN_FAILED, self.place(PortId::Output(at)), why))
+    }
+
+    /// The finding for a call with arguments that do not make sense.
+    pub(crate) fn misused(&self, why: &str) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why))
     }
 
     /// The finding for a name that no input has.

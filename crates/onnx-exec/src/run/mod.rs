@@ -41,7 +41,8 @@ const ITERATION: u64 = 8;
 /// The deepest nesting of function bodies and subgraphs.
 const MAX_DEPTH: usize = 200;
 
-/// Computes the outputs in the memory of earlier tensors of the same type and shape. Returns the memory that was not used.
+/// Computes the outputs in the memory of earlier tensors of the same type and shape, or in memory that the caller provides. Returns
+/// the memory that was not used.
 pub(crate) fn run_to<'r>(
     program: &Program<'r>,
     caches: &Caches<'r>,
@@ -54,13 +55,17 @@ pub(crate) fn run_to<'r>(
     sizes.inputs(&inputs);
     let budget = options.budget(&caches.recycler);
     let fuel = Cell::new(options.fuel);
+    let is_provided = destinations.iter().any(|(_, memory)| memory.as_ref().is_some_and(Tensor::is_lent));
     let work = || {
         let mut run = Run::new(program, caches, options, &fuel, 0);
         run.destinations = destinations;
         run.sizes = Some(sizes);
         let (outputs, unused) = run.main(inputs)?;
-        // The owners of lent memory may change it from now on.
-        let kept = outputs.into_iter().map(Value::into_kept).collect::<Result<Vec<_>, _>>();
+        // The owners of lent memory may change it from now on. Who provides memory for outputs copies the others.
+        let kept = match is_provided {
+            true => Ok(outputs),
+            false => outputs.into_iter().map(Value::into_kept).collect::<Result<Vec<_>, _>>(),
+        };
         let limit = |why: Failure| {
             let why = format!("an output that is an input cannot be copied: {why}");
             Box::new(Diagnostic::new(&code::RUN_LIMIT, Place::Nowhere, why))

@@ -1,5 +1,6 @@
-//! Bytes of tensors: allocated by a run, a slice of a mapped file, or lent for a run.
+//! Bytes of tensors: allocated by a run, a slice of a mapped file, lent for a run, or provided for a result.
 
+use super::output_memory::Lease;
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::recycle::{Contents, Recycler, Shared};
@@ -15,12 +16,19 @@ pub(super) enum Buffer {
     Mapped(Bytes),
     /// Memory that its owner may change after the run.
     Lent(Bytes),
+    /// A range of memory that a caller provides for a result.
+    Leased(Arc<Lease>, Range<usize>),
 }
 
 impl Buffer {
     fn made(shared: Shared) -> Buffer {
         let all = 0..shared.bytes().len();
         Buffer::Made(shared, all)
+    }
+
+    pub(super) fn leased(lease: Lease) -> Buffer {
+        let all = 0..lease.bytes().len();
+        Buffer::Leased(Arc::new(lease), all)
     }
 
     /// `count` zero elements.
@@ -59,7 +67,7 @@ impl Buffer {
     pub(super) fn kept(&self) -> Result<Buffer, Failure> {
         match self {
             Buffer::Made(..) | Buffer::Mapped(_) => Ok(self.clone()),
-            Buffer::Lent(bytes) => Buffer::copied(bytes),
+            Buffer::Lent(_) | Buffer::Leased(..) => Buffer::copied(self.bytes()),
         }
     }
 
@@ -81,14 +89,18 @@ impl Buffer {
             }
             Buffer::Mapped(bytes) => Buffer::Mapped(bytes.slice(part)),
             Buffer::Lent(bytes) => Buffer::Lent(bytes.slice(part)),
+            Buffer::Leased(lease, all) => {
+                Buffer::Leased(Arc::clone(lease), all.start + part.start..all.start + part.end)
+            }
         }
     }
 
-    /// The bytes without a copy. They keep the allocation alive and charged.
+    /// The bytes, without a copy unless a caller provides the memory. They keep the allocation alive and charged.
     pub(super) fn shared(&self) -> Bytes {
         match self {
             Buffer::Made(made, part) => Bytes::from_owner(made.clone()).slice(part.clone()),
             Buffer::Mapped(bytes) | Buffer::Lent(bytes) => bytes.clone(),
+            Buffer::Leased(..) => Bytes::copy_from_slice(self.bytes()),
         }
     }
 
@@ -96,6 +108,7 @@ impl Buffer {
         match self {
             Buffer::Made(made, part) => &made.bytes()[part.clone()],
             Buffer::Mapped(bytes) | Buffer::Lent(bytes) => bytes,
+            Buffer::Leased(lease, part) => &lease.bytes()[part.clone()],
         }
     }
 
@@ -109,12 +122,16 @@ impl Buffer {
     }
 
     pub(super) fn is_lent(&self) -> bool {
-        matches!(self, Buffer::Lent(_))
+        matches!(self, Buffer::Lent(_) | Buffer::Leased(..))
     }
 
-    /// Whether this is the only reference to an allocation.
+    /// Whether this is the only reference to memory that may be written.
     pub(super) fn is_mine(&self) -> bool {
-        matches!(self, Buffer::Made(made, _) if made.is_mine())
+        match self {
+            Buffer::Made(made, _) => made.is_mine(),
+            Buffer::Leased(lease, _) => Arc::strong_count(lease) == 1,
+            Buffer::Mapped(_) | Buffer::Lent(_) => false,
+        }
     }
 
     /// The bytes for writing; a shared buffer is copied first.
@@ -124,6 +141,10 @@ impl Buffer {
         }
         match self {
             Buffer::Made(made, part) => Ok(&mut made.bytes_mut()?[part.clone()]),
+            Buffer::Leased(lease, part) => match Arc::get_mut(lease) {
+                Some(lease) => Ok(&mut lease.bytes_mut()[part.clone()]),
+                None => fail!("a buffer that is about to be written is shared"),
+            },
             Buffer::Mapped(_) | Buffer::Lent(_) => {
                 fail!("a buffer that is about to be written belongs to someone else")
             }

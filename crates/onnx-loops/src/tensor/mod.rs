@@ -6,10 +6,12 @@
 
 mod buffer;
 mod elements;
+mod output_memory;
 mod owned;
 mod place;
 mod store;
 
+pub use output_memory::OutputMemory;
 pub use place::NOWHERE;
 
 use crate::budget::{BETWEEN, Charge, spend};

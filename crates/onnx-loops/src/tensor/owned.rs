@@ -103,14 +103,14 @@ impl Tensor {
         Ok(Tensor { elem: self.elem, dims: self.dims.clone(), data })
     }
 
-    /// Whether its memory is lent for one run.
+    /// Whether its memory is lent for one run, as an operand or for a result.
     pub fn is_lent(&self) -> bool {
         matches!(&self.data, Data::Numbers(buffer) if buffer.is_lent())
     }
 }
 
 /// The bytes of an element, if so many bytes have this type and shape.
-fn width_for(elem: ElemType, dims: &[usize], bytes: usize) -> Result<usize, Failure> {
+pub(super) fn width_for(elem: ElemType, dims: &[usize], bytes: usize) -> Result<usize, Failure> {
     let Some(width) = width(elem) else {
         fail!("elements of type {} are not bytes", elem.name().unwrap_or("?"))
     };
