@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use foldhash::HashMap;
-use onnx_ir::{Body, Model, Node, normalize_domain};
+use onnx_ir::{Body, ElemType, Model, Node, normalize_domain};
 use onnx_kernels::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +53,21 @@ pub trait CustomKernel: Send + Sync {
     ///
     /// The reason becomes a finding about the node.
     fn run(&self, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure>;
+
+    /// The element types and shapes of the outputs for inputs of these types; `None` if they are known only after the node has run.
+    /// With them, nodes after this one are planned together with those before it. Called once for each plan.
+    ///
+    /// # Errors
+    ///
+    /// The inputs do not fit the operator. The reason becomes a finding about the node when it runs.
+    fn infer(&self, inputs: &[Option<(ElemType, &[usize])>]) -> Result<Option<Vec<CustomType>>, Failure> {
+        _ = inputs;
+        Ok(None)
+    }
 }
+
+/// The element type and the shape of an output.
+pub type CustomType = (ElemType, Vec<usize>);
 
 /// A node, as [`CustomOperator::kernel`] receives it.
 #[derive(Clone, Copy)]
@@ -181,6 +195,59 @@ mod tests {
             short,
             Err("error[E1603]: `Plus`, which computes `y`: 1 of 2 outputs are computed".to_owned())
         );
+    }
+
+    /// Doubles, with inference that says this type for the shape of the input.
+    struct Typed(fn(&[usize]) -> Result<Option<Vec<CustomType>>, Failure>);
+
+    impl CustomOperator for Typed {
+        fn kernel(&self, _: &CustomNode<'_>) -> Result<Arc<dyn CustomKernel>, Failure> {
+            Ok(Arc::new(Typed(self.0)))
+        }
+    }
+
+    impl CustomKernel for Typed {
+        fn run(&self, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure> {
+            let Some(Some(x)) = inputs.first() else { return Err(Failure::new("input 0 is left out")) };
+            let doubled: Vec<f32> = x.tensor()?.slice::<f32>()?.iter().map(|x| x * 2.0).collect();
+            Ok(vec![Tensor::of(x.tensor()?.dims(), &doubled)?.into()])
+        }
+
+        fn infer(&self, inputs: &[Option<(ElemType, &[usize])>]) -> Result<Option<Vec<CustomType>>, Failure> {
+            let Some(Some((ElemType::FLOAT, dims))) = inputs.first() else { return Ok(None) };
+            self.0(dims)
+        }
+    }
+
+    #[test]
+    fn with_inference_the_nodes_around_are_in_one_plan() {
+        let of = |infer| {
+            let mut custom = CustomOperators::default();
+            custom.insert("my", "Double", Arc::new(Typed(infer)));
+            let text = "(float[N] x) => (float[N] y) { a = Abs(x) b = Neg(a) c = my.Double(b) d = Neg(c) y = Sqrt(d) }";
+            compiled(custom, text).expect("it can be run")
+        };
+        let plans = |executable: &Executable<'_>| {
+            let x = Tensor::of(&[2], &[-2.0f32, 8.0]).expect("two");
+            let schedule = executable.schedule(vec![Some(x.into())], &RunOptions::default());
+            schedule.expect("it can be planned").text.matches("plan of nodes").count()
+        };
+        let same = of(|dims| Ok(Some(vec![(ElemType::FLOAT, dims.to_vec())])));
+        assert_eq!(run(&same, &[-2.0, 8.0]), Ok(vec![2.0, 4.0]));
+        let unknown = of(|_| Ok(None));
+        assert_eq!(run(&unknown, &[-2.0, 8.0]), Ok(vec![2.0, 4.0]));
+        assert_eq!((plans(&same), plans(&unknown)), (1, 2));
+        let about = "error[E1603]: `Double`, which computes `c`: its ";
+        for (infer, why) in [
+            (
+                (|_: &[usize]| Ok(Some(vec![(ElemType::FLOAT, vec![3])]))) as fn(&[usize]) -> _,
+                "result `c` is float[2], but its inference says float[3]",
+            ),
+            (|_: &[usize]| Ok(Some(Vec::new())), "inference returns 0 types for 1 outputs"),
+            (|_: &[usize]| Err(Failure::new("too long")), "inference fails: too long"),
+        ] {
+            assert_eq!(run(&of(infer), &[-2.0, 8.0]), Err(format!("{about}{why}")));
+        }
     }
 
     #[test]

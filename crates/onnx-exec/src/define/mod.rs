@@ -2,6 +2,7 @@
 //!
 //! Types come from inference, which asks for the current values (`Known`): a run knows them, and so does a table of a test.
 
+mod custom;
 mod definition;
 mod expand;
 mod formulas;
@@ -49,6 +50,8 @@ enum Flow {
     EndBefore,
     /// The plan ends after the node: the types of its results are unknown.
     EndAfter,
+    /// The node cannot be run.
+    Refused(Box<Diagnostic>),
 }
 
 /// The nodes that have been converted so far.
@@ -96,6 +99,7 @@ pub(crate) fn define(
         }
         match define.node(node) {
             Flow::Continue => define.partition.end += 1,
+            Flow::Refused(found) => return Err(found),
             Flow::EndBefore if define.partition.end > start => break,
             Flow::EndBefore | Flow::EndAfter => {
                 let is_it = |item: &PartitionItem| matches!(item, PartitionItem::Node(it) if it.node == node);
@@ -128,7 +132,8 @@ impl Define<'_> {
                 }
                 return Flow::Continue;
             }
-            Action::Control(_) | Action::Custom(_) => return Flow::EndAfter,
+            Action::Control(_) => return Flow::EndAfter,
+            Action::Custom(kernel) => return self.custom(node, &**kernel),
             Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
         };
         let inputs: Vec<Option<KnownValue>> =

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::options::RunOptions;
 use crate::run::{Destinations, run_to};
 use crate::tensor::OutputMemory;
-use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
+use onnx_kernels::Value;
 
 impl Executable<'_> {
     /// Computes the outputs, those with memory there. `memory` has an entry for each output of the model, in order; kernels write

@@ -5,17 +5,18 @@ use super::workspace::{
     Access, KernelWorkers, Load, Operands, OwnedResult, Results, Workspace, WorkspacePool, workers_at,
 };
 use crate::budget::{Charge, spend};
-use crate::failure::{Failure, fail};
+use crate::failure::Failure;
 use crate::loops::{self, View, Worker};
 use crate::options::TimedStep;
 use crate::parallel::share;
 use crate::plan::{Kernel, Member, Plan, PlanStep, Slot, SlotSource, root};
 use crate::pool;
+use crate::program::Action;
 use crate::recycle::ALIGN;
 use crate::scratch::scratch;
 use crate::tensor::Tensor;
-use onnx_ir::ValueId;
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::{NodeId, ValueId, dense_type_text};
 use onnx_kernels::Value;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -96,7 +97,7 @@ impl PlanRunner {
                 PlanStep::Node(step) => {
                     run.limits(step.node)?;
                     run.single(step.node)?;
-                    plan.is_as_expected(run, &step.results)?;
+                    plan.is_as_expected(run, step.node, &step.results)?;
                 }
                 PlanStep::Publish(value, slot) => {
                     let tensor = plan.tensor(*slot, run, owned)?.reshaped(&plan.slots[*slot].dims)?;
@@ -114,17 +115,26 @@ impl PlanRunner {
 
 impl Plan {
     /// Checks the results of a node against inference.
-    fn is_as_expected(&self, run: &Run<'_, '_>, results: &[ValueId]) -> Result<(), Failure> {
+    fn is_as_expected(&self, run: &Run<'_, '_>, node: NodeId, results: &[ValueId]) -> Result<(), Stop> {
         for value in results {
             let Some(slot) = self.expected.get(value) else { continue };
             let Slot { elem, dims, .. } = &self.slots[*slot];
-            let is_same = match run.get(*value) {
-                Some(Value::Tensor(tensor)) => tensor.elem() == *elem && tensor.dims() == &dims[..],
-                Some(_) | None => false,
+            let is = match run.get(*value) {
+                Some(Value::Tensor(tensor)) if tensor.elem() == *elem && tensor.dims() == &dims[..] => {
+                    continue;
+                }
+                Some(other) => other.type_text(),
+                None => "missing".to_owned(),
             };
-            if !is_same {
-                fail!("a result has another type than inference has said");
+            let (name, expected) = (run.program.value_name(*value), dense_type_text(*elem, dims));
+            // What the caller provides is not right in another way of running it.
+            if matches!(run.program.actions[node], Some(Action::Custom(_))) {
+                let why = format!("its result `{name}` is {is}, but its inference says {expected}");
+                return Err(Stop::Reported(run.failed(node, &code::RUN_FAILED, &why)));
             }
+            return Err(Stop::RetryByNode(Failure::new(format!(
+                "`{name}` is {is}, inference says {expected}"
+            ))));
         }
         Ok(())
     }
