@@ -243,7 +243,7 @@ mod tests {
                 (|_: &[usize]| Ok(Some(vec![(ElemType::FLOAT, vec![3])]))) as fn(&[usize]) -> _,
                 "result `c` is float[2], but its inference says float[3]",
             ),
-            (|_: &[usize]| Ok(Some(Vec::new())), "inference returns 0 types for 1 outputs"),
+            (|_: &[usize]| Ok(Some(Vec::new())), "inference returns 0 types for 1 output"),
             (|_: &[usize]| Err(Failure::new("too long")), "inference fails: too long"),
         ] {
             assert_eq!(run(&of(infer), &[-2.0, 8.0]), Err(format!("{about}{why}")));

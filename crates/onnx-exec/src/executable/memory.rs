@@ -187,7 +187,7 @@ mod tests {
         // A size that is known after the run.
         let why = "output `y` is uint8[3], but the memory for it is uint8[4]".to_owned();
         assert_eq!(run(&relu.replace("uint8[3]", "uint8[M]"), &[1, 2, 3], &[Some(&four)]), Err(why));
-        assert!(run(relu, &[1, 2, 3], &[]).is_err_and(|why| why.contains("has 1 outputs")));
+        assert!(run(relu, &[1, 2, 3], &[]).is_err_and(|why| why.contains("has 1 output,")));
         let used = four.tensor().expect("free");
         assert!(
             run(&relu.replace('3', "4"), &[1, 2, 3, 4], &[Some(&four)])
