@@ -11,6 +11,7 @@
 //! Objects are thin: each method is a call of the library `onnxtxt`. Long calls release the global interpreter lock.
 
 mod array;
+mod compare;
 mod finding;
 mod golden;
 mod model;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     array::register(module)?;
+    compare::register(module)?;
     finding::register(module)?;
     model::register(module)?;
     session::register(module)?;

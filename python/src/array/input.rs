@@ -229,7 +229,7 @@ fn extended(bytes: &[u8], bits: u32, is_signed: bool) -> Vec<u8> {
 }
 
 /// Masked arrays have no elements where they are masked.
-fn refuse_masks(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+pub(super) fn refuse_masks(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     if !array.get_type().is(array.py().get_type::<PyUntypedArray>()) {
         let masked = array.py().import("numpy.ma")?.getattr("MaskedArray")?;
         if array.is_instance(&masked)? {

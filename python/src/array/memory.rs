@@ -52,6 +52,43 @@ pub(super) fn elements(array: &Bound<'_, PyUntypedArray>) -> Bytes {
     Bytes::from_owner(Elements { data, len, _array: array.clone().unbind() })
 }
 
+/// The elements of an array that a run writes to, kept alive by the array.
+pub(super) struct WritableElements {
+    data: *mut u8,
+    len: usize,
+    _array: Py<PyUntypedArray>,
+}
+
+// SAFETY: as for `Elements`; only the owner of the value reads or writes the bytes.
+unsafe impl Send for WritableElements {}
+// SAFETY: a shared reference only reads.
+unsafe impl Sync for WritableElements {}
+
+impl AsRef<[u8]> for WritableElements {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `writable_elements` has checked that `len` bytes begin at `data`, and `_array` owns them.
+        unsafe { slice::from_raw_parts(self.data, self.len) }
+    }
+}
+
+impl AsMut<[u8]> for WritableElements {
+    fn as_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; the array is writable. Runs compare the addresses of all operands and results first, and other threads must
+        // not use an array while a call that writes to it has not returned.
+        unsafe { slice::from_raw_parts_mut(self.data, self.len) }
+    }
+}
+
+/// The elements of a C-contiguous, writable array of numbers; `None` if they are not aligned for their type.
+pub(super) fn writable_elements(array: &Bound<'_, PyUntypedArray>, size: usize) -> Option<WritableElements> {
+    let len = array.len() * size;
+    // SAFETY: the pointer is that of an array that exists.
+    let data = unsafe { (*array.as_array_ptr()).data }.cast::<u8>();
+    let is_aligned = data.addr().is_multiple_of(size.max(1));
+    let is_whole = len > 0 && array.is_c_contiguous();
+    (is_aligned && is_whole).then(|| WritableElements { data, len, _array: array.clone().unbind() })
+}
+
 /// NumPy's own type of a number of its C interface.
 pub(super) fn builtin(py: Python<'_>, number: c_int) -> PyResult<Bound<'_, PyArrayDescr>> {
     // SAFETY: the function returns a new reference to a type, or null with an exception set.

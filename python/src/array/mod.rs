@@ -1,14 +1,16 @@
 //! Values as NumPy arrays, and back: without a copy where layout and type allow it.
 
 mod input;
+mod into;
 mod memory;
 mod output;
 mod types;
 
 pub(crate) use input::{Expected, to_tensor, to_value};
+pub(crate) use into::{copy_to, output_memory};
 pub(crate) use memory::{Memory, read_only};
 pub(crate) use output::{from_value, to_array};
-pub(crate) use types::{dtype_of, has_dtype};
+pub(crate) use types::{dtype_of, elem_of_dtype, has_dtype};
 
 use onnx_exec::Value;
 use pyo3::exceptions::PyTypeError;

@@ -95,6 +95,18 @@ pub(super) fn elem_of(ty: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ElemType>
     Ok(row.map(|(elem, _)| *elem))
 }
 
+/// The element type of what `numpy.dtype` makes a type of.
+///
+/// Raises `TypeError` if ONNX has no such type.
+pub(crate) fn elem_of_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<ElemType> {
+    let ty = PyArrayDescr::new(dtype.py(), dtype.clone())?;
+    match elem_of(&ty)? {
+        Some(elem) => Ok(elem),
+        None if matches!(ty.num(), OBJECT | UNICODE | STRING) => Ok(ElemType::STRING),
+        None => Err(PyTypeError::new_err(format!("ONNX has no type for {}", ty.str()?))),
+    }
+}
+
 /// NumPy's type of an element type of numbers.
 pub(super) fn number_type<'py>(py: Python<'py>, elem: ElemType) -> PyResult<Bound<'py, PyArrayDescr>> {
     if let Some((.., number)) = BUILTIN.iter().find(|row| row.0 == elem) {

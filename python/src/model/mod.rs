@@ -18,6 +18,8 @@ mod state;
 mod tensor;
 mod value;
 
+pub(crate) use module::object_of;
+
 use crate::finding::{Finding, failed, refused, unsaved, unwritten, with_findings};
 use crate::session::{PyExecutable, compile, operators};
 use bytes::Bytes;

@@ -4,7 +4,7 @@ use super::operator;
 use super::port::PyPort;
 use super::ready::{Ready, RunArgs};
 use crate::finding::{refused, unwritten};
-use crate::model::{PyModel, compiled};
+use crate::model::PyModel;
 use bytes::Bytes;
 use onnx_exec::CompileOptions;
 use onnx_ir::Model;
@@ -17,7 +17,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// The most sets of outputs for which a compiled model is kept.
 const MAX_VARIANTS: usize = 32;
@@ -43,7 +42,7 @@ const MAX_VARIANTS: usize = 32;
 /// [<onnxtxt.Port float[N] x>]
 #[pyclass(name = "Session", module = "onnxtxt", frozen)]
 pub(crate) struct PySession {
-    ready: Arc<Ready>,
+    pub(super) ready: Arc<Ready>,
     options: CompileOptions,
     given: Given,
     /// The model for other sets of outputs.
@@ -85,13 +84,10 @@ impl PySession {
         if let Some(sizes) = sizes {
             loaded = with_sizes(py, loaded, sizes)?;
         }
+        let operators = given_operators(model, operators)?;
         let custom = operators.as_ref().map(operator::operators).transpose()?.unwrap_or_default();
         let options = CompileOptions { exact, custom, ..CompileOptions::default() };
-        operator::begin();
-        let executable = compiled(py, &mut loaded, &options, unchecked, |loaded, found| {
-            let raised = found.first().and_then(|found| operator::raised(py, found));
-            raised.unwrap_or_else(|| refused(loaded, found))
-        })?;
+        let executable = operator::compile(py, &mut loaded, &options, unchecked)?;
         let operators = operators.map(Bound::unbind);
         Ok(PySession {
             ready: Arc::new(Ready::new(executable, loaded)),
@@ -174,81 +170,6 @@ impl PySession {
         ready.list(py, results)
     }
 
-    /// Computes outputs into arrays that exist: `results` is a dictionary from names to arrays, which must have the type and shape of
-    /// what is computed. Raises `ValueError` if one has not; then none is written to.
-    #[pyo3(signature = (feeds, results, *, timeout = None, seed = 0, threads = None))]
-    fn run_into<'py>(
-        &self,
-        feeds: &Bound<'py, PyDict>,
-        results: &Bound<'py, PyDict>,
-        timeout: Option<f64>,
-        seed: u64,
-        threads: Option<usize>,
-    ) -> PyResult<()> {
-        let py = feeds.py();
-        let (mut names, mut arrays) = (Vec::new(), Vec::new());
-        for (name, array) in results.iter() {
-            names.push(name.extract::<String>()?);
-            arrays.push(array);
-        }
-        let ready = self.variant(py, Some(&names))?;
-        let done = ready.run_dict(feeds, &self.args(timeout, seed, threads))?;
-        let done = ready.list(py, done)?;
-        for ((name, into), from) in names.iter().zip(&arrays).zip(done.iter()) {
-            let (expected, there) = (shown(&from)?, shown(into)?);
-            if expected != there {
-                return Err(PyValueError::new_err(format!(
-                    "result `{name}` is {expected}, the array for it {there}"
-                )));
-            }
-            if !into.getattr("flags")?.getattr("writeable")?.extract::<bool>()? {
-                return Err(PyValueError::new_err(format!(
-                    "the array for result `{name}` cannot be written to"
-                )));
-            }
-        }
-        let copy = py.import("numpy")?.getattr("copyto")?;
-        for (into, from) in arrays.iter().zip(done.iter()) {
-            copy.call1((into, from))?;
-        }
-        Ok(())
-    }
-
-    /// Runs the model `runs` times and returns a row for each kernel, in order: a dictionary with its operators (`op`), `name`, `nodes`,
-    /// `results`, the `start` and the median `time` in seconds, the `times` of all runs, the `operations` and the `bytes` that it
-    /// reads and writes.
-    #[pyo3(signature = (feeds, *, runs = 1, seed = 0, threads = None))]
-    fn profile<'py>(
-        &self,
-        feeds: &Bound<'py, PyDict>,
-        runs: usize,
-        seed: u64,
-        threads: Option<usize>,
-    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let (py, x) = (feeds.py(), &self.ready.executable);
-        let given = self.ready.feed(feeds)?;
-        let args = self.args(None, seed, threads);
-        let profile =
-            self.ready.run(py, &args, |options| x.profile(&given, options, &mut |done| done >= runs))?;
-        let (model, mut rows) = (x.model(), Vec::new());
-        let body = model.main.map(|body| &model.bodies[body]);
-        for kernel in &profile.kernels {
-            let nodes = kernel.nodes.iter().filter_map(|node| Some(model.text(body?.nodes[*node].name)));
-            let results = kernel.results.iter().map(|(elem, dims)| onnx_ir::dense_type_text(*elem, dims));
-            let times: Vec<f64> = kernel.times.iter().map(Duration::as_secs_f64).collect();
-            let row = [("op", kernel.op.as_str()), ("name", kernel.name.as_str())].into_py_dict(py)?;
-            row.set_item("nodes", nodes.collect::<Vec<_>>())?;
-            row.set_item("results", results.collect::<Vec<_>>())?;
-            row.set_item("start", kernel.start.as_secs_f64())?;
-            row.set_item("time", kernel.median().as_secs_f64())?;
-            row.set_item("times", times)?;
-            row.set_item("operations", kernel.work.operations())?;
-            row.set_item("bytes", kernel.work.bytes())?;
-            rows.push(row);
-        }
-        Ok(rows)
-    }
-
     /// Cancels the runs of other threads: they raise `Error`.
     fn cancel(&self) {
         let cancel = std::mem::take(&mut *self.cancel.lock().unwrap_or_else(PoisonError::into_inner));
@@ -303,14 +224,14 @@ impl PySession {
 }
 
 impl PySession {
-    fn args(&self, timeout: Option<f64>, seed: u64, threads: Option<usize>) -> RunArgs {
+    pub(super) fn args(&self, timeout: Option<f64>, seed: u64, threads: Option<usize>) -> RunArgs {
         let cancel = Arc::clone(&self.cancel.lock().unwrap_or_else(PoisonError::into_inner));
         let Given { threads: usual, max_memory, .. } = self.given;
         RunArgs { threads: threads.or(usual), seed, timeout, max_memory, cancel: Some(cancel) }
     }
 
     /// The model that computes these values.
-    fn variant(&self, py: Python<'_>, names: Option<&[String]>) -> PyResult<Arc<Ready>> {
+    pub(super) fn variant(&self, py: Python<'_>, names: Option<&[String]>) -> PyResult<Arc<Ready>> {
         let Some(names) = names else { return Ok(Arc::clone(&self.ready)) };
         if self.ready.has_outputs(names) {
             return Ok(Arc::clone(&self.ready));
@@ -366,12 +287,6 @@ fn results(model: &Model) -> Vec<String> {
     values.map(|value| model.names[body.values[*value].name].to_string()).collect()
 }
 
-/// Type and shape of an array.
-fn shown(array: &Bound<'_, PyAny>) -> PyResult<String> {
-    let ty: String = array.getattr("dtype")?.str()?.extract()?;
-    Ok(format!("{ty}{}", array.getattr("shape")?.str()?))
-}
-
 /// The model with numbers for symbols in the shapes of its inputs.
 fn with_sizes(py: Python<'_>, loaded: Loaded, sizes: Vec<(String, i64)>) -> PyResult<Loaded> {
     let options = SetShape { sizes, ..SetShape::default() };
@@ -380,6 +295,23 @@ fn with_sizes(py: Python<'_>, loaded: Loaded, sizes: Vec<(String, i64)>) -> PyRe
         set_shape(&mut model, loaded.registry(), &options).map(|_| loaded.became(model))
     });
     done.map_err(|found| refused(&loaded, &found))
+}
+
+/// The operators of a session: those that are registered with its model, and those of the argument.
+fn given_operators<'py>(
+    model: &Bound<'py, PyAny>,
+    operators: Option<Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Ok(model) = model.cast::<PyModel>() else { return Ok(operators) };
+    let registered = model.get().operators(model.py());
+    if registered.is_empty() {
+        return Ok(operators);
+    }
+    let all = registered.copy()?;
+    if let Some(operators) = operators {
+        all.update(operators.as_mapping())?;
+    }
+    Ok(Some(all))
 }
 
 /// The model of an argument.

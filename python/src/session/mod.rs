@@ -4,10 +4,13 @@ mod class;
 mod feeds;
 mod interrupt;
 mod operator;
+mod outputs;
 mod port;
+mod profile;
 mod ready;
 
 pub(crate) use interrupt::{ask_here, watched};
+pub(crate) use operator::{compile, operators};
 
 use crate::array::dictionary;
 use crate::model::warn;

@@ -1,9 +1,15 @@
 //! Operators that are functions of Python.
 
-use crate::array::{Expected, from_value, read_only, to_value};
-use onnx_exec::{CustomKernel, CustomNode, CustomOperator, CustomOperators, Failure, Tensor, Value};
+use crate::array::{Expected, dtype_of, elem_of_dtype, from_value, read_only, to_value};
+use crate::finding::refused;
+use crate::model::compiled;
+use onnx_exec::{
+    CompileOptions, CustomKernel, CustomNode, CustomOperator, CustomOperators, CustomType, Executable,
+    Failure, Tensor, Value,
+};
 use onnx_ir::diag::Diagnostic;
-use onnx_ir::{AttrValue, Body};
+use onnx_ir::{AttrValue, Body, ElemType};
+use onnxtxt::Loaded;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -29,6 +35,20 @@ pub(super) fn raised(py: Python<'_>, found: &Diagnostic) -> Option<PyErr> {
     Some(raised)
 }
 
+/// Prepares a model that may have operators of Python to be run.
+pub(crate) fn compile(
+    py: Python<'_>,
+    loaded: &mut Loaded,
+    options: &CompileOptions,
+    unchecked: bool,
+) -> PyResult<Executable<'static>> {
+    begin();
+    compiled(py, loaded, options, unchecked, |loaded, found| {
+        let raised = found.first().and_then(|found| raised(py, found));
+        raised.unwrap_or_else(|| refused(loaded, found))
+    })
+}
+
 /// Keeps an exception until the run of this thread has ended.
 fn keep(py: Python<'_>, why: PyErr) -> Failure {
     let message = why.value(py).to_string();
@@ -38,7 +58,7 @@ fn keep(py: Python<'_>, why: PyErr) -> Failure {
 }
 
 /// The operators of a dictionary: from `(domain, name)` or `"domain.name"` to a function, or to an object with `prepare`.
-pub(super) fn operators(given: &Bound<'_, PyDict>) -> PyResult<CustomOperators> {
+pub(crate) fn operators(given: &Bound<'_, PyDict>) -> PyResult<CustomOperators> {
     let mut custom = CustomOperators::default();
     for item in given.items().iter() {
         let (key, function): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
@@ -73,6 +93,8 @@ struct Operator(Py<PyAny>);
 struct Function {
     function: Py<PyAny>,
     attributes: Option<Py<PyDict>>,
+    /// A function from the types of inputs to those of outputs.
+    infer: Option<Py<PyAny>>,
 }
 
 impl CustomOperator for Operator {
@@ -82,7 +104,11 @@ impl CustomOperator for Operator {
                 let operator = self.0.bind(py);
                 if !operator.hasattr("prepare")? {
                     let attributes = (!attributes.is_empty()).then(|| attributes.unbind());
-                    return Ok(Function { function: self.0.clone_ref(py), attributes });
+                    return Ok(Function {
+                        function: self.0.clone_ref(py),
+                        attributes,
+                        infer: inference(operator)?,
+                    });
                 }
                 let body = node.body;
                 let names = |values: &[Option<onnx_ir::ValueId>]| -> Vec<String> {
@@ -97,8 +123,9 @@ impl CustomOperator for Operator {
                 options.set_item("inputs", names(&node.node.inputs))?;
                 options.set_item("outputs", names(&node.node.outputs))?;
                 options.set_item("attributes", attributes)?;
-                let function = operator.call_method("prepare", (), Some(&options))?.unbind();
-                Ok(Function { function, attributes: None })
+                let function = operator.call_method("prepare", (), Some(&options))?;
+                let infer = inference(&function)?;
+                Ok(Function { function: function.unbind(), attributes: None, infer })
             });
             match made {
                 Ok(made) => Ok(Arc::new(made) as Arc<dyn CustomKernel>),
@@ -112,6 +139,16 @@ impl CustomKernel for Function {
     fn run(&self, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure> {
         Python::attach(|py| self.call(py, inputs).map_err(|why| keep(py, why)))
     }
+
+    fn infer(&self, inputs: &[Option<(ElemType, &[usize])>]) -> Result<Option<Vec<CustomType>>, Failure> {
+        let Some(infer) = &self.infer else { return Ok(None) };
+        Python::attach(|py| self.inferred(infer.bind(py), inputs).map_err(|why| keep(py, why)))
+    }
+}
+
+/// The function `infer` of an operator, if it has one.
+fn inference(operator: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    Ok(operator.getattr_opt("infer")?.filter(|infer| !infer.is_none()).map(Bound::unbind))
 }
 
 impl Function {
@@ -136,6 +173,48 @@ impl Function {
             Err(_) => Ok(vec![to_value(&results, Expected::Any)?]),
         }
     }
+}
+
+impl Function {
+    /// The types of the outputs, for those of the inputs.
+    fn inferred(
+        &self,
+        infer: &Bound<'_, PyAny>,
+        inputs: &[Option<(ElemType, &[usize])>],
+    ) -> PyResult<Option<Vec<CustomType>>> {
+        let py = infer.py();
+        let class = py.import("onnxtxt._operators")?.getattr("TensorType")?;
+        let mut types = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            types.push(match input {
+                Some((elem, dims)) => class.call1((dtype_of(py, *elem)?, PyTuple::new(py, *dims)?))?,
+                None => py.None().into_bound(py),
+            });
+        }
+        let attributes = self.attributes.as_ref().map(|attributes| attributes.bind(py).copy()).transpose()?;
+        let result = infer.call(PyTuple::new(py, types)?, attributes.as_ref())?;
+        if result.is_none() {
+            return Ok(None);
+        }
+        // One type is a pair itself.
+        let is_list = result.is_instance_of::<PyList>()
+            || result
+                .cast::<PyTuple>()
+                .is_ok_and(|all| all.get_item(0).is_ok_and(|one| one.is_instance_of::<PyTuple>()));
+        let all = if is_list { result.try_iter()?.collect::<PyResult<Vec<_>>>()? } else { vec![result] };
+        all.iter().map(tensor_type).collect::<PyResult<Vec<_>>>().map(Some)
+    }
+}
+
+/// A type that an inference function returns.
+fn tensor_type(pair: &Bound<'_, PyAny>) -> PyResult<CustomType> {
+    let Ok((dtype, shape)) = pair.extract::<(Bound<'_, PyAny>, Vec<usize>)>() else {
+        let shown = pair.repr()?;
+        return Err(PyTypeError::new_err(format!(
+            "inference has returned {shown}, expected a pair of a dtype and a shape, or a list of them, or None"
+        )));
+    };
+    Ok((elem_of_dtype(&dtype)?, shape))
 }
 
 /// The attributes of a node by name; graphs are left out.

@@ -5,7 +5,7 @@ use super::report::PyReport;
 use super::run::Verification;
 use super::selection::{chosen, nodes_of};
 use crate::finding::Finding;
-use crate::model::{PyModel, findings, header, level, module};
+use crate::model::{PyModel, findings, header, module};
 use onnx_ir::pass::{Inline, Report, compact, inline, is_function, outline};
 use onnx_ir::{FunctionId, Model};
 use onnx_ops::functions::{Expand, expand};
