@@ -15,6 +15,10 @@ pub(crate) struct Args {
     /// Only build it
     #[arg(long)]
     pub(crate) no_test: bool,
+    /// Run programs of users of torch, transformers and scikit-learn instead, in environments with these packages (a download of some
+    /// hundred megabytes)
+    #[arg(long)]
+    pub(crate) users: bool,
     /// Run only the tests whose names match this expression of pytest (`-k`)
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) only: Option<String>,
@@ -45,11 +49,28 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.no_test {
         return Ok(());
     }
-    let python = venv::ensure(Env::Reference)?;
+    if args.users {
+        for (env, name) in [
+            (Env::Sklearn, "test_sklearn.py"),
+            (Env::Torch, "test_torch.py"),
+            (Env::Torch, "test_transformers.py"),
+        ] {
+            match venv::ensure(env) {
+                Ok(python) => test(&python, &format!("python/tests/users/{name}"), args, &module)?,
+                Err(error) => eprintln!("*** USERS MISSING: {name} is not run: {error:#}"),
+            }
+        }
+        return Ok(());
+    }
+    test(&venv::ensure(Env::Reference)?, "python/tests", args, &module)
+}
+
+/// Runs tests with the module.
+fn test(python: &Path, tests_of: &str, args: &Args, module: &Path) -> Result<()> {
     let mut tests = Command::new(python);
     // From the root: beside the sources, `onnxtxt` would be the package without its extension module.
-    tests.args(["-m", "pytest", "--quiet", "-c", "python/pyproject.toml", "python/tests"]);
-    tests.current_dir(dirs::root()).env("PYTHONPATH", &module);
+    tests.args(["-m", "pytest", "--quiet", "-c", "python/pyproject.toml", tests_of]);
+    tests.current_dir(dirs::root()).env("PYTHONPATH", module);
     if let Some(only) = &args.only {
         tests.args(["-k", only]);
     }

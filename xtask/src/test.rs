@@ -471,7 +471,7 @@ fn python_module(context: &mut Context) -> Result<Outcome> {
     if context.python.is_none() {
         return Ok(Outcome::LeftOut("no Python to test the module with".to_owned()));
     }
-    python::run(&python::Args { no_test: false, only: None })?;
+    python::run(&python::Args { no_test: false, users: false, only: None })?;
     Ok(Outcome::Passed)
 }
 
