@@ -45,10 +45,12 @@ from onnxtxt._native import (
     test,
 )
 from onnxtxt._builder import GraphBuilder
+from onnxtxt._compare import Comparison, compare
 from onnxtxt._findings import Findings
 
 # Running and training.
 from onnxtxt._native import Executable, GoldenTest, Port, Session, Trainer, golden_tests
+from onnxtxt._operators import Operator, TensorType
 from onnxtxt.inference import (
     ExecutionMode,
     ExecutionOrder,
@@ -71,6 +73,7 @@ __all__ = [
     "__version__",
     # Models.
     "Attributes",
+    "Comparison",
     "Difference",
     "Error",
     "FileError",
@@ -90,6 +93,7 @@ __all__ = [
     "Report",
     "StaleError",
     "Value",
+    "compare",
     "decode",
     "explain",
     "open",
@@ -106,8 +110,10 @@ __all__ = [
     # Running and training.
     "Executable",
     "GoldenTest",
+    "Operator",
     "Port",
     "Session",
+    "TensorType",
     "Trainer",
     "golden_tests",
     # The interface of ONNX Runtime.

@@ -21,7 +21,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -231,12 +231,7 @@ class OrtValue:
     ) -> OrtValue:
         """A value of zeros; the type is one of NumPy, or a number of ``onnx.TensorProto``."""
         _ensure_cpu(device_type)
-        if isinstance(element_type, int):
-            name = next((name for name, (_, number) in _ELEMENTS.items() if number == element_type), None)
-            if name is None:
-                raise ValueError(f"element_type is {element_type}, expected a number of onnx.TensorProto")
-            element_type = _dtype(name)
-        return OrtValue(np.zeros(tuple(shape), element_type))
+        return OrtValue(np.zeros(tuple(shape), _element_dtype(element_type)))
 
     @staticmethod
     def from_dlpack(data: Any) -> OrtValue:
@@ -314,6 +309,16 @@ def _dtype(name: str) -> Any:
         return np.dtype(getattr(ml_dtypes, name))
 
 
+def _element_dtype(element_type: Any) -> Any:
+    """The type of NumPy for one, or for a number of ``onnx.TensorProto``."""
+    if not isinstance(element_type, int):
+        return np.dtype(element_type)
+    name = next((name for name, (_, number) in _ELEMENTS.items() if number == element_type), None)
+    if name is None:
+        raise ValueError(f"element_type is {element_type}, expected a number of onnx.TensorProto")
+    return _dtype(name)
+
+
 def _ensure_cpu(device: str) -> None:
     if device.lower() != "cpu":
         raise RuntimeError(f"unknown device {device!r}, expected `cpu`")
@@ -387,7 +392,7 @@ class IOBinding:
 def _at(element_type: Any, shape: Sequence[int], address: int) -> Any:
     import ctypes
 
-    dtype, shape = np.dtype(element_type), tuple(shape)
+    dtype, shape = _element_dtype(element_type), tuple(shape)
     size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
 
@@ -432,15 +437,24 @@ class InferenceSession:
         return self._run_with(output_names, input_feed, run_options)
 
     def _run_with(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], options: Any) -> list[Any]:
-        with contextlib.ExitStack() as stack:
-            if isinstance(options, RunOptions):
-                if options.terminate:
-                    raise Error("the run was cancelled: `terminate` of its options is set")
-                options._running.append(self._session)
-                stack.callback(options._running.remove, self._session)
+        with self._watched(options):
             if self._events is not None:
                 self._profile(dict(input_feed))
             return self._run_list(dict(input_feed), output_names, seed=self._seed or 0)
+
+    @contextlib.contextmanager
+    def _watched(self, options: Any) -> Iterator[None]:
+        """A run that ``terminate`` of its options ends."""
+        if not isinstance(options, RunOptions):
+            yield
+            return
+        if options.terminate:
+            raise Error("the run was cancelled: `terminate` of its options is set")
+        options._running.append(self._session)
+        try:
+            yield
+        finally:
+            options._running.remove(self._session)
 
     def run_async(
         self,
@@ -473,18 +487,19 @@ class InferenceSession:
         return IOBinding(self)
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
-        """Runs with bound inputs; results are in the binding."""
-        names = list(iobinding._outputs)
-        results = self.run(names or None, iobinding._inputs, run_options)
-        for at, name in enumerate(names):
-            into = iobinding._outputs[name]
-            if into is not None:
-                if into.shape != results[at].shape or into.dtype != results[at].dtype:
-                    raise ValueError(
-                        f"output `{name}` is {results[at].dtype}{results[at].shape}, the memory for it {into.dtype}{into.shape}"
-                    )
-                np.copyto(into, results[at])
-                results[at] = into
+        """Runs with bound inputs; results are in the binding. Kernels write to the memory of bound outputs without a copy where its layout
+        allows it, see ``Session.run_into``.
+
+        Raises ``Error`` if the memory of an output does not have its type and shape.
+        """
+        if all(array is None for array in iobinding._outputs.values()):
+            results = self.run(list(iobinding._outputs) or None, iobinding._inputs, run_options)
+        else:
+            with self._watched(run_options):
+                if self._events is not None:
+                    self._profile(iobinding._inputs)
+                done = self._session.run_into(iobinding._inputs, iobinding._outputs, seed=self._seed or 0)
+            results = list(done.values())
         iobinding._results = results
 
     def get_inputs(self) -> list[NodeArg]:

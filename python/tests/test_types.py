@@ -42,7 +42,7 @@ def test_pyright_accepts_the_example(tmp_path):
 
 def documented():
     yield "onnxtxt", onnxtxt.__doc__
-    for module in (onnxtxt._native, onnxtxt._builder, onnxtxt._findings):
+    for module in (onnxtxt._native, onnxtxt._builder, onnxtxt._compare, onnxtxt._findings, onnxtxt._operators):
         for name, thing in vars(module).items():
             yield name, getattr(thing, "__doc__", None)
             if isinstance(thing, type) and thing.__module__.startswith("onnxtxt"):
