@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import sys
 from collections.abc import Iterable
@@ -39,4 +38,7 @@ class Findings(list[Finding]):
         return "\n".join(finding.colored if colored else str(finding) for finding in self)
 
     def _repr_html_(self) -> str:
+        # Here: its table of entities would take a part of the time of the import.
+        import html
+
         return f'<pre style="white-space:pre">{html.escape(str(self) if not self else chr(10).join(map(str, self)))}</pre>'

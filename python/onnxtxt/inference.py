@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import json
 import os
 import threading
 import time
@@ -571,6 +570,9 @@ class InferenceSession:
 
     def end_profiling(self) -> str:
         """Writes the times of kernels since the session was made, for ``chrome://tracing``, and returns the name of the file."""
+        # Here: it would take a part of the time of the import.
+        import json
+
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
         name = f"{self._options.profile_file_prefix}_{stamp}.json"
         with open(name, "w", encoding="utf-8") as file:
