@@ -185,13 +185,43 @@ def test_an_edit_that_adds_errors_changes_nothing(model):
 
 def test_codes_and_operators_are_explained():
     assert "error[E0203] value-undefined" in onnxtxt.explain("E0203")
-    assert onnxtxt.explain("Conv").startswith("Conv@") and "W" in onnxtxt.explain("Conv@11")
+    assert onnxtxt.explain("Conv").startswith("ai.onnx.Conv, version 22 of 1, 11, 22") and "version 11 of" in onnxtxt.explain("Conv@11")
     conv = onnxtxt.ops("Conv@11")
-    assert conv["since"] == 11 and [given["name"] for given in conv["inputs"]] == ["X", "W", "B"]
-    assert "Conv" in onnxtxt.ops()[""] and onnxtxt.ops("ai.onnx.ml.Scaler")["domain"] == "ai.onnx.ml"
+    [signature] = conv["versions"]
+    assert signature["since"] == 11 and [given["name"] for given in signature["inputs"]] == ["X", "W", "B"]
+    assert onnxtxt.ops("Conv", version=11) == conv and len(onnxtxt.ops("Conv")["versions"]) == 3
+    assert onnxtxt.ops("ai.onnx.ml.Scaler")["domain"] == onnxtxt.ops("Scaler", domain="ai.onnx.ml")["domain"] == "ai.onnx.ml"
+    names = {(operator["domain"], operator["name"]) for operator in onnxtxt.ops()}
+    assert {("ai.onnx", "Conv"), ("ai.onnx.ml", "Scaler"), ("com.microsoft", "FusedMatMul")} <= names
+    assert all(operator["domain"] == "ai.onnx" and operator["since"] <= 13 for operator in onnxtxt.ops(version=13))
     for name in ("E9999", "Cnov"):
         with pytest.raises(ValueError, match="unknown code or operator"):
             onnxtxt.explain(name)
+    for call in (lambda: onnxtxt.ops("Conv@99"), lambda: onnxtxt.ops("Cnov"), lambda: onnxtxt.ops(domain="nowhere"), lambda: onnxtxt.ops("Conv@x")):
+        with pytest.raises(ValueError):
+            call()
+
+
+def test_commands_and_methods_say_the_same(model, tmp_path):
+    """What the program prints as JSON is what the methods return."""
+    import json
+
+    other = model.copy()
+    other.graph.inputs[0].name = "z"
+    model.save(tmp_path / "a.onnx")
+    other.save(tmp_path / "b.onnx")
+
+    def printed(*arguments):
+        done = subprocess.run([sys.executable, "-m", "onnxtxt", *arguments], capture_output=True, text=True, cwd=tmp_path)
+        return json.loads(done.stdout)
+
+    stats = printed("stats", "--format", "json", "--by", "order", "a.onnx")
+    assert stats.pop("file") == "a.onnx" and model.stats() == stats
+    semver = printed("semver", "--json", "a.onnx", "b.onnx")
+    ours = model.semver(other)
+    assert {key: semver[key] for key in ("old", "new", "needed", "least", "enough")} == {key: ours[key] for key in ours if key != "differences"}
+    assert [(row["step"], row["message"]) for row in semver["differences"]] == [(row["step"], row["message"]) for row in ours["differences"]]
+    assert onnxtxt.ops("Relu") == printed("ops", "Relu", "--json") and onnxtxt.ops() == printed("ops", "--json")
 
 
 def test_golden_tests_run(tmp_path):
