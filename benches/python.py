@@ -8,6 +8,8 @@ import time
 import numpy as np
 import onnx
 import onnxruntime
+import onnx.inliner
+import onnx.version_converter
 from onnx import parser
 
 import onnxtxt
@@ -67,6 +69,15 @@ def cases():
     small, large = np.array([1, -2, 3, -4], np.float32), np.random.default_rng(0).standard_normal(10_000_000).astype(np.float32)
     yield "run: Relu of 4 numbers", "onnxruntime", runs_of(relu, {"x": small})
     yield "run: Relu of 40 MB", "onnxruntime", runs_of(relu, {"x": large})
+    into = np.empty_like(large)
+    ours, theirs = sessions(relu, 2)
+    binding = theirs.io_binding()
+    binding.bind_cpu_input("x", large)
+    binding.bind_output("y", "cpu", 0, np.float32, into.shape, into.ctypes.data)
+    yield "run into 40 MB", "onnxruntime", (
+        lambda: ours._session.run_into({"x": large}, {"y": into}),
+        lambda: theirs.run_with_iobinding(binding),
+    )
     model = network()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
@@ -82,6 +93,23 @@ def cases():
     yield "check 2,000 nodes", "onnx", (lambda: parsed.check("spec"), lambda: onnx.checker.check_model(proto))
     yield "full check", "onnx", (parsed.check, lambda: onnx.checker.check_model(proto, full_check=True))
     yield "infer", "onnx", (lambda: onnxtxt.decode(content).infer(), lambda: onnx.shape_inference.infer_shapes(content))
+    def edited():
+        model = onnxtxt.decode(content)
+        model.graph.nodes[1000].op_type = "Abs"
+        return model.to_bytes()
+
+    def their_edited():
+        model = onnx.load_from_string(content)
+        model.graph.node[1000].op_type = "Abs"
+        return model.SerializeToString()
+
+    assert onnx.load_from_string(edited()) == onnx.load_from_string(their_edited())
+    yield "decode, edit and encode", "onnx", (edited, their_edited)
+    yield "inline", "onnx", (lambda: onnxtxt.decode(content).inline(), lambda: onnx.inliner.inline_local_functions(onnx.load_from_string(content)))
+    yield "convert 21 to 22", "onnx", (
+        lambda: onnxtxt.decode(content).convert_opset(22),
+        lambda: onnx.version_converter.convert_version(onnx.load_from_string(content), 22),
+    )
     yield "decode and encode", "onnx", (
         lambda: onnxtxt.decode(content).to_bytes(),
         lambda: onnx.load_from_string(content).SerializeToString(),
