@@ -9,7 +9,7 @@ use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
 
 impl Define<'_> {
-    /// Makes a node a step of the plan, which goes on after it if the types of its results are known.
+    /// Makes a node a step of the plan; nodes after it join the plan if the types of its results are known.
     pub(super) fn custom(&mut self, node: NodeId, kernel: &dyn CustomKernel) -> Flow {
         let n = &self.program.body().nodes[node];
         let mut inputs: Vec<Option<CustomType>> = Vec::with_capacity(n.inputs.len());

@@ -127,7 +127,7 @@ impl Plan {
                 None => "missing".to_owned(),
             };
             let (name, expected) = (run.program.value_name(*value), dense_type_text(*elem, dims));
-            // What the caller provides is not right in another way of running it.
+            // An operator of the caller does not become right when it is run by itself.
             if matches!(run.program.actions[node], Some(Action::Custom(_))) {
                 let why = format!("its result `{name}` is {is}, but its inference says {expected}");
                 return Err(Stop::Reported(run.failed(node, &code::RUN_FAILED, &why)));

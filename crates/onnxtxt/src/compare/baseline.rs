@@ -32,9 +32,9 @@ pub struct Baseline<'r> {
 pub struct OutputPair<'o> {
     /// Its name.
     pub name: String,
-    /// What the original computed.
+    /// The value that the original computed.
     pub before: &'o Value,
-    /// What the changed model computes.
+    /// The value that the changed model computes.
     pub now: Value,
 }
 

@@ -24,7 +24,7 @@ pub fn code_json(code: &Code, text: &str) -> Value {
     object
 }
 
-/// What a code means, why it is wrong, and what to do. With `color`, for a terminal.
+/// The meaning of a code, why it is wrong, and what to do. With `color`, for a terminal.
 #[must_use]
 pub fn code_text(code: &Code, color: bool) -> String {
     let paint = |style: &str, text: &str| {

@@ -1,4 +1,4 @@
-//! What a model costs: parameters, operations, memory.
+//! The costs of a model: parameters, operations, memory.
 
 use crate::edit::{SetShape, set_shape};
 use onnx_ir::diag::Diagnostic;

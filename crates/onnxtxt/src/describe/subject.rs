@@ -1,4 +1,4 @@
-//! What a word names: a code of findings, or an operator.
+//! Words that name a code of findings or an operator.
 
 use super::NotFound;
 use super::spec::{Operator, Spec};

@@ -1,4 +1,4 @@
-//! What a new version of a model means for its users.
+//! Changes from one version of a model to another, for its users.
 
 use onnx_ir::Model;
 use onnx_ir::semver::{Difference, Impact, Version, differences};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// # Ok::<(), onnxtxt::describe::Unencodable>(())
 /// ```
 pub struct VersionChange {
-    /// What has changed: of the interface, or else that something inside has.
+    /// The changes of the interface, or else that something inside has changed.
     pub differences: Vec<Difference>,
     /// The version of the old model.
     pub old: Version,

@@ -1,4 +1,4 @@
-//! What a command has changed.
+//! Reports of what a command has changed.
 
 use crate::finding::Finding;
 use crate::model::findings;
