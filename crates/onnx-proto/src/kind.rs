@@ -153,6 +153,10 @@ pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
         if points > best.0 {
             best = (points, Some(kind));
         }
+        // Nothing scores more: most large models are known after the first kind.
+        if best.0 == MAX_POINTS {
+            break;
+        }
     }
     best.1
 }
@@ -222,6 +226,8 @@ const OPERATOR_SET: &[u8] = b"\x0a\x09ONNXOPSET";
 
 /// The most fields that are tried per kind.
 const FIELDS_TRIED: u32 = 200;
+/// The most points of a kind: two for each field.
+const MAX_POINTS: i32 = 2 * FIELDS_TRIED as i32;
 
 /// Text has no control characters but white space. Messages begin with one: a key of a low field number.
 fn is_text(bytes: &[u8]) -> bool {
