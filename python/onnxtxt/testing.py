@@ -112,15 +112,15 @@ def _compare(actual: Any, expected: Any, rtol: float, atol: float, message: str)
         if one.dtype.kind in "OUS":
             np.testing.assert_array_equal(one, other, message)
         else:
-            wide = [x if x.dtype.kind in "biufc" and x.dtype.itemsize > 2 else x.astype(np.float32) for x in (one, other)]
-            np.testing.assert_allclose(*wide, rtol=rtol, atol=atol, err_msg=message)
+            actual, expected = (x if x.dtype.kind in "biufc" and x.dtype.itemsize > 2 else x.astype(np.float32) for x in (one, other))
+            np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol, err_msg=message)
 
 
 def _reference(reference: Any, model: Model) -> Any:
     if callable(reference):
         return reference
     if reference == "onnxruntime":
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped, unused-ignore]
 
         session = onnxruntime.InferenceSession(model.to_bytes(), providers=["CPUExecutionProvider"])
         return lambda feeds: session.run(None, feeds)

@@ -9,7 +9,7 @@
     model = onnxtxt.torch.export(module, (x,), dynamic_shapes=({0: "N"},))
     print(onnxtxt.torch.verify(model, module, (x,)))
 
-The module needs the packages ``torch`` and ``onnxscript``; it is not imported with ``onnxtxt``.
+The functions need the packages ``torch`` and ``onnxscript``; the module is not imported with ``onnxtxt``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
+try:
+    import torch  # type: ignore[import-not-found, unused-ignore]
+except ModuleNotFoundError as missing:
+    if missing.name != "torch":
+        raise
+    torch = None
 
 from onnxtxt._compare import Comparison, compare
 from onnxtxt._native import Model, Session, decode
@@ -54,6 +59,7 @@ def export(
 
     Raises what ``torch.onnx.export`` raises, and ``AssertionError`` with the report if ``verify`` finds a difference.
     """
+    _ensure_torch()
     options.setdefault("verbose", False)
     # torch warns about extensions that it would use if they were there.
     logger = logging.getLogger("torch.utils.flop_counter")
@@ -70,6 +76,11 @@ def export(
     if verify:
         _verify(model, module, args, kwargs, None, None)
     return model
+
+
+def _ensure_torch() -> None:
+    if torch is None:
+        raise ImportError("onnxtxt.torch needs the packages torch and onnxscript, which are not installed", name="torch")
 
 
 def _model(program: Any) -> Model:
@@ -147,6 +158,7 @@ def _verify(
     rtol: float | None,
     atol: float | None,
 ) -> Comparison:
+    _ensure_torch()
     session = Session(model)
     names = [port.name for port in session.inputs if not port.has_default]
     given = _tensors((tuple(args), dict(kwargs or {})))

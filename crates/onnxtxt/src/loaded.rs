@@ -178,8 +178,14 @@ impl Loaded {
     #[must_use]
     pub fn comment_of(&self, body: BodyId, node: NodeId) -> String {
         let origin = self.model.bodies[body].origins[node];
+        if origin == Origin::NONE {
+            return String::new();
+        }
         let comments = self.comments();
-        let lines = if origin == Origin::NONE { &[] } else { comments.before_node(origin.0) };
+        let lines = comments.before_node(origin.0);
+        if lines.is_empty() || self.of_origin(body, origin).next() != Some(node) {
+            return String::new();
+        }
         let plain = |line: &String| line.trim_start_matches('#').trim().to_owned();
         lines.iter().map(plain).collect::<Vec<_>>().join("\n")
     }
@@ -196,12 +202,20 @@ impl Loaded {
     /// ```
     pub fn set_comment_of(&mut self, body: BodyId, node: NodeId, text: &str) {
         let mut comments = self.kept.take().unwrap_or_else(|| self.comments());
-        let origin = &mut self.model.bodies[body].origins[node];
-        if *origin == Origin::NONE {
-            *origin = Origin(comments.fresh_origin());
+        let mut origin = self.model.bodies[body].origins[node];
+        // A node beside which it was inserted may have the same.
+        if origin == Origin::NONE || self.of_origin(body, origin).any(|other| other != node) {
+            origin = Origin(comments.fresh_origin());
+            self.model.bodies[body].origins[node] = origin;
         }
         comments.set_before_node(origin.0, text);
         self.kept = Some(comments);
+    }
+
+    /// The nodes of an origin, in the order of the text: the first has its comments.
+    fn of_origin(&self, body: BodyId, origin: Origin) -> impl Iterator<Item = NodeId> {
+        let body = &self.model.bodies[body];
+        body.walk().nodes().filter(move |node| body.origins[*node] == origin)
     }
 
     /// Adds the comments of another model, for an edit that copies its nodes into this one ([`crate::edit::replace`]). Comments on values

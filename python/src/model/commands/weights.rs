@@ -51,7 +51,7 @@ impl PyModel {
     ///
     /// >>> import numpy as np, onnxtxt
     /// >>> b = onnxtxt.GraphBuilder(opset=21)
-    /// >>> b.output(b.MatMul(b.input("x", "float[N,4]"), np.eye(4, dtype=np.float32)), "y")
+    /// >>> y = b.output(b.MatMul(b.input("x", "float[N,4]"), np.eye(4, dtype=np.float32)), "y")
     /// >>> model = b.build()
     /// >>> report = model.quantize(calibrate={"x": np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)})
     /// >>> sorted({node.op_type for node in model.graph.nodes})
