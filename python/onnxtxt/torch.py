@@ -23,9 +23,7 @@ from typing import Any
 
 try:
     import torch  # type: ignore[import-not-found, unused-ignore]
-except ModuleNotFoundError as missing:
-    if missing.name != "torch":
-        raise
+except ModuleNotFoundError:
     torch = None
 
 from onnxtxt._compare import Comparison, compare
