@@ -154,11 +154,8 @@ impl PyNode {
     /// >>> import onnxtxt
     /// >>> model = onnxtxt.parse("g (float[N] x) => (float[N] y) { y = Relu(x) }")
     /// >>> model.graph.nodes[0].comment = "Keeps what is positive."
-    /// >>> print(model.graph.text())
-    /// g (float[N] x) => (float[N] y) {
-    ///   # Keeps what is positive.
-    ///   y = Relu(x)
-    /// }
+    /// >>> "# Keeps what is positive." in str(model)
+    /// True
     #[getter]
     fn comment(&self, py: Python<'_>) -> PyResult<String> {
         self.shared.read(py, |state| {
