@@ -33,8 +33,8 @@ def network():
 
 def test_a_module_is_exported_with_its_places_as_comments():
     module, x = network(), torch.randn(2, 8)
-    model = onnxtxt.torch.export(module, (x,), dynamic_shapes=({0: "N"}, None), verify=True)
-    assert model.check() == [] and model.graph.inputs[0].shape == ["N", 8]
+    model = onnxtxt.torch.export(module, (x,), dynamic_shapes=({0: "N"},), verify=True)
+    assert model.check() == [] and model.graph.inputs[0].shape == ("N", 8)
     relu = next(node for node in model.graph.nodes if node.op_type == "Relu")
     assert "test_torch.py:" in relu.comment and "in forward: hidden = torch.relu(self.first(x))" in relu.comment
     assert "# " + relu.comment in str(model) and "stack_trace" not in str(model)
