@@ -98,7 +98,8 @@ fn failure(path: &Path, round: u64) -> Option<String> {
         }
     }
     let mut passes: Vec<Pass> = onnx_ops::pass::all().collect();
-    let versions = [7, 9, 13, 18, 21, 28].map(|version| Pass::parse(&format!("convert-opset={version}")));
+    let versions =
+        [1, 5, 7, 9, 13, 18, 21, 28].map(|version| Pass::parse(&format!("convert-opset={version}")));
     passes.extend(versions.into_iter().flatten());
     let mut way = Vec::new();
     for _ in 0..PASSES {

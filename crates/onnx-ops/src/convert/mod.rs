@@ -19,8 +19,9 @@
 //! that a later downgrade can restore it; constants that are no longer read are left to the pass `dead-code`. The IR version is
 //! raised if the operator set requires it, and never lowered.
 //!
-//! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Versions before 7 are not
-//! supported: operators could be in training mode, broadcast differently, and compute in place.
+//! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Before version 7, operators
+//! broadcast only where they are told to, and some are in training mode unless they are told otherwise: what a node means is written
+//! into its attributes, or the conversion is refused.
 
 mod change;
 mod sharding;

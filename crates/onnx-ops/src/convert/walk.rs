@@ -17,9 +17,6 @@ use onnx_ir::{
 };
 use std::fmt::Write as _;
 
-/// The lowest target version.
-const LOWEST: i64 = 7;
-
 /// The outcome of a conversion.
 #[derive(Clone, Debug, std::default::Default)]
 pub struct Converted {
@@ -169,11 +166,8 @@ impl Walk<'_> {
         if highest > newest {
             return Err(format!("the model imports the unknown version {highest} of {name}"));
         }
-        let lowest = if self.domain.is_empty() { LOWEST } else { 1 };
-        if target < lowest && target < highest || target < 1 {
-            return Err(format!(
-                "cannot convert to version {target} of {name}: the lowest supported version is {lowest}"
-            ));
+        if target < 1 {
+            return Err(format!("cannot convert to version {target} of {name}: the lowest version is 1"));
         }
         if versions.iter().any(|v| *v < 1) {
             return Err(format!("the model imports a version of {name} that does not exist"));

@@ -7,7 +7,7 @@ mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, elementwise, op};
-use crate::convert::{consumed, up};
+use crate::convert::{Conversion::By, consumed, step, up};
 use crate::gradient::Derivative::Build;
 use crate::infer::rule::broadcast::one_sided;
 use crate::meaning::Unary;
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(same_shape)
         .infer_from(7, one_sided)
         .define(meaning::prelu)
-        .converted(&[up(6, consumed), up(7, versions::p_relu_up)])
+        .converted(&[up(6, consumed), step(7, By(versions::p_relu_up), By(versions::p_relu_down))])
         .unchanged(&[9, 16])
         .derivative(gradient::PRELU),
     op("Relu")
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Selu")
         .infer(same_shape)
         .define(meaning::selu)
-        .converted(&[up(6, versions::selu_up)])
+        .converted(&[step(6, By(versions::selu_up), By(versions::selu_down))])
         .unchanged(&[22])
         .derivative(Build(gradient::selu)),
     op("Shrink").infer(same_shape).define(meaning::shrink).derivative(Build(gradient::shrink)),

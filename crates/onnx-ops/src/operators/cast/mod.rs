@@ -9,7 +9,7 @@ mod versions;
 
 use super::{Operator, op};
 use crate::check::idle;
-use crate::convert::up;
+use crate::convert::{Conversion::By, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Cast")
         .infer(infer::cast)
         .define(meaning::cast)
-        .converted(&[up(6, versions::cast_up)])
+        .converted(&[step(6, By(versions::cast_up), By(versions::cast_down))])
         .unchanged(&[9, 13, 19, 21, 23, 24, 25, 28])
         .work(Work::Moves)
         .lints(&[idle, lints::chain, lints::double_constant])

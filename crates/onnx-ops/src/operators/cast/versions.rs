@@ -11,3 +11,12 @@ pub(super) fn cast_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.set("to", AttrValue::Int(elem.0.into()));
     note("`to` becomes an integer")
 }
+
+pub(super) fn cast_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let to = s.attrs().int("to")?.ok_or("`to` is missing")?;
+    let elem = i32::try_from(to).ok().and_then(|to| ElemType(to).name());
+    let name =
+        elem.ok_or_else(|| format!("`to` is {to}, which is not an element type"))?.to_ascii_uppercase();
+    s.set("to", name.as_str());
+    note("`to` becomes a name")
+}

@@ -38,14 +38,14 @@ pub(super) const ROWS: &[Operator] = &[
     op("Add")
         .infer(infer::add)
         .define(|cx| meaning::binary(cx, Binary::Add))
-        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
+        .converted(&[up(6, consumed), step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[13, 14])
         .lints(&[idle])
         .derivative(Build(gradient::sum)),
     op("And")
         .infer(infer::and)
         .define(|cx| meaning::binary(cx, Binary::And))
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .derivative(Zero(NOT_NUMBERS)),
     op("Asin")
         .infer(infer::same_shape)
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Div")
         .infer(infer::div)
         .define(|cx| meaning::binary(cx, Binary::Div))
-        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
+        .converted(&[up(6, consumed), step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[13, 14])
         .lints(&[idle, lints::division])
         .derivative(gradient::DIV),
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[Operator] = &[
         .reads(&[1, 2])
         .converted(&[
             up(6, consumed),
-            up(7, norm::versions::is_test_up),
+            step(7, By(norm::versions::is_test_up), By(norm::versions::is_test_down)),
             step(10, By(versions::mask_up), By(versions::mask_down)),
             step(12, By(versions::dropout_up), By(versions::dropout_down)),
         ])
@@ -132,7 +132,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Equal")
         .infer(infer::equal)
         .define(|cx| meaning::binary(cx, Binary::Equal))
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[11, 13, 19])
         .derivative(Zero(NOT_NUMBERS)),
     op("Erf")
@@ -155,7 +155,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Greater")
         .infer(infer::greater)
         .define(|cx| meaning::binary(cx, Binary::Greater))
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[9, 13])
         .derivative(Zero(NOT_NUMBERS)),
     op("GreaterOrEqual")
@@ -176,7 +176,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Less")
         .infer(infer::less)
         .define(|cx| meaning::binary(cx, Binary::Less))
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[9, 13])
         .derivative(Zero(NOT_NUMBERS)),
     op("LessOrEqual")
@@ -221,7 +221,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Mul")
         .infer(infer::mul)
         .define(|cx| meaning::binary(cx, Binary::Mul))
-        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
+        .converted(&[up(6, consumed), step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[13, 14])
         .lints(&[idle])
         .derivative(gradient::MUL),
@@ -235,12 +235,12 @@ pub(super) const ROWS: &[Operator] = &[
     op("Or")
         .infer(infer::or)
         .define(|cx| meaning::binary(cx, Binary::Or))
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .derivative(Zero(NOT_NUMBERS)),
     op("Pow")
         .infer(infer::pow)
         .define(meaning::power)
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[12, 13, 15])
         .derivative(Build(gradient::power)),
     op("Reciprocal")
@@ -278,7 +278,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("Sub")
         .infer(infer::sub)
         .define(|cx| meaning::binary(cx, Binary::Sub))
-        .converted(&[up(6, consumed), up(7, versions::broadcast_up)])
+        .converted(&[up(6, consumed), step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .unchanged(&[13, 14])
         .lints(&[idle])
         .derivative(gradient::SUB),
@@ -303,6 +303,6 @@ pub(super) const ROWS: &[Operator] = &[
     op("Xor")
         .infer(infer::xor)
         .define(|cx| meaning::binary(cx, Binary::Xor))
-        .converted(&[up(7, versions::broadcast_up)])
+        .converted(&[step(7, By(versions::broadcast_up), By(versions::broadcast_down))])
         .derivative(Zero(NOT_NUMBERS)),
 ];

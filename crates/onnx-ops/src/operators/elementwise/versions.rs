@@ -3,10 +3,13 @@
 //! ```text
 //! 6 → 7:   y = Add <broadcast = 1, axis = 1> (x, b)            x: float[2,3,4], b: float[3]
 //!          y_B = Unsqueeze <axes = [1]> (b)  y = Add (x, y_B)
+//! 7 → 6:   the reverse, if the second input covers consecutive axes of the first
 //! ```
 
 use crate::convert::site::{ConvertSite, Note, note, single};
-use onnx_ir::{AttrValue, ElemType};
+use crate::dims::Dim;
+use onnx_ir::{AttrValue, ElemType, ValueId};
+use std::ops::Range;
 
 pub(super) fn broadcast_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_asked = s.attrs().int("broadcast")?.unwrap_or(0) != 0;
@@ -23,6 +26,59 @@ pub(super) fn broadcast_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.drop_attr("axis");
     let is_said = s.drop_attr("broadcast");
     Ok((is_said || axis.is_some()).then(|| text.to_owned()))
+}
+
+pub(super) fn broadcast_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let (Some(first), Some(second)) = (s.input(0), s.input(1)) else {
+        return Err("an input is missing".to_owned());
+    };
+    let (a, b) = (shape(s, first)?, shape(s, second)?);
+    if is_same(&a, &b) {
+        return Ok(None);
+    }
+    let axes = covered(&a, &b).ok_or("the second input does not cover consecutive axes of the first")?;
+    if !axes.is_empty() && axes.len() < b.len() {
+        squeeze(s, b.len() + axes.start - a.len()..b.len() + axes.end - a.len(), b.len());
+    }
+    s.set("broadcast", AttrValue::Int(1));
+    if axes.end < a.len() {
+        s.set("axis", AttrValue::Int(i64::try_from(axes.start).unwrap_or(i64::MAX)));
+    }
+    note("`broadcast` is added")
+}
+
+/// The shape of a value.
+pub(crate) fn shape(s: &ConvertSite<'_>, value: ValueId) -> Result<Vec<Dim>, String> {
+    let shape = s.ty(value).shape().map(|shape| shape.to_vec());
+    shape.ok_or_else(|| "the shape of an input is unknown, so that it may be broadcast".to_owned())
+}
+
+/// Whether two shapes are certainly equal.
+pub(crate) fn is_same(a: &[Dim], b: &[Dim]) -> bool {
+    a == b && !a.contains(&Dim::Unknown)
+}
+
+/// The consecutive axes of `whole` whose sizes `part` has, without the axes of size 1 around them. The range is empty at the end if `part`
+/// has one element.
+pub(crate) fn covered(whole: &[Dim], part: &[Dim]) -> Option<Range<usize>> {
+    let is_one = |dim: &&Dim| **dim == Dim::Const(1);
+    let outer = whole.len().checked_sub(part.len())?;
+    let first = part.iter().take_while(is_one).count();
+    if first == part.len() {
+        return Some(whole.len()..whole.len());
+    }
+    let end = part.len() - part.iter().rev().take_while(is_one).count();
+    let axes = outer + first..outer + end;
+    is_same(&whole[axes.clone()], &part[first..end]).then_some(axes)
+}
+
+/// Removes the axes of the second input outside of a range, which have size 1.
+pub(crate) fn squeeze(s: &mut ConvertSite<'_>, keep: Range<usize>, rank: usize) {
+    let Some(b) = s.input(1) else { return };
+    let axes = (0..rank).filter(|axis| !keep.contains(axis)).filter_map(|axis| i64::try_from(axis).ok());
+    let axes = AttrValue::Ints(axes.collect());
+    let narrow = s.insert("B", "Squeeze", &[b], vec![("axes", axes)]);
+    s.set_input(1, Some(narrow));
 }
 
 /// Appends axes of size 1 to the second input.
@@ -46,7 +102,7 @@ pub(super) fn one_shape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let wanted = shape(first);
     let is_same = |i| {
         let other = s.input(i).and_then(shape);
-        other.is_some() && other == wanted && wanted.iter().flatten().all(|d| *d != crate::dims::Dim::Unknown)
+        other.is_some() && other == wanted && wanted.iter().flatten().all(|d| *d != Dim::Unknown)
     };
     if (1..s.n().inputs.len()).all(is_same) {
         Ok(None)

@@ -7,7 +7,7 @@ mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{down, up};
+use crate::convert::{Conversion::By, down, step};
 use crate::cost::Work;
 use crate::gradient::{
     Derivative::{Build, Zero},
@@ -19,7 +19,10 @@ pub(super) const ROWS: &[Operator] = &[
     op("Gemm")
         .infer(infer::gemm)
         .define(meaning::gemm)
-        .converted(&[up(7, versions::gemm_up), down(11, versions::gemm_down)])
+        .converted(&[
+            step(7, By(versions::gemm_up), By(versions::gemm_broadcast_down)),
+            down(11, versions::gemm_down),
+        ])
         .unchanged(&[6, 9, 13])
         .work(Work::Products(cost::gemm, Some(2)))
         .derivative(Build(gradient::gemm)),

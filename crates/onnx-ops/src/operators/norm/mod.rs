@@ -22,8 +22,8 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(9, infer::batch)
         .define(meaning::batch)
         .converted(&[
-            up(6, consumed),
-            up(7, versions::is_test_up),
+            step(6, By(consumed), By(versions::consumed_down)),
+            step(7, By(versions::is_test_up), By(versions::is_test_down)),
             up(9, versions::spatial_up),
             step(14, By(versions::batch_up), By(versions::batch_down)),
         ])

@@ -56,6 +56,19 @@ pub(crate) fn is_test_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("`is_test` is removed".to_owned()))
 }
 
+/// Without it, the node would be in training mode.
+pub(crate) fn is_test_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    s.set("is_test", AttrValue::Int(1));
+    Ok(Some("`is_test = 1` is added".to_owned()))
+}
+
+/// Version 1 requires `consumed_inputs`: no input is overwritten.
+pub(super) fn consumed_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let none = vec![0; s.n().inputs.len()];
+    s.set("consumed_inputs", AttrValue::Ints(none.into()));
+    Ok(Some("`consumed_inputs` is added".to_owned()))
+}
+
 /// Scale and bias had one element per group, and now have one per channel.
 ///
 /// ```text

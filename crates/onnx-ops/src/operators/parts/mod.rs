@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::pad)
         .reads(&[1, 3])
         .converted(&[
-            up(2, versions::paddings_up),
+            step(2, By(versions::paddings_up), By(versions::paddings_down)),
             step(11, By(versions::pad_up), By(versions::pad_down)),
             down(18, versions::pad_axes_down),
         ])

@@ -22,6 +22,11 @@ pub(super) fn paddings_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`paddings` is renamed to `pads`")
 }
 
+pub(super) fn paddings_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    s.rename_attr("pads", "paddings");
+    note("`pads` is renamed to `paddings`")
+}
+
 pub(super) fn pad_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let value = s.attrs().float("value")?.filter(|x| *x != 0.0);
     s.ints_to_input("pads", 1, Empty::Counts)?;

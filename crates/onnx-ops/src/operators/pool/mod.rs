@@ -6,7 +6,7 @@ pub(super) mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, down, step, up};
+use crate::convert::{Conversion::By, down, step};
 use crate::cost::Work;
 use crate::gradient::Derivative::{Build, Rewrite};
 use crate::meaning::window::open_shape;
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Operator] = &[
     op("GlobalLpPool")
         .infer(infer::global)
         .define(meaning::global_lp)
-        .converted(&[up(2, versions::p_up)])
+        .converted(&[step(2, By(versions::p_up), By(versions::p_down))])
         .unchanged(&[22])
         .derivative(Build(gradient::global_lp_pool)),
     op("GlobalMaxPool")
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::pool)
         .define(meaning::lp)
         .open_shape(open_shape)
-        .converted(&[up(2, versions::p_up), down(18, versions::dilations_down)])
+        .converted(&[step(2, By(versions::p_up), By(versions::p_down)), down(18, versions::dilations_down)])
         .unchanged(&[11, 22])
         .work(Work::Windows)
         .derivative(Build(gradient::lp_pool)),

@@ -23,6 +23,12 @@ pub(super) fn p_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     note("`p` becomes an integer")
 }
 
+pub(super) fn p_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let Some(p) = s.attrs().int("p")? else { return Ok(None) };
+    s.set("p", AttrValue::Float(p as f32));
+    note("`p` becomes a float")
+}
+
 /// Regions were shifted by half a pixel.
 pub(super) fn roi_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.set("coordinate_transformation_mode", "output_half_pixel");

@@ -6,26 +6,29 @@ pub(super) mod infer;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::up;
+use crate::convert::{Conversion::By, step, up};
 use crate::cost::Work;
 use crate::gradient::Derivative::Rewrite;
 
 pub(super) const ROWS: &[Operator] = &[
     op("GRU")
         .infer(infer::gru)
-        .converted(&[up(3, versions::gru_up), up(7, versions::output_sequence)])
+        .converted(&[
+            up(3, versions::gru_up),
+            step(7, By(versions::sequence_up), By(versions::sequence_down)),
+        ])
         .unchanged(&[14, 22])
         .work(Work::Products(|cx, n| cost::recurrent(cx, n, 3), None))
         .derivative(Rewrite(gradient::gru)),
     op("LSTM")
         .infer(infer::lstm)
-        .converted(&[up(7, versions::output_sequence)])
+        .converted(&[step(7, By(versions::sequence_up), By(versions::sequence_down))])
         .unchanged(&[14, 22])
         .work(Work::Products(|cx, n| cost::recurrent(cx, n, 4), None))
         .derivative(Rewrite(gradient::lstm)),
     op("RNN")
         .infer(infer::rnn)
-        .converted(&[up(7, versions::output_sequence)])
+        .converted(&[step(7, By(versions::sequence_up), By(versions::sequence_down))])
         .unchanged(&[14, 22])
         .work(Work::Products(|cx, n| cost::recurrent(cx, n, 1), None))
         .derivative(Rewrite(gradient::rnn)),

@@ -7,7 +7,7 @@ mod versions;
 
 use super::{Operator, op, view};
 use crate::check::idle;
-use crate::convert::{Conversion::By, axis_down, down, step, up};
+use crate::convert::{Conversion::By, axis_down, down, step};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer(infer::reshape)
         .define(view::meaning::same_order)
         .reads(&[1])
-        .converted(&[up(5, versions::reshape_up)])
+        .converted(&[step(5, By(versions::reshape_up), By(versions::reshape_down))])
         .unchanged(&[13, 14, 19, 21, 23, 24, 25])
         .work(Work::Moves)
         .lints(&[idle, lints::batch])

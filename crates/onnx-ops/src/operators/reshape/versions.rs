@@ -16,6 +16,10 @@ pub(super) fn reshape_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.ints_to_input("shape", 1, Empty::Counts)
 }
 
+pub(super) fn reshape_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    s.input_to_ints(1, "shape", Empty::Counts)
+}
+
 /// The axes of Unsqueeze refer to the result.
 pub(super) fn unsqueeze_axis_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let axes = s.attrs().ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0));

@@ -30,8 +30,9 @@ pub(super) const ROWS: &[Operator] = &[
             down(10, versions::to_upsample),
             step(11, By(versions::up), By(versions::down)),
             down(13, versions::fill_down),
+            down(19, versions::symmetric_down),
         ])
-        .unchanged(&[18, 19])
+        .unchanged(&[18])
         .lints(&[lints::resize])
         .derivative(Build(gradient::resize)),
     op("Upsample")
@@ -41,7 +42,7 @@ pub(super) const ROWS: &[Operator] = &[
         .define(meaning::upsample)
         .reads(&[1])
         .converted(&[
-            up(7, versions::scales_up),
+            step(7, By(versions::scales_up), By(versions::scales_down)),
             step(9, By(versions::upsample_up), By(versions::upsample_down)),
             up(10, versions::from_upsample),
         ]),

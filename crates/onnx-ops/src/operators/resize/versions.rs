@@ -36,6 +36,28 @@ pub(super) fn scales_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     Ok(Some("the scales become one list".to_owned()))
 }
 
+pub(super) fn scales_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let scales = s.attrs().require::<&[f32]>("scales")?.to_vec();
+    let &[1.0, 1.0, h, w] = &scales[..] else {
+        return Err("it scales other axes than the last two of four".to_owned());
+    };
+    s.drop_attr("scales");
+    s.set("height_scale", AttrValue::Float(h));
+    s.set("width_scale", AttrValue::Float(w));
+    if s.attrs().string("mode")?.as_deref() == Some("linear") {
+        s.set("mode", "bilinear");
+    }
+    note("the scales become `height_scale` and `width_scale`")
+}
+
+/// Version 19 has symmetric coordinates.
+pub(super) fn symmetric_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    if s.attrs().string("coordinate_transformation_mode")?.as_deref() == Some("half_pixel_symmetric") {
+        return Err("version 18 has no coordinates `half_pixel_symmetric`".to_owned());
+    }
+    Ok(None)
+}
+
 pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
     if is_nearest {

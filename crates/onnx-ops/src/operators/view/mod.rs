@@ -8,7 +8,7 @@ mod versions;
 
 use super::{Operator, gather, op, shape};
 use crate::check::idle;
-use crate::convert::up;
+use crate::convert::{Conversion::By, step};
 use crate::cost::Work;
 use crate::gradient::Derivative::Build;
 
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Operator] = &[
         .infer_from(6, infer::tile)
         .define(meaning::tile)
         .reads(&[1, 2])
-        .converted(&[up(6, versions::tile_up)])
+        .converted(&[step(6, By(versions::tile_up), By(versions::tile_down))])
         .unchanged(&[13])
         .work(Work::Moves)
         .lints(&[idle])

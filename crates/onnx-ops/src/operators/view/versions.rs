@@ -17,3 +17,18 @@ pub(super) fn tile_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.set_input(1, Some(repeats));
     Ok(Some("`tiles` and `axis` become a list of repeats".to_owned()))
 }
+
+pub(super) fn tile_down(s: &mut ConvertSite<'_>) -> Result<Note, String> {
+    let repeats = s.ints_of(1, "repeats")?.unwrap_or_default();
+    let mut repeated = repeats.iter().enumerate().filter(|(_, count)| **count != 1);
+    let (axis, count) = repeated.next().map_or((0, 1), |(axis, count)| (axis, *count));
+    if repeated.next().is_some() {
+        return Err("it repeats along several axes".to_owned());
+    }
+    let elem = s.elem(0)?;
+    let tiles = s.scalar("tiles", elem, count as f32)?;
+    let axis = s.scalar("axis", elem, axis as f32)?;
+    s.set_input(1, Some(tiles));
+    s.set_input(2, Some(axis));
+    Ok(Some("the repeats become `tiles` and `axis`".to_owned()))
+}
