@@ -80,7 +80,12 @@ impl Loaded {
 
     /// Infers the types and shapes of all values and declares them in the model. Returns findings about contradictions.
     pub fn infer(&mut self) -> Vec<Diagnostic> {
-        let mut inference = infer(&self.model, self.registry(), &InferOptions::default());
+        self.infer_with(&InferOptions::default())
+    }
+
+    /// [`infer`](Self::infer) with options.
+    pub fn infer_with(&mut self, options: &InferOptions) -> Vec<Diagnostic> {
+        let mut inference = infer(&self.model, self.registry(), options);
         apply(&mut self.model, &mut inference.facts);
         inference.diagnostics
     }

@@ -79,7 +79,7 @@ fn padding(
     if last >> used == 0 {
         return None;
     }
-    let message = format!("bits after the last element of {} are not zero", subject());
+    let message = format!("{} has non-zero padding bits after its last element", subject());
     Some(match bits {
         6 => (&code::FLOAT6_PACKING, message),
         _ => (&code::PADDING_BITS, message),
@@ -150,11 +150,11 @@ mod tests {
     #[test]
     fn padding_is_zero() {
         let expected =
-            ("W0525 bits after the last element of `w` are not zero".to_owned(), Severity::Warning);
+            ("W0525 `w` has non-zero padding bits after its last element".to_owned(), Severity::Warning);
         assert_eq!(options(ElemType::INT4, 3, raw(&[0x21, 0x03]), true), []);
         assert_eq!(options(ElemType::INT4, 3, raw(&[0x21, 0x43]), true), std::slice::from_ref(&expected));
         assert_eq!(options(ElemType::UINT2, 1, Payload::int32s(vec![4]), true), [expected]);
-        let expected = "E0508 bits after the last element of `w` are not zero";
+        let expected = "E0508 `w` has non-zero padding bits after its last element";
         assert_eq!(values(ElemType::FLOAT6E2M3, 1, raw(&[0x3f])), None);
         assert_eq!(values(ElemType::FLOAT6E2M3, 1, raw(&[0x40])).as_deref(), Some(expected));
         let expected = "E0508 value 0 of `w` is 64, which does not fit `float6e3m2`";

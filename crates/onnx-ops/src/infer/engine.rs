@@ -26,17 +26,22 @@ use onnx_ir::{
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Limits of inference.
+/// Limits of inference, and what it may take as known.
 #[derive(Clone, Debug)]
 pub struct InferOptions {
     /// Number of steps for each node of the model; each different call of a function counts its nodes again. Values beyond the limit are
     /// unknown.
     pub effort: usize,
+    /// Whether an initializer that is an input as well has the stored elements, as if no caller replaced it. Before IR version 4, it
+    /// always has.
+    pub known_defaults: bool,
+    /// Whether elements that nodes compute from known elements are known; those of constants always are.
+    pub propagates: bool,
 }
 
 impl Default for InferOptions {
     fn default() -> Self {
-        InferOptions { effort: 64 }
+        InferOptions { effort: 64, known_defaults: false, propagates: true }
     }
 }
 
@@ -76,6 +81,8 @@ fn run(
     trace: Option<Trace>,
 ) -> (Inference, Option<Trace>) {
     let mut engine = Engine::new(model, registry);
+    engine.known_defaults = options.known_defaults;
+    engine.propagates = options.propagates;
     engine.trace = trace;
     engine.alike = Alike::for_nodes(model.bodies.values().map(|b| b.nodes.len()).sum());
     engine.fuel = steps(model, options);
@@ -167,6 +174,9 @@ pub(super) struct Engine<'m> {
     pub(super) reports: usize,
     /// Initializers that a training assigns: what they store now says nothing about later.
     states: Rc<HashSet<Name>>,
+    /// See [`InferOptions`].
+    known_defaults: bool,
+    propagates: bool,
 }
 
 impl<'m> Engine<'m> {
@@ -217,6 +227,8 @@ impl<'m> Engine<'m> {
             fresh: 0,
             reports: 0,
             states: Rc::new(states.filter_map(|entry| entry.key).collect()),
+            known_defaults: false,
+            propagates: true,
         }
     }
 
@@ -343,7 +355,7 @@ impl<'m> Engine<'m> {
     fn initializers(&mut self, graph: GraphId, passed: usize) {
         let body = self.body();
         let g = &body.graphs[graph];
-        let is_constant = self.has_default_inputs();
+        let is_constant = self.known_defaults || self.has_default_inputs();
         let passed: HashSet<ValueId> = match is_constant {
             true => g.inputs.iter().take(passed).filter_map(|port| port.value).collect(),
             false => HashSet::default(),
@@ -416,7 +428,11 @@ impl<'m> Engine<'m> {
             }
             outputs
         });
-        for (i, fact) in outputs.into_iter().enumerate() {
+        let keeps_values = self.propagates || self.body().nodes[node].inputs.is_empty();
+        for (i, mut fact) in outputs.into_iter().enumerate() {
+            if !keeps_values {
+                fact.value = None;
+            }
             self.set_output(node, i, fact);
         }
     }

@@ -93,7 +93,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         if self.has_failed || self.outputs.iter().all(is_known) {
             return;
         }
-        let message = format!("`{}` computes an extent of {a}{sign}{b}, which exceeds 64 bits", self.op());
+        let message = format!("`{}` computes an extent of {a}{sign}{b}, which overflows 64 bits", self.op());
         self.fail(Diagnostic::new(&code::SHAPE_PRECONDITION, self.at_op(), message));
     }
 

@@ -32,7 +32,11 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     let states = inputs - slices;
     let outputs = cx.output_count();
     let Some(collected) = outputs.checked_sub(states) else {
-        let message = format!("`Scan` has {}, but {outputs} outputs", counted(states, "state"));
+        let message = format!(
+            "`Scan` has {}, but {}",
+            counted(states, "loop state variable"),
+            counted(outputs, "output")
+        );
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message))?;
         return None;
     };

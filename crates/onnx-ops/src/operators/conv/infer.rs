@@ -34,7 +34,7 @@ impl Operands {
                 n => format!("{n} spatial axes"),
             };
             let (input, weight) = (count(input), count(weight));
-            let message = format!("weight and input of `{}` must have the same rank", cx.op());
+            let message = format!("the weight tensor and the input of `{}` must have the same rank", cx.op());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(w), message)
                 .label(format!("the weight has {weight}"))
                 .related(cx.at_input(x), format!("the input has {input}"));
@@ -155,6 +155,10 @@ pub(crate) fn causal(cx: &mut NodeCx<'_, '_>) -> Infer {
     hold(cx, 0, &mut [&mut batch, &mut channels, &mut length])?;
     hold(cx, 1, &mut [&mut channels, &mut one, &mut kernel])?;
     hold(cx, 2, &mut [&mut channels])?;
+    if kernel.dim == Dim::Const(0) {
+        let message = "the kernel must have at least one position".to_owned();
+        return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, message);
+    }
     let past = cx.dims().sub(kernel.dim, Dim::Const(1));
     let mut past = kernel.derive("number of past positions", past);
     hold(cx, 3, &mut [&mut batch, &mut channels, &mut past])?;

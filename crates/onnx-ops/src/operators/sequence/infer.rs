@@ -151,7 +151,8 @@ fn chunk(cx: &mut NodeCx<'_, '_>, whole: Dim) -> Option<Dim> {
     if let Some(Dim::Const(size)) =
         sizes_known.iter().find(|d| matches!(d, Dim::Const(n) if *n < i64::from(is_scalar)))
     {
-        let message = format!("invalid chunk size {size}");
+        let expected = if is_scalar { "greater than zero" } else { "zero or greater" };
+        let message = format!("chunk size {size} is not {expected}");
         cx.fail_at_input(1, &code::CONSTANT_INPUT, message)?;
     }
     if is_scalar {

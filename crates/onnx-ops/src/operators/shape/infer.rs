@@ -264,6 +264,13 @@ pub(crate) fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     {
         return cx.fail_at_input(1, &code::CONSTANT_INPUT, format!("negative size {n}"));
     }
+    let is_negative = |index: &Dim| matches!(index, Dim::Const(..0));
+    if cx.since() < 11
+        && let Some(Dim::Const(index)) = cx.value(0).and_then(|indices| indices.as_dims().find(is_negative))
+    {
+        let message = format!("index {index} is negative, which `OneHot` accepts from version 11 on");
+        return cx.fail_at_input(0, &code::CONSTANT_INPUT, message);
+    }
     let mut shape = cx.shape_of_ranks(0, 1, None)?;
     let axis = cx.int("axis")?;
     let place = cx.at_attr("axis");
