@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Builds the extension module and measures the package with it.
 fn python(names: &[String], args: &Args) -> Result<()> {
-    crate::python::run(&crate::python::Args { no_test: true, users: false, only: None })?;
+    crate::python::run(&crate::python::Args { no_test: true, users: false, only: None, dev: false })?;
     let mut bench = Command::new(venv::ensure(Env::Reference)?);
     bench.current_dir(dirs::root()).env("PYTHONPATH", dirs::root().join("target/python/module"));
     bench.arg("benches/python.py").arg("--runs").arg(args.runs.to_string());

@@ -2,6 +2,8 @@
 //! implementation.
 //!
 //! `target/python/module` has the package, for `PYTHONPATH`. `pip install ./python` builds and installs it for other environments.
+//! With `--dev`, the module is compiled as tests are, with the profile of the workspace: then it shares the other packages that
+//! the tests have compiled.
 
 use crate::venv::{self, Env};
 use crate::{dirs, process};
@@ -22,12 +24,26 @@ pub(crate) struct Args {
     /// Run only the tests whose names match this expression of pytest (`-k`)
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) only: Option<String>,
+    /// Compile it as tests are compiled: slower to run, faster to compile where the tests have been
+    #[arg(long)]
+    pub(crate) dev: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let (source, target) = (dirs::root().join("python"), dirs::root().join("target/python"));
-    let build = ["build", "--release", "--locked", "--target-dir"];
-    process::run(Command::new(env!("CARGO")).current_dir(&source).args(build).arg(&target))?;
+    let mut build = Command::new(env!("CARGO"));
+    build.current_dir(&source).args(["build", "--locked"]);
+    let built_in = if args.dev {
+        // Of the file, cargo reads the profiles.
+        build.arg("--config").arg(dirs::root().join("Cargo.toml"));
+        let shared = dirs::root().join("target");
+        build.arg("--target-dir").arg(&shared);
+        shared.join("debug")
+    } else {
+        build.arg("--release").arg("--target-dir").arg(&target);
+        target.join("release")
+    };
+    process::run(&mut build)?;
     let (built, name) = if cfg!(windows) {
         ("onnxtxt_python.dll", "_native.pyd")
     } else if cfg!(target_os = "macos") {
@@ -41,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .and_then(|()| {
             // The old one may be loaded by a program: it is replaced, not overwritten.
             let new = package.join(format!("{name}.new"));
-            fs::copy(target.join("release").join(built), &new)?;
+            fs::copy(built_in.join(built), &new)?;
             fs::rename(&new, package.join(name))
         })
         .with_context(|| format!("cannot write {}", package.display()))?;

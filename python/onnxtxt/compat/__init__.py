@@ -5,5 +5,5 @@
 >>> node.op_type, printer.to_text(node)
 ('Relu', 'y = Relu(x)')
 
-Messages are those of the package `onnx`, which must be installed; no code of its own runs but theirs.
+Messages are those of the package `onnx` where it is installed, and otherwise objects with the same fields: these modules need NumPy alone.
 """

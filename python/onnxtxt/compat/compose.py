@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
-
-from onnxtxt.compat import checker, utils
+from onnxtxt.compat import checker, helper, utils
+from onnxtxt.compat._messages import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 
 def _ensure(name: str, proto, expected) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import onnx
-
 import onnxtxt
-from onnxtxt.compat.checker import ValidationError
+from onnxtxt.compat._errors import ValidationError
+from onnxtxt.compat._messages import ModelProto, message
 
 
-def _inline(model: onnxtxt.Model, **options) -> onnx.ModelProto:
+def _inline(model: onnxtxt.Model, **options) -> ModelProto:
     try:
         model.inline(**options)
     except onnxtxt.Error as error:
         raise ValidationError(str(error)) from None
-    return model.to_proto()
+    return message(model)
 
 
-def inline_local_functions(model: onnx.ModelProto, convert_version: bool = False) -> onnx.ModelProto:
+def inline_local_functions(model: ModelProto, convert_version: bool = False) -> ModelProto:
     """The model with all calls of its functions replaced by their bodies.
 
     Raises `checker.ValidationError` if a call cannot be replaced, such as one of a function that calls itself. Bodies that import another
@@ -26,11 +25,11 @@ def inline_local_functions(model: onnx.ModelProto, convert_version: bool = False
 
 
 def inline_selected_functions(
-    model: onnx.ModelProto,
+    model: ModelProto,
     function_ids: list[tuple[str, str]],
     exclude: bool = False,
     inline_schema_functions: bool = False,
-) -> onnx.ModelProto:
+) -> ModelProto:
     """The model with calls of some functions, given by domain and name, replaced by their bodies; of all others with `exclude`. With
     `inline_schema_functions`, operators that are defined by a function are replaced as well."""
     result = onnxtxt.decode(model)
@@ -44,4 +43,4 @@ def inline_selected_functions(
             nodes = [node for graph in graphs if graph for node in graph.all_nodes()]
             names |= {f"{node.domain}.{node.op_type}" if node.domain else node.op_type for node in nodes}
         only = names - given
-    return _inline(result, only=sorted(only), schema=inline_schema_functions) if only else result.to_proto()
+    return _inline(result, only=sorted(only), schema=inline_schema_functions) if only else message(result)

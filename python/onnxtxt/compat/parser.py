@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import onnx
-
 import onnxtxt
+from onnxtxt.compat._messages import FunctionProto, GraphProto, ModelProto, NodeProto
 
 
 class ParseError(Exception):
@@ -21,7 +20,7 @@ def _parsed(read, text: str, message):
     return message.FromString(part.to_bytes())
 
 
-def parse_model(model_text: str) -> onnx.ModelProto:
+def parse_model(model_text: str) -> ModelProto:
     """A model from its text. Raises `ParseError` if it cannot be parsed.
 
     >>> parse_model('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }').graph.name
@@ -34,19 +33,19 @@ def parse_model(model_text: str) -> onnx.ModelProto:
             raise onnxtxt.Error(str(model.lost_parts))
         return model
 
-    return _parsed(read, model_text, onnx.ModelProto)
+    return _parsed(read, model_text, ModelProto)
 
 
-def parse_graph(graph_text: str) -> onnx.GraphProto:
+def parse_graph(graph_text: str) -> GraphProto:
     """A graph from its text. Raises `ParseError` if it cannot be parsed."""
-    return _parsed(onnxtxt.parse_graph, graph_text, onnx.GraphProto)
+    return _parsed(onnxtxt.parse_graph, graph_text, GraphProto)
 
 
-def parse_function(function_text: str) -> onnx.FunctionProto:
+def parse_function(function_text: str) -> FunctionProto:
     """A function from its text. Raises `ParseError` if it cannot be parsed."""
-    return _parsed(onnxtxt.parse_function, function_text, onnx.FunctionProto)
+    return _parsed(onnxtxt.parse_function, function_text, FunctionProto)
 
 
-def parse_node(node_text: str) -> onnx.NodeProto:
+def parse_node(node_text: str) -> NodeProto:
     """A node from its text. Raises `ParseError` if it cannot be parsed."""
-    return _parsed(onnxtxt.parse_node, node_text, onnx.NodeProto)
+    return _parsed(onnxtxt.parse_node, node_text, NodeProto)

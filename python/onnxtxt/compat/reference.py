@@ -23,7 +23,10 @@ class ReferenceEvaluator:
 
     ``proto`` is a model, graph, function or node of ``onnx``, a path, bytes, or a ``Model``. ``new_ops`` are classes derived from
     ``onnx.reference.op_run.OpRun``, which run nodes of their ``op_domain`` and name; ``functions`` are functions that the model calls.
-    Floats of 16 bits are rounded after each node.
+    Floats of 16 bits are rounded after each node. With ``check_shape_annotations``, values that do not have their declared type and shape raise
+    ``onnx.reference.shape_annotation_checker.ShapeAnnotationError``; those of nested graphs and functions are not compared.
+
+    Raises ``NotImplementedError`` for operators that nobody defines, ``TypeError`` for classes without a method ``_run``.
     """
 
     def __init__(
@@ -34,9 +37,11 @@ class ReferenceEvaluator:
         verbose: int = 0,
         new_ops: Iterable[type] | None = None,
         optimized: bool = True,
+        check_shape_annotations: bool = False,
         **kwargs: Any,
     ) -> None:
         self.proto_ = proto
+        self.check_shape_annotations = check_shape_annotations
         self.verbose = verbose
         self.optimized = optimized
         self._attributes: list[str] = []
@@ -100,12 +105,34 @@ class ReferenceEvaluator:
         feed_inputs: Mapping[str, Any],
         attributes: Mapping[str, Any] | None = None,
         intermediate: bool = False,
+        check_shape_annotations: bool | None = None,
     ) -> Any:
         """The outputs of these names (all outputs) as a list; with ``intermediate``, all results as a dictionary."""
         session = self._session or self._called(feed_inputs, attributes or {})
+        if self.check_shape_annotations if check_shape_annotations is None else check_shape_annotations:
+            self._check_shapes(session, feed_inputs)
         if intermediate:
             return {**feed_inputs, **session.run(dict(feed_inputs), intermediate=True)}
         return session.run_list(dict(feed_inputs), list(output_names) if output_names else None)
+
+    def _check_shapes(self, session: Session, feeds: Mapping[str, Any]) -> None:
+        """Compares what is given, and then what is computed, with the types that the model declares."""
+        import onnx
+        from onnx.reference.shape_annotation_checker import SymbolBindings, check_value_against_type
+
+        graph = self.proto_ if self._kind == "GraphProto" else getattr(self.proto_, "graph", None)
+        if graph is None:
+            return
+        values: dict[str, Any] = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        values.update(feeds)
+        bindings = SymbolBindings()
+        for value in [*graph.input, *graph.value_info]:
+            if value.name in values:
+                check_value_against_type(value.type, values[value.name], bindings, value.name)
+        computed = session.run(dict(feeds), intermediate=True)
+        for value in [*graph.value_info, *graph.output]:
+            if value.name in computed:
+                check_value_against_type(value.type, computed[value.name], bindings, value.name)
 
     def _called(self, feeds: Mapping[str, Any], attributes: Mapping[str, Any]) -> Session:
         """A session for a node, or for a function with these attributes: their inputs have no types until there are values."""

@@ -5,29 +5,56 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import onnx
-from onnx import AttributeProto, FunctionProto, ModelProto, TypeProto
-
 import onnxtxt
+from onnxtxt.compat._errors import ACCEPTED_TYPES, NO_CONTRADICTIONS, InferenceError, ValidationError, refuse
+from onnxtxt.compat._messages import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    SparseTensorProto,
+    TensorProto,
+    TypeProto,
+    message,
+    newest,
+)
+
+__all__ = [
+    "InferenceError",
+    "infer_function_output_types",
+    "infer_node_outputs",
+    "infer_shapes",
+    "infer_shapes_path",
+]
 
 
-class InferenceError(RuntimeError):
-    """Types and shapes contradict each other. The message has the findings."""
-
-
-def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool) -> onnxtxt.Model:
-    found = [finding for finding in model.infer() if finding.is_error]
-    if found and (strict_mode or check_type):
-        raise InferenceError("\n".join(map(str, found)))
+def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool, data_prop: bool = True) -> onnxtxt.Model:
+    if model.functions:
+        refuse((finding for finding in model.check("spec") if finding.code == "E0803"), ValidationError)
+    # As the reference does: an initializer that is an input as well is what it stores.
+    found = model.infer(known_defaults=True, propagates=data_prop)
+    raised = (ACCEPTED_TYPES if check_type else frozenset()) | (
+        {finding.code for finding in found} - ACCEPTED_TYPES - NO_CONTRADICTIONS if strict_mode else frozenset()
+    )
+    refuse((finding for finding in found if finding.code in raised), InferenceError)
     return model
 
 
 def infer_shapes(
     model: ModelProto | bytes, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
 ) -> ModelProto:
-    """The model with the types of all values declared. With `strict_mode` or `check_type`, contradictions raise `InferenceError`.
+    """The model with the types of all values declared.
 
-    Known elements of small tensors are always propagated, whether `data_prop` is set or not.
+    With `check_type`, operands of types that an operator does not accept raise `InferenceError`; with `strict_mode`, other contradictions do.
+    With `data_prop`, elements of small tensors that nodes compute from known ones are known as well. Functions that call themselves raise
+    `checker.ValidationError`, messages of other types `TypeError`.
+
+    >>> from onnxtxt.compat import parser
+    >>> model = parser.parse_model('<ir_version: 10, opset_import: ["": 21]> g (float[2,3] x) => (y) { y = Transpose(x) }')
+    >>> [dim.dim_value for dim in infer_shapes(model).graph.output[0].type.tensor_type.shape.dim]
+    [3, 2]
     """
     if isinstance(model, (str, os.PathLike)):
         raise TypeError(
@@ -36,7 +63,7 @@ def infer_shapes(
         )
     if not isinstance(model, (ModelProto, bytes)):
         raise TypeError(f"infer_shapes only accepts ModelProto or bytes, incorrect type: {type(model)}")
-    return _infer(onnxtxt.decode(model), check_type, strict_mode).to_proto()
+    return message(_infer(onnxtxt.decode(model), check_type, strict_mode, data_prop))
 
 
 def infer_shapes_path(
@@ -57,36 +84,36 @@ def infer_shapes_path(
                 f"infer_shapes_path only accepts {name} path as a string or PathLike, "
                 f"incorrect {name} path type: {type(path)}"
             )
-    model = _infer(onnxtxt.open(model_path), check_type, strict_mode)
+    model = _infer(onnxtxt.open(model_path), check_type, strict_mode, data_prop)
     model.save(os.fspath(output_path) or os.fspath(model_path), form="binary", external_data="keep")
 
 
 def _model(nodes, inputs, outputs, opsets, ir_version, initializers=(), functions=()) -> onnxtxt.Model:
-    graph = onnx.GraphProto(name="g", node=nodes, initializer=initializers)
+    graph = GraphProto(name="g", node=nodes, initializer=initializers)
     for name, ty in inputs:
         graph.input.add(name=name).type.CopyFrom(ty)
     for name in outputs:
         graph.output.add(name=name)
-    imports = [onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets.items()]
+    imports = [OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets.items()]
     return onnxtxt.decode(
-        onnx.ModelProto(ir_version=ir_version, opset_import=imports, graph=graph, functions=functions)
+        ModelProto(ir_version=ir_version, opset_import=imports, graph=graph, functions=functions)
     )
 
 
 def _types(model: onnxtxt.Model) -> dict[str, TypeProto]:
     _infer(model, False, True)
-    graph = model.to_proto().graph
+    graph = message(model).graph
     return {value.name: value.type for value in graph.output if value.HasField("type")}
 
 
 def infer_node_outputs(
     schema,
-    node: onnx.NodeProto,
+    node: NodeProto,
     input_types: dict[str, TypeProto],
-    input_data: dict[str, onnx.TensorProto] | None = None,
-    input_sparse_data: dict[str, onnx.SparseTensorProto] | None = None,
-    opset_imports: list[onnx.OperatorSetIdProto] | None = None,
-    ir_version: int = onnx.IR_VERSION,
+    input_data: dict[str, TensorProto] | None = None,
+    input_sparse_data: dict[str, SparseTensorProto] | None = None,
+    opset_imports: list[OperatorSetIdProto] | None = None,
+    ir_version: int = newest()[0],
 ) -> dict[str, TypeProto]:
     """The types of the results of a node, for the types and, where they are known, the elements of its operands."""
     for name in node.input:
@@ -96,7 +123,7 @@ def infer_node_outputs(
     opsets.setdefault(schema.domain, schema.since_version)
     data = []
     for name, tensor in (input_data or {}).items():
-        copy = onnx.TensorProto()
+        copy = TensorProto()
         copy.CopyFrom(tensor)
         copy.name = name
         data.append(copy)
@@ -112,7 +139,7 @@ def infer_function_output_types(
     """The types of the results of a function, for types of its inputs and values of its attributes."""
     inputs = [(f"input_{i}", ty) for i, ty in enumerate(input_types)]
     outputs = [f"output_{i}" for i in range(len(function.output))]
-    node = onnx.NodeProto(
+    node = NodeProto(
         op_type=function.name,
         domain=function.domain or "local",
         overload=function.overload,
@@ -124,5 +151,5 @@ def infer_function_output_types(
     called = FunctionProto()
     called.CopyFrom(function)
     called.domain = node.domain
-    types = _types(_model([node], inputs, outputs, opsets, onnx.IR_VERSION, functions=[called]))
+    types = _types(_model([node], inputs, outputs, opsets, newest()[0], functions=[called]))
     return [types.get(name, TypeProto()) for name in outputs]

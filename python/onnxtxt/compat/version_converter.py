@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from onnx import ModelProto
+from collections.abc import Iterator
 
 import onnxtxt
+from onnxtxt.compat._errors import ACCEPTED_TYPES, NO_CONTRADICTIONS, InferenceError, refuse
+from onnxtxt.compat._messages import GraphProto, ModelProto, message
 
 
 class ConvertError(RuntimeError):
@@ -12,14 +14,64 @@ class ConvertError(RuntimeError):
 
 
 def convert_version(model: ModelProto, target_version: int) -> ModelProto:
-    """The model with the operators of another version of ai.onnx. Raises `ConvertError` if a node cannot be converted."""
+    """The model with the operators of another version of ai.onnx, and with the types of its outputs.
+
+    Raises `ConvertError` if a node cannot be converted or a name is not defined, and `shape_inference.InferenceError` if types and shapes
+    contradict each other.
+
+    >>> from onnxtxt.compat import parser
+    >>> model = parser.parse_model('<ir_version: 8, opset_import: ["": 12]> g (float[2,3] x) => (float[1,3] y) { y = ReduceSum<axes=[0]>(x) }')
+    >>> [node.op_type for node in convert_version(model, 13).graph.node]
+    ['Constant', 'ReduceSum']
+    """
     if not isinstance(model, ModelProto):
         raise TypeError(f"VersionConverter only accepts ModelProto as model, incorrect type: {type(model)}")
     if not isinstance(target_version, int):
         raise TypeError(f"VersionConverter only accepts int as target_version, incorrect type: {type(target_version)}")
-    result = onnxtxt.decode(model)
+    # As the reference does: an initializer that is an input as well is what it stores.
+    stored = {tensor.name for tensor in model.graph.initializer}
+    inputs = list(model.graph.input)
+    before = ModelProto()
+    before.CopyFrom(model)
+    del before.graph.input[:]
+    before.graph.input.extend(value for value in inputs if value.name not in stored)
+    result = onnxtxt.decode(before)
+    refuse((finding for finding in result.check("spec") if finding.code in {"E0203", "E0205"}), ConvertError)
+    contradictions = (f for f in result.infer() if f.code not in ACCEPTED_TYPES | NO_CONTRADICTIONS)
+    refuse(contradictions, InferenceError)
     try:
         result.convert_opset(target_version)
     except (onnxtxt.Error, ValueError) as error:
         raise ConvertError(str(error)) from None
-    return result.to_proto()
+    converted = message(result)
+    _remove_constants(converted.graph, set(_read(before.graph)))
+    kept = {tensor.name for tensor in converted.graph.initializer}
+    types = {value.name: value for value in converted.graph.input}
+    del converted.graph.input[:]
+    converted.graph.input.extend(
+        types.get(value.name, value) for value in inputs if value.name not in stored or value.name in kept
+    )
+    return converted
+
+
+def _read(graph: GraphProto) -> Iterator[str]:
+    """The names that a graph reads, also in nested graphs."""
+    for node in graph.node:
+        yield from node.input
+        for attribute in node.attribute:
+            for inner in [*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])]:
+                yield from _read(inner)
+    yield from (value.name for value in graph.output)
+
+
+def _remove_constants(graph: GraphProto, were_read: set[str]) -> None:
+    """Removes constants that became attributes: nothing reads them any more."""
+    gone = were_read - set(_read(graph))
+    nodes = [node for node in graph.node if not (node.op_type == "Constant" and node.output and gone.issuperset(node.output))]
+    tensors = [tensor for tensor in graph.initializer if tensor.name not in gone]
+    declared = [value for value in graph.value_info if value.name not in gone]
+    for field, items in [(graph.node, nodes), (graph.initializer, tensors), (graph.value_info, declared)]:
+        if len(items) < len(field):
+            copies = [type(item).FromString(item.SerializeToString()) for item in items]
+            del field[:]
+            field.extend(copies)

@@ -235,16 +235,18 @@ pub(crate) fn findings<'py>(py: Python<'py>, found: Vec<Finding>) -> PyResult<Bo
     CLASS.import(py, "onnxtxt._findings", "Findings")?.call1((found,))
 }
 
-/// The model in protobuf's encoding, with all its weights.
-fn encoded(loaded: &Loaded, partial: bool) -> PyResult<Vec<u8>> {
-    if loaded.is_partial() || is_stored_outside(&loaded.model) {
+/// The model in protobuf's encoding, with all its weights, or with external ones where they are.
+fn encoded(loaded: &Loaded, partial: bool, weights: Weights) -> PyResult<Vec<u8>> {
+    let loads = weights != Weights::Keep && is_stored_outside(&loaded.model);
+    if loaded.is_partial() || loads {
         let mut loaded = loaded.clone();
-        let found = loaded.load_weights();
+        let found = if loads { loaded.load_weights() } else { Vec::new() };
         if !found.is_empty() {
             return Err(refused(&loaded, &found));
         }
         if loaded.is_partial() {
-            let options = SaveOptions { form: Some(Form::Binary), partial, ..SaveOptions::default() };
+            let weights = Some(weights);
+            let options = SaveOptions { form: Some(Form::Binary), weights, partial, ..SaveOptions::default() };
             let mut bytes = Vec::new();
             let saved = loaded.write_to(&mut bytes, &options).map_err(|why| unsaved(&loaded, why))?;
             return if saved.is_written { Ok(bytes) } else { Err(refused(&loaded, &saved.losses)) };
@@ -466,21 +468,30 @@ impl PyModel {
         Ok((restore, (file.name, file.path, form_name(file.form), content, operators).into_pyobject(py)?))
     }
 
-    /// The model in protobuf's encoding, with its external weights, for `onnx.load_from_string` and for runtimes.
+    /// The model in protobuf's encoding, for `onnx.load_from_string` and for runtimes: with its external weights, or with `external_data="keep"`
+    /// where they are.
     ///
     /// A model of which parts could not be read is refused, unless `partial` is true: those parts are lost. Raises `onnxtxt.Error` if it would
     /// be larger than 2 GiB, which protobuf cannot hold: `save(path, external_data=True)` writes such models.
-    #[pyo3(signature = (*, partial = false))]
-    fn to_bytes<'py>(&self, py: Python<'py>, partial: bool) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.shared.read_long(py, |state| encoded(state.loaded(), partial))?;
+    #[pyo3(signature = (*, partial = false, external_data = "inline"))]
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        partial: bool,
+        external_data: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let known = [("inline", Weights::Inline), ("keep", Weights::Keep)];
+        let weights = one_of("place of external data", external_data, &known)?;
+        let bytes = self.shared.read_long(py, |state| encoded(state.loaded(), partial, weights))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The model as an `onnx.ModelProto`, with its external weights. Needs the package onnx.
+    /// The model as an `onnx.ModelProto`, with its external weights, or with `external_data="keep"` where they are. Needs the package onnx.
     ///
     /// Raises `onnxtxt.Error` if the model is larger than 2 GiB, or if parts of it could not be read.
-    fn to_proto<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bytes = self.to_bytes(py, false)?;
+    #[pyo3(signature = (*, external_data = "inline"))]
+    fn to_proto<'py>(&self, py: Python<'py>, external_data: &str) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = self.to_bytes(py, false, external_data)?;
         py.import("onnx")?.getattr("ModelProto")?.call_method1("FromString", (bytes,))
     }
 

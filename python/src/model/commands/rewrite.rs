@@ -9,6 +9,7 @@ use crate::model::{PyModel, findings, header, module};
 use onnx_ir::pass::{Inline, Report, compact, inline, is_function, outline};
 use onnx_ir::{FunctionId, Model};
 use onnx_ops::functions::{Expand, expand};
+use onnx_ops::infer::InferOptions;
 use onnx_ops::opset::registry_of;
 use onnx_ops::pass::{Pass, simplify};
 use onnx_ops::schema::Schema;
@@ -18,7 +19,23 @@ use pyo3::prelude::*;
 #[pymethods]
 impl PyModel {
     /// Infers types and shapes and declares them, in this model. Returns findings about contradictions as a list. Views stay valid.
-    fn infer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    ///
+    /// With `known_defaults`, an initializer that is an input as well counts as known, as if no caller replaced it. Without `propagates`, only
+    /// elements of constants are known, and not those that nodes compute from them.
+    ///
+    /// >>> import onnxtxt
+    /// >>> model = onnxtxt.parse('''<ir_version: 10, opset_import: ["": 21]>
+    /// ... g (float[6] x, int64[2] s) => (y) <int64[2] s = {2, 3}> { y = Reshape(x, s) }''')
+    /// >>> model.infer(known_defaults=True), model.graph.outputs[0].shape
+    /// ([], (2, 3))
+    #[pyo3(signature = (*, known_defaults = false, propagates = true))]
+    fn infer<'py>(
+        &self,
+        py: Python<'py>,
+        known_defaults: bool,
+        propagates: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = InferOptions { known_defaults, propagates, ..InferOptions::default() };
         let found = self.shared.write(py, |state| {
             let lost = state.loaded().lost_parts();
             if !lost.is_empty() {
@@ -26,11 +43,11 @@ impl PyModel {
             }
             let before = if state.is_edited() { Some(state.in_order()) } else { None };
             let loaded = state.loaded_mut();
-            let found = loaded.infer();
+            let found = loaded.infer_with(&options);
             // Contradictions are about the model as it was, which is where they have places.
             let found = match before {
                 Some(mut before) => {
-                    let found = before.infer();
+                    let found = before.infer_with(&options);
                     Finding::all(&before, &found)
                 }
                 None => Finding::all(loaded, &found),

@@ -1,0 +1,57 @@
+"""The exceptions of the package `onnx`, and which findings raise which.
+
+A message begins with the sentence of the reference where there is one that programs look for, and goes on with the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import onnxtxt
+
+
+class ValidationError(Exception):
+    """A message breaks rules of the specification. The message has all findings."""
+
+    __module__ = "onnxtxt.compat.checker"
+
+
+class InferenceError(RuntimeError):
+    """Types and shapes contradict each other. The message has the findings."""
+
+    __module__ = "onnxtxt.compat.shape_inference"
+
+
+#: Findings that follow from types of values, which only inference knows: `check_model` reports them with `full_check` alone.
+NEED_TYPES = frozenset(
+    ["E0209", "E0224", "E0332", "E1010", "E1011", "E1012", "E1013", "E1014", "E1015", "E1016", "E1017"]
+)
+#: Of those, what an operator accepts: `check_type` reports them, and `strict_mode` all others.
+ACCEPTED_TYPES = frozenset(["E1011", "E1012"])
+#: What inference does not mind: operators that are unknown or deprecated.
+NO_CONTRADICTIONS = frozenset(["E1001", "E1002"])
+#: What the reference accepts everywhere: element types that do not exist, and nodes without outputs.
+ACCEPTED = frozenset(["E0703", "E0210"])
+
+_SENTENCES = {
+    "E0803": "Cycle detected in model-local function references.",
+    "E0504": "Data size mismatch.",
+    "E0503": "Data size mismatch.",
+    "E0505": "Data size mismatch.",
+    "E0506": "Data size mismatch.",
+    "E0507": "Data size mismatch.",
+}
+
+
+def _text(finding: onnxtxt.Finding) -> str:
+    sentence = _SENTENCES.get(finding.code)
+    if finding.code == "E0508" and "float6" in finding.message:
+        sentence = "FLOAT6 values in int32_data must use only bits 0-5."
+    return f"{sentence}\n{finding}" if sentence else str(finding)
+
+
+def refuse(found: Iterable[onnxtxt.Finding], error: type[Exception] = ValidationError) -> None:
+    """Raises an exception for the errors of these findings, if there are any."""
+    errors = [finding for finding in found if finding.is_error]
+    if errors:
+        raise error("\n".join(map(_text, errors)))
