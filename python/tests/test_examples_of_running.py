@@ -4,13 +4,17 @@ import doctest
 import importlib
 
 import pytest
+import reference_counts
 
 import onnxtxt
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("name", ["inference", "backend", "testing", "compat.reference"])
+MODULES = ["inference", "backend", "testing", *(f"compat.{name}" for name in reference_counts.MODULES)]
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_of_modules(name):
     module = importlib.import_module(f"onnxtxt.{name}")
     done = doctest.testmod(module, optionflags=OPTIONS)

@@ -1,4 +1,12 @@
-"""`onnx.compose`: two models as one, and what prepares them for it."""
+"""`onnx.compose`: two models as one, and what prepares them for it.
+
+>>> from onnxtxt.compat import parser
+>>> head = '<ir_version: 10, opset_import: ["": 21]> g '
+>>> first = parser.parse_model(head + '(float[N] x) => (float[N] y) { y = Relu(x) }')
+>>> second = parser.parse_model(head + '(float[N] a) => (float[N] b) { b = Neg(a) }')
+>>> [node.op_type for node in merge_models(first, second, [("y", "a")]).graph.node]
+['Relu', 'Neg']
+"""
 
 from __future__ import annotations
 

@@ -18,10 +18,24 @@ def _inline(model: onnxtxt.Model, **options) -> ModelProto:
 def inline_local_functions(model: ModelProto, convert_version: bool = False) -> ModelProto:
     """The model with all calls of its functions replaced by their bodies.
 
-    Raises `checker.ValidationError` if a call cannot be replaced, such as one of a function that calls itself. Bodies that import another
-    version of ai.onnx are converted, whether `convert_version` is set or not.
+    With `convert_version`, functions that import another version of ai.onnx than the model are converted first. Raises
+    `checker.ValidationError` if a call cannot be replaced, such as one of a function that calls itself, or whose operators mean something else in the
+    version of the model.
+
+    >>> from onnxtxt.compat import parser
+    >>> model = parser.parse_model('''<ir_version: 8, opset_import: ["": 13, "d": 1]> g (float[2,N] x) => (float[1,N] y) { y = d.sum(x) }
+    ... <domain: "d", opset_import: ["": 12]> sum (x) => (y) { y = ReduceSum <axes = [0]> (x) }''')
+    >>> [node.op_type for node in inline_local_functions(model, convert_version=True).graph.node]
+    ['Constant', 'ReduceSum']
     """
-    return _inline(onnxtxt.decode(model))
+    result = onnxtxt.decode(model)
+    version = result.opset_imports.get("")
+    if convert_version and version:
+        try:
+            result.convert_opset(version)
+        except onnxtxt.Error as error:
+            raise ValidationError(str(error)) from None
+    return _inline(result)
 
 
 def inline_selected_functions(

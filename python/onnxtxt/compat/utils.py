@@ -1,4 +1,11 @@
-"""`onnx.utils`: parts of models as models of their own."""
+"""`onnx.utils`: parts of models as models of their own.
+
+>>> from onnxtxt.compat import parser
+>>> model = parser.parse_model('''<ir_version: 10, opset_import: ["": 21]>
+... g (float[N] x) => (float[N] y) <float[N] t> { t = Relu(x) y = Neg(t) }''')
+>>> [node.op_type for node in Extractor(model).extract_model(["t"], ["y"]).graph.node]
+['Neg']
+"""
 
 from __future__ import annotations
 
