@@ -29,7 +29,7 @@ MODULES = {
     "utils": ["utils_test"],
     "helper": ["helper_test"],
     "numpy_helper": ["numpy_helper_test"],
-    "reference": ["reference_evaluator_test", "reference_evaluator_model_test", "reference_evaluator_attention_test"],
+    "reference": ["reference_evaluator_test", "reference_evaluator_model_test", "reference_evaluator_attention_test", "reference_evaluator_ml_test"],
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 from onnx import parser
 from onnx.reference import ReferenceEvaluator as Theirs
 from onnx.reference.op_run import OpRun
+from onnx.reference.shape_annotation_checker import ShapeAnnotationError
 
 import onnxtxt
 import onnxtxt.backend
@@ -57,6 +58,41 @@ def test_nodes_functions_and_graphs_are_evaluated():
     model = parser.parse_model('<ir_version: 10, opset_import: ["": 21, "d": 1]> g (float[N] x) => (float[N] y) { y = d.twice(x) }')
     assert ReferenceEvaluator(model, functions=[function]).run(None, {"x": X})[0].tolist() == [2, -4, 6]
     assert ReferenceEvaluator(parser.parse_graph("g (float[N] x) => (float[N] y) { y = Neg(x) }")).run(None, {"x": X})[0].tolist() == [-1, 2, -3]
+
+
+def test_declared_types_are_descriptions():
+    model = parser.parse_model(HEAD + "g (float[1] x) => (float[1] y) <float[3] w = {1, 2, 3}> { t = Add(x, w) y = Neg(t) }")
+    ours = ReferenceEvaluator(model)
+    for x in [X, X.astype(np.float64)[None], X[:1]]:
+        np.testing.assert_allclose(ours.run(None, {"x": x})[0], -(x + np.array([1, 2, 3])))
+    assert ours.run(None, {"x": X, "w": X})[0].tolist() == [-2, 4, -6]
+    assert ours.run(["t"], {"x": X, "nobody": X})[0].tolist() == [2, 0, 6]
+    relu = ReferenceEvaluator(parser.parse_model(HEAD + "g (float[N] x) => (float[N] y) { y = HardSwish(x) }"))
+    assert relu.run(None, {"x": X.astype(np.complex64).real.astype(np.int8)})[0].dtype == np.float32
+    assert len(ours.rt_nodes_) == 2
+    assert ReferenceEvaluator(model.SerializeToString()).opsets == {"": 21, "custom": 1}
+
+
+def test_failures_are_those_of_the_reference():
+    unknown = parser.parse_model(HEAD + "g (float[N] x) => (float[N] y) { y = custom.Nobody(x) }")
+    with pytest.raises(NotImplementedError, match="Nobody"):
+        ReferenceEvaluator(unknown)
+    ours = ReferenceEvaluator(parser.parse_model(HEAD + "g (float[N] x, float[M] z) => (float[N] y) { y = Add(x, z) }"))
+    with pytest.raises((ValueError, TypeError)) as raised:
+        ours.run(None, {"x": X, "z": X[:2]})
+    assert isinstance(raised.value, onnxtxt.Error) and raised.value.findings[0].code == "E1603"
+    with pytest.raises(ShapeAnnotationError, match="symbolic dimension 'N'"):
+        ReferenceEvaluator(parser.parse_model(HEAD + "g (float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }")).run(
+            None, {"x": X, "z": X[:1]}, check_shape_annotations=True
+        )
+
+
+def test_verbose_runs_print_nodes(capsys):
+    model = parser.parse_model(HEAD + "g (float[N] x) => (float[N] y) { t = Relu(x) y = Neg(t) }")
+    expected = Theirs(model, verbose=15).run(None, {"x": X})
+    printed = capsys.readouterr().out
+    np.testing.assert_array_equal(ReferenceEvaluator(model, verbose=15).run(None, {"x": X}), expected)
+    assert capsys.readouterr().out == printed
 
 
 #: Tests of the runner that fail, and why: `python python/tests/test_reference.py` runs all.

@@ -5,6 +5,7 @@ A message begins with the sentence of the reference where there is one that prog
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import onnxtxt
@@ -30,6 +31,8 @@ NEED_TYPES = frozenset(
 ACCEPTED_TYPES = frozenset(["E1011", "E1012"])
 #: What inference does not mind: operators that are unknown or deprecated.
 NO_CONTRADICTIONS = frozenset(["E1001", "E1002"])
+#: What the reference finds when inference reads tensors and types.
+READ_BY_INFERENCE = frozenset(["E0501", "E0503", "E0504", "E0505", "E0506", "E0507", "E0703"])
 #: What the reference accepts everywhere: element types that do not exist, and nodes without outputs.
 ACCEPTED = frozenset(["E0703", "E0210"])
 
@@ -43,8 +46,15 @@ _SENTENCES = {
 }
 
 
+def name_in(finding: onnxtxt.Finding) -> str:
+    """The last name in the first sentence of a finding about an operator."""
+    return re.findall(r"`(\w+)`", finding.message)[-1]
+
+
 def _text(finding: onnxtxt.Finding) -> str:
     sentence = _SENTENCES.get(finding.code)
+    if finding.code == "E1002":
+        sentence = f"{name_in(finding)} is deprecated."
     if finding.code == "E0508" and "float6" in finding.message:
         sentence = "FLOAT6 values in int32_data must use only bits 0-5."
     return f"{sentence}\n{finding}" if sentence else str(finding)

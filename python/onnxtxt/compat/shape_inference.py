@@ -6,7 +6,15 @@ import os
 from collections.abc import Sequence
 
 import onnxtxt
-from onnxtxt.compat._errors import ACCEPTED_TYPES, NO_CONTRADICTIONS, InferenceError, ValidationError, refuse
+from onnxtxt.compat._errors import (
+    ACCEPTED_TYPES,
+    NO_CONTRADICTIONS,
+    READ_BY_INFERENCE,
+    InferenceError,
+    ValidationError,
+    name_in,
+    refuse,
+)
 from onnxtxt.compat._messages import (
     AttributeProto,
     FunctionProto,
@@ -31,15 +39,29 @@ __all__ = [
 
 
 def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool, data_prop: bool = True) -> onnxtxt.Model:
-    if model.functions:
-        refuse((finding for finding in model.check("spec") if finding.code == "E0803"), ValidationError)
+    if model.functions or strict_mode:
+        found = model.check("spec")
+        refuse((finding for finding in found if finding.code == "E0803"), ValidationError)
+        if strict_mode:
+            refuse((finding for finding in found if finding.code in READ_BY_INFERENCE), InferenceError)
     # As the reference does: an initializer that is an input as well is what it stores.
     found = model.infer(known_defaults=True, propagates=data_prop)
     raised = (ACCEPTED_TYPES if check_type else frozenset()) | (
         {finding.code for finding in found} - ACCEPTED_TYPES - NO_CONTRADICTIONS if strict_mode else frozenset()
     )
-    refuse((finding for finding in found if finding.code in raised), InferenceError)
+    refuse((finding for finding in found if finding.code in raised or strict_mode | check_type and _is_other(finding)), InferenceError)
     return model
+
+
+def _is_other(finding: onnxtxt.Finding) -> bool:
+    """Whether an operator is unknown only here: programs can register operators with the package `onnx`."""
+    if finding.code != "E1001":
+        return False
+    try:
+        from onnx import defs
+    except ImportError:
+        return False
+    return defs.has(name_in(finding))
 
 
 def infer_shapes(
