@@ -65,7 +65,7 @@ MISSES = {
         "`scales` and `sizes` are both given": ["test_resize_size[11]"],
         "`depth` must have one element, and has none": ["test_onehot_empty_depth"],
         "a call may use some results of a function": ["test_function_output_count_mismatch_does_not_crash"],
-        "before IR version 4, an initializer that is no input has its shape as well": [
+        "before IR version 4, an initializer that is not an input has its shape as well": [
             "test_infer_with_initializer_without_input_below_ir4"
         ],
         "a tensor without an element type has the elements that it stores": ["test_parse_data_with_undefined_tensor_type"],
@@ -112,7 +112,7 @@ MISSES = {
         "the attribute `value_floats` is a tensor": ["test_if"],
         "integers are accepted, as the operator says": ["test_reduce_log_sum_ops_reject_integer_input"],
         "a private attribute of the reference's evaluator": ["test_overload_reference_implementation"],
-        "a scan of no elements has no results, and is no error": ["test_scan_max_iter_zero"],
+        "a scan of no elements has no results, which is not an error": ["test_scan_max_iter_zero"],
         "values in functions are not compared with what they declare": ["test_function_body_conflicting_symbol_raises"],
         "scores of two classes are those of onnxruntime": [
             *(f"test_linear_classifier_binary[{post}]" for post in ["SOFTMAX", "NONE", "SOFTMAX_ZERO"]),

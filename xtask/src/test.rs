@@ -462,7 +462,7 @@ fn c_interface(context: &mut Context) -> Result<Outcome> {
     if context.everything { xtask(&["capi"]) } else { xtask(&["capi", "--profile", "dev"]) }
 }
 
-/// What the results of the module's tests depend on. What only runs models is tested by the other steps.
+/// The paths that the results of the module's tests depend on. The other steps test the crates that only run models.
 const OF_THE_MODULE: &[&str] = &[
     "python",
     "crates/onnx-ir",

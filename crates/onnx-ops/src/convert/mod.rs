@@ -20,7 +20,7 @@
 //! raised if the operator set requires it, and never lowered.
 //!
 //! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Before version 7, operators
-//! broadcast only where they are told to, and some are in training mode unless they are told otherwise: what a node means is written
+//! broadcast only where an attribute says so, and some are in training mode unless another says otherwise: what a node means is written
 //! into its attributes, or the conversion is refused.
 
 mod change;
