@@ -2,6 +2,7 @@
 
 use crate::value::{Map, Value};
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use onnx_ir::{self as ir, Data, DataKind, ElemType};
 use onnx_loops::budget;
 use onnx_loops::failure::{Failure, fail};
@@ -104,7 +105,7 @@ fn stored(data: ir::DataRef<'_>, depth: usize) -> Result<Value, Failure> {
             let elements = map.values.iter().flat_map(ir::Sequence::elements);
             let values = elements.map(|held| stored(held, depth + 1)).try_listed()?;
             if values.len() != keys.len() {
-                fail!("a map has {} keys and {} values", keys.len(), values.len());
+                fail!("a map has {} and {}", counted(keys.len(), "key"), counted(values.len(), "value"));
             }
             Value::Map(Arc::new(Map { keys, values }))
         }
@@ -134,7 +135,11 @@ pub fn dense(values: &Tensor, indices: &Tensor, dims: &[i64]) -> Result<Tensor, 
     let indices_of = indices.ints()?;
     let per_value = if indices.rank() == 2 { dims.len() } else { 1 };
     if indices_of.len() != values.len() * per_value {
-        fail!("a sparse tensor has {} indices for {} values", indices_of.len(), values.len());
+        fail!(
+            "a sparse tensor has {} for {}",
+            counted(indices_of.len(), "index"),
+            counted(values.len(), "value")
+        );
     }
     let count = count_of(&dims)?;
     let place = |i: usize| {

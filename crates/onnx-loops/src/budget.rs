@@ -6,6 +6,7 @@
 
 use crate::Failure;
 use crate::recycle::Recycler;
+use onnx_ir::diag::{counted, counted_are};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -139,7 +140,8 @@ impl Budget {
         match self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
             Err(left) => Err(Failure::limit(format!(
-                "{steps} steps are needed, and {left} are left of those of the run"
+                "{} needed, and {left} are left of those of the run",
+                counted_are(steps, "step"),
             ))),
         }
     }
@@ -179,7 +181,7 @@ fn size(bytes: usize) -> String {
         size /= 1024.0;
         unit = larger;
     }
-    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{size:.1} {unit}") }
+    if unit == "bytes" { counted(bytes, "byte") } else { format!("{size:.1} {unit}") }
 }
 
 struct Leave(Option<Arc<Budget>>);

@@ -5,6 +5,7 @@
 
 use crate::budget::{Charge, look};
 use crate::failure::{Failure, fail};
+use onnx_ir::diag::counted;
 use std::ops::{Deref, DerefMut};
 use std::{fmt, slice, vec};
 
@@ -38,7 +39,8 @@ impl<T> List<T> {
         let bytes = needed.saturating_mul(size_of::<T>());
         // While the elements are copied, both allocations exist.
         let charge = Charge::of(bytes)?;
-        let refused = |_| Failure::new(format!("not enough memory: a list of {bytes} bytes is needed"));
+        let refused =
+            |_| Failure::new(format!("not enough memory: a list of {} is needed", counted(bytes, "byte")));
         self.items.try_reserve_exact(more).map_err(refused)?;
         self.charge = charge;
         Ok(())

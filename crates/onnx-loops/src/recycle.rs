@@ -10,6 +10,7 @@ use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
 use crate::sync::lock;
 use memmap2::MmapMut;
+use onnx_ir::diag::counted_are;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -149,7 +150,7 @@ impl Default for Pages {
 impl Pages {
     /// Zeros, with room for alignment.
     fn for_zeros(bytes: usize) -> Result<Pages, Failure> {
-        let refused = || Failure::limit(format!("not enough memory: {bytes} bytes are needed"));
+        let refused = || Failure::limit(format!("not enough memory: {} needed", counted_are(bytes, "byte")));
         if bytes >= HUGE {
             let pages = MmapMut::map_anon(bytes).map_err(|_| refused())?;
             // On failure the mapping keeps its small pages.

@@ -3,6 +3,7 @@
 //! over symbolic sizes (`infer/rule/window.rs`).
 
 use crate::infer::ResolvedAttrs;
+use onnx_ir::diag::counted;
 use std::ops::RangeInclusive;
 
 /// A window, by spatial axis.
@@ -93,7 +94,10 @@ pub fn per_axis(
         return Ok(vec![default; count]);
     };
     if list.len() != count {
-        return Err(format!("attribute `{name}` has {} numbers, but must have {count}", list.len()));
+        return Err(format!(
+            "attribute `{name}` has {}, but must have {count}",
+            counted(list.len(), "number")
+        ));
     }
     match list.iter().find(|n| !range.contains(*n)) {
         Some(outside) => Err(format!("attribute `{name}` cannot be {outside}")),

@@ -10,6 +10,7 @@
 )]
 
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -54,7 +55,10 @@ pub fn read_stream(stream: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     stream.take(most).read_to_end(&mut content)?;
     if content.len() as u64 == most && stream.read(&mut [0])? > 0 {
-        let message = format!("it is not a regular file, and has more than {most} bytes: copy it to a file");
+        let message = format!(
+            "it is not a regular file, and has more than {}: copy it to a file",
+            counted(most, "byte")
+        );
         return Err(io::Error::new(ErrorKind::FileTooLarge, message));
     }
     Ok(content)

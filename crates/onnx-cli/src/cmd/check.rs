@@ -13,6 +13,7 @@ use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::VerifyOptions;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ops::targets;
 use onnxtxt::check::{
@@ -254,8 +255,10 @@ fn report(args: &Args, session: &mut Session, loaded: &Loaded, found: Vec<Diagno
     loaded.with_source(true, |source| {
         for LintGroup { mut first, count } in groups {
             first.message = format!(
-                "{count} findings, the first one: {} (`--select {}` lists all)",
-                first.message, first.code.id
+                "{}, the first one: {} (`--select {}` lists all)",
+                counted(count, "finding"),
+                first.message,
+                first.code.id,
             );
             first.help = None;
             session.report_many(source, &first, count);

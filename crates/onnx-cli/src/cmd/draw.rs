@@ -139,10 +139,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     drop(work);
     output::put(&target, input.path.as_deref(), text.as_bytes())?;
     if let OutputTarget::File(_) = &target {
-        let boxes = match drawing.len() {
-            1 => "1 box".to_owned(),
-            boxes => format!("{} boxes", grouped(boxes as u64)),
-        };
+        let boxes = count(drawing.len(), "box");
         session.note(&format!("{boxes} written to {}", target.name()));
     }
     Ok(Status::Clean)

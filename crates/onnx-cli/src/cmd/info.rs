@@ -11,6 +11,7 @@ use crate::output;
 use crate::output::numbers::{bytes, count, grouped};
 use crate::session::findings;
 use crate::session::{Session, Status};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::semver::Version;
 use onnx_ir::{Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain};
@@ -305,7 +306,7 @@ fn weights(model: &Model) -> String {
     format!(
         "{}, {} ({}), {} inline",
         count(tensors, "tensor"),
-        onnx_ir::diag::agree(format!("{} parameters", grouped(elements))),
+        counted(grouped(elements), "parameter"),
         types.join(", "),
         bytes(inline)
     )

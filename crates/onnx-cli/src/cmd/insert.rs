@@ -4,6 +4,7 @@ use super::replace::PartArgs;
 use crate::edit::{EditOut, edit_with};
 use crate::session::{Session, Status};
 use anyhow::bail;
+use onnx_ir::diag::counted;
 use onnxtxt::edit::{self, Selection};
 use std::path::PathBuf;
 
@@ -35,7 +36,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let Some(part) = args.part.open(session)? else { return Ok(Status::Findings) };
     edit_with(&args.file, &args.out, vec![part], session, "insert", |model, parts| {
         let values = args.at.values(model)?;
-        let [value] = values[..] else { bail!("`{}` matches {} values, not one", args.at, values.len()) };
+        let [value] = values[..] else {
+            bail!("`{}` matches {}, not one", args.at, counted(values.len(), "value"))
+        };
         Ok(edit::insert(model, value, &parts[0], &map))
     })
 }

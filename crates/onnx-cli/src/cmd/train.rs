@@ -22,6 +22,7 @@ use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::counted;
 use onnx_ops::gradient::Results;
 use onnxtxt::Purpose;
 use onnxtxt::edit::{weight_name, weights};
@@ -215,13 +216,18 @@ fn algorithm(prepared: &Prepared, name: &str) -> anyhow::Result<usize> {
         .collect();
     if let Some(number) = name.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
         let at = number.checked_sub(1).filter(|at| *at < names.len());
-        return at.with_context(|| format!("the model has {} algorithms, and no #{number}", names.len()));
+        return at.with_context(|| {
+            format!("the model has {}, and no #{number}", counted(names.len(), "algorithm"))
+        });
     }
     let found: Vec<usize> = (0..names.len()).filter(|at| names[*at] == name).collect();
     match found[..] {
         [at] => Ok(at),
         [] => bail!("the model has no algorithm `{name}`: they are {}", names.join(", ")),
-        _ => bail!("{} algorithms are called `{name}`: choose one by its number, as in `#2`", found.len()),
+        _ => bail!(
+            "{} are called `{name}`: choose one by its number, as in `#2`",
+            counted(found.len(), "algorithm")
+        ),
     }
 }
 

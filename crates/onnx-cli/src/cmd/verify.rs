@@ -8,6 +8,7 @@ use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Port;
+use onnx_ir::diag::counted;
 use onnxtxt::compare::{OutputComparison, Tolerance};
 use serde_json::json;
 use std::collections::HashMap;
@@ -38,7 +39,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Some(other) => {
             let second = other.compiled(&args.pair.limits, &first.options, session)?;
             let (a, b) = (first.executable.outputs().len(), second.outputs().len());
-            ensure!(a == b, "{} has {a} outputs, but {} has {b}", one.input.name, other.input.name);
+            ensure!(
+                a == b,
+                "{} has {}, but {} has {b}",
+                one.input.name,
+                counted(a, "output"),
+                other.input.name
+            );
             match second.run(first.inputs_for(&second)?, &first.options) {
                 Ok(results) => results,
                 Err(finding) => return Ok(other.report(session, &[*finding])),

@@ -1,21 +1,11 @@
 //! Numbers for people: counts with a noun, groups of digits, sizes in bytes.
 
+use onnx_ir::diag::counted;
+pub(crate) use onnx_ir::diag::grouped;
+
 /// `1 error`, `2 errors`
 pub(crate) fn count(number: usize, word: &str) -> String {
-    format!("{} {word}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
-}
-
-/// `1,234,567`
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    counted(grouped(number as u64), word)
 }
 
 /// `97.5 MiB`
@@ -40,10 +30,7 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        assert_eq!(
-            (grouped(0), grouped(999), grouped(1_234_567)),
-            ("0".into(), "999".into(), "1,234,567".into())
-        );
+        assert_eq!((count(1, "entry"), count(1234, "entry")), ("1 entry".into(), "1,234 entries".into()));
         assert_eq!(
             (bytes(1), bytes(1023), bytes(1536)),
             ("1 byte".into(), "1,023 bytes".into(), "1.5 KiB".into())

@@ -4,6 +4,7 @@ use super::Program;
 use crate::options::{RunOptions, Warn};
 use crate::tensor::OutputMemory;
 use foldhash::{HashMap, HashMapExt as _};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use onnx_ir::{
     BodyId, DimValue, ElemType, GraphId, Model, Name, Port, TensorType, TypeId, TypeKind, ValueId, type_text,
@@ -54,7 +55,7 @@ impl Program<'_> {
     pub(crate) fn ensure_inputs(&self, inputs: &[Option<Value>]) -> Result<(), Box<Diagnostic>> {
         let ports = self.inputs();
         if inputs.len() > ports.len() {
-            let why = format!("the model has {} inputs, not {}", ports.len(), inputs.len());
+            let why = format!("the model has {}, not {}", counted(ports.len(), "input"), inputs.len());
             return Err(Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why)));
         }
         for (i, port) in ports.iter().enumerate() {

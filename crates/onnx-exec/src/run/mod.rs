@@ -24,6 +24,7 @@ use crate::tensor::Tensor;
 use caches::Values;
 use foldhash::HashMap;
 use onnx_ir::diag::{Code, Diagnostic, Place, Severity, code};
+use onnx_ir::diag::{counted, counted_are};
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_kernels::Value;
 use onnx_ops::infer::{Fact, Stepwise};
@@ -348,8 +349,9 @@ impl<'x, 'r> Run<'x, 'r> {
             return Ok(());
         }
         let why = format!(
-            "{count} iterations are needed, each of which counts as {ITERATION} nodes, but {left} of {} nodes are left",
-            self.options.fuel
+            "{} needed, each of which counts as {ITERATION} nodes, but {left} of {} nodes are left",
+            counted_are(count, "iteration"),
+            self.options.fuel,
         );
         Err(self.failed(node, &code::RUN_LIMIT, &why))
     }
@@ -361,7 +363,7 @@ impl<'x, 'r> Run<'x, 'r> {
 
     fn burn(&mut self, node: NodeId, fuel: u64) -> Result<(), Box<Diagnostic>> {
         let Some(left) = self.fuel.get().checked_sub(fuel) else {
-            let why = format!("the run ends here: it has run {} nodes", self.options.fuel);
+            let why = format!("the run ends here: it has run {}", counted(self.options.fuel, "node"));
             return Err(self.failed(node, &code::RUN_LIMIT, &why));
         };
         self.fuel.set(left);

@@ -11,6 +11,7 @@ use crate::program::Action;
 use crate::random::Random;
 use crate::sync::lock;
 use crate::tensor::Tensor;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{EntityId as _, NodeId, ValueId};
 use onnx_kernels::Value;
@@ -163,7 +164,10 @@ impl<'x, 'r> Run<'x, 'r> {
                     inputs.iter().flatten().filter_map(|value| Some(value.tensor().ok()?.rank())).max();
                 let why = match rank.filter(|rank| *rank > MAX_RANK) {
                     Some(rank) => {
-                        format!("a tensor of {rank} axes cannot be computed with: {MAX_RANK} are supported")
+                        format!(
+                            "a tensor of {} cannot be computed with: {MAX_RANK} are supported",
+                            counted(rank, "axis")
+                        )
                     }
                     None => "the operator cannot be run with such inputs".to_owned(),
                 };

@@ -2,12 +2,14 @@
 
 mod agree;
 mod codes;
+mod counted;
 mod fix;
 mod parsed;
 mod place;
 
 pub use agree::agree;
 pub use codes::{ALL, Code, Level, code, find};
+pub use counted::{counted, counted_are, grouped};
 pub use fix::{Edit, Fix, ModelChange};
 pub use parsed::Parsed;
 pub use place::{Entity, Place, Span};

@@ -13,6 +13,7 @@
 //! [`Tensor::bits`] yields bit patterns of any numeric type, including types that Rust lacks.
 
 use super::{Field, Payload, Tensor};
+use crate::diag::counted;
 use crate::diag::{Code, Diagnostic, Place, code};
 use crate::types::ElemType;
 use std::borrow::Cow;
@@ -155,14 +156,14 @@ impl fmt::Display for TensorError {
             TensorError::Segment => f.write_str("the tensor is a chunk of a larger one"),
             TensorError::Dims => f.write_str("the shape of the tensor is not valid"),
             TensorError::Fields(0) => f.write_str("the tensor has no elements"),
-            TensorError::Fields(count) => write!(f, "the tensor has elements in {count} fields"),
+            TensorError::Fields(count) => write!(f, "the tensor has elements in {}", counted(count, "field")),
             TensorError::Field(field) => write!(
                 f,
                 "the tensor has elements in `{}`, which is not the field of their type",
                 field.name()
             ),
             TensorError::Size { expected, found } => {
-                write!(f, "the shape of the tensor needs {expected} bytes, but it has {found}")
+                write!(f, "the shape of the tensor needs {}, but it has {found}", counted(expected, "byte"))
             }
             TensorError::Range { entry, value } => {
                 write!(f, "entry {entry} of the tensor is {value}, which its element type does not have")

@@ -2,6 +2,7 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, index};
 use crate::attr::{Attr, AttrType, AttrValue};
+use crate::diag::counted;
 use crate::diag::{Code, Diagnostic, Entity, ModelChange, code};
 use crate::model::Function;
 use crate::names::Name;
@@ -120,7 +121,8 @@ fn form(cx: &VerifyContext<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static 
         }
         values => {
             let all: Vec<_> = values.iter().map(|v| format!("`{}`", type_name(v.ty()))).collect();
-            let message = format!("{} has {} values, of types {}", subject(), values.len(), all.join(", "));
+            let message =
+                format!("{} has {}, of types {}", subject(), counted(values.len(), "value"), all.join(", "));
             Some((codes.value_field, message))
         }
     }

@@ -1,7 +1,8 @@
 //! Calls of functions: F03 recursion, F04 depth, F10 signatures, F11 resolution.
 
-use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
+use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use super::functions::{Key, by_key, key, text};
+use crate::diag::counted;
 use crate::body::Node;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::entity::{EntityId, FromIndex as _, SecondaryMap};
@@ -121,12 +122,12 @@ fn signature(
     let name = || text(cx, key(cx, function));
     if node.inputs.len() > inputs {
         let place = Entity::NodeInput(view.id, id, index(inputs));
-        let (takes, gets) = (count(inputs as u64, "input"), node.inputs.len());
+        let (takes, gets) = (counted(inputs, "input"), node.inputs.len());
         push(place, format!("function `{}` has {takes}, but the call passes {gets}", name()));
     }
     if node.outputs.len() > outputs {
         let place = Entity::NodeOutput(view.id, id, index(outputs));
-        let (has, asked) = (count(outputs as u64, "output"), node.outputs.len());
+        let (has, asked) = (counted(outputs, "output"), node.outputs.len());
         push(place, format!("function `{}` has {has}, but the call uses {asked}", name()));
     }
     for (i, attr) in node.attrs.iter().enumerate() {
@@ -220,7 +221,7 @@ fn recursion(cx: &VerifyContext<'_>, found: &mut Findings, calls: &Calls, compon
         if let Some(((second, _), rest)) = tail.split_first() {
             message += &format!(" through `{}`", name(*second));
             if !rest.is_empty() {
-                message += &format!(" and {}", count(rest.len() as u64, "other"));
+                message += &format!(" and {}", counted(rest.len(), "other"));
             }
         }
         let mut diagnostic = Diagnostic::new(&code::FUNCTION_RECURSION, place(head), message);
@@ -275,8 +276,10 @@ fn depth(cx: &VerifyContext<'_>, found: &mut Findings, calls: &Calls, components
     let Some((longest, std::cmp::Reverse(f))) = deepest.filter(|&(d, _)| d > DEEPEST) else { return };
     let f = FunctionId::from_index(f);
     let name = text(cx, key(cx, &cx.model.functions[f]));
-    let message =
-        format!("function `{name}` begins a chain of {longest} calls: at most {DEEPEST} are allowed");
+    let message = format!(
+        "function `{name}` begins a chain of {}: at most {DEEPEST} are allowed",
+        counted(longest, "call")
+    );
     found.push(Diagnostic::new(&code::FUNCTION_LIMITS, Entity::Function(f), message));
 }
 

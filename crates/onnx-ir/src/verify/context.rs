@@ -190,11 +190,6 @@ pub(super) fn index(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
 }
 
-/// A number with the word for it: `1 byte`, `2 bytes`.
-pub(super) fn count(n: u64, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
-}
-
 /// Whether a name is a C90 identifier.
 pub(super) fn is_identifier(text: &str) -> bool {
     let mut bytes = text.bytes();

@@ -1,10 +1,11 @@
 //! Values in files of their own: Y11, and the rules on the tensors in them.
 
-use super::context::{Findings, VerifyContext, count, index};
+use super::context::{Findings, VerifyContext, index};
 use super::tensors::At;
 use super::{VerifyOptions, sparse, tensors};
 use crate::body::Body;
 use crate::data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
+use crate::diag::counted;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::model::Model;
 use crate::names::{Name, Names};
@@ -139,7 +140,7 @@ impl Judge<'_> {
         }
         let values = map.values.as_ref().map_or(0, |values| values.elements().count());
         (field.1 != values).then(|| {
-            let (keys, values) = (count(field.1 as u64, "key"), count(values as u64, "value"));
+            let (keys, values) = (counted(field.1, "key"), counted(values, "value"));
             format!("{subject} has {keys}, but {values}")
         })
     }
@@ -151,7 +152,7 @@ impl Judge<'_> {
         let found = first.and_then(|held| held.kind().name()).unwrap_or("?");
         let message = match (optional.kind, first) {
             _ if second.is_some() => {
-                let values = count(optional.content().count() as u64, "value");
+                let values = counted(optional.content().count(), "value");
                 Some(format!("{subject} holds {values}: expected at most one"))
             }
             (None, _) => Some(format!("{subject} has no value kind")),

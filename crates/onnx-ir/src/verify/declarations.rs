@@ -4,6 +4,7 @@
 use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::layout::MAX_LEVELS;
 use super::types::tensor_of;
+use crate::diag::counted;
 use crate::body::{Port, ValueDef};
 use crate::diag::{Diagnostic, Entity, ModelChange, code};
 use crate::entity::SecondaryMap;
@@ -133,7 +134,7 @@ impl<'m> Declarations<'_, 'm> {
             let [first, place] = [first, second].map(|node| Entity::Node(view.id, node));
             let message = match count {
                 2 => format!("two nodes are named `{}`", self.cx.text(name)),
-                _ => format!("{count} nodes are named `{}`", self.cx.text(name)),
+                _ => format!("{} are named `{}`", counted(count, "node"), self.cx.text(name)),
             };
             let diagnostic = Diagnostic::new(&code::NODE_NAME_REPEATED, place, message);
             self.found.push(diagnostic.label("the second").related(first, "the first"));

@@ -1,7 +1,8 @@
 //! Execution on several devices: C01–C06.
 
-use super::context::{Findings, Seen, VerifyContext, View, count, index};
+use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::types::tensor_of;
+use crate::diag::counted;
 use crate::body::{Body, NodeDeviceConfiguration, ShardingSpec};
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
@@ -30,10 +31,9 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
         let devices = configuration.num_devices.unwrap_or(0);
         let names = configuration.devices.len();
         if devices < 1 {
-            found.push(new(format!("device configuration `{text}` has {devices} devices")));
+            found.push(new(format!("device configuration `{text}` has {}", counted(devices, "device"))));
         } else if names != 0 && usize::try_from(devices) != Ok(names) {
-            let (devices, names) =
-                (count(devices.unsigned_abs().into(), "device"), count(names as u64, "name"));
+            let (devices, names) = (counted(devices.unsigned_abs(), "device"), counted(names, "name"));
             found.push(new(format!("device configuration `{text}` has {devices}, but {names}")));
         }
     }
@@ -159,7 +159,7 @@ impl OfNode<'_, '_> {
 
     fn devices(&mut self, spec: &ShardingSpec, devices: i64, tensor: &str) {
         let code = &code::SHARDING_DEVICES;
-        let has = count(devices.unsigned_abs(), "device");
+        let has = counted(devices.unsigned_abs(), "device");
         let mut keys = BTreeSet::new();
         for group in &spec.groups {
             let key = group.key.unwrap_or(0);
@@ -197,7 +197,10 @@ impl OfNode<'_, '_> {
                     Some(Ok(n)) if n > 0 => shards = shards.saturating_add(n),
                     _ => {
                         let n = part.shards.unwrap_or(0);
-                        self.push(&code::SHARDING_SHARDS, format!("`{tensor}` is split into {n} shards"));
+                        self.push(
+                            &code::SHARDING_SHARDS,
+                            format!("`{tensor}` is split into {}", counted(n, "shard")),
+                        );
                         product = None;
                     }
                 }
@@ -206,7 +209,7 @@ impl OfNode<'_, '_> {
         }
         let devices = spec.devices.len() as u64;
         if let Some(product) = product.filter(|&p| !spec.axes.is_empty() && devices > 0 && p != devices) {
-            let (shards, devices) = (count(product, "shard"), count(devices, "device"));
+            let (shards, devices) = (counted(product, "shard"), counted(devices, "device"));
             let message = format!("sharding of `{tensor}` has {shards} for {devices}");
             let place = Entity::Node(self.view.id, self.node);
             self.found.push(Diagnostic::new(&code::SHARDING_DEVICE_COUNT, place, message));

@@ -17,8 +17,9 @@
 //! assert_eq!(found[0].code.name, "length-vs-shape");
 //! ```
 
-use super::context::{Findings, VerifyContext, count};
+use super::context::{Findings, VerifyContext};
 use super::tensors::At;
+use crate::diag::counted;
 use crate::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use crate::model::Model;
 use crate::show::tensor_text;
@@ -242,8 +243,8 @@ pub fn check_file(
         if offset.checked_add(length).is_none_or(|end| end > facts.size) {
             let message = format!(
                 "`{name}` begins at byte {offset} of `{path}` and has {}, but the file has {}",
-                count(length, "byte"),
-                count(facts.size, "byte")
+                counted(length, "byte"),
+                counted(facts.size, "byte")
             );
             // The entry that goes too far; without any, the location.
             let keys = if offset > facts.size { ["offset", "length"] } else { ["length", "offset"] };
@@ -252,7 +253,7 @@ pub fn check_file(
         } else if let Some(need) = need.filter(|&need| need != length) {
             let message = format!(
                 "`{name}` has {} in `{path}`, but `{}` needs {need}",
-                count(length, "byte"),
+                counted(length, "byte"),
                 tensor_text(names, tensor),
             );
             let key = if text("length").is_some() { "length" } else { "location" };

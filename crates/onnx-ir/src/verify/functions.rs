@@ -2,6 +2,7 @@
 //! `graph`, their imports for `header`, their defaults for `attributes`.
 
 use super::context::{Findings, Seen, VerifyContext, index};
+use crate::diag::counted;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::ids::FunctionId;
 use crate::model::Function;
@@ -69,7 +70,10 @@ pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
         parameters(cx, found, f, function, &mut seen);
     }
     if functions.len() > MAX_FUNCTIONS {
-        let message = format!("model has {} functions: at most {MAX_FUNCTIONS} are allowed", functions.len());
+        let message = format!(
+            "model has {}: at most {MAX_FUNCTIONS} are allowed",
+            counted(functions.len(), "function")
+        );
         let place = functions.ids().nth(MAX_FUNCTIONS).map(Entity::Function);
         found.push(Diagnostic::new(&code::FUNCTION_LIMITS, place.unwrap_or(Entity::Header), message));
     }

@@ -226,8 +226,7 @@ fn hygiene(cx: &VerifyContext<'_>, found: &mut Findings, view: &View<'_>, graph:
         let message = format!("name `{}` is not an identifier", cx.text(name));
         let mut diagnostic = Diagnostic::new(&code::NAME_HYGIENE, place, message);
         if others > 0 {
-            diagnostic = diagnostic
-                .label(format!("and {} of this graph", super::context::count(others, "other name")));
+            diagnostic = diagnostic.label(format!("and {} of this graph", counted(others, "other name")));
         }
         found.push(diagnostic);
     }

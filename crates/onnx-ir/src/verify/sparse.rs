@@ -1,7 +1,8 @@
 //! Sparse tensors: P01–P04.
 
-use super::context::{Findings, VerifyContext, count};
+use super::context::{Findings, VerifyContext};
 use super::tensors::{At, dense};
+use crate::diag::counted;
 use crate::diag::{Diagnostic, code};
 use crate::show::tensor_text;
 use crate::tensor::{Payload, SparseTensor, Tensor};
@@ -49,7 +50,7 @@ fn parts(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, sparse: &Spar
     let rank = sparse.dims.len();
     let Some(indices) = sparse.indices.map(|t| &at.body.tensors[t]) else {
         if stored > 0 {
-            let n = count(stored.unsigned_abs(), "value");
+            let n = counted(stored.unsigned_abs(), "value");
             fail(&code::SPARSE_INDICES_FORM, format!("{subject} has {n}, but no indices"));
         }
         return;
@@ -64,7 +65,7 @@ fn parts(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, sparse: &Spar
         let text = tensor_text(&cx.model.names, indices);
         let message = format!(
             "indices of {subject} are `{text}`, but {} of rank {rank} need `int64[{stored}]` or `int64[{stored},{rank}]`",
-            count(stored.unsigned_abs(), "value"),
+            counted(stored.unsigned_abs(), "value"),
         );
         return fail(&code::SPARSE_INDICES_FORM, message);
     };

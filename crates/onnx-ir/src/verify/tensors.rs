@@ -2,10 +2,11 @@
 //!
 //! [`visit`] finds every tensor of a model with the place that a finding points at.
 
-use super::context::{Findings, Role, VerifyContext, count, index};
+use super::context::{Findings, Role, VerifyContext, index};
 use super::{external, payload, sparse};
 use crate::attr::{Attr, AttrValue};
 use crate::body::Body;
+use crate::diag::counted;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::ids::TensorId;
 use crate::names::Name;
@@ -203,7 +204,7 @@ pub(super) fn dense(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, te
             );
         }
         (Some(payload), None) if elements == 0 => {
-            let n = count(payload.len() as u64, "value");
+            let n = counted(payload.len(), "value");
             return fail(
                 &code::ONE_VALUE_FIELD,
                 format!(
@@ -275,7 +276,7 @@ fn size(
         false => &code::PAYLOAD_LONG,
     };
     let what = if field == Field::Raw { "byte" } else { "value" };
-    let (have, takes) = (count(have, what), if packed { "packs them into" } else { "needs" });
+    let (have, takes) = (counted(have, what), if packed { "packs them into" } else { "needs" });
     Some((code, format!("{} has {have}, but `{}` {takes} {need}", subject(), text())))
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Types are interned, so each is checked once, including its components; its uses only look up the verdict.
 
-use super::context::{Findings, Role, Seen, VerifyContext, View, count, index};
+use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use super::formula::is_formula;
 use crate::attr::{Attr, AttrValue};
+use crate::diag::counted;
 use crate::body::Port;
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::{EntityId as _, FromIndex as _};
@@ -182,7 +183,7 @@ impl First {
         let others = self.others;
         found.push(match others {
             0 => diagnostic,
-            _ => diagnostic.label(format!("and in {}", count(others, "other declaration"))),
+            _ => diagnostic.label(format!("and in {}", counted(others, "other declaration"))),
         });
     }
 }

@@ -5,6 +5,7 @@ use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::recycle::{Contents, Recycler, Shared};
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -153,6 +154,12 @@ impl Buffer {
 }
 
 fn bytes_of(count: usize, width: usize) -> Result<usize, Failure> {
-    let too_many = || Failure::new(format!("{count} elements of {width} bytes are too many"));
+    let too_many = || {
+        Failure::new(format!(
+            "a tensor cannot have {} of {}",
+            counted(count, "element"),
+            counted(width, "byte")
+        ))
+    };
     count.checked_mul(width).ok_or_else(too_many)
 }

@@ -21,6 +21,7 @@ use crate::recycle::Recycler;
 use buffer::Buffer;
 use onnx_formula::Number;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -153,7 +154,7 @@ impl Tensor {
         let to = tensor.bytes_mut()?;
         let from: &[u8] = bytemuck::cast_slice(elements);
         if to.len() != from.len() {
-            fail!("a tensor of shape {dims:?} does not have {} elements", elements.len());
+            fail!("a tensor of shape {dims:?} does not have {}", counted(elements.len(), "element"));
         }
         to.copy_from_slice(from);
         Ok(tensor)
@@ -194,7 +195,7 @@ impl Tensor {
 
     fn of_parts(dims: &[usize], strings: Vec<String>, charges: [Charge; 2]) -> Result<Tensor, Failure> {
         if count(dims) != Some(strings.len()) {
-            fail!("a tensor of shape {dims:?} does not have {} strings", strings.len());
+            fail!("a tensor of shape {dims:?} does not have {}", counted(strings.len(), "string"));
         }
         let data = Data::Strings(Arc::new((strings, charges)));
         Ok(Tensor { elem: ElemType::STRING, dims: Dims::from_slice(dims), data })
@@ -245,7 +246,7 @@ impl Tensor {
     /// These elements in another shape with as many elements.
     pub fn reshaped(&self, dims: &[usize]) -> Result<Tensor, Failure> {
         if count(dims) != Some(self.len()) {
-            fail!("{} elements do not have the shape {dims:?}", self.len());
+            fail!("a tensor of shape {dims:?} does not have {}", counted(self.len(), "element"));
         }
         Ok(Tensor { dims: Dims::from_slice(dims), ..self.clone() })
     }

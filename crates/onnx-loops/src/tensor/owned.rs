@@ -5,6 +5,7 @@ use super::{Data, Dims, Element, Tensor, count_of, width};
 use crate::failure::{Failure, fail};
 use bytes::Bytes;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use std::marker::PhantomData;
 
 /// Elements as bytes.
@@ -115,7 +116,7 @@ pub(super) fn width_for(elem: ElemType, dims: &[usize], bytes: usize) -> Result<
         fail!("elements of type {} are not bytes", elem.name().unwrap_or("?"))
     };
     if count_of(dims)?.checked_mul(width) != Some(bytes) {
-        fail!("a tensor of shape {dims:?} does not have {bytes} bytes");
+        fail!("a tensor of shape {dims:?} does not have {}", counted(bytes, "byte"));
     }
     Ok(width)
 }

@@ -4,6 +4,7 @@ use super::{Data, Tensor};
 use crate::budget::look;
 use crate::failure::{Failure, fail};
 use crate::list::Strings;
+use onnx_ir::diag::counted;
 
 /// The index of no element.
 pub const NOWHERE: usize = usize::MAX;
@@ -31,7 +32,7 @@ impl Tensor {
             Ok(picked)
         }
         if super::count(dims) != Some(positions.len()) {
-            fail!("a tensor of shape {dims:?} does not have {} elements", positions.len());
+            fail!("a tensor of shape {dims:?} does not have {}", counted(positions.len(), "element"));
         }
         if self.is_strings() {
             let (from, filler) = (self.string_slice()?, filler.string_slice()?);

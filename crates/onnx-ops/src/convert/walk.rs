@@ -9,6 +9,7 @@ use crate::infer::{self, Facts, InferOptions, infer};
 use crate::opset::is_added;
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Foreign, Inline, Report, upgrade_ir_version};
 use onnx_ir::{
@@ -498,14 +499,14 @@ fn fit(site: &mut ConvertSite<'_>, old: Option<&Schema>, new: &Schema) -> Result
     let (_, most) = new.input_range();
     if let Some(most) = most.filter(|most| site.n().inputs.len() > *most) {
         if site.n().inputs[most..].iter().any(Option::is_some) {
-            return Err(format!("it has at most {most} inputs"));
+            return Err(format!("it has at most {}", counted(most, "input")));
         }
         site.n_mut().inputs.truncate(most);
     }
     let (_, most) = new.output_range();
     if let Some(most) = most.filter(|most| site.n().outputs.len() > *most) {
         if site.n().outputs[most..].iter().any(Option::is_some) {
-            return Err(format!("it has at most {most} outputs"));
+            return Err(format!("it has at most {}", counted(most, "output")));
         }
         site.n_mut().outputs.truncate(most);
     }

@@ -5,6 +5,7 @@ use super::reverse::{Refusal, Reverse, between, fresh};
 use crate::pass::remove_no_ops;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, CopyOptions, CopySource, CopyTarget, Gradients, Initializers, Report, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
@@ -238,7 +239,11 @@ fn expand(
     let given: Vec<Option<ValueId>> = model.bodies[body].nodes[node].inputs.iter().copied().collect();
     if given.len() != named.len() || given.iter().any(Option::is_none) {
         let (names, inputs) = (named.len(), given.iter().flatten().count());
-        return Err(Refusal::of(format!("`xs` and `zs` have {names} names for {inputs} inputs")));
+        return Err(Refusal::of(format!(
+            "`xs` and `zs` have {} for {}",
+            counted(names, "name"),
+            counted(inputs, "input")
+        )));
     }
     let given: Vec<ValueId> = given.into_iter().flatten().collect();
     inline_calls(model, registry, body, &graphs, target, &named);

@@ -23,6 +23,7 @@ use super::ty::{Shape, TensorTy, Ty};
 use crate::dims::{Dim, Dims, Overflow};
 use crate::schema::{Registry, Schema};
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::list::Elements;
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
@@ -313,7 +314,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// Length of a list of numbers or strings.
     pub fn list_len(&self, name: &str) -> Option<usize> {
-        self.note_attr(name, self.attrs().len(name), |len| format!("{len} elements"))
+        self.note_attr(name, self.attrs().len(name), |len| counted(len, "element"))
     }
 
     /// A tensor attribute.

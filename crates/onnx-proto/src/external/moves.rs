@@ -2,6 +2,7 @@
 
 use super::places;
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, DataLocation, ElemType, Field, Model, Payload, Tensor, TensorId};
 use sha1::{Digest as _, Sha1};
@@ -273,7 +274,7 @@ fn data(
     let end = number("length")?.map_or(Some(content.len()), |length| offset.checked_add(length));
     let range = end.filter(|&end| offset <= end && end <= content.len()).map(|end| offset..end);
     range.map(|range| content.slice(range)).ok_or_else(|| {
-        let message = format!("external data ends after the {} bytes of its file", content.len());
+        let message = format!("external data ends after the {} of its file", counted(content.len(), "byte"));
         vec![Diagnostic::new(&code::RANGE_BEYOND_FILE, entity, message)]
     })
 }

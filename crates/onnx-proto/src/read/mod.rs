@@ -26,6 +26,7 @@ use crate::wire::{
 use crate::{FileKind, pb};
 use bytes::Bytes;
 use graph::GraphReader;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use onnx_ir::{
     BodyBuilder, BodyId, DeviceConfiguration, Entry, Function, Model, Name, Names, OpsetImport, Port,
@@ -103,7 +104,7 @@ fn truncated(bytes: &[u8], malformed: &Malformed) -> Option<Diagnostic> {
 /// `10.6 MB`; one that is smaller with all its digits.
 fn size(bytes: u64) -> String {
     let (unit, per) = match bytes {
-        0..10_000 => return format!("{bytes} bytes"),
+        0..10_000 => return counted(bytes, "byte"),
         10_000..10_000_000 => ("kB", 1_000),
         10_000_000..10_000_000_000 => ("MB", 1_000_000),
         _ => ("GB", 1_000_000_000),

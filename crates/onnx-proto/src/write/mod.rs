@@ -18,6 +18,7 @@ use crate::pb;
 use bytes::Bytes;
 use fields::{Open, message};
 use graph::GraphWriter;
+use onnx_ir::diag::counted;
 use onnx_ir::{EntityId as _, Entry, Function, Model, Name, Names, OpsetImport, TrainingInfo};
 use prost::Message as _;
 
@@ -30,7 +31,7 @@ pub struct TooLarge {
 
 impl std::fmt::Display for TooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the file would have {} bytes, but protobuf is limited to 2147483647", self.size)
+        write!(f, "the file would have {}, but protobuf is limited to 2147483647", counted(self.size, "byte"))
     }
 }
 

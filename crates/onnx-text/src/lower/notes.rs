@@ -1,9 +1,9 @@
 //! Applies annotations: information that the reference grammar cannot express, in `#@` and `##` comments before an entity.
 //! `grammar/annotations.md` documents the keys.
 
-use super::types::plural;
 use super::{Cx, Fields, Storage};
 use crate::ast::{FieldValue, List, Notes};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Span, code};
 use onnx_ir::{
     BodyBuilder, DataLocation, DeviceConfiguration, DeviceGroup, DimValue, Entry, Function, Model, Name,
@@ -560,10 +560,7 @@ impl Cx<'_> {
                 let d = Diagnostic::new(
                     &code::UNKNOWN_KEY,
                     span,
-                    format!(
-                        "{} of `nan` do not name a NaN element",
-                        plural(count, "entry").replace("entrys", "entries")
-                    ),
+                    format!("{} of `nan` do not name a NaN element", counted(count, "entry")),
                 );
                 self.report(d.label("the tensor that is annotated"));
             }

@@ -3,11 +3,11 @@
 use super::literals::{Escapes, Refused, float32, float64, int, special, unquote};
 use super::notes::TensorNotes;
 use super::numbers::{BadNumber, Why, read_list};
-use super::types::plural;
 use super::{Cx, Fields, Storage, int_at};
 use crate::ast::{self, Data, FieldValue, Notes, Scalar, ScalarKind};
 use crate::lex::shown;
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 use onnx_ir::{
     BodyBuilder, DataLocation, ElemType, Field, Name, Names, Payload, SparseData, SparseTensor, Tensor,
@@ -114,13 +114,13 @@ impl Cx<'_> {
         let shape = shown(self.text(ty));
         let message = format!(
             "`{shape}` has {}, but {} given",
-            plural(usize::try_from(wanted.saturating_mul(per_element)).unwrap_or(usize::MAX), what),
+            counted(wanted.saturating_mul(per_element), what),
             if found == 1 { "1 is".to_owned() } else { format!("{found} are") }
         );
         // The reference accepts one number per element, too.
         let is_odd = per_element == 2 && u64::try_from(found) == Ok(wanted);
         let code = if is_odd { &code::ODD_SPELLING } else { &code::ELEMENT_COUNT };
-        let d = Diagnostic::new(code, place, message).label(format!("found {}", plural(found, what)));
+        let d = Diagnostic::new(code, place, message).label(format!("found {}", counted(found, what)));
         self.report(d.related(ty, "the shape"));
     }
 

@@ -3,6 +3,7 @@
 use super::{Cx, aliases, int_at};
 use crate::ast;
 use crate::lex::Kind;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Dim, DimValue, ElemType, Name, Names, TensorType, Type, TypeId, TypeKind, Types};
 
@@ -152,7 +153,7 @@ impl Cx<'_> {
         count: std::ops::RangeInclusive<usize>,
     ) -> &'a [ast::TypeArg] {
         if let Some(extra) = args.items.get(*count.end()) {
-            let text = format!("`{}` accepts at most {}", self.text(head), plural(*count.end(), "argument"));
+            let text = format!("`{}` accepts at most {}", self.text(head), counted(*count.end(), "argument"));
             self.report(
                 Diagnostic::new(&code::WRONG_KIND, arg_span(extra), text).label("one argument too many"),
             );
@@ -267,8 +268,4 @@ fn arg_span(arg: &ast::TypeArg) -> Span {
         ast::TypeArg::Type(ty) => ty.span(),
         ast::TypeArg::Name(span) => *span,
     }
-}
-
-pub(super) fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,6 +1,7 @@
 //! Long lists of findings, shortened for people.
 
 use onnx_ir::diag::{Diagnostic, Level, Severity};
+use onnx_ir::diag::{counted, grouped};
 use std::collections::{BTreeMap, HashMap};
 
 /// Lints with more findings in one file than this become one entry.
@@ -80,22 +81,12 @@ pub fn bound(found: Vec<Diagnostic>) -> Bounded {
             Severity::Error => bounded.unlisted_errors += rest - 1,
             Severity::Warning => bounded.unlisted_warnings += rest - 1,
         }
-        let message = format!("{} of this kind", counted(rest));
+        let message = format!("{} of this kind", counted(grouped(rest as u64), "more finding"));
         let mut finding = Diagnostic::new(first.code, first.primary.place, message);
         finding.severity = first.severity;
         bounded.listed.push(finding.label("the first one"));
     }
     bounded
-}
-
-/// `1 more finding`, `12,345 more findings`
-fn counted(number: usize) -> String {
-    let digits = number.to_string();
-    let head = digits.len() % 3;
-    let groups = digits.as_bytes()[head..].chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
-    let head = Some(digits[..head].to_owned()).filter(|head| !head.is_empty());
-    let text = head.into_iter().chain(groups).collect::<Vec<_>>().join(",");
-    format!("{text} more finding{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

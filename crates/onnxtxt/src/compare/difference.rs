@@ -2,6 +2,7 @@
 
 use super::tolerance::Tolerance;
 use onnx_exec::{Tensor, Value};
+use onnx_ir::diag::counted;
 use onnx_text::number_text;
 
 /// Whether two values without a difference are close only as a whole.
@@ -17,7 +18,7 @@ pub fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Op
         (Value::Tensor(a), Value::Tensor(b)) => tensors(a, b, tolerance),
         (Value::Sequence(a), Value::Sequence(b)) => {
             if a.len() != b.len() {
-                return Some(format!("{} elements, expected {}", a.len(), b.len()));
+                return Some(format!("{}, expected {}", counted(a.len(), "element"), b.len()));
             }
             a.iter().zip(b.iter()).find_map(|(a, b)| difference(a, b, tolerance))
         }

@@ -3,6 +3,7 @@
 use super::data::{FunctionDiff, GraphDiff, Kind, Options, PropertyChange};
 use super::hash::Side;
 use super::{graph, value};
+use onnx_ir::diag::counted;
 use onnx_ir::{BodyId, Function, FunctionId, Model, Name, OpsetImport, normalize_domain};
 use std::collections::{HashMap, VecDeque};
 
@@ -49,7 +50,14 @@ pub(super) fn header(a: &Model, b: &Model) -> Vec<PropertyChange> {
         all.extend(model.configurations.iter().map(|configuration| {
             let names: Vec<_> = configuration.devices.iter().map(|&name| &model.names[name]).collect();
             let name = format!("configuration.{}", model.text(configuration.name));
-            (name, format!("{} devices: {}", configuration.num_devices.unwrap_or_default(), names.join(", ")))
+            (
+                name,
+                format!(
+                    "{}: {}",
+                    counted(configuration.num_devices.unwrap_or_default(), "device"),
+                    names.join(", ")
+                ),
+            )
         }));
         all
     };

@@ -34,7 +34,13 @@ pub use data::{
 pub use value::enum_name;
 
 use onnx_ir::Model;
+use onnx_ir::diag::counted;
 use onnx_ir::semver::{Impact, differences};
+
+/// `1 element differs`, `5 elements differ`
+pub(crate) fn elements_differ(count: u64) -> String {
+    counted(count, "element") + if count == 1 { " differs" } else { " differ" }
+}
 
 /// The differences of `b` from `a`.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use super::scene::{GroupId, Item, ItemId, Kind, Scene, ValueIndex};
 use super::text;
+use onnx_ir::diag::counted;
 
 /// The height of the head of a group, and of a box.
 pub(super) const HEAD: f64 = 27.0;
@@ -46,10 +47,7 @@ pub(super) fn lines(item: &Item) -> Vec<(String, String)> {
 
 /// The line below the title of a closed group.
 pub(super) fn subtitle(scene: &Scene, group: GroupId) -> String {
-    match scene.node_count(group) {
-        1 => "1 node".to_owned(),
-        count => format!("{count} nodes"),
-    }
+    counted(scene.node_count(group), "node")
 }
 
 /// The type of a value as it is drawn beside a wire.

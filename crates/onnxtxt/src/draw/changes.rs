@@ -37,7 +37,7 @@ pub fn draw_diff(
 fn weight_text(weight: &crate::diff::WeightDiff) -> String {
     match (&weight.old_type, &weight.new_type, weight.differing) {
         (Some(old), Some(new), _) if old != new => format!("{old} → {new}"),
-        (_, _, Some(count)) => onnx_ir::diag::agree(format!("{count} elements differ")),
+        (_, _, Some(count)) => crate::diff::elements_differ(count),
         (None, Some(_), _) => "new".to_owned(),
         _ => "differs".to_owned(),
     }

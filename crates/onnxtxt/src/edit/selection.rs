@@ -8,6 +8,7 @@
 //! | `/glob*/` | those whose name, or the name of one of whose results, matches the glob: `*` any characters, `?` one. A slash at the start of a name need not be doubled |
 //! | `/enc/*` | the same for names that begin with a slash: all of it is the glob, unless a node has this very name |
 
+use onnx_ir::diag::counted;
 use onnx_ir::diag::did_you_mean;
 use onnx_ir::{Body, Model, Name, NodeId, ValueId, normalize_domain};
 use std::fmt;
@@ -196,7 +197,9 @@ impl Selection {
                 did_you_mean(name, names.map(|n| &model.names[n]))
             }
             Selection::Op(_, op) => did_you_mean(op, all.iter().map(|&n| model.text(body.nodes[n].op))),
-            Selection::Number(_) => bail!("no node {self}: the main graph has {} nodes", all.len()),
+            Selection::Number(_) => {
+                bail!("no node {self}: the main graph has {}", counted(all.len(), "node"))
+            }
             Selection::Glob(_) => None,
         };
         match likely {

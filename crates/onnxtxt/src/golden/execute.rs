@@ -7,6 +7,7 @@ use super::values::{Tolerance, difference, elem_of};
 use super::{Case, Named};
 use onnx_exec::arrays::from_arrays;
 use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
+use onnx_ir::diag::counted;
 use onnx_ir::{Dim, DimValue, ElemType, Model, Port, TypeKind};
 use onnx_ops::opset::registry_of;
 use std::collections::BTreeMap;
@@ -78,7 +79,9 @@ fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
                 let mut values = context.case.host.values(file, &declared)?;
                 match (name, &mut values[..]) {
                     (Some(name), [(only, _)]) => name.clone_into(only),
-                    (Some(_), _) => return Err(format!("`{file}` has {} values, not one", values.len())),
+                    (Some(_), _) => {
+                        return Err(format!("`{file}` has {}, not one", counted(values.len(), "value")));
+                    }
                     (None, [(only, _)]) if only.is_empty() => match &inputs_of(model)[..] {
                         [input] => input.clone_into(only),
                         _ => return Err(format!("say which input it is: `#! input NAME = {file}`")),
@@ -234,8 +237,8 @@ fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -
     let actual = outputs(&after, &complete(&after, &inputs)?, None)?;
     let mut problems = String::new();
     if expected.len() != actual.len() {
-        let many = format!("the model has {} outputs instead of {}", actual.len(), expected.len());
-        _ = writeln!(problems, "{}", onnx_ir::diag::agree(many));
+        let actual = counted(actual.len(), "output");
+        _ = writeln!(problems, "the model has {actual} instead of {}", expected.len());
     }
     for ((name, expected), (_, actual)) in expected.iter().zip(&actual) {
         if let Some(how) = difference(actual, expected, tolerance).map_err(|why| why.to_string())? {

@@ -1,5 +1,6 @@
 //! How large a model is, for comparisons.
 
+use onnx_ir::diag::counted;
 use onnx_ir::{AttrValue, DimValue, Model, Payload, Port, TypeKind};
 
 /// The size of a model. Of two models, the one with fewer functions is smaller, then the one with fewer nodes, and so on in the order
@@ -99,14 +100,13 @@ fn information(payload: &Payload) -> u64 {
 /// `3 nodes, 5 attributes, 12 weight elements`
 impl std::fmt::Display for Size {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = |n: u64| if n == 1 { "" } else { "s" };
-        write!(f, "{} node{}", self.nodes, plural(self.nodes as u64))?;
+        f.write_str(&counted(self.nodes, "node"))?;
         if self.functions > 0 {
-            write!(f, ", {} function{}", self.functions, plural(self.functions as u64))?;
+            write!(f, ", {}", counted(self.functions, "function"))?;
         }
         if self.attributes > 0 {
-            write!(f, ", {} attribute{}", self.attributes, plural(self.attributes as u64))?;
+            write!(f, ", {}", counted(self.attributes, "attribute"))?;
         }
-        write!(f, ", {} stored element{}", self.elements, plural(self.elements))
+        write!(f, ", {}", counted(self.elements, "stored element"))
     }
 }

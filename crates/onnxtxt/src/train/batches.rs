@@ -2,6 +2,7 @@
 
 use super::derived_seed;
 use onnx_exec::{Failure, Random, Tensor};
+use onnx_ir::diag::counted;
 
 /// Where a training is in its data: what the next batch depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -119,7 +120,7 @@ impl Batch {
             return Err(Failure::new("a scalar has no rows"));
         };
         if let Some(row) = self.rows.iter().find(|row| **row >= rows) {
-            return Err(Failure::new(format!("row {row} is out of range ({rows} rows)")));
+            return Err(Failure::new(format!("row {row} is out of range ({})", counted(rows, "row"))));
         }
         let mut dims = vec![self.rows.len()];
         dims.extend(rest);

@@ -2,6 +2,7 @@
 
 use crate::output::numbers::{bytes, count, grouped};
 use crate::output::table::Table;
+use onnx_ir::diag::counted;
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::dim_text;
 use onnxtxt::describe::{CostKey, ModelCosts};
@@ -85,6 +86,6 @@ fn shown(costs: &ModelCosts, dim: Dim) -> String {
 fn shown_bytes(costs: &ModelCosts, dim: Dim) -> String {
     match dim {
         Dim::Const(n) => u64::try_from(n).map_or_else(|_| n.to_string(), bytes),
-        Dim::Unknown | Dim::Expr(_) => format!("{} bytes", dim_text(costs.dims(), dim)),
+        Dim::Unknown | Dim::Expr(_) => counted(dim_text(costs.dims(), dim), "byte"),
     }
 }

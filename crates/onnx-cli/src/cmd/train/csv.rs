@@ -6,6 +6,7 @@
 use anyhow::{Context as _, bail, ensure};
 use csv::ReaderBuilder;
 use onnx_exec::Tensor;
+use onnx_ir::diag::counted;
 use onnx_ir::{DimValue, ElemType, Model, Port, TypeKind};
 
 /// A column of an input.
@@ -104,7 +105,9 @@ fn example(input: &str, count: usize, declared: Option<&[Option<usize>]>) -> any
     let open = rest.iter().filter(|dim| dim.is_none()).count();
     ensure!(
         (open == 0 && known == count) || (open == 1 && known > 0 && count.is_multiple_of(known)),
-        "an example of `{input}` has {known} elements, but the table has {count} columns for it"
+        "an example of `{input}` has {}, but the table has {} for it",
+        counted(known, "element"),
+        counted(count, "column"),
     );
     Ok(rest.iter().map(|dim| dim.unwrap_or(count / known.max(1))).collect())
 }

@@ -9,6 +9,7 @@ use crate::input::read_files::{self, Unreadable};
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::{Tensor, Value};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::{DimValue, Model, Port, TensorType, TypeKind};
 use onnxtxt::train::{Batch, Trainer};
@@ -81,9 +82,11 @@ impl Data {
             let count = array.tensor.dims().first().copied().unwrap_or(0);
             match rows {
                 None => rows = Some((count, &array.name)),
-                Some((known, other)) if known != count => {
-                    wrong(format!("`{other}` has {known} examples, but `{}` has {count}", array.name))
-                }
+                Some((known, other)) if known != count => wrong(format!(
+                    "`{other}` has {}, but `{}` has {count}",
+                    counted(known, "example"),
+                    array.name
+                )),
                 Some(_) => {}
             }
         }

@@ -7,6 +7,7 @@ use super::saved::{Best, Saved, StateFile};
 use crate::session::Session;
 use crate::session::progress::Work;
 use anyhow::{Context as _, ensure};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnxtxt::train::{Batches, Position, Trainer};
 use std::time::Instant;
@@ -64,19 +65,24 @@ pub(super) fn train(
     work: &Work,
 ) -> anyhow::Result<Result<Report, Vec<Diagnostic>>> {
     if let (Some(batch), Some(declared)) = (plan.batch, data.declared) {
-        ensure!(batch == declared, "--batch {batch}, but the model declares {declared} examples per step");
+        ensure!(
+            batch == declared,
+            "--batch {batch}, but the model declares {} per step",
+            counted(declared, "example")
+        );
     }
     let batch = plan.batch.or(data.declared).unwrap_or(data.rows);
     let batches = Batches::new(data.rows, batch, plan.shuffle, data.declared.is_none());
-    let mut batches = batches
-        .with_context(|| format!("the data has {} examples, fewer than a step of {batch}", data.rows))?;
+    let mut batches = batches.with_context(|| {
+        format!("the data has {}, fewer than a step of {batch}", counted(data.rows, "example"))
+    })?;
     let mut best = None;
     if let Some(saved) = resumed {
         ensure!(
             saved.rows == data.rows,
-            "the data has {} examples, but the state was saved with {}",
-            data.rows,
-            saved.rows
+            "the data has {}, but the state was saved with {}",
+            counted(data.rows, "example"),
+            saved.rows,
         );
         batches.seek(saved.position);
         best = saved.best;
@@ -228,7 +234,7 @@ impl TrainingRun<'_, '_> {
         let batch = self.plan.batch.or(data.declared).unwrap_or(data.rows);
         let batches = Batches::new(data.rows, batch, None, data.declared.is_none());
         let mut batches = batches.with_context(|| {
-            format!("the data of --eval has {} examples, fewer than a step of {batch}", data.rows)
+            format!("the data of --eval has {}, fewer than a step of {batch}", counted(data.rows, "example"))
         })?;
         let mut means = Means::default();
         for _ in 0..batches.per_epoch() {

@@ -11,6 +11,7 @@ mod header;
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_text::is_active;
 use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
@@ -96,7 +97,7 @@ fn read_from(
     } else {
         usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
     };
-    ensure!(header_length <= MAX_HEADER_BYTES, "the header has {header_length} bytes");
+    ensure!(header_length <= MAX_HEADER_BYTES, "the header has {}", counted(header_length, "byte"));
     let mut header = vec![0; header_length];
     source.read_exact(&mut header).context(truncated)?;
     let header = header::parse(std::str::from_utf8(&header).context("the header is not UTF-8")?)?;
@@ -123,7 +124,7 @@ fn array(
     ensure!(width > 0 || count as u64 <= there, "the array has more elements than the file has bytes");
     let needed = header.memory();
     *left = left.checked_sub(needed).with_context(|| {
-        format!("it needs {needed} bytes, but the file may unpack to {left} more at most")
+        format!("it needs {}, but the file may unpack to {left} more at most", counted(needed, "byte"))
     })?;
     let is_turned = header.is_fortran && header.dims.len() > 1;
     let mut tensor = if elem == ElemType::STRING || is_turned {
@@ -368,9 +369,9 @@ pub(crate) fn write_all(arrays: &[(String, Tensor)], out: &mut dyn Write) -> io:
         if entry.len() > MAX_ENTRY {
             let start: String = name.chars().take(40).collect();
             let message = format!(
-                "the name `{start}…` has {} bytes: a .npz file holds names of up to {}",
-                entry.len() - 4,
-                MAX_ENTRY - 4
+                "the name `{start}…` has {}: a .npz file holds names of up to {}",
+                counted(entry.len() - 4, "byte"),
+                MAX_ENTRY - 4,
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }

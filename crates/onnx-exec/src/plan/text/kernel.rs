@@ -6,6 +6,7 @@ use super::read::PlanReader;
 use crate::loops::{Choice, FormName, Nest};
 use crate::plan::{Assignment, Kernel, SlotSource, SlotStorage, group, place};
 use onnx_formula::{Formula, Mistake};
+use onnx_ir::diag::counted;
 use onnx_ir::{ElemType, NodeId};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -121,7 +122,8 @@ impl PlanReader<'_, '_> {
                     self.reader.skip();
                     let byte = self.reader.count()?;
                     if byte % place::ALIGN != 0 {
-                        let why = format!("the offset must be a multiple of {} bytes", place::ALIGN);
+                        let why =
+                            format!("the offset must be a multiple of {}", counted(place::ALIGN, "byte"));
                         return Err(illegal(&self.reader.since(&from), why));
                     }
                     place = SlotStorage::Arena(byte);

@@ -6,6 +6,7 @@ use crate::plan::{Partition, PlanStep, Slot, SlotSource, SlotStorage, check, gro
 use foldhash::HashMap;
 use onnx_formula::{Expr, Formula, Index};
 use onnx_ir::ValueId;
+use onnx_ir::diag::counted;
 
 /// Whether a formula uses existing axes and operands and loads in bounds.
 pub(super) fn formula(
@@ -28,9 +29,9 @@ pub(super) fn formula(
                     if position.len() != slots[*operand].dims.len() {
                         let rank = slots[*operand].dims.len();
                         wrong.get_or_insert(format!(
-                            "{} has rank {rank}, but is read with {} indices",
+                            "{} has rank {rank}, but is read with {}",
                             name(*operand),
-                            position.len()
+                            counted(position.len(), "index"),
                         ));
                     }
                     &position[..]
@@ -89,7 +90,12 @@ pub(super) fn rows(
         if rows == 0 || !count.is_multiple_of(rows) {
             return Err((
                 at,
-                format!("the {count} elements of {} cannot be split into {rows} rows", name(member.slot)),
+                format!(
+                    "the {} of {} cannot be split into {}",
+                    counted(count, "element"),
+                    name(member.slot),
+                    counted(rows, "row")
+                ),
             ));
         }
         let is_made = |slot: usize| made.contains(&slot);

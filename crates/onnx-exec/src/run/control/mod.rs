@@ -11,6 +11,7 @@ use crate::list::List;
 use crate::program::{Control, Kind};
 use crate::run::{Results, Run};
 use crate::tensor::Tensor;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, NodeId};
 use onnx_kernels::Attributes;
@@ -101,7 +102,11 @@ fn map(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagn
         for (at, input) in inputs.iter().enumerate() {
             let given = match input {
                 Value::Sequence(all) => all.get(i).cloned().ok_or_else(|| {
-                    Failure::new(format!("one sequence has {count} elements, another {}", all.len()))
+                    Failure::new(format!(
+                        "one sequence has {}, another {}",
+                        counted(count, "element"),
+                        all.len()
+                    ))
                 }),
                 Value::Tensor(_) | Value::Map(_) | Value::Optional(_) => Ok(input.clone()),
             };

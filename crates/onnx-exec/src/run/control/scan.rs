@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_kernels::Value;
 use onnx_kernels::resolve_axis;
@@ -94,15 +95,17 @@ fn scan(
     let scanned = site.told(run, scanned)?;
     let length = scanned.first().map_or(0, |(tensor, axis)| tensor.dims()[*axis]);
     if let Some((other, axis)) = scanned.iter().find(|(tensor, axis)| tensor.dims()[*axis] != length) {
-        let why = format!("one input has {length} slices, another {}", other.dims()[*axis]);
+        let why = format!("one input has {}, another {}", counted(length, "slice"), other.dims()[*axis]);
         return Err(run.failed(site.node, &code::RUN_FAILED, &why));
     }
     let steps = match steps.map(usize::try_from) {
         None => length,
         Some(Ok(steps)) if steps <= length => steps,
         Some(_) => {
-            let why =
-                format!("a sequence of `sequence_lens` is longer than {length} slices, or shorter than none");
+            let why = format!(
+                "a sequence of `sequence_lens` is longer than {}, or shorter than none",
+                counted(length, "slice")
+            );
             return Err(run.failed(site.node, &code::RUN_FAILED, &why));
         }
     };

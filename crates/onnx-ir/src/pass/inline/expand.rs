@@ -2,6 +2,7 @@
 
 use super::copy::{Callee, Work};
 use super::{Inline, Map, Set, Setting};
+use crate::diag::counted;
 use crate::body::Node;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::ids::{BodyId, FunctionId, GraphId, NodeId};
@@ -199,7 +200,10 @@ impl<'e> Expander<'e> {
                 format!("bodies of operators are more than {LONGEST} deep in each other"),
             )
         } else {
-            (&code::INLINE_TOO_LARGE, format!("bodies of operators have made more than {max_nodes} nodes"))
+            (
+                &code::INLINE_TOO_LARGE,
+                format!("bodies of operators have made more than {}", counted(max_nodes, "node")),
+            )
         };
         let diagnostic =
             Diagnostic::new(code, site, message).help("the operators that are left stay as they are");

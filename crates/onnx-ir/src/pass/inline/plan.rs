@@ -3,6 +3,7 @@
 use super::{Inline, Map};
 use crate::attr::{Attr, AttrValue};
 use crate::body::{Body, Node};
+use crate::diag::counted;
 use crate::diag::{Diagnostic, Entity, Place, code};
 use crate::entity::SecondaryMap;
 use crate::ids::FunctionId;
@@ -131,7 +132,11 @@ impl InlinePlan {
                     (None, None) => Place::Nowhere,
                 };
                 let total = if total == u64::MAX { "countless".to_owned() } else { total.to_string() };
-                let message = format!("inlining would make {total} nodes, more than {}", options.max_nodes);
+                let message = format!(
+                    "inlining would make {}, more than {}",
+                    counted(total, "node"),
+                    options.max_nodes
+                );
                 found.push(Diagnostic::new(&code::INLINE_TOO_LARGE, place, message));
             }
         }

@@ -1,6 +1,7 @@
 //! Signatures of operators.
 
-use super::super::context::{Findings, count, index};
+use super::super::context::{Findings, index};
+use crate::diag::counted;
 use crate::diag::{Diagnostic, Entity, code, did_you_mean};
 use crate::model::{Function, Model};
 use crate::names::Name;
@@ -120,7 +121,7 @@ impl Judge<'_> {
         };
         if let Some(number) = counts.iter().find(|number| !fits(number)) {
             let place = Entity::Operator(self.operator);
-            let formals = count(formals.len() as u64, what);
+            let formals = counted(formals.len(), what);
             self.fail(place, format!("{number} {what}s are allowed, but the operator has {formals}"));
         }
     }
@@ -139,7 +140,7 @@ pub(super) fn difference(
         [("input", &root.inputs, &signature.inputs), ("output", &root.outputs, &signature.outputs)]
     {
         if ports.len() != formals.len() {
-            let (has, takes) = (count(ports.len() as u64, what), formals.len());
+            let (has, takes) = (counted(ports.len(), what), formals.len());
             return Some(format!("has {has}, but the operator has {takes}"));
         }
         for (port, formal) in ports.iter().zip(formals) {

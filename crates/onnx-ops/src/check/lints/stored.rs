@@ -2,6 +2,7 @@
 
 use super::site::index;
 use foldhash::HashMap;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 use onnx_ir::{BodyId, ElemType, Model, Payload, Tensor, Use, Uses, ValueDef};
 
@@ -57,7 +58,8 @@ pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diag
                 }
             }
             let changes = if is_returned { Vec::new() } else { changes };
-            let message = format!("`{name}` and `{first_name}` have the same {} bytes", bytes.len());
+            let message =
+                format!("`{name}` and `{first_name}` have the same {}", counted(bytes.len(), "byte"));
             found.push(
                 Diagnostic::new(&code::INITIALIZERS_EQUAL, place, message)
                     .related(Entity::Initializer(id, g, index(other)), "the first one")

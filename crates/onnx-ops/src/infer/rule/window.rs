@@ -8,6 +8,7 @@ use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::type_text;
 use crate::infer::rule::fit::{Extent, choice, list_of};
 use crate::infer::{Infer, NodeCx, Shape, dim_text};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::smallvec;
 
@@ -209,8 +210,11 @@ impl Window {
         padded: &str,
     ) -> Infer {
         let text = type_text(cx, input);
-        let message =
-            format!("the window of `{}` spans {span} elements, but the padded axis has {padded}", cx.op());
+        let message = format!(
+            "the window of `{}` spans {}, but the padded axis has {padded}",
+            cx.op(),
+            counted(span, "element")
+        );
         let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
             .label(format!("this is {text}: axis {} is too short", axis + 2));
         cx.fail(diagnostic)

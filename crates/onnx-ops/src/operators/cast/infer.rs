@@ -8,6 +8,7 @@ use crate::infer::rule::fraction::Fraction;
 use crate::infer::{Elem, Infer, NodeCx, SmallTensor, elem_text, is_float};
 use onnx_formula::Number;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 
 /// In version 1, the type is a string.
 pub(crate) fn cast(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -49,7 +50,7 @@ pub(crate) fn bit_cast(cx: &mut NodeCx<'_, '_>) -> Infer {
         && a != b
     {
         let (from, to) = (elem_text(from), elem_text(to));
-        return cx.fail_at_attr("to", format!("{to} has {b} bits, but {from} has {a}"));
+        return cx.fail_at_attr("to", format!("{to} has {}, but {from} has {a}", counted(b, "bit")));
     }
     cx.set_elem(0, to);
     shape?;

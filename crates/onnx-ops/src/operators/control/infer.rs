@@ -6,6 +6,7 @@
 
 use crate::dims::Dim;
 use crate::infer::{Elem, Fact, FactSource, Infer, NodeCx, Shape, SmallTensor, TensorTy, Ty};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{ElemType, GraphId};
 use std::sync::Arc;
@@ -23,9 +24,10 @@ pub(crate) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     if has > count && cx.allows_default_inputs() {
         return surplus(cx, graph, attr, count);
     }
-    let message = format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted(count, "input"));
+    let message =
+        format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted_or_no(count, "input"));
     let place = if has > count { cx.at_graph_input(graph, count) } else { cx.at_graph(graph) };
-    let label = format!("{has} inputs");
+    let label = counted(has, "input");
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     cx.fail(if has > count { diagnostic } else { diagnostic.label(label) })
 }
@@ -40,7 +42,7 @@ fn passed_with_initializer(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, 
     }
     let message = format!("`{}` passes this input to `{attr}`, but it also has an initializer", cx.op());
     let place = cx.at_graph_input(graph, first);
-    let passed = format!("`{}` passes {}", cx.op(), counted(count, "input"));
+    let passed = format!("`{}` passes {}", cx.op(), counted_or_no(count, "input"));
     cx.fail(Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, place, message).related(cx.at_op(), passed))
 }
 
@@ -55,7 +57,7 @@ fn surplus(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) ->
     let message = format!("`{}` does not pass this input to `{attr}`, and it has no initializer", cx.op());
     let diagnostic =
         Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, cx.at_graph_input(graph, first), message);
-    let passed = format!("`{}` passes {}", cx.op(), counted(count, "input"));
+    let passed = format!("`{}` passes {}", cx.op(), counted_or_no(count, "input"));
     cx.fail(diagnostic.related(cx.at_op(), passed))
 }
 
@@ -65,20 +67,17 @@ pub(crate) fn gives(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     if has == count {
         return Some(());
     }
-    let message = format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted(count, "output"));
+    let message =
+        format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted_or_no(count, "output"));
     let place = if has > count { cx.at_graph_output(graph, count) } else { cx.at_graph(graph) };
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     let own = cx.output_count();
-    cx.fail(diagnostic.related(cx.at_op(), format!("the node has {}", counted(own, "output"))))
+    cx.fail(diagnostic.related(cx.at_op(), format!("the node has {}", counted_or_no(own, "output"))))
 }
 
-/// A count with its noun.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    match count {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
+/// A count with its noun, `no inputs` for none.
+pub(super) fn counted_or_no(count: usize, noun: &str) -> String {
+    counted(if count == 0 { "no".to_owned() } else { count.to_string() }, noun)
 }
 
 /// The only element of an input; reports an input with another number of elements.
@@ -164,8 +163,11 @@ pub(crate) fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut fits = takes(cx, body, "body", 2 + carried).is_some();
     fits &= gives(cx, body, "body", 1 + count).is_some();
     if count < carried {
-        let message =
-            format!("`Loop` carries {}, but has {}", counted(carried, "value"), counted(count, "output"));
+        let message = format!(
+            "`Loop` carries {}, but has {}",
+            counted_or_no(carried, "value"),
+            counted_or_no(count, "output")
+        );
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message));
         fits = false;
     }

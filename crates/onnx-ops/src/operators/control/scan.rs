@@ -2,10 +2,11 @@
 //!
 //! Unlike the carried values of a `Loop`, the state of a `Scan` keeps its shape, so one walk of the body is enough.
 
-use super::infer::{carries_two_types, collected, counted, gives, takes};
+use super::infer::{carries_two_types, collected, counted_or_no, gives, takes};
 use crate::dims::Dim;
 use crate::infer::{Fact, Infer, Ints, NodeCx, Shape, TensorTy, Ty};
 use onnx_ir::GraphId;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// The inputs and outputs of a `Scan`.
@@ -25,7 +26,7 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     let inputs = cx.input_count().checked_sub(first)?;
     let slices = usize::try_from(number).ok().filter(|n| (1..=inputs).contains(n));
     let Some(slices) = slices else {
-        let message = format!("`num_scan_inputs` is {number}, but the node has {inputs} inputs");
+        let message = format!("`num_scan_inputs` is {number}, but the node has {}", counted(inputs, "input"));
         cx.fail_at_attr("num_scan_inputs", message)?;
         return None;
     };
@@ -34,7 +35,7 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     let Some(collected) = outputs.checked_sub(states) else {
         let message = format!(
             "`Scan` has {}, but {}",
-            counted(states, "loop state variable"),
+            counted_or_no(states, "loop state variable"),
             counted(outputs, "output")
         );
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message))?;

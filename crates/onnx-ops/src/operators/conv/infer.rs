@@ -5,6 +5,7 @@ use crate::infer::rule::axes::int_or;
 use crate::infer::rule::fit::{Extent, at_least, choice, divides, hold, one_or_each, single};
 use crate::infer::rule::window::{Window, kernel};
 use crate::infer::{Infer, NodeCx, Shape};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Input and weight of a convolution; the shape of at least one is known.
@@ -29,10 +30,7 @@ impl Operands {
         if let (Some(input), Some(weight)) = (&input, &weight)
             && input.len() != weight.len()
         {
-            let count = |shape: &Shape| match shape.len() - 2 {
-                1 => "1 spatial axis".to_owned(),
-                n => format!("{n} spatial axes"),
-            };
+            let count = |shape: &Shape| counted(shape.len() - 2, "spatial axis");
             let (input, weight) = (count(input), count(weight));
             let message = format!("the weight tensor and the input of `{}` must have the same rank", cx.op());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(w), message)
@@ -88,10 +86,13 @@ fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
     let taken = cx.dims().mul(taken, group);
     inner.agree_or(cx, w, taken, |a, b| match group {
         Dim::Const(2..) => {
-            format!("the input has {a} channels, but the groups of the weight expect {b} in total")
+            format!(
+                "the input has {}, but the groups of the weight expect {b} in total",
+                counted(a, "channel")
+            )
         }
         Dim::Const(_) | Dim::Unknown | Dim::Expr(_) => {
-            format!("the input has {a} channels, but the weight expects {b}")
+            format!("the input has {}, but the weight expects {b}", counted(a, "channel"))
         }
     })?;
     let channels = operands.of_weight(0);

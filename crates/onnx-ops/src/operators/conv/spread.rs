@@ -7,6 +7,7 @@ use crate::infer::rule::fit::{Extent, divides, hold, list_of, same_shapes};
 use crate::infer::rule::window::{auto_pad, pads, span};
 use crate::infer::{Infer, NodeCx, Shape, dim_text};
 use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{counted, counted_are};
 use smallvec::smallvec;
 
 /// An input of `N, C, …`, and a weight of `C, M/group, …`.
@@ -15,7 +16,7 @@ pub(super) fn conv_transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     let group = group(cx)?;
     let mut inner = Extent::of_input("number of input channels", 0, operands.input[1]);
     inner.agree_or(cx, 1, operands.of_weight(0), |a, b| {
-        format!("the input has {a} channels, but the weight expects {b}")
+        format!("the input has {}, but the weight expects {b}", counted(a, "channel"))
     })?;
     let known = cx.dims().as_const(group);
     divides(cx, ("group", known), (0, "input channels", inner.dim))?;
@@ -110,9 +111,9 @@ pub(super) fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
         {
             let text = type_text(cx, 0);
             let message = format!(
-                "`output_shape` has {} elements, but the input has rank {}",
-                output.len(),
-                input.len()
+                "`output_shape` has {}, but the input has rank {}",
+                counted(output.len(), "element"),
+                input.len(),
             );
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(2), message)
                 .related(cx.at_input(0), format!("this is {text}"));
@@ -179,7 +180,7 @@ pub(super) fn col2im(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let (Dim::Const(all), Dim::Const(each @ 1..)) = (input[1], block)
             && all % each != 0
         {
-            let message = format!("{all} rows are not a multiple of the block size {each}");
+            let message = format!("{} not a multiple of the block size {each}", counted_are(all, "row"));
             return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
         }
         Extent::of_input("number of blocks", 2, places).agree(cx, 0, input[2])?;

@@ -7,6 +7,7 @@
 use crate::dims::Dim;
 use crate::infer::rule::fit::broadcast_axis;
 use crate::infer::{Infer, NodeCx, Shape};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// A parsed equation.
@@ -146,8 +147,11 @@ impl Axes {
             return Some(());
         };
         if axes.len() != dims.len() {
-            let message =
-                format!("the ellipsis covers {} axes of one input and {} of another", axes.len(), dims.len());
+            let message = format!(
+                "the ellipsis covers {} of one input and {} of another",
+                counted(axes.len(), "axis"),
+                dims.len()
+            );
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message);
             return cx.fail(diagnostic.related(cx.at_input(*first), "the first input with an ellipsis"));
         }
@@ -217,10 +221,6 @@ pub(super) fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
 /// Whether broadcasting cannot change a dimension.
 fn is_settled(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
     cx.dims().lower_bound(dim).is_some_and(|least| least > 1)
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::gradient::{Cell, Done, number};
 use crate::infer::Shape;
+use onnx_ir::diag::counted;
 
 /// `dA = dY Bᵀ`, `dB = Aᵀ dY`. A vector is a row on the left and a column on the right; broadcast leading axes are summed.
 pub(super) fn matmul(cell: &mut Cell<'_>) -> Done {
@@ -116,7 +117,7 @@ pub(super) fn determinant(cell: &mut Cell<'_>) -> Done {
     let size = cell.shape(0).and_then(|shape| number(shape.last()?));
     let size = size.ok_or("the size of its matrices is unknown")?;
     if size > MOST_ROWS {
-        return Err(format!("its matrices have {size} rows, more than {MOST_ROWS}"));
+        return Err(format!("its matrices have {}, more than {MOST_ROWS}", counted(size, "row")));
     }
     let gradient = cell.unsqueeze("dy0", &[-2, -1]);
     if size <= 1 {

@@ -1,8 +1,8 @@
 //! Operators of ai.onnx.ml: classical models, stored in long attributes.
 
 use crate::infer::{Infer, NodeCx};
-use crate::operators::control::infer::counted;
 use onnx_ir::AttrType;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Length of a list or tensor attribute: 0 if the node does not have it, `None` if it is unknown.

@@ -3,8 +3,8 @@
 use super::infer::{len, one_attr, post_transform, same_len};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
-use crate::operators::control::infer::counted;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 
 /// The number of examples: the rows of a table; a tensor of rank 1 is one example.
 pub(super) fn examples(cx: &mut NodeCx<'_, '_>) -> Option<Dim> {
@@ -59,7 +59,7 @@ pub(super) fn linear_regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
     if intercepts > 0 && i64::try_from(intercepts) != Ok(targets) {
         return cx.fail_at_attr(
             "intercepts",
-            format!("{} for {targets} targets", counted(intercepts, "intercept")),
+            format!("{} for {}", counted(intercepts, "intercept"), counted(targets, "target")),
         );
     }
     let examples = examples(cx).unwrap_or(Dim::Unknown);

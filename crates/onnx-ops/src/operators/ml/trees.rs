@@ -7,8 +7,8 @@ use super::infer::{in_range, len, one_attr, post_transform, same_len};
 use super::models::{classified, examples, labels, several};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
-use crate::operators::control::infer::counted;
 use foldhash::HashSet;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::list::Elements;
 use onnx_ir::{Payload, Tensor};
@@ -168,7 +168,7 @@ fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer 
         return cx.fail(diagnostic(cx, message));
     }
     let ty = cx.ty(0).clone().text(cx.dims());
-    let message = format!("feature {other} is out of range for {columns} columns");
+    let message = format!("feature {other} is out of range for {}", counted(columns, "column"));
     cx.fail(diagnostic(cx, message).related(cx.at_input(0), format!("this is {ty}")))
 }
 
@@ -219,7 +219,7 @@ pub(super) fn regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn positive(cx: &mut NodeCx<'_, '_>, targets: i64) -> Option<usize> {
     let count = usize::try_from(targets).ok().filter(|n| *n > 0);
     if count.is_none() {
-        cx.fail_at_attr("n_targets", format!("{targets} targets"))?;
+        cx.fail_at_attr("n_targets", counted(targets, "target"))?;
     }
     count
 }

@@ -3,9 +3,9 @@
 use super::infer::{len, one_attr, same_len};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx, Ty};
-use crate::operators::control::infer::counted;
 use crate::operators::elementwise::infer::same_shape;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// The output has the type and shape of the input.
@@ -80,7 +80,7 @@ pub(super) fn encode(cx: &mut NodeCx<'_, '_>) -> Infer {
         && input != key
     {
         let (key, input) = (key.name().unwrap_or("?"), input.name().unwrap_or("?"));
-        let message = format!("`{keys}` has {key} keys, but the input is {input}");
+        let message = format!("`{keys}` has {}, but the input is {input}", counted(key, "key"));
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(keys), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {input}")));
     }
@@ -89,7 +89,7 @@ pub(super) fn encode(cx: &mut NodeCx<'_, '_>) -> Infer {
         && default != value
     {
         let (default, value) = (default.name().unwrap_or("?"), value.name().unwrap_or("?"));
-        let message = format!("the default is {default}, but `{values}` has {value} values");
+        let message = format!("the default is {default}, but `{values}` has {}", counted(value, "value"));
         return cx.fail_at_attr("default_tensor", message);
     }
     if let Some(dims) = cx.tensor("default_tensor").map(|tensor| tensor.dims.clone())
@@ -176,8 +176,11 @@ fn per_column(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     };
     if count > 1 && usize::try_from(columns) != Ok(count) {
         let ty = cx.ty(0).clone().text(cx.dims());
-        let message =
-            format!("`{name}` has {}, but the input has {columns} columns", counted(count, "element"));
+        let message = format!(
+            "`{name}` has {}, but the input has {}",
+            counted(count, "element"),
+            counted(columns, "column")
+        );
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {ty}")));
     }
@@ -240,7 +243,11 @@ pub(super) fn zip(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(Dim::Const(columns)) = shape.last()
         && *columns != labels
     {
-        let message = format!("`{name}` has {labels} labels, but the input has {columns} columns");
+        let message = format!(
+            "`{name}` has {}, but the input has {}",
+            counted(labels, "label"),
+            counted(columns, "column")
+        );
         let ty = cx.ty(0).clone().text(cx.dims());
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {ty}")));

@@ -5,6 +5,7 @@ use crate::infer::rule::axes::{List, Param, int_or, positions, type_text};
 use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Elems, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -151,9 +152,10 @@ fn check_part_count(cx: &mut NodeCx<'_, '_>, count: usize) -> Infer {
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, place, message);
             cx.fail(diagnostic.related(cx.at_input(1), "the sizes"))
         }
-        Some(n) if usize::try_from(n).ok() != Some(count) => {
-            cx.fail_at_attr("num_outputs", format!("`num_outputs` is {n}, but the node has {count} outputs"))
-        }
+        Some(n) if usize::try_from(n).ok() != Some(count) => cx.fail_at_attr(
+            "num_outputs",
+            format!("`num_outputs` is {n}, but the node has {}", counted(count, "output")),
+        ),
         None if !by_size && !cx.has_attr("num_outputs") => {
             let message = "`Split` requires sizes or `num_outputs`";
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message);
@@ -170,7 +172,9 @@ fn given_sizes(
     count: usize,
 ) -> Option<Shape> {
     if sizes.len() != count {
-        return SIZES.fail(cx, format!("{} sizes for {count} outputs", sizes.len())).and(None);
+        return SIZES
+            .fail(cx, format!("{} for {}", counted(sizes.len(), "size"), counted(count, "output")))
+            .and(None);
     }
     if let Some(Dim::Const(n)) = sizes.iter().find(|d| matches!(d, Dim::Const(n) if *n < 0)) {
         return SIZES.fail(cx, format!("negative size {n}")).and(None);
@@ -212,7 +216,7 @@ fn equal_sizes(
     };
     if is_uneven {
         let text = type_text(cx, 0);
-        let message = format!("axis {axis} of {text} cannot be split into {count} parts");
+        let message = format!("axis {axis} of {text} cannot be split into {}", counted(count, "part"));
         return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message).and(None);
     }
     if is_last_smaller {
@@ -269,7 +273,11 @@ pub(super) fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     };
     if amounts.len() != 2 * axes.len() {
-        return pads.fail_for(cx, format!("{} pads for {} axes", amounts.len(), axes.len()), 0);
+        return pads.fail_for(
+            cx,
+            format!("{} for {}", counted(amounts.len(), "pad"), counted(axes.len(), "axis")),
+            0,
+        );
     }
     for (i, &axis) in axes.iter().enumerate() {
         let (before, behind) = (amounts[i], amounts[i + axes.len()]);
@@ -282,7 +290,11 @@ pub(super) fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
         let padded = cx.dims().add(dim, sum);
         if matches!(padded, Dim::Const(n) if n < 0) {
             let [dim, sum] = [dim, sum].map(|d| cx.dims().text(d));
-            return pads.fail_for(cx, format!("pads add {sum} elements to axis {axis} of size {dim}"), 0);
+            return pads.fail_for(
+                cx,
+                format!("pads add {} to axis {axis} of size {dim}", counted(sum, "element")),
+                0,
+            );
         }
         shape[axis] = padded;
     }
@@ -309,7 +321,7 @@ pub(super) fn center_crop_pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(sizes) = &sizes
         && sizes.len() != axes.len()
     {
-        let message = format!("{} sizes for {} axes", sizes.len(), axes.len());
+        let message = format!("{} for {}", counted(sizes.len(), "size"), counted(axes.len(), "axis"));
         return conflict(cx, 0, 1, message);
     }
     for (i, &axis) in axes.iter().enumerate() {

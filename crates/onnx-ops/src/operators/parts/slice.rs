@@ -14,6 +14,7 @@ use crate::infer::rule::axes::{List, Param, type_text};
 use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
 
@@ -58,7 +59,7 @@ pub(super) fn slice(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(count) = count
         && axes.len() != count
     {
-        return AXES.fail(cx, format!("{} axes for {count} starts", axes.len()));
+        return AXES.fail(cx, format!("{} for {count} starts", counted(axes.len(), "axis")));
     }
     let place = if cx.has_input(3) || cx.has_attr("axes") { AXES.place(cx) } else { STARTS.place(cx) };
     let axes = cx.axes(&axes, input.len(), place)?;
@@ -89,7 +90,7 @@ fn lengths(cx: &mut NodeCx<'_, '_>, lists: &[(usize, &Option<Shape>)]) -> Infer 
         None => Some(()),
         Some((other, len)) if cx.since() >= 10 => {
             let (a, b) = (cx.param_name(first), cx.param_name(other));
-            conflict(cx, first, other, format!("{b} has {len} elements, but {a} has {count}"))
+            conflict(cx, first, other, format!("{b} has {}, but {a} has {count}", counted(len, "element")))
         }
         Some((_, len)) => {
             let text = type_text(cx, 0);

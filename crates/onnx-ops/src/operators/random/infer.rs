@@ -3,6 +3,7 @@
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx, Shape};
 use crate::operators::cast::infer::{dtype, element_type};
+use onnx_ir::diag::counted;
 
 pub(super) fn of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(elem) = dtype(cx) {
@@ -41,7 +42,7 @@ pub(super) fn multinomial(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     let samples = cx.int("sample_size");
     if let Some(n) = samples.filter(|n| *n < 0) {
-        return cx.fail_at_attr("sample_size", format!("{n} samples"));
+        return cx.fail_at_attr("sample_size", counted(n, "sample"));
     }
     let samples = samples.map_or(Dim::Unknown, Dim::Const);
     let batch = match cx.rank(0) {

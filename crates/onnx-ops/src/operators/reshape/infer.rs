@@ -5,6 +5,7 @@ use crate::infer::rule::axes::{List, Param, int_or, mask, positions, type_text};
 use crate::infer::{Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
 use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{counted, counted_are};
 use smallvec::SmallVec;
 
 const TARGET: Param = Param::new("shape", 1);
@@ -125,7 +126,11 @@ impl TargetShape {
                     && total % given != 0
                 {
                     return TARGET
-                        .fail_for(cx, format!("{total} elements are not a multiple of {given}"), 0)
+                        .fail_for(
+                            cx,
+                            format!("{} not a multiple of {given}", counted_are(total, "element")),
+                            0,
+                        )
                         .and(None);
                 }
                 self.shape[axis] = cx.dims().div_exact(total, given);
@@ -154,7 +159,11 @@ impl TargetShape {
             cx.dims().text(d)
         });
         let what = if self.copied.is_empty() { "the input has" } else { "the other axes of the input have" };
-        TARGET.fail_for(cx, format!("{what} {has} elements, but the target shape has {wants}"), 0)
+        TARGET.fail_for(
+            cx,
+            format!("{what} {}, but the target shape has {wants}", counted(has, "element")),
+            0,
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::type_text;
 use crate::infer::rule::fit::{Extent, choice, flag, hold};
 use crate::infer::{Infer, NodeCx, Shape};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
 
@@ -66,7 +67,11 @@ pub(super) fn upsample_7(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     let Some(scales) = cx.floats("scales") else { return same_rank(cx) };
     if scales.len() != shape.len() {
-        let message = format!("`scales` has {} values, but the input has rank {}", scales.len(), shape.len());
+        let message = format!(
+            "`scales` has {}, but the input has rank {}",
+            counted(scales.len(), "value"),
+            shape.len()
+        );
         let text = type_text(cx, 0);
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("scales"), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {text}")));

@@ -6,6 +6,7 @@ use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, larger, smaller};
 use crate::operators::gather::infer::{check_indices, position, within};
 use onnx_ir::diag::code;
+use onnx_ir::diag::counted;
 use std::sync::Arc;
 
 /// The reduction of updates with existing elements; `None` if the caller decides.
@@ -116,7 +117,8 @@ pub(super) fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (&last, places) = indices.split_last()?;
     let depth = extent(last)?;
     if depth > data.len() {
-        let message = format!("index tuples have {depth} elements, but the data has rank {}", data.len());
+        let message =
+            format!("index tuples have {}, but the data has rank {}", counted(depth, "element"), data.len());
         return conflict(cx, 0, 1, message);
     }
     if cx.rank(2).is_some() {
@@ -174,8 +176,9 @@ pub(super) fn tensor_scatter(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     if cx.rank(2).is_some() {
         let writes = cx.shape_of_rank(2, 1)?;
-        data[0] =
-            cx.equate((0, data[0]), (2, writes[0]), |a, b| format!("{b} positions for batch size {a}"))?;
+        data[0] = cx.equate((0, data[0]), (2, writes[0]), |a, b| {
+            format!("{} for batch size {a}", counted(b, "position"))
+        })?;
         if cx.ints_of(2).is_some_and(|list| list.iter().any(|&n| n < 0)) {
             return cx.fail_at_input(2, &code::CONSTANT_INPUT, "negative position".to_owned());
         }

@@ -4,6 +4,7 @@ use crate::dims::Dim;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{boolean, extent};
 use onnx_ir::diag::code;
+use onnx_ir::diag::counted;
 use std::cmp::Ordering;
 
 /// Selects the elements whose condition is true, along an axis or of all elements.
@@ -149,7 +150,7 @@ pub(super) fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
             let message = if k < least {
                 format!("invalid `K`: {k}")
             } else {
-                format!("`K` is {k}, but the axis has {most} elements")
+                format!("`K` is {k}, but the axis has {}", counted(most, "element"))
             };
             if cx.since() == 1 {
                 return cx.fail_at_attr("k", message);
@@ -222,6 +223,8 @@ pub(super) fn non_max_suppression(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.equate((0, boxes[0]), (1, scores[0]), |a, b| {
         format!("conflicting batch sizes: scores have {b}, boxes have {a}")
     })?;
-    cx.equate((0, boxes[1]), (1, scores[2]), |a, b| format!("scores for {b} boxes, but there are {a}"))?;
+    cx.equate((0, boxes[1]), (1, scores[2]), |a, b| {
+        format!("scores for {}, but there are {a}", counted(b, "box"))
+    })?;
     Some(())
 }

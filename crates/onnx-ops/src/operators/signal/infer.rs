@@ -4,6 +4,7 @@ use crate::dims::Dim;
 use crate::infer::rule::axes::int_or;
 use crate::infer::rule::fit::{Extent, flag, hold};
 use crate::infer::{Infer, NodeCx, Shape, dim_text, elem_text};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// The number in a scalar input, at least `least`; anonymous if it depends on data.
@@ -171,7 +172,7 @@ pub(super) fn stft(cx: &mut NodeCx<'_, '_>) -> Infer {
     let slack = cx.dims().sub(length, frame);
     if cx.dims().upper_bound(slack).is_some_and(|most| most < 0) {
         let [frame, length] = [frame, length].map(|d| dim_text(cx.dims(), d));
-        let message = format!("a frame has {frame} samples, but the signal has {length}");
+        let message = format!("a frame has {}, but the signal has {length}", counted(frame, "sample"));
         return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
     }
     let steps = cx.dims().floor_div(slack, step);

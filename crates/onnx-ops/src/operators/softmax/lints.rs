@@ -2,6 +2,7 @@
 
 use crate::check::LintSite;
 use crate::dims::Dim;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Before version 13, Softmax and similar operators flattened everything from the axis on.
@@ -18,8 +19,10 @@ pub(super) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {
         return None;
     }
     let op = site.op();
-    let message =
-        format!("this `{op}` normalizes over the last {together} axes together, not over axis {axis} alone");
+    let message = format!(
+        "this `{op}` normalizes over the last {} together, not over axis {axis} alone",
+        counted(together, "axis")
+    );
     Some(
         Diagnostic::new(&code::SOFTMAX_COERCION, site.at_attr("axis"), message)
             .label("before version 13, the input is flattened from this axis on")

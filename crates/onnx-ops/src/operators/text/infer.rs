@@ -2,9 +2,9 @@
 
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
-use crate::operators::control::infer::counted;
 use onnx_ir::ElemType;
 use onnx_ir::diag::code;
+use onnx_ir::diag::counted;
 
 /// `[C]` or `[1,C]`; stop words are removed.
 pub(super) fn normalize(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -94,8 +94,11 @@ fn pool(cx: &mut NodeCx<'_, '_>, indexes: usize, most: i64) -> Infer {
     }
     let counts = cx.ints("ngram_counts")?;
     if i64::try_from(counts.len()).is_ok_and(|n| n < most) {
-        let message =
-            format!("`ngram_counts` has {} elements, but n-grams have up to {most} items", counts.len());
+        let message = format!(
+            "`ngram_counts` has {}, but n-grams have up to {}",
+            counted(counts.len(), "element"),
+            counted(most, "item")
+        );
         return cx.fail_at_attr("ngram_counts", message);
     }
     let mut grams = 0;
@@ -108,8 +111,10 @@ fn pool(cx: &mut NodeCx<'_, '_>, indexes: usize, most: i64) -> Infer {
             return cx.fail_at_attr("ngram_counts", message);
         };
         if items % (i + 1) != 0 {
-            return cx
-                .fail_at_attr("ngram_counts", format!("{items} items cannot be split into {}-grams", i + 1));
+            return cx.fail_at_attr(
+                "ngram_counts",
+                format!("{} cannot be split into {}-grams", counted(items, "item"), i + 1),
+            );
         }
         grams += items / (i + 1);
     }

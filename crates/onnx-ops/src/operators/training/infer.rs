@@ -2,6 +2,7 @@
 
 use crate::infer::rule::fit::choice;
 use crate::infer::{Infer, NodeCx, Ty};
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// Tensors, their gradients and their squared gradients.
@@ -28,13 +29,18 @@ fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     let count = inputs / kinds.len();
     if count * kinds.len() != inputs {
         let kinds = kinds.join(", ");
-        let message = format!("`{}` expects for each tensor {kinds}, but has {inputs} inputs", cx.op());
+        let message =
+            format!("`{}` expects for each tensor {kinds}, but has {}", cx.op(), counted(inputs, "input"));
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     let outputs = count * (kinds.len() - 1);
     if cx.output_count() != outputs {
         let (op, has) = (cx.op(), cx.output_count());
-        let message = format!("`{op}` of {count} tensors has {outputs} outputs, but the node has {has}");
+        let message = format!(
+            "`{op}` of {} has {}, but the node has {has}",
+            counted(count, "tensor"),
+            counted(outputs, "output")
+        );
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     for at in 0..count {
@@ -56,7 +62,11 @@ pub(super) fn gradient(cx: &mut NodeCx<'_, '_>) -> Infer {
     let zs = if cx.has_attr("zs") { cx.strings("zs")? } else { Vec::new() };
     let (inputs, names) = (cx.input_count(), xs.len().checked_add(zs.len())?);
     if inputs != names {
-        let message = format!("`xs` and `zs` have {names} names, but the node has {inputs} inputs");
+        let message = format!(
+            "`xs` and `zs` have {}, but the node has {}",
+            counted(names, "name"),
+            counted(inputs, "input")
+        );
         return cx.fail_at_attr("xs", message);
     }
     if cx.output_count() > xs.len() {

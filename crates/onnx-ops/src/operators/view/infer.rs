@@ -6,6 +6,7 @@ use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::code;
+use onnx_ir::diag::counted;
 use smallvec::SmallVec;
 
 /// Without `perm`, the axes are reversed.
@@ -15,7 +16,7 @@ pub(super) fn transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     if perm.len() != rank {
         return cx.fail_at_attr(
             "perm",
-            format!("the permutation has {} axes, but the input has rank {rank}", perm.len()),
+            format!("the permutation has {}, but the input has rank {rank}", counted(perm.len(), "axis")),
         );
     }
     let mut from: SmallVec<[usize; 8]> = SmallVec::new();
@@ -204,7 +205,7 @@ pub(super) fn reverse_sequence(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.rank(1).is_some() {
         let lengths = cx.shape_of_rank(1, 1)?;
         let batch = usize::try_from(batch?).ok()?;
-        let message = |a: &str, b: &str| format!("{b} lengths for batch size {a}");
+        let message = |a: &str, b: &str| format!("{} for batch size {a}", counted(b, "length"));
         shape[batch] = cx.equate((0, shape[batch]), (1, lengths[0]), message)?;
     }
     cx.set_shape(0, shape);

@@ -147,7 +147,7 @@ fn weight(diff: &WeightDiff, depth: usize, out: &mut Vec<TextLine>) {
         (None, None) => {}
     }
     if let Some(differing) = diff.differing {
-        text += &onnx_ir::diag::agree(format!(", {differing} elements differ"));
+        text += &format!(", {}", super::super::elements_differ(differing));
     }
     if let (Some(largest), Some(mean)) = (diff.largest_difference, diff.mean_difference) {
         text += &format!(", largest difference {}, mean {}", number(largest), number(mean));

@@ -1,5 +1,6 @@
 //! The nodes that are quantized.
 
+use onnx_ir::diag::counted;
 use onnx_ir::{
     AttrValue, Body, BodyId, ElemType, Model, NodeId, Tensor, ValueDef, ValueId, normalize_domain,
 };
@@ -88,7 +89,7 @@ pub(super) fn product<'t>(
     };
     match op {
         "MatMul" if rank == 2 => {}
-        "MatMul" => return Some(Err(format!("its weight has {rank} axes, not 2"))),
+        "MatMul" => return Some(Err(format!("its weight has {}, not 2", counted(rank, "axis")))),
         "Gemm" => {
             if int("transA") != 0 || !is_one("alpha") || bias.is_some() && !is_one("beta") {
                 return Some(Err("it has `transA`, `alpha` or `beta`".to_owned()));

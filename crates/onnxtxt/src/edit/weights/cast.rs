@@ -10,6 +10,7 @@
 
 use super::{Edited, constants, weight_name};
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::float::format;
 use onnx_ir::pass::Report;
@@ -59,7 +60,7 @@ pub fn cast_weights(model: &mut Model, options: &Cast<'_>, kept: &mut Vec<(Strin
         let reason = if (options.keep)(&name) {
             Some("as told".to_owned())
         } else if count < options.at_least {
-            Some(onnx_ir::diag::agree(format!("{count} elements")))
+            Some(counted(count, "element"))
         } else if tensor.is_external() {
             Some("stored in another file".to_owned())
         } else if is_named || is_output {

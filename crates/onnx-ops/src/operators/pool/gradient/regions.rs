@@ -3,6 +3,7 @@
 use crate::gradient::sample::{Axis, Padding, component, sampled, steps};
 use crate::gradient::{Cell, Done, least};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 
 /// The samples of regions on an axis.
 struct Samples {
@@ -64,7 +65,7 @@ pub(in crate::operators) fn roi_align(cell: &mut Cell<'_>) -> Done {
     cell.need(16)?;
     let ratio = cell.site.int("sampling_ratio").unwrap_or(0);
     if ratio > 64 {
-        return Err(format!("it has {ratio} samples for each element"));
+        return Err(format!("it has {} for each element", counted(ratio, "sample")));
     }
     let is_max = match cell.site.string("mode").as_deref() {
         None | Some("avg") => false,
