@@ -30,7 +30,7 @@ fn element_type(value: &Value) -> Ty {
 /// The fact of a value: its type, and its elements if there are few.
 pub(crate) fn fact(value: &Value) -> Fact {
     let elements = match value {
-        Value::Tensor(tensor) if tensor.len() <= infer::SmallTensor::MOST => elements(tensor),
+        Value::Tensor(tensor) if tensor.len() <= infer::SmallTensor::MAX_ELEMENTS => elements(tensor),
         Value::Tensor(_) | Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => None,
     };
     Fact { value: elements.map(Into::into), ..Fact::of(type_of(value)) }

@@ -233,7 +233,7 @@ struct NodeOf<'m> {
 }
 
 /// The most findings for nodes of one operator; more nodes share one finding.
-const MOST_TOLD: usize = 4;
+const MAX_FINDINGS: usize = 4;
 
 /// Reports every node that a runtime does not support, in the order of the bodies.
 #[must_use]
@@ -335,12 +335,12 @@ fn told(what: &str, nodes: &[(BodyId, NodeId)], target: &TargetRuntime) -> Vec<D
         Diagnostic::new(&code::TARGET_UNSUPPORTED, place(node), message)
     };
     match nodes {
-        [first, rest @ ..] if nodes.len() > MOST_TOLD => {
+        [first, rest @ ..] if nodes.len() > MAX_FINDINGS => {
             let more = format!(", which occurs {} times", nodes.len());
             let finding = finding(first, &more);
             vec![
                 rest.iter()
-                    .take(MOST_TOLD - 1)
+                    .take(MAX_FINDINGS - 1)
                     .fold(finding, |d, node| d.related(place(node), "another occurrence")),
             ]
         }

@@ -162,7 +162,7 @@ pub(crate) fn lent_tensor(object: &Bound<'_, PyAny>, wanted: Option<ElemType>) -
         }
     } else if object.hasattr("__dlpack__")? && !object.hasattr("__array_interface__")? {
         numpy.call_method1("from_dlpack", (object,)).or_else(|why| {
-            // What NumPy cannot take this way may have another one.
+            // Arrays that NumPy cannot read by DLPack may have `__array__`.
             if object.hasattr("__array__")? { numpy.call_method1("asarray", (object,)) } else { Err(why) }
         })
     } else {

@@ -64,7 +64,7 @@ fn schema<'r>(model: &Model, registry: &'r Registry, (body, node): (BodyId, Node
     }
 }
 
-/// What to write for an operand that is named like a number.
+/// The text to write for an operand that is named like a number.
 fn literal(model: &Model, registry: &Registry, at: (BodyId, NodeId), i: u32) -> Option<String> {
     let (body, node) = at;
     let b = &model.bodies[body];

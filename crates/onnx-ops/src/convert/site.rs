@@ -335,7 +335,7 @@ impl ConvertSite<'_> {
 /// The meaning of an empty list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Empty {
-    /// The same as a missing one.
+    /// An empty list means what a missing one does.
     IsNone,
     /// A meaning of its own.
     Counts,

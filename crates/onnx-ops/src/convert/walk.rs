@@ -252,7 +252,7 @@ impl Walk<'_> {
                     let at = versions.iter().position(|id| since(id) == upper)?;
                     let older = &versions[..at];
                     let is_born = older.iter().all(|id| is_added(self.registry.get(*id)));
-                    // What ONNX Runtime added before mostly means the same.
+                    // Operators that ONNX Runtime added before ONNX did mostly mean the same.
                     let op = &model.names[op];
                     let is_left = is_born
                         && to > from

@@ -5,7 +5,7 @@ use crate::dims::Dim;
 use onnx_ir::{GraphId, NodeId, SecondaryMap, ValueId};
 
 /// The most candidates for the maximum of symbolic sums; with more, it is unknown.
-const MOST: usize = 4;
+const MAX_CANDIDATES: usize = 4;
 
 /// The peak of a graph, and its node. Weights and captured values do not count.
 pub(super) fn peak(cx: &mut Counter<'_>, graph: GraphId, depth: usize) -> (Dim, Option<NodeId>) {
@@ -100,7 +100,7 @@ impl Greatest {
             return;
         }
         self.candidates.retain(|(known, _)| !is_never_less(sum, *known));
-        if self.candidates.len() <= MOST {
+        if self.candidates.len() <= MAX_CANDIDATES {
             self.candidates.push((sum, Some(node)));
         }
     }
@@ -108,7 +108,7 @@ impl Greatest {
     fn result(self, cx: &mut Counter<'_>) -> (Dim, Option<NodeId>) {
         match &self.candidates[..] {
             [(sum, node)] => (*sum, *node),
-            many if many.len() <= MOST => {
+            many if many.len() <= MAX_CANDIDATES => {
                 let greatest = many.iter().fold(Dim::Const(0), |max, (sum, _)| cx.facts.dims.max(max, *sum));
                 (greatest, None)
             }

@@ -21,7 +21,7 @@ use onnx_ir::pass::{self, Foreign, Inline, OpRef, Operators as _, Report};
 use onnx_ir::{BodyId, Model, NodeId, OpsetImport, ValueId, normalize_domain};
 
 /// The deepest nesting of bodies; the existing ones are less deep.
-const MOST_ROUNDS: u32 = 100;
+const MAX_ROUNDS: u32 = 100;
 
 /// Which operators to expand, and how far.
 pub struct Expand<'a> {
@@ -37,7 +37,7 @@ pub struct Expand<'a> {
 pub fn expand(model: &mut Model, registry: &Registry, options: &Expand<'_>) -> Report {
     let mut all = Report::default();
     let (mut count, mut domains) = (0, HashSet::default());
-    for _ in 0..options.depth.unwrap_or(MOST_ROUNDS).min(MOST_ROUNDS) {
+    for _ in 0..options.depth.unwrap_or(MAX_ROUNDS).min(MAX_ROUNDS) {
         let (report, replaced) = round(model, registry, options, &mut domains);
         for found in report.diagnostics {
             let is_known = all

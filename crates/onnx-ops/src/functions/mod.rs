@@ -113,7 +113,7 @@ fn of(site: &CallSite<'_>) -> Option<FunctionBody> {
 }
 
 /// The most parsed bodies that are kept, and the longest.
-const MOST_KEPT: usize = 512;
+const MAX_KEPT: usize = 512;
 const LONGEST_KEPT: usize = 1 << 14;
 
 /// Parses the text of a function, which imports `version` of ai.onnx.
@@ -136,7 +136,7 @@ pub(crate) fn read(text: &str, version: i64) -> Option<FunctionBody> {
     let body = FunctionBody { model: Arc::new(model), id };
     if may_keep
         && let Ok(mut kept) = KEPT.lock()
-        && kept.len() < MOST_KEPT
+        && kept.len() < MAX_KEPT
     {
         kept.insert(key, body.clone());
     }

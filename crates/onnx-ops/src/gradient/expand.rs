@@ -13,7 +13,7 @@ use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId
 /// The treatment of intermediate results that derivatives read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Results {
-    /// They are kept until the derivatives read them.
+    /// Results are kept until the derivatives read them.
     #[default]
     Kept,
     /// Most of them are computed again, which needs less memory and more time. The results are the same.

@@ -27,7 +27,7 @@ use onnx_ir::{
 };
 
 /// With fewer results that derivatives read, nothing is computed again.
-const LEAST: usize = 4;
+const MIN_SAVED: usize = 4;
 
 /// Computes results again for the nodes of a graph that are not in `before`, the derivatives. Returns the number of copies.
 pub(super) fn recompute(
@@ -132,7 +132,7 @@ impl Segments {
         let mut saved: Vec<ValueId> =
             position.keys().copied().filter(|value| read.contains(value) && !kept.contains(value)).collect();
         saved.sort_by_key(|value| (position[value], *value));
-        if saved.len() < LEAST {
+        if saved.len() < MIN_SAVED {
             return None;
         }
         let cuts = cuts(body, &forward, &position, &saved, &weight);

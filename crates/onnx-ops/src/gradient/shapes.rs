@@ -42,7 +42,7 @@ impl Cell<'_> {
         self.unbroadcast_from(i, gradient, shape.as_ref())
     }
 
-    /// The same for a gradient of another shape.
+    /// Like [`unbroadcast`](Self::unbroadcast), for a gradient of another shape.
     pub(crate) fn unbroadcast_from(&mut self, i: usize, gradient: &str, shape: Option<&Shape>) -> String {
         let spread = match (self.shape(i), shape) {
             (Some(from), Some(to)) => spread(from, to),

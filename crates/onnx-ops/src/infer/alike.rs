@@ -16,9 +16,9 @@ use foldhash::{HashMap, HashMapExt as _};
 use onnx_ir::{AttrValue, EntityId, Node, NodeId, ValueId};
 
 /// Length of lists of attributes or operands from which on nodes are not memoized.
-const MOST: usize = 64;
+const MAX_LIST: usize = 64;
 /// Initial capacity, in nodes.
-const MOST_ROOM: usize = 1024;
+const MAX_CAPACITY: usize = 1024;
 
 /// The memoized nodes.
 #[derive(Default)]
@@ -54,7 +54,7 @@ pub(super) struct RuleState {
 impl Alike {
     /// Creates a table for the nodes of a model.
     pub(super) fn for_nodes(nodes: usize) -> Alike {
-        Alike { nodes: HashMap::with_capacity(nodes.min(MOST_ROOM)), looked: HashMap::default() }
+        Alike { nodes: HashMap::with_capacity(nodes.min(MAX_CAPACITY)), looked: HashMap::default() }
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn key(engine: &Engine<'_>, node: &Node, schema: SchemaId) -> Option<
             Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => return None,
         }
         if let Some(value) = fact.value.as_ref().filter(|_| looked.has(i)) {
-            if value.elems.len() > MOST {
+            if value.elems.len() > MAX_LIST {
                 return None;
             }
             value.elems.iter().for_each(|elem| key.elem(*elem));
@@ -141,9 +141,9 @@ pub(super) fn key(engine: &Engine<'_>, node: &Node, schema: SchemaId) -> Option<
         match value {
             AttrValue::Float(x) => key.add(x.to_bits().into()),
             AttrValue::Int(i) => key.add(*i as u64),
-            AttrValue::String(s) if s.len() <= MOST => s.iter().for_each(|byte| key.add((*byte).into())),
-            AttrValue::Ints(list) if list.len() <= MOST => list.iter().for_each(|i| key.add(*i as u64)),
-            AttrValue::Floats(list) if list.len() <= MOST => {
+            AttrValue::String(s) if s.len() <= MAX_LIST => s.iter().for_each(|byte| key.add((*byte).into())),
+            AttrValue::Ints(list) if list.len() <= MAX_LIST => list.iter().for_each(|i| key.add(*i as u64)),
+            AttrValue::Floats(list) if list.len() <= MAX_LIST => {
                 list.iter().for_each(|x| key.add(x.to_bits().into()));
             }
             AttrValue::String(_)
@@ -211,7 +211,7 @@ pub(super) fn remember(
         return;
     }
     let node = &engine.body().nodes[id];
-    // Such an operand may get a type later if nodes are not sorted.
+    // An operand without facts may get a type later if nodes are not sorted.
     if node.inputs.iter().flatten().any(|&value| engine.frame.facts[value].source == FactSource::Nothing) {
         return;
     }

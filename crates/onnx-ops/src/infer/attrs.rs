@@ -100,7 +100,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What the call passes to the parameter that an attribute refers to; `None` if the attribute is not a reference, if the
+    /// The argument of the call for the parameter that an attribute refers to; `None` if the attribute is not a reference, if the
     /// default of the function counts, and without a call.
     pub(super) fn argument(&self, attr: &'a Attr) -> Option<Argument> {
         attr.reference.filter(|_| self.is_called)?;

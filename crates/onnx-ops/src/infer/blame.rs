@@ -19,7 +19,7 @@ use onnx_ir::{BodyId, FunctionId, NodeId};
 use std::rc::Rc;
 
 /// The most calls that a finding names, and the most around one of them.
-const MOST_CALLS: usize = 4;
+const MAX_CALLS: usize = 4;
 
 /// A finding, as far as there is one of its kind at its place.
 type Key = (&'static str, Place);
@@ -61,8 +61,8 @@ impl Blame {
         if is_first {
             known.clear();
         }
-        if known.len() < MOST_CALLS {
-            known.push(self.calls[self.calls.len().saturating_sub(MOST_CALLS)..].to_vec());
+        if known.len() < MAX_CALLS {
+            known.push(self.calls[self.calls.len().saturating_sub(MAX_CALLS)..].to_vec());
         }
     }
 }
@@ -86,7 +86,7 @@ impl Engine<'_> {
                         finding.fixes.retain(|fix| !is_within(fix, self.model.functions[call.function].body));
                     }
                     let place = Place::from(Entity::NodeOp(call.body, call.node));
-                    if named.len() == MOST_CALLS || !named.insert(place) {
+                    if named.len() == MAX_CALLS || !named.insert(place) {
                         continue;
                     }
                     let name = function_of(self.model, self.model.functions[call.function].body);

@@ -46,7 +46,7 @@ impl Default for InferOptions {
 }
 
 /// Minimum number of steps for models of any size.
-const LEAST_STEPS: usize = 100_000;
+const MIN_STEPS: usize = 100_000;
 /// Maximum depth of calls and nested graphs: what a model can nest and call.
 const MAX_DEPTH: usize = 200;
 /// From IR version 4 on, an initializer that is also an input is a default, which callers may replace.
@@ -108,7 +108,7 @@ fn run(
 /// Number of steps for a model.
 fn steps(model: &Model, options: &InferOptions) -> usize {
     let nodes: usize = model.bodies.values().map(|b| b.nodes.len()).sum();
-    nodes.saturating_mul(options.effort).max(LEAST_STEPS)
+    nodes.saturating_mul(options.effort).max(MIN_STEPS)
 }
 
 /// The state of one run of a body.
@@ -123,7 +123,7 @@ pub(super) struct Frame {
     pub(super) facts: SecondaryMap<ValueId, Fact>,
     pub(super) declared: Rc<Declared>,
     pub(super) bindings: Rc<Bindings>,
-    /// What the call omits although operators require it.
+    /// Arguments that the call omits although operators require them.
     pub(super) missed: Vec<Missed>,
 }
 
@@ -219,7 +219,7 @@ impl<'m> Engine<'m> {
             suggestions: Suggestions::default(),
             quiet: 0,
             trace: None,
-            fuel: LEAST_STEPS,
+            fuel: MIN_STEPS,
             depth: 0,
             repeats: 0,
             looked: Operands::default(),

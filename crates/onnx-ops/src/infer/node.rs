@@ -37,7 +37,7 @@ pub type Infer = Option<()>;
 
 /// Tensors of a higher rank have an unknown shape: no runtime supports them, and each Gather of a chain would double
 /// the rank.
-const MOST_AXES: usize = 64;
+const MAX_AXES: usize = 64;
 
 /// A node with the facts of its inputs and outputs.
 pub struct NodeCx<'e, 'm> {
@@ -183,7 +183,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// The shape of an input tensor, with dimensions in their simplest known form.
     pub fn shape(&mut self, i: usize) -> Option<Shape> {
         self.note(|looked| _ = looked.shapes.insert(i));
-        let mut shape = Shape::from_slice(self.ty(i).shape().filter(|s| s.len() <= MOST_AXES)?);
+        let mut shape = Shape::from_slice(self.ty(i).shape().filter(|s| s.len() <= MAX_AXES)?);
         for dim in &mut shape {
             if matches!(dim, Dim::Expr(_)) {
                 *dim = self.engine.dims.resolve(*dim);
@@ -497,8 +497,8 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// Sets the shape of an output and keeps its element type.
     pub fn set_shape(&mut self, i: usize, shape: impl IntoIterator<Item = Dim>) {
         if let Some(fact) = self.outputs.get_mut(i) {
-            let shape: Shape = shape.into_iter().take(MOST_AXES + 1).collect();
-            let tensor = |elem| TensorTy { elem, shape: Some(shape).filter(|s| s.len() <= MOST_AXES) };
+            let shape: Shape = shape.into_iter().take(MAX_AXES + 1).collect();
+            let tensor = |elem| TensorTy { elem, shape: Some(shape).filter(|s| s.len() <= MAX_AXES) };
             fact.ty = match &fact.ty {
                 Ty::Sparse(t) => Ty::Sparse(tensor(t.elem)),
                 ty => Ty::Tensor(tensor(ty.elem())),
@@ -527,7 +527,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// Sets the elements of an output, whose shape must be set.
     pub fn set_value(&mut self, i: usize, value: SmallTensor) {
         if let Some(fact) = self.outputs.get_mut(i)
-            && value.elems.len() <= SmallTensor::MOST
+            && value.elems.len() <= SmallTensor::MAX_ELEMENTS
         {
             fact.value = Some(Arc::new(value));
         }

@@ -474,10 +474,10 @@ fn set_text(set: &TypeSet) -> String {
     add(set.optionals, |e| format!("optional({e})"));
     add(set.optional_sequences, |e| format!("optional(seq({e}))"));
     parts.extend(set.others.iter().map(|o| o.to_string()));
-    const MOST: usize = 16;
-    if parts.len() > MOST {
-        let more = parts.len() - MOST;
-        parts.truncate(MOST);
+    const MAX_LISTED: usize = 16;
+    if parts.len() > MAX_LISTED {
+        let more = parts.len() - MAX_LISTED;
+        parts.truncate(MAX_LISTED);
         parts.push(format!("{more} more"));
     }
     parts.join(", ")

@@ -62,7 +62,7 @@ pub type Ints = SmallVec<[i64; 8]>;
 /// A short list of elements.
 pub type Elems = SmallVec<[Elem; 4]>;
 
-/// The elements of a tensor, in row-major order, at most [`SmallTensor::MOST`].
+/// The elements of a tensor, in row-major order, at most [`SmallTensor::MAX_ELEMENTS`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct SmallTensor {
     /// The dimensions.
@@ -73,10 +73,10 @@ pub struct SmallTensor {
 
 impl SmallTensor {
     /// Larger tensors are not shapes.
-    pub const MOST: usize = 1024;
+    pub const MAX_ELEMENTS: usize = 1024;
 
     /// Larger stored floats are weights.
-    const MOST_FLOATS: usize = 64;
+    const MAX_FLOATS: usize = 64;
 
     /// A tensor of rank 0.
     pub fn scalar(elem: impl Into<Elem>) -> SmallTensor {
@@ -94,7 +94,7 @@ impl SmallTensor {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         let is_known = elems.is_empty() || elems.iter().any(|e| !e.is_unknown());
-        (count == elems.len() && count <= Self::MOST && is_known).then_some(SmallTensor { dims, elems })
+        (count == elems.len() && count <= Self::MAX_ELEMENTS && is_known).then_some(SmallTensor { dims, elems })
     }
 
     /// A tensor of these dimensions with the elements that `elem` returns for each position, in row-major order; `None` if
@@ -104,7 +104,7 @@ impl SmallTensor {
         mut elem: impl FnMut(&[usize]) -> Elem,
     ) -> Option<SmallTensor> {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
-        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MOST)?;
+        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MAX_ELEMENTS)?;
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
         let mut elems = Elems::with_capacity(count);
         for _ in 0..count {
@@ -161,14 +161,14 @@ impl SmallTensor {
 
     /// The elements of a stored tensor, if it is small, numeric, valid and not external.
     pub fn of_tensor(tensor: &Tensor) -> Option<SmallTensor> {
-        let count = usize::try_from(tensor.element_count()?).ok().filter(|&n| n <= Self::MOST)?;
+        let count = usize::try_from(tensor.element_count()?).ok().filter(|&n| n <= Self::MAX_ELEMENTS)?;
         let dims: SmallVec<[usize; 2]> =
             tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?;
         if tensor.is_external() {
             return None;
         }
         let elem = tensor.elem?;
-        if is_float(elem) && count > Self::MOST_FLOATS {
+        if is_float(elem) && count > Self::MAX_FLOATS {
             return None;
         }
         if count == 0 {

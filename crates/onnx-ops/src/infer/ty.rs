@@ -75,7 +75,7 @@ impl Ty {
         }
     }
 
-    /// The same type with unknown shapes.
+    /// This type with unknown shapes.
     #[must_use]
     pub fn without_shape(&self) -> Ty {
         match self {
@@ -88,7 +88,7 @@ impl Ty {
         }
     }
 
-    /// The same type with every dimension replaced.
+    /// This type with every dimension replaced.
     #[must_use]
     pub fn map_dims(&self, dim: &mut impl FnMut(Dim) -> Dim) -> Ty {
         let mut tensor = |t: &TensorTy| TensorTy {

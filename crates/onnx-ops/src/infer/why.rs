@@ -429,9 +429,9 @@ fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
 
 /// Elements as text, `{2, N, ?}`, limited to the first few.
 fn elements_text(dims: &mut Dims, value: &SmallTensor, ty: ElemType) -> String {
-    const MOST: usize = 8;
+    const MAX_SHOWN: usize = 8;
     let mut texts: Vec<String> = Vec::new();
-    for elem in value.elems.iter().take(MOST) {
+    for elem in value.elems.iter().take(MAX_SHOWN) {
         texts.push(match *elem {
             Elem::Unknown => "?".to_owned(),
             Elem::Int(dim) => {
@@ -445,7 +445,7 @@ fn elements_text(dims: &mut Dims, value: &SmallTensor, ty: ElemType) -> String {
             }
         });
     }
-    if value.elems.len() > MOST {
+    if value.elems.len() > MAX_SHOWN {
         texts.push("…".to_owned());
     }
     format!("{{{}}}", texts.join(", "))

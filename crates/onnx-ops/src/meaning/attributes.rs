@@ -6,7 +6,7 @@ use crate::schema::Schema;
 use onnx_ir::{Body, Model, Node};
 
 /// The largest tensor in an attribute that a formula embeds.
-const MOST: usize = 1 << 16;
+const MAX_ELEMENTS: usize = 1 << 16;
 
 /// The attributes of a node.
 pub struct Attributes<'a> {
@@ -64,6 +64,6 @@ impl<'a> Attributes<'a> {
     }
 
     pub(crate) fn tensor(&self, name: &str) -> Option<Dense> {
-        Dense::of(self.attrs.tensor(name)?, MOST)
+        Dense::of(self.attrs.tensor(name)?, MAX_ELEMENTS)
     }
 }

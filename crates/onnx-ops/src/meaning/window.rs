@@ -99,13 +99,13 @@ struct Steps {
 impl Steps {
     /// Reads the attributes of a node; `None` if they are invalid.
     fn of(attributes: &Attributes<'_>, rank: usize) -> Option<Steps> {
-        const MOST: i64 = u32::MAX as i64;
+        const MAX_STEP: i64 = u32::MAX as i64;
         let list = |name, count, default, least| {
-            per_axis(attributes.reader(), name, count, default, least..=MOST).ok()
+            per_axis(attributes.reader(), name, count, default, least..=MAX_STEP).ok()
         };
         let strides = list("strides", rank, 1, 1)?;
-        let dilations = list("dilations", rank, 1, -MOST)?;
-        let mut begin = list("pads", rank * 2, 0, -MOST)?;
+        let dilations = list("dilations", rank, 1, -MAX_STEP)?;
+        let mut begin = list("pads", rank * 2, 0, -MAX_STEP)?;
         let mut end = begin.split_off(rank);
         let auto = AutoPad::parse(attributes.string("auto_pad").as_deref())?;
         if auto == AutoPad::Valid {

@@ -44,7 +44,7 @@ pub(crate) fn find(domain: &str, name: &str) -> Option<&'static Operator> {
 /// The row of the operator of a schema.
 ///
 /// A document that describes an operator of ONNX itself describes another operator: the row is not about that one, except for
-/// what ONNX Runtime adds to ONNX's domain.
+/// operators that ONNX Runtime adds to ONNX's domain.
 pub(crate) fn of_schema(id: SchemaId, schema: &Schema) -> Option<&'static Operator> {
     if let Some(row) = TABLE.schemas.get(id.index()) {
         return *row;

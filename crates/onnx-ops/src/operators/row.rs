@@ -23,7 +23,7 @@ pub(crate) type OpenShape = fn(&Attributes<'_>, &[usize]) -> Option<Vec<usize>>;
 pub(crate) type Body = fn(&CallSite<'_>) -> Option<Draft>;
 
 /// Most rules that an operator has: it has several if its versions are too different for one function.
-const MOST_RULES: usize = 3;
+const MAX_RULES: usize = 3;
 
 /// An operator, and what this crate knows about it beside its signatures.
 pub(crate) struct Operator {
@@ -32,7 +32,7 @@ pub(crate) struct Operator {
     /// The name.
     pub(crate) name: &'static str,
     /// The rules for shapes, each with its first version.
-    rules: [Option<(u32, Rule)>; MOST_RULES],
+    rules: [Option<(u32, Rule)>; MAX_RULES],
     /// The formulas of its results.
     pub(crate) define: Option<Define>,
     /// The inputs whose elements determine shapes and formulas.
@@ -87,7 +87,7 @@ impl Operator {
         Operator {
             domain,
             name,
-            rules: [None; MOST_RULES],
+            rules: [None; MAX_RULES],
             define: None,
             reads: &[],
             open_shape: None,

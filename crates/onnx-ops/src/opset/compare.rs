@@ -15,7 +15,7 @@ use onnx_text::RaiseOptions;
 /// One difference of two operator sets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetDifference {
-    /// What differs.
+    /// The difference.
     pub message: String,
     /// The rule that it breaks: what to do instead.
     pub broken: Option<String>,

@@ -24,7 +24,7 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
     contributed_set(domain).map(|loaded| &*loaded.schemas)
 }
 
-/// The same with the functions that define some of them.
+/// The operators of ONNX Runtime in a domain, with the functions that define some of them.
 #[must_use]
 pub fn contributed_set(domain: &str) -> Option<&'static LoadedSet> {
     let domain = normalize_domain(domain);

@@ -7,9 +7,9 @@ use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 use onnx_ir::{BodyId, ElemType, Model, Payload, Tensor, Use, Uses, ValueDef};
 
 /// Smaller tensors are not reported.
-const LEAST_BYTES: usize = 1024;
+const MIN_BYTES: usize = 1024;
 /// Tensors with at most this many elements count as shapes, axes or indices.
-const MOST_OF_A_SHAPE: u64 = 64;
+const MAX_SHAPE_ELEMENTS: u64 = 64;
 /// Protobuf messages are limited to 2 GiB; nodes and declarations need room too.
 const NEAR_LIMIT: usize = 2_000_000_000;
 
@@ -30,7 +30,7 @@ pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diag
             }
             let [Payload::Entries { bytes, .. }] = &tensor.data[..] else { continue };
             let is_input = matches!(body.values[init.value].def, ValueDef::Input(_));
-            let Some(elem) = tensor.elem.filter(|_| bytes.len() >= LEAST_BYTES && !is_input) else {
+            let Some(elem) = tensor.elem.filter(|_| bytes.len() >= MIN_BYTES && !is_input) else {
                 continue;
             };
             let equal = first.entry((elem, bytes)).or_default();
@@ -70,7 +70,7 @@ pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diag
 }
 
 fn is_shape_outside(tensor: &Tensor) -> bool {
-    let is_small = tensor.element_count().is_some_and(|count| count <= MOST_OF_A_SHAPE);
+    let is_small = tensor.element_count().is_some_and(|count| count <= MAX_SHAPE_ELEMENTS);
     tensor.is_external() && is_small && tensor.elem == Some(ElemType::INT64)
 }
 

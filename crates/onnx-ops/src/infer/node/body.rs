@@ -87,7 +87,7 @@ fn at(model: &Model, body: BodyId, node: NodeId) -> String {
 }
 
 /// Longer statements are truncated.
-const MOST_CHARS: usize = 100;
+const MAX_CHARS: usize = 100;
 
 /// A node as text, without attributes.
 fn statement(model: &Model, body: BodyId, node: NodeId) -> String {
@@ -98,7 +98,7 @@ fn statement(model: &Model, body: BodyId, node: NodeId) -> String {
         values.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     let text = format!("{} = {} ({})", names(&node.outputs), model.text(node.op), names(&node.inputs));
-    match text.char_indices().nth(MOST_CHARS) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

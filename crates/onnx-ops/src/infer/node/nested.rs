@@ -22,7 +22,7 @@ pub struct Attempt {
 }
 
 /// Maximum number of repeated walks of the surrounding loops for which a node is still walked repeatedly itself.
-const MOST_REPEATS: u32 = 2;
+const MAX_REPEATS: u32 = 2;
 
 impl NodeCx<'_, '_> {
     /// A nested graph.
@@ -90,7 +90,7 @@ impl NodeCx<'_, '_> {
     /// Whether a graph of this node may be run repeatedly until its facts are stable. Not if the
     /// graphs around it are being run again: the number of runs would be exponential in the depth.
     pub fn may_repeat(&self) -> bool {
-        self.engine.repeats < MOST_REPEATS
+        self.engine.repeats < MAX_REPEATS
     }
 
     /// Starts an attempt, which may be [taken back](Self::take_back).

@@ -15,7 +15,7 @@ pub(crate) struct Fraction {
 }
 
 /// Larger denominators are not ratios of sizes.
-const MOST_UNDER: i64 = 1 << 16;
+const MAX_UNDER: i64 = 1 << 16;
 
 impl Fraction {
     /// The fraction of an element, if it is certainly one.
@@ -27,7 +27,7 @@ impl Fraction {
             Elem::Float(x) => {
                 const EXACT: f64 = (1u64 << 53) as f64;
                 let mut under = 1;
-                while (x * under as f64).fract() != 0.0 && under < MOST_UNDER {
+                while (x * under as f64).fract() != 0.0 && under < MAX_UNDER {
                     under *= 2;
                 }
                 let over = x * under as f64;
@@ -55,14 +55,14 @@ impl Fraction {
         if self.under == other.under {
             return Some((self.over, other.over, self.under));
         }
-        let under = self.under.checked_mul(other.under).filter(|&n| n <= MOST_UNDER)?;
+        let under = self.under.checked_mul(other.under).filter(|&n| n <= MAX_UNDER)?;
         let [a, b] =
             [(self.over, other.under), (other.over, self.under)].map(|(d, n)| dims.mul(d, Dim::Const(n)));
         Some((a, b, under))
     }
 
     pub(crate) fn times(self, dims: &mut Dims, other: Fraction) -> Option<Fraction> {
-        let under = self.under.checked_mul(other.under).filter(|&n| n <= MOST_UNDER)?;
+        let under = self.under.checked_mul(other.under).filter(|&n| n <= MAX_UNDER)?;
         Some(Fraction { over: dims.mul(self.over, other.over), under })
     }
 
@@ -72,7 +72,7 @@ impl Fraction {
         if let Dim::Const(by) = other.over {
             let over = if by < 0 { dims.neg(over) } else { over };
             let under = by.checked_abs().filter(|&n| n > 0)?.checked_mul(self.under)?;
-            return (under <= MOST_UNDER).then_some(Fraction { over, under });
+            return (under <= MAX_UNDER).then_some(Fraction { over, under });
         }
         let by = dims.mul(other.over, Dim::Const(self.under));
         (dims.modulo(over, by) == Dim::Const(0))

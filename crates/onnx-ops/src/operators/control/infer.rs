@@ -150,7 +150,7 @@ fn branches_differ(cx: &mut NodeCx<'_, '_>, graphs: [GraphId; 2], i: usize, type
 }
 
 /// Maximum number of walks of the body of a loop.
-const MOST_WALKS: u32 = 4;
+const MAX_WALKS: u32 = 4;
 
 /// `Loop`: the inputs are trip count, condition and carried values. The inputs of the body are the iteration number, the
 /// condition and the carried values; its outputs are the condition, the carried values and the scan outputs.
@@ -240,9 +240,9 @@ fn walk(
 ) -> Vec<Fact> {
     let mut carried: Vec<Fact> =
         initial.iter().enumerate().map(|(i, fact)| cx.with_symbols(fact.clone(), i)).collect();
-    let mut walks = if cx.may_repeat() { 0 } else { MOST_WALKS - 1 };
+    let mut walks = if cx.may_repeat() { 0 } else { MAX_WALKS - 1 };
     loop {
-        let is_last = walks + 1 >= MOST_WALKS;
+        let is_last = walks + 1 >= MAX_WALKS;
         if is_last {
             carried = forget(cx, body, initial);
         }

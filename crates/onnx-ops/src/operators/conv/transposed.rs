@@ -28,11 +28,11 @@ const INPUT: usize = 0;
 const WEIGHT: usize = 1;
 const BIAS: usize = 2;
 /// The most spatial axes, to limit the number of phases.
-const MOST_AXES: usize = 3;
+const MAX_AXES: usize = 3;
 /// With stride and dilation, kernels are padded with zeros to at most this many times their size.
-const MOST_FILLED: i64 = 16;
+const MAX_FILLED: i64 = 16;
 /// The most elements of phases outside the result.
-const MOST_BESIDE: i64 = 64;
+const MAX_BESIDE: i64 = 64;
 
 /// A transposed convolution of floats.
 struct Transposed {
@@ -189,11 +189,11 @@ impl Transposed {
             // Rounded down, so that kernels of one element are free.
             filled = most
                 .and_then(|_| filled?.checked_mul(axis.filled() / axis.kernel.max(1)))
-                .filter(|n| *n <= MOST_FILLED);
+                .filter(|n| *n <= MAX_FILLED);
         }
         // If the stride exceeds the result, most phases would be outside.
-        let is_near = |axis: &Axis| axis.places() * axis.stride <= 2 * axis.to + MOST_BESIDE;
-        !is_empty && self.axes.len() <= MOST_AXES && filled.is_some() && self.axes.iter().all(is_near)
+        let is_near = |axis: &Axis| axis.places() * axis.stride <= 2 * axis.to + MAX_BESIDE;
+        !is_empty && self.axes.len() <= MAX_AXES && filled.is_some() && self.axes.iter().all(is_near)
     }
 
     /// A convolution per kind of phases, and the reordering of their results.

@@ -56,7 +56,7 @@ pub(crate) fn shift(cx: &Cx<'_>) -> Option<Definition> {
 
 /// The most inputs that one formula combines. More are combined in groups, by formulas of their own, so that no loop reads
 /// thousands of tensors at a time. As a power of 2 it makes groups of the parts of the balanced tree that one formula would be.
-const MOST_COMBINED: usize = 64;
+const MAX_COMBINED: usize = 64;
 
 /// Combines any number of inputs by one operation.
 pub(crate) fn several(cx: &Cx<'_>, op: Binary) -> Option<Definition> {
@@ -72,9 +72,9 @@ fn combined(cx: &Cx<'_>, op: Binary, finish: impl FnOnce(Expr) -> Expr) -> Optio
     let one = |i| cx.input(i).filter(|input| input.elem == out.elem).and_then(|_| cx.broadcast(i));
     let mut all: Vec<Expr> = (0..cx.inputs.len()).map(one).collect::<Option<_>>()?;
     let mut formulas = Vec::new();
-    while all.len() > MOST_COMBINED {
+    while all.len() > MAX_COMBINED {
         let groups = std::mem::take(&mut all);
-        for group in groups.chunks(MOST_COMBINED) {
+        for group in groups.chunks(MAX_COMBINED) {
             let indices = (0..out.dims.len()).map(Index::of).collect();
             all.push(Expr::Load(cx.result(formulas.len()), indices));
             formulas.push(cx.formula(Expr::fold(group.to_vec(), op)?)?);

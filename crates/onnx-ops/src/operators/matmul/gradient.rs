@@ -108,7 +108,7 @@ pub(super) fn gemm(cell: &mut Cell<'_>) -> Done {
 }
 
 /// Larger matrices have too many minors.
-const MOST_ROWS: i64 = 32;
+const MAX_ROWS: i64 = 32;
 
 /// The matrix of cofactors (Jacobi's formula), which singular matrices have as well: element `(i, j)` is the determinant of the matrix
 /// without row `i` and column `j`, with the sign of `i + j`.
@@ -116,8 +116,8 @@ pub(super) fn determinant(cell: &mut Cell<'_>) -> Done {
     let rank = cell.rank(0)?;
     let size = cell.shape(0).and_then(|shape| number(shape.last()?));
     let size = size.ok_or("the size of its matrices is unknown")?;
-    if size > MOST_ROWS {
-        return Err(format!("its matrices have {}, more than {MOST_ROWS}", counted(size, "row")));
+    if size > MAX_ROWS {
+        return Err(format!("its matrices have {}, more than {MAX_ROWS}", counted(size, "row")));
     }
     let gradient = cell.unsqueeze("dy0", &[-2, -1]);
     if size <= 1 {

@@ -60,7 +60,7 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
     }
     let extents = extents(cx, 0)?;
     let value = match extents[..] {
-        [count] if count <= SmallTensor::MOST && ends.last() == Some(&count) => {
+        [count] if count <= SmallTensor::MAX_ELEMENTS && ends.last() == Some(&count) => {
             SmallTensor::new([count], joined(&values, &ends))?
         }
         _ => SmallTensor::from_fn(extents, |at| {

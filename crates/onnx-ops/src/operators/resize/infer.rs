@@ -15,7 +15,7 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
     }
     if let Dim::Const(n) = extent {
         let product = (n as f32 * scale).floor();
-        return (0.0..=MOST).contains(&product).then_some(Dim::Const(product as i64));
+        return (0.0..=MAX_EXACT).contains(&product).then_some(Dim::Const(product as i64));
     }
     // Exact for all sizes of images, if the scale is a fraction of small numbers.
     let denominator = (0..=6).map(|bits| 1_i64 << bits).find(|&d| (scale * d as f32).fract() == 0.0)?;
@@ -28,7 +28,7 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
 }
 
 /// Sizes up to this are exact in 64-bit floats.
-const MOST: f32 = 9.0e15;
+const MAX_EXACT: f32 = 9.0e15;
 
 /// Scales each axis of the input. If a scale or its result is unknown, the dimension is
 /// anonymous.

@@ -19,14 +19,14 @@ fn repeated(cx: &Cx<'_>, scales: &[Option<f64>]) -> Option<Definition> {
         let whole = out[i].checked_div(dims[i]).filter(|n| *n > 0 && dims[i] * n == out[i])?;
         // A size adds no information to the shapes.
         let is_whole = scale.is_none_or(|scale| scale == whole as f64);
-        (is_whole && out[i] < MOST).then(|| Some(Index::of(i).div(long(whole)?)))?
+        (is_whole && out[i] < MAX_EXACT).then(|| Some(Index::of(i).div(long(whole)?)))?
     };
     let load = scales.iter().enumerate().map(index).collect::<Option<_>>()?;
     cx.element(Expr::Load(0, load))
 }
 
 /// Axes are shorter than this, so that coordinates are exact in single floats, which old versions use.
-const MOST: usize = 1 << 22;
+const MAX_EXACT: usize = 1 << 22;
 
 fn floats(cx: &Cx<'_>, input: usize) -> Option<Option<Vec<f64>>> {
     let Some(input) = cx.input(input) else { return Some(None) };

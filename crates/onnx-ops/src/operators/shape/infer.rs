@@ -225,8 +225,8 @@ fn int_count(start: i64, limit: i64, delta: i64) -> Dim {
 fn float_count(start: f64, limit: f64, delta: f64, elem: ElemType) -> Dim {
     let span = if elem == ElemType::DOUBLE { limit - start } else { f64::from(limit as f32 - start as f32) };
     let steps = (span / delta).ceil().max(0.0);
-    const MOST: f64 = (1u64 << 53) as f64;
-    if steps < MOST { Dim::Const(steps as i64) } else { Dim::Unknown }
+    const MAX_EXACT: f64 = (1u64 << 53) as f64;
+    if steps < MAX_EXACT { Dim::Const(steps as i64) } else { Dim::Unknown }
 }
 
 /// Adds an axis to the indices, with the size in the second input.

@@ -44,7 +44,7 @@ pub(super) fn tile(cell: &mut Cell<'_>) -> Done {
     Ok(())
 }
 
-/// The same triangle.
+/// The triangle of the gradient that `Trilu` keeps.
 pub(super) fn triangle(cell: &mut Cell<'_>) -> Done {
     let upper = cell.site.int("upper").unwrap_or(1);
     let attrs = format!("upper = {upper}");

@@ -3,7 +3,7 @@
 use crate::meaning::cx::{axis, long};
 use crate::meaning::{Cx, Definition, Expr, Index};
 
-/// The same elements in the same order in another shape.
+/// The elements of the input, in row-major order, in another shape.
 ///
 /// Axes with equal products on both sides form a group, in which positions are computed: `[2,3,4]` as `[6,4]` divides only the
 /// first index, and `[6,4]` as `[2,3,4]` divides none.

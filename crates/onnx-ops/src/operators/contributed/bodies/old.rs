@@ -3,7 +3,7 @@
 use crate::functions::draft::Draft;
 use crate::functions::site::CallSite;
 
-/// Cuts off the borders, or what is behind a region of the size `scale`.
+/// Cuts off the borders, or what follows a region of the size `scale`.
 pub(in crate::operators::contributed) fn crop(site: &CallSite<'_>) -> Option<Draft> {
     let [left, top, right, bottom] = site.ints("border")?.try_into().ok()?;
     let mut draft = Draft::new();

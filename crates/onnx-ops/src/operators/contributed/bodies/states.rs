@@ -200,7 +200,7 @@ pub(in crate::operators::contributed) fn sparse_attention(site: &CallSite<'_>) -
         given(9, "cos_cache"),
         given(10, "sin_cache"),
     ));
-    // What is behind a sequence stays as it is.
+    // Elements after the end of a sequence stay as they are.
     draft.list("others", &[1, 2, 3]);
     draft.add("length_planes = Unsqueeze (lengths, others)");
     draft.add("key_column = Unsqueeze (keys, last)");
@@ -225,12 +225,12 @@ fn streams(sections: [i64; 3], is_interleaved: bool) -> Vec<usize> {
 }
 
 /// The widest head that is rotated.
-const MOST_PAIRS: i64 = 1 << 16;
+const MAX_PAIRS: i64 = 1 << 16;
 
 /// Rotates pairs by angles for time, height or width. Heads are packed along the last axis, or `[batch, heads, positions, size]`.
 pub(in crate::operators::contributed) fn rotary_embedding(site: &CallSite<'_>) -> Option<Draft> {
     let sections: [i64; 3] = site.ints("mrope_section")?.try_into().ok()?;
-    if sections.iter().any(|n| !(0..=MOST_PAIRS).contains(n)) || site.int("is_packed_batching")? != 0 {
+    if sections.iter().any(|n| !(0..=MAX_PAIRS).contains(n)) || site.int("is_packed_batching")? != 0 {
         return None;
     }
     let is_interleaved = match site.int("mrope_layout")? {

@@ -182,7 +182,7 @@ pub(in crate::operators::contributed) fn engram_gate(site: &CallSite<'_>) -> Opt
     Some(draft)
 }
 
-/// What decays in `LinearAttention`, and its update rate.
+/// The decay of `LinearAttention` and its update rate.
 pub(in crate::operators::contributed) fn linear_attention_gate(site: &CallSite<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("a_float = Cast <to = 1> (a)");
