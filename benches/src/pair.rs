@@ -37,6 +37,8 @@ pub(crate) struct Measured {
     pub(crate) peers: Vec<Sample>,
     /// The reason why a peer is missing.
     pub(crate) alone: Option<String>,
+    /// The time in seconds that we should not exceed, if there is one.
+    pub(crate) bound: Option<f64>,
 }
 
 impl Row {
@@ -85,7 +87,7 @@ impl Bench {
         let theirs = peer.map(|peer| || peer.run());
         let (ours, peers) = alternate(self.runs, || Ok(ours()), theirs)?;
         let bytes = bytes.zip(peer_bytes);
-        Ok(Row::Measured(Measured { subject: String::new(), bytes, ours, peers, alone }))
+        Ok(Row::Measured(Measured { subject: String::new(), bytes, ours, peers, alone, bound: None }))
     }
 
     /// A generated file, with its path.

@@ -47,9 +47,10 @@ fn line(case: &Case, row: &Row) -> [String; 7] {
     let subject = if measured.subject.is_empty() { "" } else { &format!(" ({})", measured.subject) };
     let size = measured.bytes.map_or(String::new(), |(ours, _)| format!("{:.1} MB", ours as f64 / 1e6));
     let (ours_bytes, peer_bytes) = measured.bytes.map_or((None, None), |(a, b)| (Some(a), Some(b)));
-    let peer = match measured.alone {
-        Some(_) => "-".to_owned(),
-        None => figure(&measured.peers, peer_bytes),
+    let peer = match (&measured.alone, measured.bound) {
+        (_, Some(bound)) => format!("at most {} ms", number(bound * 1e3)),
+        (Some(_), None) => "-".to_owned(),
+        (None, None) => figure(&measured.peers, peer_bytes),
     };
     [
         format!("{}{subject}", case.what),
@@ -75,8 +76,12 @@ fn figure(samples: &[Sample], bytes: Option<usize>) -> String {
     }
 }
 
+/// The ratio of our times to those of the peer, or to the bound.
 fn ratio(measured: &Measured, time: fn(&Sample) -> f64) -> String {
-    let ratios = ratios(&measured.ours, &measured.peers, time);
+    let ratios = match measured.bound {
+        Some(bound) => sorted(measured.ours.iter().map(|ours| time(ours) / bound)),
+        None => ratios(&measured.ours, &measured.peers, time),
+    };
     match (ratios.first(), ratios.last()) {
         (Some(&low), Some(&high)) => {
             format!("{} ({}-{})", number(median(&ratios)), number(low), number(high))
@@ -128,6 +133,9 @@ pub(crate) fn json(case: &Case, row: &Row) -> Value {
         Row::Measured(measured) => {
             object["subject"] = json!(measured.subject);
             object["ours"] = side(&measured.ours, measured.bytes.map(|(ours, _)| ours));
+            if let Some(bound) = measured.bound {
+                object["bound"] = json!(bound);
+            }
             match &measured.alone {
                 Some(why) => object["no_peer"] = json!(why),
                 None => object["peer"] = side(&measured.peers, measured.bytes.map(|(_, peer)| peer)),
@@ -160,10 +168,27 @@ mod tests {
             ours: vec![sample(0.1), sample(0.2), sample(0.1)],
             peers: vec![sample(0.5), sample(0.4), sample(0.1)],
             alone: None,
+            bound: None,
         };
         let case = &crate::cases::CASES[0];
         let line = line(case, &Row::Measured(measured));
         assert_eq!(line[1..4], ["10.0 MB", "100 (100) MB/s", "12.5 (50.0) MB/s"]);
         assert_eq!(line[4..6], ["0.50 (0.20-1.00)", "0.50 (0.20-1.00)"]);
+    }
+
+    #[test]
+    fn a_table_has_our_time_against_its_bound() {
+        let ours = [0.1, 0.2, 0.4].map(|cpu| Sample { wall: cpu * 2.0, cpu, memory: None });
+        let measured = Measured {
+            subject: String::new(),
+            bytes: None,
+            ours: ours.to_vec(),
+            peers: Vec::new(),
+            alone: Some("ours alone".to_owned()),
+            bound: Some(0.2),
+        };
+        let line = line(&crate::cases::CASES[0], &Row::Measured(measured));
+        assert_eq!(line[2..4], ["400 (200) ms", "at most 200 ms"]);
+        assert_eq!(line[4..6], ["1.00 (0.50-2.00)", "2.00 (1.00-4.00)"]);
     }
 }

@@ -49,5 +49,5 @@ fn programs(bench: &Bench, words: &[&str], file: Option<&Path>, script: &str) ->
     let (ours, peers) = alternate(bench.runs, || program::run(&ours), theirs)?;
     let subject = file.as_ref().and_then(|path| Path::new(path).file_stem());
     let subject = subject.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Row::Measured(Measured { subject, bytes: None, ours, peers, alone }))
+    Ok(Row::Measured(Measured { subject, bytes: None, ours, peers, alone, bound: None }))
 }

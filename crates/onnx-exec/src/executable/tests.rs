@@ -5,7 +5,6 @@ use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Entity, Place};
 use onnx_ops::schema::Registry;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 fn executable(graph: &str) -> Executable<'static> {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21]> g {graph}");
@@ -152,19 +151,12 @@ fn sizes_of_declared_values_inside_the_graph_are_compared() {
     }
 }
 
-/// The check is much faster than the smallest run.
+/// As often as they are checked; `cargo xtask bench exec/inputs` measures how long a check takes.
 #[test]
-fn the_check_of_inputs_takes_less_than_a_microsecond() {
+fn inputs_that_fit_are_accepted_each_time() {
     let x = executable(
         "(float[N,3,H,W] a, float[N,3,H,W] b, int64[N] c, float[3] d) => (float[N,3,H,W] y) { y = Add(a, b) }",
     );
     let inputs = [floats(&[1, 3, 2, 2]), floats(&[1, 3, 2, 2]), ints(&[1]), floats(&[3])].map(Some);
-    let batch = || {
-        let start = Instant::now();
-        (0..100).for_each(|_| assert!(x.ensure_inputs(std::hint::black_box(&inputs)).is_ok()));
-        start.elapsed() / 100
-    };
-    let least = (0..200).map(|_| batch()).min().unwrap_or(Duration::MAX);
-    let most = if cfg!(debug_assertions) { Duration::from_micros(5) } else { Duration::from_micros(1) };
-    assert!(least < most, "{least:?}");
+    (0..100).for_each(|_| assert!(x.ensure_inputs(&inputs).is_ok()));
 }
