@@ -6,6 +6,7 @@ pub(crate) mod limits;
 pub(crate) mod operators;
 pub(crate) mod profile;
 pub(crate) mod schedule;
+pub(crate) mod sizes;
 
 use crate::args::global::Global;
 use crate::cmd::Command;

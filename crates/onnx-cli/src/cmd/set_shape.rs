@@ -1,5 +1,6 @@
 //! `onnxtxt set-shape`: changes the sizes of inputs and infers all other types again.
 
+use crate::args::sizes::{pair, shape, size};
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};
 use onnx_ops::opset::registry_of;
@@ -45,30 +46,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     })
 }
 
-fn pair(text: &str) -> Result<(String, &str), String> {
-    let pair = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
-    pair.map(|(name, value)| (name.to_owned(), value)).ok_or_else(|| "expected NAME=VALUE".to_owned())
-}
-
-fn size(text: &str) -> Result<(String, i64), String> {
-    let (name, size) = pair(text)?;
-    let number = size.parse::<i64>().ok().filter(|n| *n >= 0);
-    Ok((name, number.ok_or_else(|| format!("invalid size `{size}`: expected a non-negative integer"))?))
-}
-
 fn axis(text: &str) -> Result<(String, i64), String> {
     let (name, axis) = pair(text)?;
     Ok((name, axis.parse().map_err(|_| format!("invalid axis `{axis}`: expected an integer"))?))
-}
-
-fn shape(text: &str) -> Result<(String, Vec<String>), String> {
-    let (name, shape) = pair(text)?;
-    if shape.is_empty() {
-        return Ok((name, Vec::new()));
-    }
-    let dims: Vec<String> = shape.split(',').map(|dim| dim.trim().to_owned()).collect();
-    match dims.iter().find(|dim| dim.is_empty() || dim.starts_with('-')) {
-        Some(dim) => Err(format!("invalid size `{dim}`: expected a non-negative integer, a symbol or ?")),
-        None => Ok((name, dims)),
-    }
 }

@@ -52,7 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
-    let sizes = args.inputs.sizes()?;
+    let sizes = args.inputs.sizes();
     let mut costs = match ModelCosts::of(&prepared.loaded.model, prepared.registry(), &sizes) {
         Ok(Some(costs)) => costs,
         Ok(None) => anyhow::bail!("{} has no graph", prepared.input.name),

@@ -11,6 +11,7 @@ mod random;
 pub(crate) mod safe;
 mod set;
 
+use crate::args::sizes;
 use crate::execution::prepared::Prepared;
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
@@ -30,11 +31,11 @@ pub(crate) struct InputArgs {
     #[arg(short, long = "input", value_name = "IN")]
     inputs: Vec<String>,
     /// Size of a symbolic dimension or an expression in input types, such as N=1; may be repeated
-    #[arg(short = 'D', long = "dim", value_name = "N=1")]
-    dims: Vec<String>,
+    #[arg(short = 'D', long = "dim", value_name = "N=1", value_parser = sizes::size)]
+    dims: Vec<(String, i64)>,
     /// Shape of an input, such as x=1,261, if its type does not determine it; may be repeated
-    #[arg(long = "shape", value_name = "x=1,261")]
-    shapes: Vec<String>,
+    #[arg(long = "shape", value_name = "x=1,261", value_parser = sizes::shape)]
+    shapes: Vec<(String, Vec<String>)>,
     /// Generate missing inputs at random: floats between 0 and 1, integers 0 or 1
     #[arg(long)]
     random: bool,
@@ -56,18 +57,8 @@ impl InputArgs {
     }
 
     /// The sizes and shapes of inputs that the command line says.
-    pub(crate) fn sizes(&self) -> anyhow::Result<SetShape> {
-        let mut set = SetShape::default();
-        for dim in &self.dims {
-            let (symbol, extent) = dim.rsplit_once('=').context("-D takes NAME=NUMBER")?;
-            set.sizes.push((symbol.to_owned(), i64::try_from(size(extent)?)?));
-        }
-        for shape in &self.shapes {
-            let (name, dims) = shape.rsplit_once('=').context("--shape takes NAME=1,3,224,224")?;
-            let dims = dims.split(',').filter(|dim| !dim.is_empty()).map(|dim| dim.trim().to_owned());
-            set.shapes.push((name.to_owned(), dims.collect()));
-        }
-        Ok(set)
+    pub(crate) fn sizes(&self) -> SetShape {
+        SetShape { sizes: self.dims.clone(), shapes: self.shapes.clone(), ..SetShape::default() }
     }
 
     /// Returns the arguments with `--random`.
@@ -101,19 +92,18 @@ impl InputArgs {
             }
         }
         let mut extents = Extents::default();
-        for dim in &self.dims {
-            let (text, extent) = dim.rsplit_once('=').context("`-D` requires NAME=NUMBER")?;
+        for (text, extent) in &self.dims {
             let symbols: Vec<String> = set.symbols().flat_map(fits::symbols_of).collect();
             let is_known = |symbol: &String| symbols.contains(symbol);
             ensure!(
-                set.symbols().any(|known| known == text) || fits::symbols_of(text).iter().all(is_known),
+                set.symbols().any(|known| known == *text) || fits::symbols_of(text).iter().all(is_known),
                 "no input type contains the dimension `{text}`{}",
                 like(text, symbols.iter().map(String::as_str))
             );
-            ensure_agrees(&mut extents, text, size(extent)?, &format!("-D {dim}"))?;
+            ensure_agrees(&mut extents, text, usize::try_from(*extent)?, &format!("-D {text}={extent}"))?;
         }
-        for shape in &self.shapes {
-            set.take_shape(shape, &mut extents)?;
+        for (name, dims) in &self.shapes {
+            set.take_shape(name, dims, &mut extents)?;
         }
         if self.cast {
             set.cast();
@@ -151,14 +141,6 @@ fn beyond(error: anyhow::Error, place: Place) -> anyhow::Result<Diagnostic> {
 /// `: did you mean …?`
 fn like<'a>(requested: &str, known: impl Iterator<Item = &'a str>) -> String {
     did_you_mean(requested, known).map(|like| format!(": did you mean `{like}`?")).unwrap_or_default()
-}
-
-/// Parses the size of an axis.
-fn size(text: &str) -> anyhow::Result<usize> {
-    text.trim()
-        .parse()
-        .ok()
-        .with_context(|| format!("invalid size `{text}`: expected a non-negative integer"))
 }
 
 /// Adds the size from an argument, and fails if it contradicts earlier ones.

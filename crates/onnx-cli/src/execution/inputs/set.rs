@@ -2,7 +2,7 @@
 
 use super::fits::{self, Extents};
 use super::npy::{self, Wanted};
-use super::{cast, ensure_agrees, files, like, named, place, random, size};
+use super::{cast, ensure_agrees, files, like, named, place, random};
 use crate::execution::prepared::Prepared;
 use crate::input::read_files::Unreadable;
 use crate::output::numbers::count;
@@ -34,15 +34,21 @@ fn dim_argument(symbol: &str) -> String {
 
 impl<'m> InputSet<'m> {
     /// Takes the shape of an input: `x=1,261`.
-    pub(super) fn take_shape(&mut self, argument: &str, extents: &mut Extents) -> anyhow::Result<()> {
-        let (name, sizes) = argument.rsplit_once('=').context("`--shape` requires NAME=1,2,3")?;
+    pub(super) fn take_shape(
+        &mut self,
+        name: &str,
+        dims: &[String],
+        extents: &mut Extents,
+    ) -> anyhow::Result<()> {
+        let argument = &format!("{name}={}", dims.join(","));
         let Some(i) = self.find(name) else {
             bail!("the model has no input `{name}`{}", like(name, self.names()));
         };
-        let shape: Vec<usize> = match sizes.trim() {
-            "" => Vec::new(),
-            sizes => sizes.split(',').map(size).collect::<Result<_, _>>()?,
+        let size = |dim: &String| {
+            let size = dim.parse::<usize>().ok();
+            size.with_context(|| format!("invalid size `{dim}`: expected a non-negative integer"))
         };
+        let shape: Vec<usize> = dims.iter().map(size).collect::<Result<_, _>>()?;
         if let Some(earlier) = self.shapes[i].as_ref().filter(|earlier| **earlier != shape) {
             let earlier: Vec<String> = earlier.iter().map(usize::to_string).collect();
             bail!("--shape {argument} contradicts --shape {name}={}", earlier.join(","));
