@@ -1,4 +1,4 @@
-//! Numbers for symbols.
+//! Numbers for symbols, and which symbols there are.
 
 use super::expr::Atom;
 use super::{Dim, Dims};
@@ -8,6 +8,34 @@ impl Dims {
     /// (a division by 0, a broadcast of 2 and 3), and where the value does not fit.
     pub fn eval(&self, d: Dim, value_of: impl Fn(&str) -> Option<i64>) -> Option<i64> {
         i64::try_from(self.value(d, &value_of)?).ok()
+    }
+
+    /// The names of the symbols in an extent, each once, in the order in which they appear.
+    pub fn symbols_of(&self, d: Dim) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.add_symbols(d, &mut names);
+        names
+    }
+
+    fn add_symbols<'d>(&'d self, d: Dim, names: &mut Vec<&'d str>) {
+        let Dim::Expr(id) = d else { return };
+        for factor in self.arena.exprs[id].poly.terms.iter().flat_map(|term| &term.factors) {
+            match &self.arena.atoms[factor.atom].atom {
+                Atom::Symbol(symbol) => {
+                    let name: &str = &self.arena.symbols[*symbol].name;
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                Atom::Floor(a, b) | Atom::Mod(a, b) => {
+                    [*a, *b].into_iter().for_each(|of| self.add_symbols(of, names));
+                }
+                Atom::Max(args) | Atom::Min(args) | Atom::Broadcast(args) => {
+                    args.iter().for_each(|of| self.add_symbols(*of, names));
+                }
+                Atom::BaseFloor(of, _) | Atom::BaseMax(of) => self.add_symbols(Dim::Expr(*of), names),
+            }
+        }
     }
 
     fn value(&self, d: Dim, value_of: &dyn Fn(&str) -> Option<i64>) -> Option<i128> {

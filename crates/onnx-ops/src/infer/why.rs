@@ -22,7 +22,6 @@ use onnx_ir::diag::Entity;
 use onnx_ir::{
     Body, BodyId, ElemType, EntityId as _, GraphId, Model, NodeId, Port, ValueDef, ValueId, normalize_domain,
 };
-use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -413,18 +412,12 @@ enum Callee {
 
 /// The names of the symbols in a type.
 fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
-    let names = RefCell::new(BTreeSet::new());
-    let note = |name: &str| {
-        names.borrow_mut().insert(name.to_owned());
-        Some(1)
-    };
-    // Evaluates the dimension only to visit its symbols; the value does not matter.
-    let visit = &mut |dim: Dim| {
-        _ = dims.eval(dim, note);
+    let mut names = BTreeSet::new();
+    _ = ty.map_dims(&mut |dim: Dim| {
+        names.extend(dims.symbols_of(dim).into_iter().map(str::to_owned));
         dim
-    };
-    _ = ty.map_dims(visit);
-    names.into_inner()
+    });
+    names
 }
 
 /// Elements as text, `{2, N, ?}`, limited to the first few.

@@ -4,7 +4,6 @@ use onnx_exec::{Value, misfit};
 use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind, type_text};
 use onnx_ops::dims::{Dim, Dims};
-use std::cell::RefCell;
 
 /// The sizes of symbolic dimensions: those of the command line, which must agree, and those of inputs, which need not: exporters
 /// use the same symbol for different sizes.
@@ -148,16 +147,7 @@ fn known(dims: &mut Dims, text: &str) -> Option<usize> {
 pub(crate) fn symbols_of(text: &str) -> Vec<String> {
     let mut dims = Dims::new();
     let dim = dims.parse(text);
-    let symbols = RefCell::new(Vec::new());
-    // Evaluates with values that avoid division by 0, as far as possible.
-    _ = dims.eval(dim, |symbol| {
-        let mut symbols = symbols.borrow_mut();
-        if !symbols.iter().any(|known| known == symbol) {
-            symbols.push(symbol.to_owned());
-        }
-        i64::try_from(symbols.len()).ok().map(|n| n + 1)
-    });
-    symbols.into_inner()
+    dims.symbols_of(dim).into_iter().map(str::to_owned).collect()
 }
 
 /// The declared element type of a tensor.

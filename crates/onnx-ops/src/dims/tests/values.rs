@@ -85,3 +85,22 @@ fn ends_of_ends() {
         }
     }
 }
+
+#[test]
+fn symbols_are_listed_once_wherever_they_are() {
+    let mut dims = Dims::new();
+    for (text, expected) in [
+        ("7", ""),
+        ("N", "N"),
+        ("batch-size", "batch-size"),
+        ("2*N*M + N", "M N"),
+        ("N//M + N % 3", "M N"),
+        ("max(N, min(M, 4)) // (N - 5)", "M N"),
+        ("ceil(N/2)", "N"),
+    ] {
+        let d = dims.parse(text);
+        let mut names = dims.symbols_of(d);
+        names.sort_unstable();
+        assert_eq!(names.join(" "), expected, "{text}");
+    }
+}
