@@ -69,6 +69,9 @@ elements! {
     u64 = UINT64;
 }
 
+/// How many numbers [`Tensor::from_floats`] converts at a time. A divisor of [`BETWEEN`].
+const FLOATS_AT_A_TIME: usize = 256;
+
 /// Bytes per element in a tensor; `None` for strings and unknown types.
 #[inline]
 pub fn width(elem: ElemType) -> Option<usize> {
@@ -399,52 +402,70 @@ impl Tensor {
         dims: &[usize],
         numbers: impl IntoIterator<Item = f64>,
     ) -> Result<Tensor, Failure> {
-        use ElemType as E;
-        fn all<T: bytemuck::Pod>(
-            mut tensor: Tensor,
-            numbers: impl Iterator<Item = f64>,
-            convert: impl Fn(f64) -> T,
-        ) -> Result<Tensor, Failure> {
-            let dims = tensor.dims.clone();
-            fill(tensor.words_mut::<T>()?, &dims, numbers.map(convert))?;
-            Ok(tensor)
-        }
-        let is_number = is_integer_or_float(elem) || is_small_float(elem);
-        if !is_number {
+        if !is_integer_or_float(elem) && !is_small_float(elem) {
             fail!("numbers cannot be made elements of type {}", elem.name().unwrap_or("?"));
         }
-        let (tensor, numbers) = (Tensor::zeros(elem, dims)?, numbers.into_iter());
+        let mut tensor = Tensor::zeros(elem, dims)?;
+        let mut numbers = numbers.into_iter();
+        // Only this loop is compiled for each iterator, and the conversions once.
+        let mut chunk = [0.0; FLOATS_AT_A_TIME];
+        for start in (0..tensor.len()).step_by(chunk.len()) {
+            if start > 0 && start.is_multiple_of(BETWEEN) {
+                spend(0)?;
+            }
+            let expected = chunk.len().min(tensor.len() - start);
+            let mut found = 0;
+            for (place, number) in chunk[..expected].iter_mut().zip(&mut numbers) {
+                *place = number;
+                found += 1;
+            }
+            if found < expected {
+                fail!("there are fewer elements than the shape {dims:?} has");
+            }
+            tensor.put_floats(start, &chunk[..expected])?;
+        }
+        if numbers.next().is_some() {
+            fail!("there are more elements than the shape {dims:?} has");
+        }
+        Ok(tensor)
+    }
+
+    /// Writes elements from a row-major index on, converted to the element type.
+    fn put_floats(&mut self, start: usize, numbers: &[f64]) -> Result<(), Failure> {
+        use ElemType as E;
+        fn put<T: bytemuck::Pod>(
+            tensor: &mut Tensor,
+            start: usize,
+            numbers: &[f64],
+            convert: impl Fn(f64) -> T,
+        ) -> Result<(), Failure> {
+            let words = tensor.words_mut::<T>()?.get_mut(start..).unwrap_or_default();
+            words.iter_mut().zip(numbers).for_each(|(word, x)| *word = convert(*x));
+            Ok(())
+        }
+        let elem = self.elem;
         match elem {
-            E::FLOAT => all(tensor, numbers, |x| x as f32),
-            E::DOUBLE => all(tensor, numbers, |x| x),
+            E::FLOAT => put(self, start, numbers, |x| x as f32),
+            E::DOUBLE => put(self, start, numbers, |x| x),
             // `half` considers only the upper half of a double.
             E::FLOAT16 | E::BFLOAT16 => {
-                all(tensor, numbers, |x| Number::Float(x).to_bits(elem).unwrap_or(0) as u16)
+                put(self, start, numbers, |x| Number::Float(x).to_bits(elem).unwrap_or(0) as u16)
             }
-            E::INT64 => all(tensor, numbers, |x| x as i64),
-            E::INT32 => all(tensor, numbers, |x| x as i32),
-            E::INT16 => all(tensor, numbers, |x| x as i16),
-            E::INT8 => all(tensor, numbers, |x| x as i8),
-            E::UINT64 => all(tensor, numbers, |x| x as u64),
-            E::UINT32 => all(tensor, numbers, |x| x as u32),
-            E::UINT16 => all(tensor, numbers, |x| x as u16),
-            E::UINT8 => all(tensor, numbers, |x| x as u8),
-            E::BOOL => all(tensor, numbers, |x| u8::from(x != 0.0)),
+            E::INT64 => put(self, start, numbers, |x| x as i64),
+            E::INT32 => put(self, start, numbers, |x| x as i32),
+            E::INT16 => put(self, start, numbers, |x| x as i16),
+            E::INT8 => put(self, start, numbers, |x| x as i8),
+            E::UINT64 => put(self, start, numbers, |x| x as u64),
+            E::UINT32 => put(self, start, numbers, |x| x as u32),
+            E::UINT16 => put(self, start, numbers, |x| x as u16),
+            E::UINT8 => put(self, start, numbers, |x| x as u8),
+            E::BOOL => put(self, start, numbers, |x| u8::from(x != 0.0)),
             other => {
-                let mut tensor = tensor;
-                let mut is_fit = true;
-                let code = |x: f64| match Number::Float(x).to_bits(other).map(u8::try_from) {
-                    Some(Ok(code)) => code,
-                    Some(Err(_)) | None => {
-                        is_fit = false;
-                        0
-                    }
-                };
-                fill(tensor.words_mut::<u8>()?, dims, numbers.map(code))?;
-                if !is_fit {
+                let code = |x: f64| Number::Float(x).to_bits(other).and_then(|bits| u8::try_from(bits).ok());
+                if numbers.iter().any(|x| code(*x).is_none()) {
                     fail!("a number has no element of type {}", other.name().unwrap_or("?"));
                 }
-                Ok(tensor)
+                put(self, start, numbers, |x| code(x).unwrap_or(0))
             }
         }
     }
@@ -575,5 +596,30 @@ mod tests {
         assert_eq!(Tensor::zeros(ElemType::FLOAT, &[0, usize::MAX, 2]).expect("none").len(), 0);
         assert_eq!(t.picked(&[2], &[3, 0]).expect("there").slice::<f32>().expect("floats"), [4.0, 1.0]);
         assert!(t.picked(&[1], &[4]).is_err());
+    }
+
+    #[test]
+    fn floats_are_converted_one_after_the_other_in_chunks_of_any_length() {
+        use ElemType as E;
+        let x = |i: usize| i as f64 * 0.75 - 90.0;
+        let checks: [(E, fn(&Tensor, usize) -> f64, fn(f64) -> f64); 6] = [
+            (E::FLOAT, |t, i| t.words::<f32>()[i].into(), |x| x),
+            (E::DOUBLE, |t, i| t.words::<f64>()[i], |x| x),
+            (E::FLOAT16, |t, i| t.words::<half::f16>()[i].into(), |x| half::f16::from_f64(x).into()),
+            (E::INT64, |t, i| t.words::<i64>()[i] as f64, f64::trunc),
+            (E::UINT8, |t, i| t.words::<u8>()[i].into(), |x| x.trunc().clamp(0.0, 255.0)),
+            (E::BOOL, |t, i| t.words::<u8>()[i].into(), |x| f64::from(u8::from(x != 0.0))),
+        ];
+        for count in [0, 1, FLOATS_AT_A_TIME - 1, FLOATS_AT_A_TIME, FLOATS_AT_A_TIME + 1, 1000] {
+            for (elem, element, expected) in &checks {
+                let t = Tensor::from_floats(*elem, &[count], (0..count).map(x)).expect("as many");
+                assert!((0..count).all(|i| element(&t, i) == expected(x(i))), "{count} of {elem:?}");
+                for other in [count + 1, count.saturating_sub(1)] {
+                    let fits = Tensor::from_floats(*elem, &[count], (0..other).map(x)).is_ok();
+                    assert_eq!(fits, other == count, "{other} numbers for {count} of {elem:?}");
+                }
+            }
+        }
+        assert!(Tensor::from_floats(E::STRING, &[1], [1.0]).is_err());
     }
 }
