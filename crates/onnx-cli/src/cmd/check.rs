@@ -13,8 +13,7 @@ use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::VerifyOptions;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::diag::{Diagnostic, Level, counted};
 use onnx_ops::targets;
 use onnxtxt::check::{
     CheckOptions, CodePattern, Filter, Fixes, Grouped, LintGroup, Readers, TargetRuntime, UnknownCode, bound,

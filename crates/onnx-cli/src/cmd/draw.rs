@@ -3,7 +3,7 @@
 use crate::args::operators::OpsetArgs;
 use crate::edit::steps::open;
 use crate::input::read_files;
-use crate::output::numbers::grouped;
+use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

@@ -4,8 +4,7 @@ use super::Program;
 use crate::options::{RunOptions, Warn};
 use crate::tensor::OutputMemory;
 use foldhash::{HashMap, HashMapExt as _};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code, counted, did_you_mean};
 use onnx_ir::{
     BodyId, DimValue, ElemType, GraphId, Model, Name, Port, TensorType, TypeId, TypeKind, ValueId, type_text,
 };
@@ -189,16 +188,20 @@ impl<'x, 'r> SymbolSizes<'x, 'r> {
         SymbolSizes { program, is_warned, warn, seen: SmallVec::new(), inner }
     }
 
-    /// Whether sizes of values inside the graph are compared.
-    pub(crate) fn has_inner(&self) -> bool {
-        self.warn.is_some() && !self.inner.is_empty()
-    }
-
-    /// A tensor inside the graph.
-    pub(crate) fn inner(&mut self, value: ValueId, dims: &[usize]) {
-        let Some(&i) = self.inner.get(&value) else { return };
-        if let TypeKind::Tensor(declared) = &self.program.model.types[self.program.declared[i].ty].kind {
-            self.tensor(declared, dims, PortId::Inner(i));
+    /// Tensors computed by the nodes of a graph: those of the main graph may have declared types.
+    pub(crate) fn results<'t>(
+        &mut self,
+        graph: GraphId,
+        tensors: impl Iterator<Item = (ValueId, &'t [usize])>,
+    ) {
+        if self.warn.is_none() || self.inner.is_empty() || graph != self.program.root {
+            return;
+        }
+        for (value, dims) in tensors {
+            let Some(&i) = self.inner.get(&value) else { continue };
+            if let TypeKind::Tensor(declared) = &self.program.model.types[self.program.declared[i].ty].kind {
+                self.tensor(declared, dims, PortId::Inner(i));
+            }
         }
     }
 

@@ -229,7 +229,7 @@ impl<'x, 'r> Run<'x, 'r> {
         for &node in &program.body().graphs[graph].nodes[nodes] {
             self.limits(node)?;
             self.single(node)?;
-            self.compare_results(graph, node);
+            self.compare_sizes(graph, node);
             for &value in &program.liveness.dead_after[node] {
                 self.values[value] = None;
             }
@@ -237,26 +237,15 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok(())
     }
 
-    /// Compares the sizes of tensors of the main graph with the symbols in their declared types.
-    fn compare_sizes<'t>(&mut self, graph: GraphId, tensors: impl Iterator<Item = (ValueId, &'t [usize])>) {
-        if let Some(sizes) = self.sizes.as_mut().filter(|sizes| sizes.has_inner())
-            && graph == self.program.root
-        {
-            tensors.for_each(|(value, dims)| sizes.inner(value, dims));
-        }
-    }
-
     /// Compares the sizes of the results of a node with those declared for them.
-    fn compare_results(&mut self, graph: GraphId, node: NodeId) {
+    fn compare_sizes(&mut self, graph: GraphId, node: NodeId) {
         let Run { sizes: Some(sizes), values, program, .. } = self else { return };
-        if !sizes.has_inner() || graph != program.root {
-            return;
-        }
-        for &value in program.body().nodes[node].outputs.iter().flatten() {
-            if let Some(Value::Tensor(tensor)) = &values[value] {
-                sizes.inner(value, tensor.dims());
-            }
-        }
+        let results = program.body().nodes[node].outputs.iter().flatten();
+        let tensors = results.filter_map(|&value| match &values[value] {
+            Some(Value::Tensor(tensor)) => Some((value, tensor.dims())),
+            _ => None,
+        });
+        sizes.results(graph, tensors);
     }
 
     /// Runs a node.

@@ -32,7 +32,11 @@ impl Run<'_, '_> {
             let done = runner.run(self);
             let taken = std::mem::replace(&mut self.taken, before);
             match done {
-                Ok(()) => self.compare_sizes(graph, runner.plan.tensors()),
+                Ok(()) => {
+                    if let Some(sizes) = &mut self.sizes {
+                        sizes.results(graph, runner.plan.tensors());
+                    }
+                }
                 Err(Stop::Reported(finding)) => return Err(finding),
                 // The inputs of the plan still exist, so running node by node finds the node that fails.
                 Err(Stop::RetryByNode(why)) => {

@@ -13,8 +13,7 @@
 //! [`Tensor::bits`] yields bit patterns of any numeric type, including types that Rust lacks.
 
 use super::{Field, Payload, Tensor};
-use crate::diag::counted;
-use crate::diag::{Code, Diagnostic, Place, code};
+use crate::diag::{Code, Diagnostic, Place, code, counted};
 use crate::types::ElemType;
 use std::borrow::Cow;
 use std::fmt;

@@ -2,8 +2,7 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, index};
 use crate::attr::{Attr, AttrType, AttrValue};
-use crate::diag::counted;
-use crate::diag::{Code, Diagnostic, Entity, ModelChange, code};
+use crate::diag::{Code, Diagnostic, Entity, ModelChange, code, counted};
 use crate::model::Function;
 use crate::names::Name;
 

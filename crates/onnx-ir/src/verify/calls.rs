@@ -2,9 +2,8 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use super::functions::{Key, by_key, key, text};
-use crate::diag::counted;
 use crate::body::Node;
-use crate::diag::{Diagnostic, Entity, code};
+use crate::diag::{Diagnostic, Entity, code, counted};
 use crate::entity::{EntityId, FromIndex as _, SecondaryMap};
 use crate::ids::{FunctionId, NodeId};
 use crate::names::Name;

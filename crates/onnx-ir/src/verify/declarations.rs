@@ -4,9 +4,8 @@
 use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::layout::MAX_LEVELS;
 use super::types::tensor_of;
-use crate::diag::counted;
 use crate::body::{Port, ValueDef};
-use crate::diag::{Diagnostic, Entity, ModelChange, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code, counted};
 use crate::entity::SecondaryMap;
 use crate::ids::{GraphId, NodeId, TypeId, ValueId};
 use crate::names::Name;

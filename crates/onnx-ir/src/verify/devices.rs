@@ -2,9 +2,8 @@
 
 use super::context::{Findings, Seen, VerifyContext, View, index};
 use super::types::tensor_of;
-use crate::diag::counted;
 use crate::body::{Body, NodeDeviceConfiguration, ShardingSpec};
-use crate::diag::{Code, Diagnostic, Entity, code};
+use crate::diag::{Code, Diagnostic, Entity, code, counted};
 use crate::entity::SecondaryMap;
 use crate::ids::{GraphId, NodeId, ValueId};
 use crate::names::Name;

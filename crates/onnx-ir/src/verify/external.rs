@@ -19,8 +19,7 @@
 
 use super::context::{Findings, VerifyContext};
 use super::tensors::At;
-use crate::diag::counted;
-use crate::diag::{Diagnostic, Entity, Place, code, did_you_mean};
+use crate::diag::{Diagnostic, Entity, Place, code, counted, did_you_mean};
 use crate::model::Model;
 use crate::show::tensor_text;
 use crate::tensor::Tensor;

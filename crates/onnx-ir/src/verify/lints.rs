@@ -2,7 +2,7 @@
 
 use super::context::{Findings, Role, Seen, VerifyContext, View, index, is_identifier};
 use crate::body::ValueDef;
-use crate::diag::{Diagnostic, Entity, ModelChange, code};
+use crate::diag::{Diagnostic, Entity, ModelChange, code, counted};
 use crate::entity::SecondaryMap;
 use crate::ids::{GraphId, NodeId, ValueId};
 use crate::names::Name;

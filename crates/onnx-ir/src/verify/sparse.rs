@@ -2,8 +2,7 @@
 
 use super::context::{Findings, VerifyContext};
 use super::tensors::{At, dense};
-use crate::diag::counted;
-use crate::diag::{Diagnostic, code};
+use crate::diag::{Diagnostic, code, counted};
 use crate::show::tensor_text;
 use crate::tensor::{Payload, SparseTensor, Tensor};
 use crate::types::ElemType;

@@ -5,9 +5,8 @@
 use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use super::formula::is_formula;
 use crate::attr::{Attr, AttrValue};
-use crate::diag::counted;
 use crate::body::Port;
-use crate::diag::{Code, Diagnostic, Entity, code};
+use crate::diag::{Code, Diagnostic, Entity, code, counted};
 use crate::entity::{EntityId as _, FromIndex as _};
 use crate::ids::{GraphId, TypeId};
 use crate::names::Name;

@@ -9,8 +9,7 @@ use crate::infer::{self, Facts, InferOptions, infer};
 use crate::opset::is_added;
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code, counted};
 use onnx_ir::pass::{self, Foreign, Inline, Report, upgrade_ir_version};
 use onnx_ir::{
     AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, WalkEvent,

@@ -5,8 +5,7 @@ use super::reverse::{Refusal, Reverse, between, fresh};
 use crate::pass::remove_no_ops;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code, counted};
 use onnx_ir::pass::{self, CopyOptions, CopySource, CopyTarget, Gradients, Initializers, Report, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 

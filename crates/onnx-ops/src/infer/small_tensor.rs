@@ -94,7 +94,8 @@ impl SmallTensor {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         let is_known = elems.is_empty() || elems.iter().any(|e| !e.is_unknown());
-        (count == elems.len() && count <= Self::MAX_ELEMENTS && is_known).then_some(SmallTensor { dims, elems })
+        (count == elems.len() && count <= Self::MAX_ELEMENTS && is_known)
+            .then_some(SmallTensor { dims, elems })
     }
 
     /// A tensor of these dimensions with the elements that `elem` returns for each position, in row-major order; `None` if
@@ -104,7 +105,8 @@ impl SmallTensor {
         mut elem: impl FnMut(&[usize]) -> Elem,
     ) -> Option<SmallTensor> {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
-        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MAX_ELEMENTS)?;
+        let count =
+            dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MAX_ELEMENTS)?;
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
         let mut elems = Elems::with_capacity(count);
         for _ in 0..count {

@@ -2,8 +2,7 @@
 
 use super::places;
 use bytes::Bytes;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::diag::{Diagnostic, Entity, code, counted};
 use onnx_ir::{BodyId, DataLocation, ElemType, Field, Model, Payload, Tensor, TensorId};
 use sha1::{Digest as _, Sha1};
 use smallvec::SmallVec;

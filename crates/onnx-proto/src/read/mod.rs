@@ -26,8 +26,7 @@ use crate::wire::{
 use crate::{FileKind, pb};
 use bytes::Bytes;
 use graph::GraphReader;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code, counted};
 use onnx_ir::{
     BodyBuilder, BodyId, DeviceConfiguration, Entry, Function, Model, Name, Names, OpsetImport, Port,
     TrainingInfo,

@@ -3,8 +3,7 @@
 
 use super::{Cx, Fields, Storage};
 use crate::ast::{FieldValue, List, Notes};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Span, code};
+use onnx_ir::diag::{Diagnostic, Span, code, counted};
 use onnx_ir::{
     BodyBuilder, DataLocation, DeviceConfiguration, DeviceGroup, DimValue, Entry, Function, Model, Name,
     Names, NodeDeviceConfiguration, NodeId, OpsetImport, Port, QuantizationAnnotation, Segment, ShardedAxis,

@@ -7,8 +7,7 @@ use super::{Cx, Fields, Storage, int_at};
 use crate::ast::{self, Data, FieldValue, Notes, Scalar, ScalarKind};
 use crate::lex::shown;
 use bytes::Bytes;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+use onnx_ir::diag::{Diagnostic, Edit, Span, code, counted};
 use onnx_ir::{
     BodyBuilder, DataLocation, ElemType, Field, Name, Names, Payload, SparseData, SparseTensor, Tensor,
 };

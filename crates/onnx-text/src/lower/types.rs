@@ -3,8 +3,7 @@
 use super::{Cx, aliases, int_at};
 use crate::ast;
 use crate::lex::Kind;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
+use onnx_ir::diag::{Diagnostic, Edit, Span, code, counted, did_you_mean};
 use onnx_ir::{BodyBuilder, Dim, DimValue, ElemType, Name, Names, TensorType, Type, TypeId, TypeKind, Types};
 
 /// Words that begin a type with parentheses.

@@ -8,8 +8,7 @@
 //! | `/glob*/` | those whose name, or the name of one of whose results, matches the glob: `*` any characters, `?` one. A slash at the start of a name need not be doubled |
 //! | `/enc/*` | the same for names that begin with a slash: all of it is the glob, unless a node has this very name |
 
-use onnx_ir::diag::counted;
-use onnx_ir::diag::did_you_mean;
+use onnx_ir::diag::{counted, did_you_mean};
 use onnx_ir::{Body, Model, Name, NodeId, ValueId, normalize_domain};
 use std::fmt;
 use std::str::FromStr;

@@ -7,8 +7,7 @@ use super::saved::{Best, Saved, StateFile};
 use crate::session::Session;
 use crate::session::progress::Work;
 use anyhow::{Context as _, ensure};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Place, code};
+use onnx_ir::diag::{Diagnostic, Place, code, counted};
 use onnxtxt::train::{Batches, Position, Trainer};
 use std::time::Instant;
 

@@ -14,7 +14,7 @@ mod set;
 use crate::args::sizes;
 use crate::execution::prepared::Prepared;
 use crate::session::Session;
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use fits::Extents;
 use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::Model;

@@ -2,11 +2,10 @@
 
 use super::copy::{Callee, Work};
 use super::{Inline, Map, Set, Setting};
-use crate::diag::counted;
 use crate::body::Node;
-use crate::diag::{Diagnostic, Entity, code};
 use crate::ids::{BodyId, FunctionId, GraphId, NodeId};
 use crate::model::Model;
+use crate::diag::{Diagnostic, Entity, code, counted};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
 use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, upgrade_ir_version};

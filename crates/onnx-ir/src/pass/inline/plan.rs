@@ -3,8 +3,7 @@
 use super::{Inline, Map};
 use crate::attr::{Attr, AttrValue};
 use crate::body::{Body, Node};
-use crate::diag::counted;
-use crate::diag::{Diagnostic, Entity, Place, code};
+use crate::diag::{Diagnostic, Entity, Place, code, counted};
 use crate::entity::SecondaryMap;
 use crate::ids::FunctionId;
 use crate::model::Model;

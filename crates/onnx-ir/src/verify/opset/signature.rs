@@ -1,8 +1,7 @@
 //! Signatures of operators.
 
 use super::super::context::{Findings, index};
-use crate::diag::counted;
-use crate::diag::{Diagnostic, Entity, code, did_you_mean};
+use crate::diag::{Diagnostic, Entity, code, counted, did_you_mean};
 use crate::model::{Function, Model};
 use crate::names::Name;
 use crate::opset::{Formal, FormalKind, FormalType, Signature, Trait};

@@ -2,8 +2,7 @@
 
 use super::site::index;
 use foldhash::HashMap;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
+use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code, counted};
 use onnx_ir::{BodyId, ElemType, Model, Payload, Tensor, Use, Uses, ValueDef};
 
 /// Smaller tensors are not reported.

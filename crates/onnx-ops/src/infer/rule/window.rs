@@ -8,8 +8,7 @@ use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::type_text;
 use crate::infer::rule::fit::{Extent, choice, list_of};
 use crate::infer::{Infer, NodeCx, Shape, dim_text};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::smallvec;
 
 /// A window and how it moves.

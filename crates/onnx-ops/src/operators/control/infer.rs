@@ -6,8 +6,7 @@
 
 use crate::dims::Dim;
 use crate::infer::{Elem, Fact, FactSource, Infer, NodeCx, Shape, SmallTensor, TensorTy, Ty};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 use onnx_ir::{ElemType, GraphId};
 use std::sync::Arc;
 

@@ -6,8 +6,7 @@ use super::infer::{carries_two_types, collected, counted_or_no, gives, takes};
 use crate::dims::Dim;
 use crate::infer::{Fact, Infer, Ints, NodeCx, Shape, TensorTy, Ty};
 use onnx_ir::GraphId;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// The inputs and outputs of a `Scan`.
 struct Parts {

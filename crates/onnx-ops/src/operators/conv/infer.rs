@@ -5,8 +5,7 @@ use crate::infer::rule::axes::int_or;
 use crate::infer::rule::fit::{Extent, at_least, choice, divides, hold, one_or_each, single};
 use crate::infer::rule::window::{Window, kernel};
 use crate::infer::{Infer, NodeCx, Shape};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Input and weight of a convolution; the shape of at least one is known.
 pub(crate) struct Operands {

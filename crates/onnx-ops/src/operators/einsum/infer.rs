@@ -7,8 +7,7 @@
 use crate::dims::Dim;
 use crate::infer::rule::fit::broadcast_axis;
 use crate::infer::{Infer, NodeCx, Shape};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// A parsed equation.
 #[derive(PartialEq, Eq, Debug)]

@@ -2,8 +2,7 @@
 
 use crate::infer::{Infer, NodeCx};
 use onnx_ir::AttrType;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Length of a list or tensor attribute: 0 if the node does not have it, `None` if it is unknown.
 pub(super) fn len(cx: &NodeCx<'_, '_>, name: &str) -> Option<usize> {

@@ -8,8 +8,7 @@ use super::models::{classified, examples, labels, several};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
 use foldhash::HashSet;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 use onnx_ir::list::Elements;
 use onnx_ir::{Payload, Tensor};
 

@@ -5,8 +5,7 @@ use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx, Ty};
 use crate::operators::elementwise::infer::same_shape;
 use onnx_ir::ElemType;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// The output has the type and shape of the input.
 pub(super) fn same(cx: &mut NodeCx<'_, '_>) -> Infer {

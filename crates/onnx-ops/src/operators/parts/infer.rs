@@ -5,8 +5,7 @@ use crate::infer::rule::axes::{List, Param, int_or, positions, type_text};
 use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Elems, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -14,8 +14,7 @@ use crate::infer::rule::axes::{List, Param, type_text};
 use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;
 
 const STARTS: Param = Param::new("starts", 1);

@@ -4,8 +4,7 @@ use crate::dims::{Dim, Dims};
 use crate::infer::rule::axes::type_text;
 use crate::infer::rule::fit::{Extent, choice, flag, hold};
 use crate::infer::{Infer, NodeCx, Shape};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;
 
 /// `extent * scale`, rounded down, as computed by the operator in 32-bit floats.

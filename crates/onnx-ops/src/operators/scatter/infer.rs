@@ -5,8 +5,7 @@ use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, larger, smaller};
 use crate::operators::gather::infer::{check_indices, position, within};
-use onnx_ir::diag::code;
-use onnx_ir::diag::counted;
+use onnx_ir::diag::{code, counted};
 use std::sync::Arc;
 
 /// The reduction of updates with existing elements; `None` if the caller decides.

@@ -3,8 +3,7 @@
 use crate::dims::Dim;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{boolean, extent};
-use onnx_ir::diag::code;
-use onnx_ir::diag::counted;
+use onnx_ir::diag::{code, counted};
 use std::cmp::Ordering;
 
 /// Selects the elements whose condition is true, along an axis or of all elements.

@@ -4,8 +4,7 @@ use crate::dims::Dim;
 use crate::infer::rule::axes::int_or;
 use crate::infer::rule::fit::{Extent, flag, hold};
 use crate::infer::{Infer, NodeCx, Shape, dim_text, elem_text};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// The number in a scalar input, at least `least`; anonymous if it depends on data.
 fn count(cx: &mut NodeCx<'_, '_>, input: usize, least: i64) -> Option<Dim> {

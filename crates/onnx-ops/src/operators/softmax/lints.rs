@@ -2,8 +2,7 @@
 
 use crate::check::LintSite;
 use crate::dims::Dim;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Before version 13, Softmax and similar operators flattened everything from the axis on.
 pub(super) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {

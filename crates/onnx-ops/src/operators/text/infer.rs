@@ -3,8 +3,7 @@
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
 use onnx_ir::ElemType;
-use onnx_ir::diag::code;
-use onnx_ir::diag::counted;
+use onnx_ir::diag::{code, counted};
 
 /// `[C]` or `[1,C]`; stop words are removed.
 pub(super) fn normalize(cx: &mut NodeCx<'_, '_>) -> Infer {

@@ -2,8 +2,7 @@
 
 use crate::infer::rule::fit::choice;
 use crate::infer::{Infer, NodeCx, Ty};
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Tensors, their gradients and their squared gradients.
 pub(super) fn adagrad(cx: &mut NodeCx<'_, '_>) -> Infer {

@@ -5,8 +5,7 @@ use crate::infer::rule::axes::{Param, int_or, mask};
 use crate::infer::rule::broadcast::conflict;
 use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
-use onnx_ir::diag::code;
-use onnx_ir::diag::counted;
+use onnx_ir::diag::{code, counted};
 use smallvec::SmallVec;
 
 /// Without `perm`, the axes are reversed.

@@ -10,8 +10,7 @@
 
 use super::{Edited, constants, weight_name};
 use bytes::Bytes;
-use onnx_ir::diag::counted;
-use onnx_ir::diag::{Diagnostic, Place, code};
+use onnx_ir::diag::{Diagnostic, Place, code, counted};
 use onnx_ir::float::format;
 use onnx_ir::pass::Report;
 use onnx_ir::{Attr, AttrValue, ElemType, Field, Model, Node, Payload, Tensor, Use, Uses, Value, ValueDef};
