@@ -6,6 +6,7 @@
 mod budget;
 mod charged;
 mod comments;
+mod counts;
 mod imports;
 mod layout;
 mod libraries;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         imports::point_down(&files),
         comments::long_functions_have_headings(&files),
         comments::safety_names_a_bound(&files),
+        counts::nouns_agree(&files),
         layout::limits_are_max_and_min(&files),
         packed::stays_inside(&files),
         packed::manifests_describe(&files),

@@ -57,7 +57,7 @@ const UNSAFE: &[(&str, &str)] = &[
 ];
 
 /// Limits with other names that are older than the rule.
-const OLD_LIMITS: Budget = &[("crates/onnx-ops", 32)];
+const OLD_LIMITS: Budget = &[];
 
 pub(super) fn opens_with_doc(files: &[File]) -> Vec<Finding> {
     // Files that are included are not modules, which alone have such comments.

@@ -52,6 +52,7 @@ impl Data {
         for given in given {
             take(given, &inputs, trainer, &mut read, session)?;
         }
+        // The arrays of the inputs, in their types.
         let (mut arrays, mut found) = (Vec::new(), Vec::new());
         let mut wrong = |message: String| {
             found.push(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, message));
@@ -76,6 +77,7 @@ impl Data {
             let has_rows = tensor.rank() > 0 && !is_scalar;
             arrays.push(Array { name: name.to_owned(), tensor, has_rows });
         }
+        // One number of rows for all arrays.
         let mut rows: Option<(usize, &str)> = None;
         for array in arrays.iter().filter(|array| array.has_rows) {
             let count = array.tensor.dims().first().copied().unwrap_or(0);
@@ -93,6 +95,7 @@ impl Data {
         if rows == 0 {
             wrong("the data has no examples".to_owned());
         }
+        // The number of rows of a step, where the model declares it.
         let fixed = inputs.iter().filter_map(|(model, port)| {
             let name = model.text(port.name);
             arrays.iter().find(|array| array.has_rows && array.name == name)?;

@@ -27,7 +27,7 @@ pub(super) fn value(
         TypeKind::Sequence(_) => Ok(Value::sequence(Vec::new())),
         TypeKind::Optional(_) => Ok(Value::Optional(None)),
         TypeKind::Unset | TypeKind::SparseTensor(_) | TypeKind::Map { .. } | TypeKind::Opaque { .. } => {
-            bail!("random {} values are not supported", onnx_ir::type_text(model, ty))
+            bail!("random values of type {} are not supported", onnx_ir::type_text(model, ty))
         }
     }
 }
