@@ -4,6 +4,7 @@ use crate::arithmetic::{Arithmetic, for_elements};
 use crate::value::Value;
 use crate::window::{dilations, longs, pads, positions, strides};
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::tensor::{Tensor, advance, count_of};
 
@@ -60,7 +61,11 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         &[n, rows, l] if l == columns && elements > 0 && rows.is_multiple_of(elements) => {
             (n, rows / elements)
         }
-        dims => fail!("{columns} blocks of {elements} elements do not have the shape {dims:?}"),
+        dims => fail!(
+            "{} of {} cannot have the shape {dims:?}",
+            counted(columns, "block"),
+            counted(elements, "element")
+        ),
     };
     let mut dims = vec![batch, channels];
     dims.extend_from_slice(&image);

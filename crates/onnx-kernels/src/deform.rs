@@ -3,6 +3,7 @@
 use crate::value::Value;
 use crate::window::{dilations, long, longs, pads, positions, strides};
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::filled;
@@ -51,10 +52,11 @@ fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         && count_of(&[2, offset_group, taps])? == offsets;
     if !fits {
         fail!(
-            "images of shape {:?}, weights of {:?} in {group} groups and offsets of {:?} in {offset_group} do not fit",
+            "images of shape {:?}, weights of {:?} in {} and offsets of {:?} in {offset_group} do not fit",
             x.dims(),
             w.dims(),
-            offset.dims()
+            counted(group, "group"),
+            offset.dims(),
         );
     }
     let (strides, dilations, pads) = (strides(call, 2)?, dilations(call, 2)?, pads(call, 2)?);
@@ -62,12 +64,12 @@ fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let kernel = long([kh, kw][axis])?;
         let fitting = positions(from, pads[axis], (kernel, dilations[axis]), strides[axis])?;
         if to != fitting {
-            fail!("the offsets are for {to} places, the window has {fitting}");
+            fail!("the offsets are for {}, the window has {fitting}", counted(to, "place"));
         }
     }
     let bias = match call.optional_tensor(3)? {
         Some(b) if b.dims() == [oc] => b.floats()?,
-        Some(b) => fail!("a bias of shape {:?} does not fit {oc} channels", b.dims()),
+        Some(b) => fail!("a bias of shape {:?} does not fit {}", b.dims(), counted(oc, "channel")),
         None => filled(oc, 0.0)?,
     };
     let mask = match call.optional_tensor(4)? {

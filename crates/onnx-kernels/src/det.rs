@@ -2,6 +2,7 @@
 
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::Listed as _;
@@ -13,7 +14,7 @@ fn det(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let [outer @ .., m, n] = x.dims() else { fail!("the shape {:?} is not one of matrices", x.dims()) };
     if m != n {
-        fail!("a matrix of {m} rows and {n} columns is not square");
+        fail!("a matrix of {} and {} is not square", counted(m, "row"), counted(n, "column"));
     }
     if *n == 0 {
         let count = call.has_room(x.elem(), outer)?;

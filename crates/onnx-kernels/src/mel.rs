@@ -3,6 +3,7 @@
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::filled;
 use onnx_loops::tensor::Tensor;
@@ -21,7 +22,7 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let count = |input: usize| match call.tensor(input)?.ints()?[..] {
         [n] => match usize::try_from(n) {
             Ok(n) if i32::try_from(n).is_ok() => Ok(n),
-            Ok(_) | Err(_) => fail!("{n} bands or samples are none"),
+            Ok(_) | Err(_) => fail!("the numbers of bands and samples must be positive, not {n}"),
         },
         _ => fail!("input {input} has to be one number"),
     };
@@ -40,7 +41,10 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         if bin >= 0.0 && bin < bins as f64 {
             Ok(bin as usize)
         } else {
-            fail!("a band from {low} to {high} hertz does not lie in a spectrum of {rate} samples a second")
+            fail!(
+                "a band from {low} to {high} hertz does not lie in a spectrum of {} a second",
+                counted(rate, "sample")
+            )
         }
     };
     for band in 0..bands {

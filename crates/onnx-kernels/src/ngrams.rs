@@ -7,6 +7,7 @@ use crate::value::Value;
 use crate::{Call, Row, row};
 use foldhash::HashMap;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _};
@@ -52,7 +53,7 @@ impl<'a> Pool<'a> {
         for (i, &start) in starts.iter().enumerate() {
             let (n, end) = (i + 1, starts.get(i + 1).copied().unwrap_or(items.len()));
             let Some(grams) = items.get(start..end) else {
-                fail!("`ngram_counts` does not divide a pool of {} items", items.len());
+                fail!("`ngram_counts` does not divide a pool of {}", counted(items.len(), "item"));
             };
             for gram in grams.chunks_exact(n) {
                 let Some(place) = places.next() else {

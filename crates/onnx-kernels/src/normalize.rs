@@ -2,6 +2,7 @@
 
 use crate::value::Value;
 use crate::{Call, Nodes, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::filled;
 use onnx_loops::tensor::{Tensor, count_of};
@@ -22,7 +23,7 @@ fn batch_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let parameter = |input: usize| {
         let tensor = call.tensor(input)?;
         if tensor.len() != groups {
-            fail!("input {input} has {} numbers for {groups}", tensor.len());
+            fail!("input {input} has {} for {groups}", counted(tensor.len(), "number"));
         }
         tensor.floats()
     };

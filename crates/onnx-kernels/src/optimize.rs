@@ -8,6 +8,7 @@ use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted_are;
 use onnx_loops::budget;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::parallel::parallel;
@@ -37,7 +38,7 @@ trait Rule<const N: usize>: Copy + Send {
 fn step<const N: usize>(call: &Call<'_>, rule: impl Rule<N>) -> Result<Vec<Value>, Failure> {
     let given = call.inputs.len().saturating_sub(2);
     if given == 0 || !given.is_multiple_of(N + 2) {
-        fail!("{given} tensors are none of {} for each", N + 2);
+        fail!("{} none of {} for each", counted_are(given, "tensor"), N + 2);
     }
     let count = given / (N + 2);
     let mut results: Vec<Vec<Value>> = vec![Vec::new(); N + 1];

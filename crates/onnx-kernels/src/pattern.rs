@@ -6,6 +6,7 @@
 
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::tensor::Tensor;
 use regex::bytes::Regex;
@@ -31,7 +32,7 @@ fn build(pattern: &str, translated: &str) -> Result<Regex, Failure> {
     match Regex::new(translated) {
         Ok(regex) => Ok(regex),
         Err(regex::Error::CompiledTooBig(most)) => {
-            fail!("the pattern `{pattern}` takes more than {most} bytes")
+            fail!("the pattern `{pattern}` takes more than {}", counted(most, "byte"))
         }
         Err(_) => fail!("`{pattern}` is not a pattern in the syntax of RE2"),
     }

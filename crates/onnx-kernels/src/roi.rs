@@ -3,6 +3,7 @@
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted_are;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::List;
@@ -138,7 +139,7 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let scale = f64::from(call.attrs.float("spatial_scale").unwrap_or(1.0));
     let ratio = call.attrs.int("sampling_ratio").unwrap_or(0);
     if rois.dims() != [numbers.len(), 4] {
-        fail!("{} regions are of shape {:?}", numbers.len(), rois.dims());
+        fail!("{} of shape {:?}", counted_are(numbers.len(), "region"), rois.dims());
     }
     let dims = [numbers.len(), images.channels, h, w];
     call.has_room(x.elem(), &dims)?;

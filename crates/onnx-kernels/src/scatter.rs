@@ -4,6 +4,7 @@ use crate::arithmetic::{Arithmetic, for_elements};
 use crate::axis_split::AxisSplit;
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::budget::look;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::List;
@@ -189,7 +190,9 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let batches = cache.dims()[0];
     let starts = match call.optional_ints(2)? {
         Some(starts) if starts.len() == batches => starts,
-        Some(starts) => fail!("{} write indices are given for {batches} batches", starts.len()),
+        Some(starts) => {
+            fail!("{} given for {}", counted_are(starts.len(), "write index"), counted(batches, "batch"))
+        }
         None => onnx_loops::list::filled(batches, 0)?,
     };
     if update.is_empty() {

@@ -5,6 +5,7 @@
 
 use crate::value::Value;
 use crate::{Call, Nodes, Row, resolve_axis, row};
+use onnx_ir::diag::counted;
 use onnx_loops::budget;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, Strings};
@@ -48,7 +49,7 @@ fn at(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let Some(at) = position(call, 1, elements.len())? else { fail!("the position is left out") };
     match elements.get(at) {
         Some(value) => Ok(vec![value.clone()]),
-        None => fail!("the position is outside of a sequence of {} elements", elements.len()),
+        None => fail!("the position is outside of a sequence of {}", counted(elements.len(), "element")),
     }
 }
 
@@ -75,7 +76,7 @@ fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut elements = taken(call)?;
     let at = position(call, 1, elements.len())?.unwrap_or(elements.len().wrapping_sub(1));
     if at >= elements.len() {
-        fail!("the position is outside of a sequence of {} elements", elements.len());
+        fail!("the position is outside of a sequence of {}", counted(elements.len(), "element"));
     }
     budget::spend(elements.len() - at)?;
     elements.remove(at);
@@ -87,7 +88,7 @@ fn insert(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut elements = taken(call)?;
     let at = position(call, 2, elements.len())?.unwrap_or(elements.len());
     if at > elements.len() {
-        fail!("the position is outside of a sequence of {} elements", elements.len());
+        fail!("the position is outside of a sequence of {}", counted(elements.len(), "element"));
     }
     budget::spend(elements.len() - at)?;
     elements.insert(at, call.value(1)?.clone())?;
@@ -118,7 +119,7 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             // Empty parts take memory too.
             budget::has_room(count.saturating_mul(size_of::<Value>()))?;
             if count > x.len().max(MAX_EMPTY) {
-                fail!("{count} parts without elements are too many");
+                fail!("{} without elements are too many", counted(count, "part"));
             }
             (0..count).map(|i| each.min(extent - i * each)).listed()?
         }

@@ -5,6 +5,7 @@ use crate::order::Keys;
 use crate::sorted::sort_first;
 use crate::value::Value;
 use crate::{Call, Row, resolve_axis, row};
+use onnx_ir::diag::counted_are;
 use onnx_loops::budget::{BETWEEN, look, spend};
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
@@ -26,7 +27,7 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let split = AxisSplit::of(x.dims(), axis)?;
     let Some(k) = usize::try_from(k).ok().filter(|&k| k <= split.extent) else {
-        fail!("{k} elements are wanted of {}", split.extent)
+        fail!("{} wanted of {}", counted_are(k, "element"), split.extent)
     };
     let is_largest = call.attrs.int("largest").unwrap_or(1) != 0;
     let keys = Keys::of(x)?;

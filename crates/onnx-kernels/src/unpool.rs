@@ -3,6 +3,7 @@
 use crate::value::Value;
 use crate::window::{longs, pads, strides};
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::Listed as _;
 use onnx_loops::tensor::{NOWHERE, Tensor, count_of};
@@ -25,7 +26,9 @@ fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut pooled = vec![*n, *c];
     for (axis, d) in longs(spatial)?.into_iter().enumerate() {
         let extent = (d - 1) * strides[axis] - pads[axis].0 - pads[axis].1 + kernel[axis];
-        let Ok(extent) = usize::try_from(extent) else { fail!("an axis would have {extent} elements") };
+        let Ok(extent) = usize::try_from(extent) else {
+            fail!("an axis would have {}", counted(extent, "element"))
+        };
         pooled.push(extent);
     }
     let dims = match call.optional_ints(2)? {
@@ -55,7 +58,7 @@ fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let y = Tensor::zeros(x.elem(), &dims)?;
     let places = indices.ints()?.into_iter().map(|i| place(i).unwrap_or(NOWHERE)).listed()?;
     if places.contains(&NOWHERE) {
-        fail!("an index is out of bounds of {count} elements");
+        fail!("an index is out of bounds of {}", counted(count, "element"));
     }
     let y = y.with_placed(x, &places, 1)?;
     Ok(vec![y.into()])

@@ -1,6 +1,7 @@
 //! Attributes of sliding windows over spatial axes: kernel shape, strides, dilations, pads.
 
 use crate::Call;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_ops::meaning::window;
 
@@ -60,6 +61,6 @@ pub(crate) fn positions(
     let span = window::span(kernel, dilation);
     match span.and_then(|span| window::positions(extent, pads, span, stride)) {
         Some(count) => Ok(usize::try_from(count).unwrap_or(0)),
-        None => fail!("a window of {kernel} elements with dilation {dilation} is too large"),
+        None => fail!("a window of {} with dilation {dilation} is too large", counted(kernel, "element")),
     }
 }

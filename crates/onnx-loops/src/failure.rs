@@ -1,6 +1,6 @@
 //! Reasons why a computation fails.
 
-use onnx_ir::diag::{Code, agree, code};
+use onnx_ir::diag::{Code, code};
 use std::fmt;
 
 /// The reason why a node failed: one sentence, lower case, without a full stop. The caller adds which node it is.
@@ -13,12 +13,12 @@ pub struct Failure {
 impl Failure {
     /// A failure for a reason.
     pub fn new(why: impl Into<String>) -> Self {
-        Failure { why: agree(why.into()), is_limit: false }
+        Failure { why: why.into(), is_limit: false }
     }
 
     /// A failure because a limit of the run was exceeded.
     pub fn limit(why: impl Into<String>) -> Self {
-        Failure { why: agree(why.into()), is_limit: true }
+        Failure { why: why.into(), is_limit: true }
     }
 
     /// Whether a limit of the run was exceeded.

@@ -9,7 +9,7 @@ use crate::input::read_files::Unreadable;
 use crate::output;
 use crate::output::numbers::count;
 use anstream::{AutoStream, ColorChoice};
-use onnx_ir::diag::{Diagnostic, Place, Severity, agree, code};
+use onnx_ir::diag::{Diagnostic, Place, Severity, code};
 use onnx_text::render::{RenderOptions, Sarif, SourceKind, SourceText, github, human, json, short};
 use onnx_text::visible;
 use onnxtxt::broken_rules;
@@ -219,7 +219,6 @@ impl Session {
 
     /// Prints a note for people.
     pub(crate) fn note(&self, text: &str) {
-        let text = &agree(text.to_owned());
         if self.format == Format::Human && !self.quiet {
             self.say(&format!("{}: {}\n", self.paint("36", "note"), visible(text)));
         }
@@ -262,7 +261,7 @@ impl Session {
 
     /// Prints the error that ends the program.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let text = agree(format!("{error:#}"));
+        let text = format!("{error:#}");
         self.say(&format!("{}: {}\n", self.paint("1;31", "error"), visible(&text)));
     }
 

@@ -33,11 +33,10 @@ fn plural(noun: &str) -> String {
         Some(stem) if !ends(&["ay", "ey", "oy"]) => return format!("{stem}ies"),
         _ => {}
     }
-    if let Some(stem) = noun.strip_suffix("axis") {
-        return format!("{stem}axes");
-    }
-    if let Some(stem) = noun.strip_suffix("index") {
-        return format!("{stem}indices");
+    for (end, plural) in [("axis", "axes"), ("index", "indices"), ("leaf", "leaves")] {
+        if let Some(stem) = noun.strip_suffix(end) {
+            return format!("{stem}{plural}");
+        }
     }
     format!("{noun}{}", if ends(&["s", "x", "ch", "sh"]) { "es" } else { "s" })
 }
@@ -67,6 +66,7 @@ mod tests {
             ("axis", "axes"),
             ("spatial axis", "spatial axes"),
             ("group index", "group indices"),
+            ("leaf", "leaves"),
             ("box", "boxes"),
             ("batch", "batches"),
             ("class", "classes"),

@@ -1,13 +1,11 @@
 //! Diagnostics as data: message, places, explanation and fixes. Rendering belongs to the owner of the text.
 
-mod agree;
 mod codes;
 mod counted;
 mod fix;
 mod parsed;
 mod place;
 
-pub use agree::agree;
 pub use codes::{ALL, Code, Level, code, find};
 pub use counted::{counted, counted_are, grouped};
 pub use fix::{Edit, Fix, ModelChange};
@@ -105,7 +103,7 @@ impl Diagnostic {
         Diagnostic {
             code,
             severity: code.severity,
-            message: agree(message.into()),
+            message: message.into(),
             primary: Label { place: at.into(), text: String::new() },
             related: Vec::new(),
             help: None,
@@ -116,7 +114,7 @@ impl Diagnostic {
     /// Sets the label of the primary place.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
-        self.primary.text = agree(text.into());
+        self.primary.text = text.into();
         self
     }
 
@@ -130,7 +128,7 @@ impl Diagnostic {
     /// Sets the help.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.help = Some(agree(text.into()));
+        self.help = Some(text.into());
         self
     }
 

@@ -2,9 +2,9 @@
 //! `graph`, their imports for `header`, their defaults for `attributes`.
 
 use super::context::{Findings, Seen, VerifyContext, index};
+use crate::diag::{Diagnostic, Entity, code, counted};
 use crate::ids::FunctionId;
 use crate::model::Function;
-use crate::diag::{Diagnostic, Entity, code, counted};
 use crate::names::Name;
 use std::collections::HashMap;
 

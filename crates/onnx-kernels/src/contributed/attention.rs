@@ -4,6 +4,7 @@ use super::heads::{Attend, KeyValueBlocks};
 use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::Matrix;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
@@ -68,7 +69,7 @@ fn mask(call: &Call<'_>, sizes: &Sizes) -> Result<Option<Mask>, Failure> {
             let added = numbers.into_iter().map(|m| added(m > 0)).listed()?;
             Ok(Some(Mask { added, per_batch: s * t, per_row: t }))
         }
-        _ => fail!("a mask of shape {:?} is none of {batch} sequences of {total}", given.dims()),
+        _ => fail!("a mask of shape {:?} is none of {} of {total}", given.dims(), counted(batch, "sequence")),
     }
 }
 
@@ -107,7 +108,9 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let hidden = match hidden.filter(|h| h.len() == 3 && heads > 0 && rows == input && fits(h)) {
         Some(hidden) => [hidden[0], hidden[1], hidden[2]],
-        None => fail!("weights of shape {:?} do not fit {heads} heads and {:?}", w.dims(), x.dims()),
+        None => {
+            fail!("weights of shape {:?} do not fit {} and {:?}", w.dims(), counted(heads, "head"), x.dims())
+        }
     };
     let (d, v_d) = (hidden[0] / heads, hidden[2] / heads);
     let past = call.optional_tensor(4)?;

@@ -3,6 +3,7 @@
 use super::blocks::products;
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::Matrix;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::filled;
@@ -59,7 +60,12 @@ fn mat_mul_fp_q4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let blocks = k.div_ceil(layout.codes);
         let (stored, bytes) = (call.tensor(1)?, layout.bytes());
         if count_of(&[n, blocks, bytes])? != stored.len() {
-            fail!("{} bytes are not {n} columns of {blocks} blocks of {bytes}", stored.len());
+            fail!(
+                "{} not {} of {} of {bytes}",
+                counted_are(stored.len(), "byte"),
+                counted(n, "column"),
+                counted(blocks, "block")
+            );
         }
         let mut weights = filled(count_of(&[n, k])?, 0.0f32)?;
         let columns = weights.chunks_exact_mut(k.max(1));

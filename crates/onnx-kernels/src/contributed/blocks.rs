@@ -5,6 +5,7 @@ use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, resolve_axis, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::Matrix;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
@@ -160,7 +161,11 @@ fn mat_mul_bnb4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let (packed, largest) = (call.tensor(1)?, f32::numbers(call.tensor(2)?)?);
         let count = count_of(&[n, k])?;
         if packed.len() != count.div_ceil(2) || largest.len() != count.div_ceil(block) {
-            fail!("{} bytes and {} scales are none of {n} by {k}", packed.len(), largest.len());
+            fail!(
+                "{} and {} are none of {n} by {k}",
+                counted(packed.len(), "byte"),
+                counted(largest.len(), "scale")
+            );
         }
         let bytes = packed.words::<u8>();
         let mut weights = filled(count, 0.0f32)?;

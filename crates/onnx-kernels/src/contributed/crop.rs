@@ -2,6 +2,7 @@
 
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::List;
@@ -29,7 +30,7 @@ fn crop_and_resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let size = size.iter().map(|n| usize::try_from(*n).ok().filter(|n| *n > 0)).collect::<Option<Vec<_>>>();
     let Some(&[h, w]) = size.as_deref() else { fail!("the size of a region is two positive numbers") };
     if images.len() != count {
-        fail!("{} images are named for {count} regions", images.len());
+        fail!("{} named for {}", counted_are(images.len(), "image"), counted(count, "region"));
     }
     let is_linear = match call.attrs.string("mode").as_deref() {
         None | Some("bilinear") => true,

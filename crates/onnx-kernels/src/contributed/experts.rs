@@ -10,6 +10,7 @@ use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::Matrix;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
@@ -129,7 +130,7 @@ fn codes<'l>(
     let bits = match call.attrs.int("expert_weight_bits") {
         Some(4) => 4,
         Some(8) => 8,
-        bits => fail!("weights of {} bits cannot be unpacked", bits.unwrap_or(0)),
+        bits => fail!("weights of {} cannot be unpacked", counted(bits.unwrap_or(0), "bit")),
     };
     if tensor.elem() != ElemType::UINT8 || call.attrs.string("quant_type").is_some_and(|kind| kind != "int") {
         fail!("weights that are not integers cannot be unpacked");
@@ -235,7 +236,12 @@ impl Activation {
 fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<List<List<(usize, f32)>>, Failure> {
     let router = call.tensor(1)?;
     if router.dims() != [tokens, experts] {
-        fail!("routes of shape {:?} do not lead {tokens} tokens to {experts} experts", router.dims());
+        fail!(
+            "routes of shape {:?} do not lead {} to {}",
+            router.dims(),
+            counted(tokens, "token"),
+            counted(experts, "expert")
+        );
     }
     let best = match call.attrs.int("k").and_then(|k| usize::try_from(k).ok()) {
         Some(best) if (1..=experts).contains(&best) => best,

@@ -10,6 +10,7 @@ use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, filled};
 use onnx_loops::parallel::parallel;
@@ -49,7 +50,7 @@ impl Sizes {
             fail!("queries of shape {:?} are none of sequences", query.dims())
         };
         if shared == 0 || heads == 0 || !heads.is_multiple_of(shared) {
-            fail!("{heads} heads of queries do not share {shared} of keys");
+            fail!("{} of queries cannot share {shared} of keys", counted(heads, "head"));
         }
         let of_width = match call.optional(1).is_some() {
             true => heads,
@@ -57,7 +58,7 @@ impl Sizes {
         };
         let size = width / of_width;
         if size == 0 || !width.is_multiple_of(of_width) {
-            fail!("queries of shape {:?} are none of {of_width} heads", query.dims());
+            fail!("queries of shape {:?} are none of {}", query.dims(), counted(of_width, "head"));
         }
         for input in [1, 2] {
             match call.optional_tensor(input)?.map(Tensor::dims) {
@@ -74,17 +75,21 @@ impl Sizes {
                 p
             }
             _ => {
-                fail!("keys and values of the past do not fit {batch} sequences of {shared} heads of {size}")
+                fail!(
+                    "keys and values of the past do not fit {} of {} of {size}",
+                    counted(batch, "sequence"),
+                    counted(shared, "head")
+                )
             }
         };
         let total = call.tensor(6)?.ints()?;
         let total = match total[..] {
             [total] => usize::try_from(total).unwrap_or(0),
-            _ => fail!("there are {} numbers for the total length", total.len()),
+            _ => fail!("there are {} for the total length", counted(total.len(), "number")),
         };
         let lasts = call.tensor(5)?.ints()?;
         if lasts.len() != batch {
-            fail!("{} lengths are given for {batch} sequences", lasts.len());
+            fail!("{} given for {}", counted_are(lasts.len(), "length"), counted(batch, "sequence"));
         }
         let is_first = total == length;
         let fits = |last: &i64| {
@@ -126,11 +131,11 @@ fn operands(call: &Call<'_>, sizes: &Sizes) -> Result<[List<f32>; 3], Failure> {
 fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32]) -> Result<(), Failure> {
     let angles = Angles::of(call.tensor(7)?, call.tensor(8)?, call.attrs.flag("rotary_interleaved"))?;
     if angles.width() > sizes.size {
-        fail!("angles for {} elements do not fit heads of {}", angles.width(), sizes.size);
+        fail!("angles for {} do not fit heads of {}", counted(angles.width(), "element"), sizes.size);
     }
     let given = call.optional_ints(9)?;
     if given.as_ref().is_some_and(|given| given.len() != sizes.batch * sizes.length) {
-        fail!("positions do not fit {} sequences of {}", sizes.batch, sizes.length);
+        fail!("positions do not fit {} of {}", counted(sizes.batch, "sequence"), sizes.length);
     }
     for (all, heads) in [(queries, sizes.heads), (keys, sizes.shared)] {
         for (i, row) in all.chunks_exact_mut(heads * sizes.size).enumerate() {
@@ -197,7 +202,9 @@ impl<'w> Weights<'w> {
         }
         let sinks = match call.optional_tensor(11)? {
             Some(sinks) if sinks.len() == sizes.heads => Some(f32::numbers(sinks)?),
-            Some(sinks) => fail!("sinks of shape {:?} do not fit {} heads", sinks.dims(), sizes.heads),
+            Some(sinks) => {
+                fail!("sinks of shape {:?} do not fit {}", sinks.dims(), counted(sizes.heads, "head"))
+            }
             None if call.attrs.int("smooth_softmax").is_some_and(|smooth| smooth > 0) => {
                 Some(filled(sizes.heads, 0.0)?)
             }

@@ -2,6 +2,7 @@
 
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::filled;
@@ -13,7 +14,7 @@ fn inverse(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let &[.., m, n] = x.dims() else { fail!("the shape {:?} is not one of matrices", x.dims()) };
     if m != n {
-        fail!("a matrix of {m} rows and {n} columns is not square");
+        fail!("a matrix of {} and {} is not square", counted(m, "row"), counted(n, "column"));
     }
     let mut matrices = x.floats()?;
     let mut turned = filled(matrices.len(), 0.0)?;

@@ -3,6 +3,7 @@
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
@@ -37,7 +38,7 @@ impl Hashing {
         let number = |name: &str| call.attrs.int(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         let (longest, heads) = (number("max_ngram_size"), number("n_head_per_ngram"));
         if longest < 2 || heads == 0 {
-            fail!("n-grams of up to {longest} tokens have no {heads} hashes");
+            fail!("n-grams of up to {} have no {heads} hashes", counted(longest, "token"));
         }
         let (multipliers, sizes) = (call.tensor(1)?.ints()?, call.tensor(2)?.ints()?);
         let count = (longest - 1).checked_mul(heads);
@@ -169,7 +170,7 @@ fn places(bounds: &[i64], total: usize) -> Result<Vec<Range<usize>>, Failure> {
     let places: Option<Vec<_>> = bounds.array_windows().map(place).collect();
     match places {
         Some(places) if bounds.first() == Some(&0) => Ok(places),
-        _ => fail!("{bounds:?} must be increasing bounds of texts in {total} tokens"),
+        _ => fail!("{bounds:?} must be increasing bounds of texts in {}", counted(total, "token")),
     }
 }
 
@@ -179,13 +180,13 @@ fn varlen_n_gram_hash_mapping(call: &mut Call<'_>) -> Result<Vec<Value>, Failure
     let ids = call.tensor(0)?.ints()?;
     let places = places(&call.tensor(3)?.ints()?, ids.len())?;
     if places.last().map_or(0, |place| place.end) != ids.len() {
-        fail!("the bounds of the texts leave out some of {} tokens", ids.len());
+        fail!("the bounds of the texts leave out some of {}", counted(ids.len(), "token"));
     }
     let (rows, before) = (places.len(), hashing.before);
     let (past_ids, past_segments) = (past(call, 4, rows, before)?, past(call, 8, rows, before)?);
     let segments = call.optional_ints(7)?;
     if segments.as_ref().is_some_and(|segments| segments.len() != ids.len()) {
-        fail!("segments do not fit {} tokens", ids.len());
+        fail!("segments do not fit {}", counted(ids.len(), "token"));
     }
     let capacity = call.attrs.int("state_update_capacity").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let captured = call.optional_ints(9)?;

@@ -5,6 +5,7 @@ use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_formula::{Elements, Number};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, filled};
 use onnx_loops::tensor::{Tensor, count_of};
@@ -103,7 +104,7 @@ impl<'t> Embeddings<'t> {
     fn of(table: &'t Tensor, width: usize) -> Result<Embeddings<'t>, Failure> {
         match table.dims() {
             &[count, w] if w == width => Ok(Embeddings { table, count }),
-            dims => fail!("embeddings of shape {dims:?} are none of {width} numbers"),
+            dims => fail!("embeddings of shape {dims:?} are none of {}", counted(width, "number")),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::Matrix;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
@@ -44,10 +45,10 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Weights, Failure> {
     let (bits, block) = (call.attrs.int("bits").unwrap_or(4), number("block_size"));
     let bits = match bits {
         2 | 4 | 8 => bits as usize,
-        _ => fail!("weights of {bits} bits cannot be unpacked"),
+        _ => fail!("weights of {} cannot be unpacked", counted(bits, "bit")),
     };
     if block == 0 || !block.is_multiple_of(8 / bits) || call.attrs.flag("weight_prepacked") {
-        fail!("blocks of {block} weights cannot be unpacked");
+        fail!("blocks of {} cannot be unpacked", counted(block, "weight"));
     }
     let blocks = k.div_ceil(block);
     let bytes = block / (8 / bits);
@@ -74,7 +75,7 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Weights, Failure> {
     let groups = match call.optional_ints(4)? {
         None => None,
         Some(groups) if groups.len() >= k => Some(groups),
-        Some(groups) => fail!("{} group indices are given for {k} rows", groups.len()),
+        Some(groups) => fail!("{} given for {}", counted_are(groups.len(), "group index"), counted(k, "row")),
     };
     let is_whole = bits == 4 && groups.is_none();
     let few = if is_whole { Blocks::of(&scales, &zeros, blocks, block)? } else { None };
@@ -133,7 +134,7 @@ fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let weights = call.kept(&[1, 2, 3, 4], || weights(call, k, n))?;
     let bias = match call.optional_tensor(5)? {
         Some(bias) if bias.len() == n => Some(f32::numbers(bias)?),
-        Some(bias) => fail!("a bias of shape {:?} does not fit {n} columns", bias.dims()),
+        Some(bias) => fail!("a bias of shape {:?} does not fit {}", bias.dims(), counted(n, "column")),
         None => None,
     };
     let mut dims = outer.to_vec();

@@ -2,6 +2,7 @@
 
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, filled};
@@ -54,7 +55,11 @@ fn dynamic_time_warping(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (mut row, mut column) = (rows, columns);
     while row > 0 && column > 0 {
         let [Ok(r), Ok(c)] = [row - 1, column - 1].map(i32::try_from) else {
-            fail!("a path through {rows} rows and {columns} columns does not fit its type")
+            fail!(
+                "a path through {} and {} does not fit its type",
+                counted(rows, "row"),
+                counted(columns, "column")
+            )
         };
         points.push([r, c])?;
         let step = steps[(row - 1) * columns + column - 1];
@@ -85,7 +90,7 @@ fn bifurcation_detector(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let from = start.first().and_then(|from| usize::try_from(*from).ok()).filter(|&n| n <= source.len());
         let Some(rest) = from.map(|from| &source[from..]).filter(|rest| rest.len() + 1 == predicted.len())
         else {
-            fail!("{} tokens are predicted from {start:?} of {}", predicted.len(), source.len())
+            fail!("{} predicted from {start:?} of {}", counted_are(predicted.len(), "token"), source.len())
         };
         let same = rest.iter().zip(predicted.iter()).take_while(|(a, b)| a == b).count();
         tokens.extend(predicted[..=same].iter().copied())?;

@@ -3,6 +3,7 @@
 use crate::real::Real;
 use crate::value::Value;
 use crate::{Call, Row, row};
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::List;
@@ -74,7 +75,11 @@ fn rotary_embedding(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         || angles.width() > size
         || (asked != 0 && asked != angles.width())
     {
-        fail!("angles for {} elements do not fit heads of {size}, of {:?}", angles.width(), x.dims());
+        fail!(
+            "angles for {} do not fit heads of {size}, of {:?}",
+            counted(angles.width(), "element"),
+            x.dims()
+        );
     }
     let given = positions.ints()?;
     let is_offset = positions.len() == 1 && positions.dims() != [batch, length];

@@ -6,6 +6,7 @@
 //! for bit for lengths with factors 2, 3, 4 and 5.
 
 use crate::real::Real;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
 
@@ -307,7 +308,7 @@ fn five<T: Real>(
 impl<T: Real> Chirp<T> {
     fn new(length: usize) -> Result<Chirp<T>, Failure> {
         let Some(power) = length.checked_mul(2).and_then(usize::checked_next_power_of_two) else {
-            fail!("a transform of {length} numbers is too much")
+            fail!("a transform of {} is too much", counted(length, "number"))
         };
         let mut factors = List::with_room(length)?;
         // i² modulo 2n without overflow.

@@ -10,6 +10,7 @@ use super::{Call, Row, resolve_axis, row};
 use crate::value::Value;
 use fft::{Complex, FftPlan};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, filled};
@@ -152,7 +153,7 @@ fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let frames = match samples.checked_sub(n) {
         Some(rest) => rest / step + 1,
-        None => fail!("a frame of {n} samples does not fit a signal of {samples}"),
+        None => fail!("a frame of {} does not fit a signal of {samples}", counted(n, "sample")),
     };
     let is_onesided = call.attrs.int("onesided").unwrap_or(1) != 0;
     let bins = if is_onesided { n / 2 + 1 } else { n };

@@ -11,6 +11,7 @@ use crate::Call;
 use crate::value::Value;
 use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
 use onnx_loops::tensor::Tensor;
@@ -248,7 +249,7 @@ fn by_records<T: Feature>(
 
 fn add_base(scores: &mut [f64], base: &[f64], elem: ElemType) -> Result<(), Failure> {
     if !matches!(base.len(), 0 | 1) && base.len() != scores.len() {
-        fail!("there are {} base values for {} scores", base.len(), scores.len());
+        fail!("there are {} for {}", counted(base.len(), "base value"), counted(scores.len(), "score"));
     }
     for (score, base) in scores.iter_mut().zip(base.iter().cycle()) {
         *score = rounded(elem, *score + base);

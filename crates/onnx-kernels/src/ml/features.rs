@@ -4,6 +4,7 @@ use super::{Samples, wide};
 use crate::value::Value;
 use crate::{Call, resolve_axis};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
 use onnx_loops::tensor::Tensor;
@@ -41,7 +42,7 @@ pub(super) fn binarize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 pub(super) fn join(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let given = call.attrs.ints("inputdimensions");
     if let Some(given) = given.as_ref().filter(|given| given.len() != call.inputs.len()) {
-        fail!("{} inputs have {} lengths", call.inputs.len(), given.len());
+        fail!("{} have {}", counted(call.inputs.len(), "input"), counted(given.len(), "length"));
     }
     let mut parts = Vec::with_capacity(call.inputs.len());
     let mut columns = 0usize;
@@ -57,7 +58,7 @@ pub(super) fn join(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let rows = parts.first().map_or(0, |(first, _)| first.count);
     if let Some((other, _)) = parts.iter().find(|(part, _)| part.count != rows) {
-        fail!("one input has {rows} rows, another {}", other.count);
+        fail!("one input has {}, another {}", counted(rows, "row"), other.count);
     }
     let mut joined = Tensor::zeros(ElemType::FLOAT, &[rows, columns])?;
     for (row, mut to) in joined.words_mut::<f32>()?.chunks_exact_mut(columns.max(1)).enumerate() {
@@ -75,7 +76,7 @@ fn per_column<T: Copy>(list: &[T], columns: usize, what: &str) -> Result<List<T>
     match list {
         &[one] => filled(columns, one),
         all if all.len() == columns => List::copied(all),
-        all => fail!("`{what}` has {} numbers for {columns} columns", all.len()),
+        all => fail!("`{what}` has {} for {}", counted(all.len(), "number"), counted(columns, "column")),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::order::is_integer;
 use crate::value::Value;
 use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget::Charge;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _};
@@ -102,7 +103,7 @@ fn default(call: &Call<'_>, elem: ElemType) -> Result<Tensor, Failure> {
 /// Maps each element by its index among the keys; others become the default.
 fn mapped(x: &Tensor, from: &Tensor, to: &Tensor, default: &Tensor) -> Result<Tensor, Failure> {
     if from.len() != to.len() {
-        fail!("there are {} keys and {} values", from.len(), to.len());
+        fail!("there are {} and {}", counted(from.len(), "key"), counted(to.len(), "value"));
     }
     let all = keys(from)?;
     let (places, _charge) = places(&all)?;

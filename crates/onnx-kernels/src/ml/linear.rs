@@ -5,6 +5,7 @@ use super::{Samples, dot, rounded, wide};
 use crate::Call;
 use crate::value::Value;
 use onnx_ir::ElemType;
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
 use onnx_loops::tensor::Tensor;
@@ -27,10 +28,14 @@ impl Functions {
             None => coefficients.len().checked_div(features).unwrap_or(0),
         };
         if count == 0 || count.checked_mul(features) != Some(coefficients.len()) {
-            fail!("{} coefficients are not functions of {features} features", coefficients.len());
+            fail!(
+                "{} not functions of {}",
+                counted_are(coefficients.len(), "coefficient"),
+                counted(features, "feature")
+            );
         }
         if !intercepts.is_empty() && intercepts.len() != count && intercepts.len() != 1 {
-            fail!("{} intercepts do not go with {count} functions", intercepts.len());
+            fail!("{} cannot go with {}", counted(intercepts.len(), "intercept"), counted(count, "function"));
         }
         Ok(Functions { coefficients, intercepts, count, features })
     }

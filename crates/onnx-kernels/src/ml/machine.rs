@@ -2,6 +2,7 @@
 
 use super::{dot, wide};
 use crate::Attributes;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,11 @@ impl Machine {
         };
         let vectors = wide(attrs.floats("support_vectors"));
         if count.checked_mul(features) != Some(vectors.len()) {
-            fail!("{count} support vectors of {features} features cannot have {} numbers", vectors.len());
+            fail!(
+                "{count} support vectors of {} cannot have {}",
+                counted(features, "feature"),
+                counted(vectors.len(), "number")
+            );
         }
         Ok(Machine { form, gamma, offset, degree, vectors, count, features })
     }

@@ -5,6 +5,7 @@ use crate::value::{Map, Value};
 use crate::{Call, text};
 use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, Strings, filled};
@@ -147,11 +148,11 @@ pub(super) fn zip(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         (None, None) => fail!("there are neither `classlabels_strings` nor `classlabels_int64s`"),
     };
     if labels.len() != columns {
-        fail!("there are {} labels for {columns} scores", labels.len());
+        fail!("there are {} for {}", counted(labels.len(), "label"), counted(columns, "score"));
     }
     let scores = x.slice::<f32>()?;
     if columns == 0 && rows > 0 {
-        fail!("{rows} rows have no scores");
+        fail!("there are no scores for {}", counted(rows, "row"));
     }
     let mut maps = List::with_room(rows)?;
     for row in scores.chunks_exact(columns.max(1)) {

@@ -11,6 +11,7 @@ use super::{Samples, dot, rounded, wide};
 use crate::Call;
 use crate::value::Value;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::List;
@@ -29,7 +30,7 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let wanted = machine.as_ref().map_or(samples.features, |machine| machine.count);
     if coefficients.len() != wanted {
-        fail!("there are {} coefficients, {wanted} are needed", coefficients.len());
+        fail!("there are {}, {wanted} are needed", counted(coefficients.len(), "coefficient"));
     }
     let is_one_class = attrs.flag("one_class");
     let transform = Transform::of(attrs)?;
@@ -160,18 +161,29 @@ fn judge(call: &Call<'_>, classes: usize, features: usize) -> Result<Judge, Fail
     if total == 0 {
         if classes.checked_mul(features) != Some(coefficients.len()) {
             fail!(
-                "{classes} functions of {features} features cannot have {} coefficients",
-                coefficients.len()
+                "{} of {} cannot have {}",
+                counted(classes, "function"),
+                counted(features, "feature"),
+                counted(coefficients.len(), "coefficient"),
             );
         }
         return Ok(Judge::Linear(coefficients));
     }
     if vectors.len() != classes || classes > MAX_CLASSES {
-        fail!("`vectors_per_class` has {} numbers for {classes} classes", vectors.len());
+        fail!(
+            "`vectors_per_class` has {} for {}",
+            counted(vectors.len(), "number"),
+            counted(classes, "class")
+        );
     }
     let machine = Machine::of(attrs, total, features)?;
     if (classes.max(2) - 1).checked_mul(total) != Some(coefficients.len()) {
-        fail!("there are {} coefficients for {total} vectors of {classes} classes", coefficients.len());
+        fail!(
+            "there are {} for {} of {}",
+            counted(coefficients.len(), "coefficient"),
+            counted(total, "vector"),
+            counted(classes, "class")
+        );
     }
     Ok(Judge::Pairs(Pairs { machine, vectors, coefficients }))
 }
@@ -187,13 +199,13 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Judge::Pairs(_) => classes * (classes - 1) / 2,
     };
     if offsets.len() < functions {
-        fail!("`rho` has {} numbers for {functions} functions", offsets.len());
+        fail!("`rho` has {} for {}", counted(offsets.len(), "number"), counted(functions, "function"));
     }
     let sigmoids =
         Sigmoids { slopes: wide(call.attrs.floats("prob_a")), offsets: wide(call.attrs.floats("prob_b")) };
     let has_probabilities = !sigmoids.slopes.is_empty() && matches!(judge, Judge::Pairs(_));
     if has_probabilities && sigmoids.slopes.len().min(sigmoids.offsets.len()) < functions {
-        fail!("`prob_a` and `prob_b` do not have a number for each of {functions} functions");
+        fail!("`prob_a` and `prob_b` do not have a number for each of {}", counted(functions, "function"));
     }
     let is_positive = call.attrs.floats("coefficients").unwrap_or_default().iter().all(|&c| c >= 0.0);
     let transform = Transform::of(&call.attrs)?;

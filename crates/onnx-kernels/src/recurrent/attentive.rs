@@ -6,6 +6,7 @@ use super::{Sizes, activations, backwards, has_dims, lengths, or_zeros, weights}
 use crate::Call;
 use crate::value::Value;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
@@ -58,7 +59,7 @@ impl Attention {
             fail!("weights of queries are none of matrices")
         };
         if rows != batch {
-            fail!("a memory for {rows} sequences does not fit {batch}");
+            fail!("a memory for {} does not fit {batch}", counted(rows, "sequence"));
         }
         has_dims(call.tensor(QUERY)?, "QW", &[directions, hidden, width])?;
         has_dims(call.tensor(MEMORY_WEIGHTS)?, "MW", &[directions, depth, width])?;
@@ -157,8 +158,10 @@ fn run_of<T: Number>(call: &Call<'_>) -> Result<Vec<Value>, Failure> {
     let backwards = backwards(call)?;
     if backwards.len() != directions || hidden == 0 {
         fail!(
-            "the weights are for {directions} directions of {hidden} states, there are {}",
-            backwards.len()
+            "the weights are for {} of {}, there are {}",
+            counted(directions, "direction"),
+            counted(hidden, "state"),
+            backwards.len(),
         );
     }
     let rows = count_of(&[kind.gates(), hidden])?;

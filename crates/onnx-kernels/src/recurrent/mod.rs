@@ -17,6 +17,7 @@ use activation::{Activation, Parameters};
 use cell::{Cell, CellState, Kind, Recurrence};
 use number::Number;
 use onnx_ir::ElemType;
+use onnx_ir::diag::{counted, counted_are};
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
@@ -126,7 +127,11 @@ fn dequantized<T: Number>(
     let parameter = |input: usize| {
         let tensor = call.tensor(input)?;
         if tensor.len() != directions && tensor.len() != count_of(&[directions, rows])? {
-            fail!("input {input} of shape {:?} does not fit {directions} directions", tensor.dims());
+            fail!(
+                "input {input} of shape {:?} does not fit {}",
+                tensor.dims(),
+                counted(directions, "direction")
+            );
         }
         tensor.floats()
     };
@@ -177,11 +182,11 @@ fn activations(call: &Call<'_>, kind: Kind, directions: usize) -> Result<Vec<Act
 fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<List<usize>, Failure> {
     let Some(given) = call.optional_ints(4)? else { return filled(sizes.batch, sizes.steps) };
     if given.len() != sizes.batch {
-        fail!("{} lengths are given for {} sequences", given.len(), sizes.batch);
+        fail!("{} given for {}", counted_are(given.len(), "length"), counted(sizes.batch, "sequence"));
     }
     let length = |&n: &i64| match usize::try_from(n) {
         Ok(n) if n <= sizes.steps => Ok(n),
-        Ok(_) | Err(_) => fail!("a sequence of {n} steps is none of at most {}", sizes.steps),
+        Ok(_) | Err(_) => fail!("a sequence of {} is none of at most {}", counted(n, "step"), sizes.steps),
     };
     given.iter().map(length).try_listed()
 }
@@ -315,7 +320,7 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     let sizes = Sizes { steps, batch, hidden, directions, is_batch_first };
     let backwards = backwards(call)?;
     if backwards.len() != directions {
-        fail!("the weights are for {directions} directions, there are {}", backwards.len());
+        fail!("the weights are for {}, there are {}", counted(directions, "direction"), backwards.len());
     }
     let rows = count_of(&[kind.gates(), hidden])?;
     let turned = |[directions, rows, columns]: [usize; 3]| match is_quantized {

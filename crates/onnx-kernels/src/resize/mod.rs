@@ -12,6 +12,7 @@ use crate::value::Value;
 use along::{ResizeAxis, positions};
 use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _};
 use onnx_loops::tensor::{Tensor, count_of, strides};
@@ -46,7 +47,7 @@ fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     {
         let roi = roi.floats()?;
         if roi.len() != 2 * axes.len() {
-            fail!("`roi` has {} numbers for {} axes", roi.len(), axes.len());
+            fail!("`roi` has {} for {}", counted(roi.len(), "number"), counted(axes.len(), "axis"));
         }
         for (i, &at) in axes.iter().enumerate() {
             all[at].roi = (roi[i], roi[axes.len() + i]);
@@ -158,7 +159,7 @@ fn extents(
         ResizeTarget::Sizes(sizes) => sizes.len(),
     };
     if given != axes.len() {
-        fail!("{given} scales or sizes are given for {} axes", axes.len());
+        fail!("`scales` or `sizes` has {} for {}", counted(given, "number"), counted(axes.len(), "axis"));
     }
     match target {
         ResizeTarget::Scales(scales) => {

@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use onnx_ir::diag::{Diagnostic, code, counted};
 use onnx_kernels::Value;
 use onnx_kernels::resolve_axis;
-use onnx_ir::diag::{Diagnostic, code, counted};
 
 pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let mut inputs = run.inputs(site.node)?;

@@ -3,9 +3,9 @@
 use super::copy::{Callee, Work};
 use super::{Inline, Map, Set, Setting};
 use crate::body::Node;
+use crate::diag::{Diagnostic, Entity, code, counted};
 use crate::ids::{BodyId, FunctionId, GraphId, NodeId};
 use crate::model::Model;
-use crate::diag::{Diagnostic, Entity, code, counted};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
 use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, upgrade_ir_version};

@@ -1,7 +1,7 @@
 //! Signatures of operators.
 
 use super::super::context::{Findings, index};
-use crate::diag::{Diagnostic, Entity, code, counted, did_you_mean};
+use crate::diag::{Diagnostic, Entity, code, counted, counted_are, did_you_mean};
 use crate::model::{Function, Model};
 use crate::names::Name;
 use crate::opset::{Formal, FormalKind, FormalType, Signature, Trait};
@@ -120,8 +120,8 @@ impl Judge<'_> {
         };
         if let Some(number) = counts.iter().find(|number| !fits(number)) {
             let place = Entity::Operator(self.operator);
-            let formals = counted(formals.len(), what);
-            self.fail(place, format!("{number} {what}s are allowed, but the operator has {formals}"));
+            let (allowed, formals) = (counted_are(number, what), counted(formals.len(), what));
+            self.fail(place, format!("{allowed} allowed, but the operator has {formals}"));
         }
     }
 }

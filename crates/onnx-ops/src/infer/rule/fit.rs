@@ -4,7 +4,7 @@
 use crate::dims::Dim;
 use crate::infer::rule::axes::type_text;
 use crate::infer::{Infer, NodeCx, Shape, dim_text};
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, code, counted_are};
 use smallvec::smallvec;
 
 /// Where a dimension comes from.
@@ -250,14 +250,14 @@ pub(crate) fn list_of(
 pub(crate) fn divides(
     cx: &mut NodeCx<'_, '_>,
     (attr, divisor): (&str, Option<i64>),
-    (input, what, dim): (usize, &str, Dim),
+    (input, noun, dim): (usize, &str, Dim),
 ) -> Infer {
     let (Some(divisor @ 1..), Some(extent)) = (divisor, cx.dims().as_const(dim)) else { return Some(()) };
     if extent % divisor == 0 {
         return Some(());
     }
     let text = type_text(cx, input);
-    let message = format!("{extent} {what} are not a multiple of `{attr}`, {divisor}");
+    let message = format!("{} not a multiple of `{attr}`, {divisor}", counted_are(extent, noun));
     let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
         .label(format!("this is {text}"))
         .related(cx.at_attr(attr), format!("`{attr}` is {divisor}"));

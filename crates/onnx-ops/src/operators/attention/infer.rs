@@ -76,7 +76,7 @@ impl Heads {
         hold(cx, 2, &mut [&mut h.batch, &mut h.kv_length, &mut width[2]])?;
         let counts = [("q_num_heads", q), ("kv_num_heads", kv), ("kv_num_heads", kv)];
         for (input, (name, count)) in counts.into_iter().enumerate() {
-            divides(cx, (name, count), (input, "elements", width[input].dim))?;
+            divides(cx, (name, count), (input, "element", width[input].dim))?;
             let each = cx.dims().div_exact(width[input].dim, count.map_or(Dim::Unknown, Dim::Const));
             let size = if input == 2 { &mut h.value_size } else { &mut h.size };
             size.agree(cx, input, each)?;
@@ -290,7 +290,7 @@ pub(super) fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
             return cx.fail(Diagnostic::new(&code::ATTR_REQUIRED, cx.at_op(), message));
         }
         at_least(cx, "num_heads", 1)?;
-        divides(cx, ("num_heads", count), (0, "elements", shape[2]))?;
+        divides(cx, ("num_heads", count), (0, "element", shape[2]))?;
         (shape[1], cx.dims().div_exact(shape[2], count.map_or(Dim::Unknown, Dim::Const)))
     };
     let mut batch = Extent::of_input("batch size", 0, shape[0]);

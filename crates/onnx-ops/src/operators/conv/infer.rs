@@ -96,7 +96,7 @@ fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
     })?;
     let channels = operands.of_weight(0);
     let known = cx.dims().as_const(group);
-    divides(cx, ("group", known), (w, "output channels", channels))?;
+    divides(cx, ("group", known), (w, "output channel", channels))?;
     Some(Extent::of_input("number of output channels", w, channels))
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut channels = in_groups(cx, &operands)?;
     at_least(cx, "offset_group", 1)?;
     let offset_group = int_or(cx, "offset_group", 1);
-    divides(cx, ("offset_group", offset_group), (0, "channels", operands.input[1]))?;
+    divides(cx, ("offset_group", offset_group), (0, "channel", operands.input[1]))?;
     let kernel = operands.kernel(cx)?;
     let window = Window::of_convolution(cx, kernel)?;
     let places = window.places(cx, 0, &operands.input[2..])?;

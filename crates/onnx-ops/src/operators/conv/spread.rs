@@ -19,7 +19,7 @@ pub(super) fn conv_transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
         format!("the input has {}, but the weight expects {b}", counted(a, "channel"))
     })?;
     let known = cx.dims().as_const(group);
-    divides(cx, ("group", known), (0, "input channels", inner.dim))?;
+    divides(cx, ("group", known), (0, "input channel", inner.dim))?;
     let of_group = operands.of_weight(1);
     let channels = cx.dims().mul(of_group, group);
     let mut channels = Extent::of_input("number of output channels", 1, channels);

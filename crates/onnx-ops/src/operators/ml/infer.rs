@@ -61,11 +61,13 @@ pub(super) fn same_len(
 }
 
 /// Checks that the elements of a list are indices into `count` items.
-pub(super) fn in_range(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Infer {
+pub(super) fn in_range(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, noun: &str) -> Infer {
     // A negative number is a large unsigned one.
     let other = cx.each_int(name)?.first(|_, i| i.cast_unsigned() >= count as u64);
     match other {
-        Some((_, other)) => cx.fail_at_attr(name, format!("{other} is out of range for {count} {what}")),
+        Some((_, other)) => {
+            cx.fail_at_attr(name, format!("{other} is out of range for {}", counted(count, noun)))
+        }
         None => Some(()),
     }
 }

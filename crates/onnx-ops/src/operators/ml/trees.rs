@@ -197,8 +197,8 @@ pub(super) fn classifier(cx: &mut NodeCx<'_, '_>) -> Infer {
     let all = nodes(cx)?;
     let lists = ["class_treeids", "class_nodeids", "class_ids"];
     votes(cx, &all, lists, ["class_weights", "class_weights_as_tensor"])?;
-    in_range(cx, "class_ids", labels, "classes")?;
-    base_values(cx, labels, "classes")
+    in_range(cx, "class_ids", labels, "class")?;
+    base_values(cx, labels, "class")
 }
 
 pub(super) fn regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -211,8 +211,8 @@ pub(super) fn regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
     let lists = ["target_treeids", "target_nodeids", "target_ids"];
     votes(cx, &all, lists, ["target_weights", "target_weights_as_tensor"])?;
     let targets = positive(cx, targets?)?;
-    in_range(cx, "target_ids", targets, "targets")?;
-    base_values(cx, targets, "targets")
+    in_range(cx, "target_ids", targets, "target")?;
+    base_values(cx, targets, "target")
 }
 
 fn positive(cx: &mut NodeCx<'_, '_>, targets: i64) -> Option<usize> {
@@ -224,13 +224,13 @@ fn positive(cx: &mut NodeCx<'_, '_>, targets: i64) -> Option<usize> {
 }
 
 /// The base values: none, or one for each score. (Two classes may share one.)
-fn base_values(cx: &mut NodeCx<'_, '_>, count: usize, what: &str) -> Infer {
+fn base_values(cx: &mut NodeCx<'_, '_>, count: usize, noun: &str) -> Infer {
     let name = list_or_tensor(cx, "base_values", "base_values_as_tensor")?;
     let values = len(cx, name)?;
     if values == 0 || values == count || values == 1 && count == 2 {
         return Some(());
     }
-    cx.fail_at_attr(name, format!("{} for {count} {what}", counted(values, "base value")))
+    cx.fail_at_attr(name, format!("{} for {}", counted(values, "base value"), counted(count, noun)))
 }
 
 /// `TreeEnsemble`: branches lead to positions among the nodes or the leaves.
@@ -261,8 +261,8 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
     for (ids, leafs) in [("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs")]
     {
         let ends = |leaf| match leaf {
-            0 => Some((nodes, "nodes")),
-            1 => Some((leaves, "leaves")),
+            0 => Some((nodes, "node")),
+            1 => Some((leaves, "leaf")),
             _ => None,
         };
         let lost = cx.each_int(ids)?.first_pair(cx.each_int(leafs)?, |_, id, leaf| {
@@ -270,14 +270,16 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
         });
         let Some((_, id, leaf)) = lost else { continue };
         return match ends(leaf) {
-            Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is out of range for {count} {what}")),
+            Some((count, noun)) => {
+                cx.fail_at_attr(ids, format!("{id} is out of range for {}", counted(count, noun)))
+            }
             None => cx.fail_at_attr(leafs, format!("invalid leaf flag {leaf}: expected 0 or 1")),
         };
     }
-    in_range(cx, "tree_roots", nodes, "nodes")?;
+    in_range(cx, "tree_roots", nodes, "node")?;
     columns(cx, |_| true)?;
     let targets = positive(cx, targets?)?;
-    in_range(cx, "leaf_targetids", targets, "targets")
+    in_range(cx, "leaf_targetids", targets, "target")
 }
 
 /// Checks an attribute with numbers from 0 to `most`.

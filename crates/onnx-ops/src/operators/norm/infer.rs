@@ -74,7 +74,7 @@ pub(super) fn group(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(shape) = cx.shape(0)
         && let Some(&channels) = shape.get(1)
     {
-        divides(cx, ("num_groups", groups), (0, "channels", channels))?;
+        divides(cx, ("num_groups", groups), (0, "channel", channels))?;
     }
     if cx.since() >= 21 {
         return per_channel(cx, 2);
