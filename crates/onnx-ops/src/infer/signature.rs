@@ -9,7 +9,7 @@ use super::small_tensor::is_float;
 use super::ty::{Ty, elem_text};
 use crate::opset::{is_added, whole_registry};
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
-use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
+use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code, counted};
 use onnx_ir::{AttrType, AttrValue, ElemType, Model, Node, NodeId, TypeKind, normalize_domain};
 use smallvec::SmallVec;
 
@@ -141,14 +141,16 @@ impl Count<'_> {
             return None;
         }
         let wanted = match most {
-            _ if !self.set.is_empty() => self.set.iter().map(u32::to_string).collect::<Vec<_>>().join(" or "),
-            Some(most) if most == least => least.to_string(),
-            Some(most) => format!("{least} to {most}"),
-            None => format!("at least {least}"),
+            _ if !self.set.is_empty() => {
+                let all: Vec<String> = self.set.iter().map(u32::to_string).collect();
+                counted(all.join(" or "), self.what)
+            }
+            Some(most) if most == least => counted(least, self.what),
+            Some(most) => counted(format!("{least} to {most}"), self.what),
+            None => format!("at least {}", counted(least, self.what)),
         };
-        let plural = if wanted == "1" { "" } else { "s" };
         let verb = if self.what == "input" { "expects" } else { "has" };
-        Some(format!("`{op}` {verb} {wanted} {}{plural}, not {}", self.what, self.has))
+        Some(format!("`{op}` {verb} {wanted}, not {}", self.has))
     }
 }
 
