@@ -36,6 +36,7 @@ mod lex;
 mod literal;
 mod lower;
 mod map;
+mod names;
 mod narrow;
 mod parse;
 #[cfg(feature = "print")]
@@ -46,6 +47,7 @@ pub mod render;
 #[cfg(feature = "print")]
 mod signature;
 mod sniff;
+mod tokens;
 mod visible;
 
 pub use check::{
@@ -65,7 +67,11 @@ pub use lower::{
     elem_type_named, lower, read_attribute, read_function, read_graph, read_model, read_node, read_part,
     read_tensor, read_type, read_value, read_value_info,
 };
-pub use map::{OpsetMap, SourceIndex, SourceMap};
+pub use map::{NodeAt, OpsetMap, SourceIndex, SourceMap};
+pub use names::{
+    NameId, NameInfo, NameKind, NameRole, Occurrence, RenameError, ScopeId, Spelling, TextNames, TextScope,
+    rename_in_text,
+};
 #[cfg(feature = "print")]
 pub use narrow::number_text;
 pub use parse::{
@@ -87,4 +93,5 @@ pub use raise::{
 #[cfg(feature = "print")]
 pub use signature::{description, sign, signatures};
 pub use sniff::{TextKind, sniff_text};
+pub use tokens::{TextToken, TokenClass, text_tokens};
 pub use visible::{is_active, visible};

@@ -4,10 +4,12 @@
 //! by its position in its list. So a model without diagnostics costs nothing; and a list that was walked once is not walked
 //! again.
 
+mod at;
 mod edits;
 mod index;
 mod opset;
 
+pub use at::NodeAt;
 pub use opset::OpsetMap;
 
 use crate::ast::{self, AttrValue, Data, Element, Field, FieldValue, List, Node, Notes, ValueInfo};
@@ -408,6 +410,31 @@ g (bool c, float[N] x = {1}) => (float[N] y) <float[N] t, float[1] w = {2}> {
         assert_eq!(text(Entity::FunctionAttributeDefault(f, 0)), "alpha: float = 1.0");
         assert_eq!(text(Entity::ValueInfo(model.functions[f].body, root, 0)), "float v");
         assert_eq!(text(Entity::FunctionOpsetImport(f, 0)), r#""": 21"#);
+        // The other way round, from the first and the last byte of each.
+        let inner = model.functions[f].body;
+        let call_of_f = model.bodies[inner].nodes.id_at(0).expect("a node");
+        for entity in [
+            Entity::Input(main, root, 0),
+            Entity::Input(main, root, 1),
+            Entity::Output(main, root, 0),
+            Entity::ValueInfo(main, root, 0),
+            Entity::Initializer(main, root, 1),
+            Entity::NodeInput(main, abs, 0),
+            Entity::NodeOutput(main, abs, 0),
+            Entity::NodeOp(main, call),
+            Entity::Attr(main, call, 0),
+            Entity::Output(main, then, 0),
+            Entity::Output(main, other, 0),
+            Entity::NodeOutput(main, neg, 0),
+            Entity::NodeInput(main, cond, 0),
+            Entity::NodeInput(inner, call_of_f, 0),
+            Entity::Function(f),
+        ] {
+            let span = map.span(entity).expect("a place");
+            assert_eq!(map.entity_at(span.start), Some(entity), "{}", &source[span.range()]);
+            assert_eq!(map.entity_at(span.end - 1), Some(entity), "{}", &source[span.range()]);
+        }
+        assert_eq!(map.entity_at(0), None);
     }
 
     /// A finding about a changed model is looked up in the text of the original, which has fewer of everything.

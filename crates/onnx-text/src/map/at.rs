@@ -1,0 +1,172 @@
+//! The inverse of finding places: the entity at a place of the text.
+
+use super::{Scope, SourceMap, graph_around};
+use crate::ast::{Data, Node, ValueInfo};
+use onnx_ir::diag::{Entity, Span};
+use onnx_ir::{BodyId, GraphId, NodeId};
+
+/// A node of a model with its statement.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeAt<'a> {
+    /// The body of the node.
+    pub body: BodyId,
+    /// The node.
+    pub id: NodeId,
+    /// Its statement.
+    pub tree: &'a Node,
+}
+
+impl<'a> SourceMap<'a> {
+    /// The innermost node whose statement has this byte, or ends at it.
+    pub fn node_at(&self, offset: u32) -> Option<NodeAt<'a>> {
+        let (body, scope) = self.body_at(offset)?;
+        let tree = innermost(scope.body, offset)?;
+        self.node_of(body, tree)
+    }
+
+    /// The node of a statement.
+    pub fn node_of(&self, body: BodyId, tree: &'a Node) -> Option<NodeAt<'a>> {
+        let origins = &self.model.bodies.get(body)?.origins;
+        // Nodes are created in the order of their statements.
+        let nodes = &self.model.bodies[body].nodes;
+        let (mut low, mut high) = (0, nodes.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let id = nodes.id_at(middle)?;
+            match origins[id].0.cmp(&tree.span.start) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(NodeAt { body, id, tree }),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// The smallest entity with a place of its own at a byte: a part of a node, a declaration, or a function.
+    ///
+    /// ```
+    /// use onnx_ir::diag::Entity;
+    /// use onnx_text::{SourceMap, lower, parse_model};
+    ///
+    /// let text = "g (float[N] x) => (float[N] y) { y = Relu(x) }";
+    /// let syntax = parse_model(text).value;
+    /// let model = lower(text, &syntax).value;
+    /// let map = SourceMap::new(text, &syntax.tree, &model);
+    /// let entity = map.entity_at(text.find("x) }").unwrap() as u32);
+    /// assert!(matches!(entity, Some(Entity::NodeInput(_, _, 0))));
+    /// assert_eq!(map.span(entity.unwrap()).map(|span| &text[span.range()]), Some("x"));
+    /// ```
+    pub fn entity_at(&self, offset: u32) -> Option<Entity> {
+        let (body, scope) = self.body_at(offset)?;
+        if let Some(NodeAt { id, tree, .. }) = self.node_at(offset) {
+            if let Some(graph) = tree.attrs.as_ref().and_then(|attrs| graph_around(&attrs.items, offset))
+                && has(graph.span, offset)
+            {
+                let inner = self.graph_id(body, id, graph.span)?;
+                return self.declaration_at(body, inner, &Scope::of_graph(graph), offset);
+            }
+            return Some(self.part_of_node(body, id, tree, offset));
+        }
+        let root = self.model.bodies.get(body)?.root()?;
+        let function = self.model.functions.iter().find(|(_, function)| function.body == body);
+        match function {
+            Some((id, _)) if has(scope.name, offset) => Some(Entity::Function(id)),
+            _ => self.declaration_at(body, root, &scope, offset),
+        }
+    }
+
+    fn part_of_node(&self, body: BodyId, id: NodeId, tree: &Node, offset: u32) -> Entity {
+        let position = |names: &[Span]| {
+            let at = names.iter().position(|&name| !name.is_empty() && has(name, offset))?;
+            u32::try_from(at).ok()
+        };
+        if let Some(i) = position(&tree.outputs) {
+            return Entity::NodeOutput(body, id, i);
+        }
+        if has(tree.domain.map_or(tree.op, |domain| domain.to(tree.op)), offset) {
+            return Entity::NodeOp(body, id);
+        }
+        if let Some(i) = position(&tree.inputs) {
+            return Entity::NodeInput(body, id, i);
+        }
+        let attrs = &self.model.bodies[body].nodes[id].attrs;
+        let attr = (0..u32::try_from(attrs.len()).unwrap_or(u32::MAX))
+            .find(|&i| self.attr_span(body, id, i).is_some_and(|span| has(span, offset)));
+        attr.map_or(Entity::Node(body, id), |i| Entity::Attr(body, id, i))
+    }
+
+    /// The declaration of a graph at a byte.
+    fn declaration_at(&self, body: BodyId, graph: GraphId, scope: &Scope<'_>, offset: u32) -> Option<Entity> {
+        let at = |list: &[ValueInfo]| {
+            let i = list.partition_point(|value| value.span.end < offset);
+            list.get(i).filter(|value| has(value.span, offset)).and_then(|_| u32::try_from(i).ok())
+        };
+        if let Some(i) = at(scope.inputs) {
+            return Some(Entity::Input(body, graph, i));
+        }
+        if let Some(i) = at(scope.outputs) {
+            return Some(Entity::Output(body, graph, i));
+        }
+        let i = at(scope.values)? as usize;
+        let before = &scope.values[..i];
+        let count = |is: fn(&ValueInfo) -> bool, list: &[ValueInfo]| {
+            u32::try_from(list.iter().filter(|value| is(value)).count()).unwrap_or(u32::MAX)
+        };
+        let is_sparse = |value: &ValueInfo| matches!(value.data, Some(Data::Sparse(_)));
+        let is_dense =
+            |value: &ValueInfo| value.data.is_some() && !matches!(value.data, Some(Data::Sparse(_)));
+        let is_plain = |value: &ValueInfo| value.data.is_none();
+        Some(match &scope.values[i].data {
+            None => {
+                let signature = u32::try_from(scope.signature().count()).unwrap_or(u32::MAX);
+                Entity::ValueInfo(body, graph, signature + count(is_plain, before))
+            }
+            Some(Data::Sparse(_)) => Entity::SparseInitializer(body, graph, count(is_sparse, before)),
+            Some(_) => {
+                Entity::Initializer(body, graph, count(is_dense, scope.inputs) + count(is_dense, before))
+            }
+        })
+    }
+
+    /// The graph in the attributes of a node at a place.
+    fn graph_id(&self, body: BodyId, node: NodeId, span: Span) -> Option<GraphId> {
+        let tree = self.node(body, node)?;
+        let position = tree.subgraphs().iter().position(|graph| graph.span == span)?;
+        self.model.bodies.get(body)?.subgraphs(node).nth(position)
+    }
+
+    /// The main graph or function around a byte.
+    fn body_at(&self, offset: u32) -> Option<(BodyId, Scope<'a>)> {
+        if let Some(graph) = self.file.graph.as_ref().filter(|graph| has(graph.span, offset)) {
+            return Some((self.model.main?, Scope::of_graph(graph)));
+        }
+        let functions = &self.file.functions;
+        let i = functions.partition_point(|function| function.span.end < offset);
+        let function = functions.get(i).filter(|function| has(function.span, offset))?;
+        let id = self.model.functions.id_at(i)?;
+        Some((self.model.functions[id].body, Scope::of_function(function)))
+    }
+}
+
+fn has(span: Span, offset: u32) -> bool {
+    span.start <= offset && offset <= span.end
+}
+
+/// The innermost statement with a byte. Of two that meet there, the one that begins there.
+fn innermost(nodes: &[Node], offset: u32) -> Option<&Node> {
+    let mut nodes = nodes;
+    let mut found = None;
+    loop {
+        let next = nodes.partition_point(|node| node.span.start <= offset);
+        let Some(node) = next.checked_sub(1).map(|at| &nodes[at]).filter(|node| has(node.span, offset))
+        else {
+            return found;
+        };
+        let attrs = node.attrs.as_ref().map_or(&[][..], |attrs| &attrs.items);
+        found = Some(node);
+        match graph_around(attrs, offset) {
+            Some(graph) if has(graph.body_span, offset) => nodes = &graph.body,
+            _ => return found,
+        }
+    }
+}
