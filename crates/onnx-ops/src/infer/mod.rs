@@ -40,6 +40,7 @@ mod stepwise;
 mod trace;
 mod ty;
 mod why;
+mod words;
 
 pub use apply::{Applied, Refined, apply, declared_type};
 pub use attrs::ResolvedAttrs;
@@ -55,3 +56,4 @@ pub use stepwise::Stepwise;
 pub use trace::{By, Looked};
 pub use ty::{Shape, TensorTy, Ty, dim_text, elem_text};
 pub use why::{Declared, Derivation, How, Symbol, Used, Why, why};
+pub use words::attribute_words;
