@@ -46,6 +46,11 @@ impl Distribution {
         }
     }
 
+    /// Of the elements that a model stores; `None` if they are outside of it or not numbers.
+    pub fn of_stored(tensor: &onnx_ir::Tensor) -> Option<Distribution> {
+        Tensor::stored(tensor).ok().as_ref().and_then(Distribution::of)
+    }
+
     /// Of a value that is a tensor.
     pub fn of_value(value: &Value) -> Option<Distribution> {
         value.tensor().ok().and_then(Distribution::of)

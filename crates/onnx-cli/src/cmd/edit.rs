@@ -1,7 +1,5 @@
 //! `onnxtxt edit`: opens a model as text in an editor, checks the result and writes it back.
 
-mod kept;
-
 use crate::args::profile::ProfileArg;
 use crate::input::{Form, Input, Loaded};
 use crate::output::emit::{Destination, emit};
@@ -12,10 +10,10 @@ use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status, to_stderr};
 use anyhow::{Context as _, bail, ensure};
-use kept::Kept;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_text::RaiseOptions;
+use onnxtxt::edit::KeptWeights;
 use onnxtxt::edit::new_errors;
 use onnxtxt::{File, Text, Weights};
 use std::io::{self, IsTerminal as _};
@@ -66,9 +64,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::Findings);
     }
     let (kept, shown) = match input.form {
-        Form::Text => (Kept::default(), input.text().to_owned()),
+        Form::Text => (KeptWeights::default(), input.text().to_owned()),
         Form::Binary | Form::Json | Form::Textproto => {
-            let (kept, model) = Kept::of(&old.model);
+            let (kept, model) = KeptWeights::of(&old.model);
             let text = Text::new(&model, &RaiseOptions::default());
             findings::report(session, &old, text.losses());
             (kept, text.to_text())
@@ -98,7 +96,7 @@ struct Edit<'e> {
     target: OutputTarget,
     to: Form,
     old: Loaded,
-    kept: Kept,
+    kept: KeptWeights,
     shown: &'e str,
     /// The file that the editor gets.
     path: &'e Path,
@@ -152,7 +150,7 @@ fn edited(args: &Args, session: &mut Session, edit: &Edit<'_>) -> anyhow::Result
 }
 
 /// The model of the edited text with the weights that it had, and what is wrong with it that was right before.
-fn read(input: &Input, text: &[u8], old: &Model, kept: &Kept) -> (Loaded, Vec<Diagnostic>) {
+fn read(input: &Input, text: &[u8], old: &Model, kept: &KeptWeights) -> (Loaded, Vec<Diagnostic>) {
     let mut file = File::new(format!("{} (edited)", input.name), input.path.clone(), text.to_vec().into());
     file.form = Form::Text;
     let mut new = file.load();

@@ -336,6 +336,36 @@ fn outputs(
     Ok(names.zip(values).collect())
 }
 
+/// The outputs of a model for random inputs, the same each time.
+///
+/// # Errors
+///
+/// Why it cannot be run: an unknown operator, an input without a shape.
+pub fn random_results(model: &Model) -> Result<Named, String> {
+    let executable = executable(model)?;
+    let inputs = complete(&executable, &Named::new())?;
+    outputs(&executable, &inputs, None)
+}
+
+/// The kernels by which a model is run, for random inputs.
+///
+/// # Errors
+///
+/// Why it cannot be run.
+pub fn random_schedule(model: &Model) -> Result<String, String> {
+    let executable = executable(model)?;
+    let mut given = complete(&executable, &Named::new())?;
+    let name_of = |port: &Port| executable.model().text(port.name);
+    let mut input = |port: &Port| {
+        let at = given.iter().position(|(name, _)| name == name_of(port))?;
+        Some(given.swap_remove(at).1)
+    };
+    let inputs = executable.inputs().iter().map(&mut input).collect();
+    let schedule =
+        executable.schedule(inputs, &RunOptions::default()).map_err(|found| found.message.clone())?;
+    Ok(schedule.text)
+}
+
 /// A random tensor for an input: normally distributed floats, small integers.
 fn drawn(executable: &Executable<'_>, port: &Port, random: &mut Random) -> Result<Value, String> {
     let kind = port.ty.map(|ty| &executable.model().types[ty].kind);

@@ -66,7 +66,7 @@ mod store;
 mod values;
 
 pub use directives::tags;
-pub use execute::changed_results;
+pub use execute::{changed_results, random_results, random_schedule};
 pub use run::{judged, run};
 pub use split::{Cases, split};
 

@@ -1,8 +1,13 @@
-//! Weights that stay out of the edited text.
+//! Weights that stay out of a text that someone edits.
+//!
+//! ```text
+//! float[64] w = {1, 2, …}      before, in a binary model
+//! float[64] w = ["location": "kept-0"]
+//! ```
 
+use super::weights;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::{DataLocation, Entry, Model, Tensor};
-use onnxtxt::edit::weights;
 use std::collections::HashMap;
 
 /// The prefix of the locations of weights that are not in the text.
@@ -11,12 +16,12 @@ const LOCATION: &str = "kept-";
 const SHOWN: usize = 32;
 
 /// The tensors of a model that its text only refers to, by their numbers.
-#[derive(Default)]
-pub(super) struct Kept(Vec<Tensor>);
+#[derive(Clone, Default, Debug)]
+pub struct KeptWeights(Vec<Tensor>);
 
-impl Kept {
+impl KeptWeights {
     /// The large tensors of a model, and the model without them.
-    pub(super) fn of(model: &Model) -> (Kept, Model) {
+    pub fn of(model: &Model) -> (KeptWeights, Model) {
         let mut model = model.clone();
         let mut kept = Vec::new();
         let location = model.names.intern("location");
@@ -33,11 +38,11 @@ impl Kept {
                 extra.external = vec![Entry { key: Some(location), value: Some(value) }];
             }
         }
-        (Kept(kept), model)
+        (KeptWeights(kept), model)
     }
 
     /// Gives the tensors of an edited model their elements, or says why that cannot be.
-    pub(super) fn put_back(&self, model: &mut Model) -> Vec<Diagnostic> {
+    pub fn put_back(&self, model: &mut Model) -> Vec<Diagnostic> {
         let places: HashMap<_, _> =
             weights(model).into_iter().map(|weight| (weight.tensor, weight.entity)).collect();
         let mut found = Vec::new();
