@@ -23,7 +23,7 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
-    /// Nothing was written, because it would do harm or is impossible, for this reason.
+    /// Nothing was read or written, because it would do harm or is impossible, for this reason.
     Refused(String),
     /// Something is wrong with the model or with the files beside it.
     Model(Vec<Diagnostic>),

@@ -26,6 +26,7 @@
 //! | [`open`], [`parse`], [`decode`] | a model of a file, a text, bytes: [`Loaded`] |
 //! | [`Loaded::check`], [`Loaded::infer`] | findings; types and shapes |
 //! | [`check`](mod@check) | findings as `onnxtxt check` selects, bounds and fixes them |
+//! | [`config`] | `onnxtxt.toml`, the settings of a folder |
 //! | [`Loaded::render`] | a finding with the lines that it is about, also of a binary model |
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
 //! | [`Loaded::compile`] | an [`Executable`], unless errors make the meaning of the model unclear |
@@ -39,7 +40,7 @@
 //! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
 //! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
 //!
-//! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all on by default; `forms` are JSON and textproto.
+//! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all on by default except `config`; `forms` are JSON and textproto.
 //! Without them, the crate reads models from text or protobuf and prints them, and little else is compiled.
 //!
 //! A model that a program builds is checked, printed and run like one that was read:
@@ -72,6 +73,8 @@ pub mod check;
 pub mod compare;
 #[cfg(feature = "run")]
 mod computing;
+#[cfg(feature = "config")]
+pub mod config;
 #[cfg(feature = "describe")]
 pub mod describe;
 #[cfg(feature = "diff")]
@@ -85,6 +88,7 @@ pub mod edit;
 mod error;
 #[cfg(feature = "save")]
 pub mod files;
+mod formatted;
 #[cfg(feature = "golden")]
 pub mod golden;
 mod loaded;

@@ -1,6 +1,7 @@
 //! The command line: the global options, the list of commands, and options that several commands share. The arguments of one
 //! command are in its file.
 
+pub(crate) mod config;
 pub(crate) mod global;
 pub(crate) mod limits;
 pub(crate) mod operators;

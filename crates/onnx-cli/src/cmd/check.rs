@@ -1,5 +1,6 @@
 //! `onnxtxt check`: reports all findings in one run.
 
+use crate::args::config::Configs;
 use crate::args::operators::OpsetArgs;
 use crate::input::document::Document;
 use crate::input::paths;
@@ -19,6 +20,7 @@ use onnxtxt::check::{
     CheckOptions, CodePattern, Filter, Fixes, Grouped, LintGroup, Readers, TargetRuntime, UnknownCode, bound,
     group_lints,
 };
+use onnxtxt::config::Config;
 use std::path::{Path, PathBuf};
 
 /// Find all problems of models
@@ -39,9 +41,9 @@ pub(crate) struct Args {
     /// Models in any format, and folders; - (or none) is stdin
     #[arg(value_name = "FILES", default_value = "-")]
     files: Vec<PathBuf>,
-    /// Level of the check; each level includes those before it
-    #[arg(long, value_enum, default_value = "types")]
-    level: LevelArg,
+    /// Level of the check; each level includes those before it [default: types, or what `onnxtxt.toml` says]
+    #[arg(long, value_enum)]
+    level: Option<LevelArg>,
     /// Apply the fixes that are certain to preserve the meaning (text only)
     #[arg(long)]
     fix: bool,
@@ -117,9 +119,9 @@ impl LevelArg {
 const EXTENSIONS: &[&str] = &["onnx", "onnxtxt", "onnxtext"];
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let filter = args.filter()?;
+    let asked = args.filter()?;
     ensure!(args.fix || args.diff || !args.unsafe_fixes, "`--unsafe-fixes` requires `--fix` or `--diff`");
-    let targets = args.target.iter().map(|name| target(name)).collect::<anyhow::Result<_>>()?;
+    let targets = args.target.iter().map(|name| target(name)).collect::<anyhow::Result<Vec<_>>>()?;
     let operators = args.opset.load(session)?;
     paths::ensure_given(&args.files)?;
     let has_text_on_stdout = args.diff || args.fix && args.files.iter().any(|path| path == Path::new("-"));
@@ -127,13 +129,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         session.findings_are_the_result();
     }
     let files = files(&args.files)?;
-    let options = CheckOptions {
-        filter,
-        readers: args.profile.into(),
-        targets,
-        verify_checksums: args.verify_checksums,
-        registry: operators.loaded(),
-    };
+    let mut configs = Configs::default();
     let work = Work::begin(session, "checking");
     let mut status = Status::Clean;
     for path in &files {
@@ -147,6 +143,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             }
         };
         session.detail(&format!("checking {}, {}", input.name, input.form.name()));
+        let settings = configs.of(path)?;
+        let options = CheckOptions {
+            filter: args.filter_in(&asked, &settings.config),
+            readers: args.profile.into(),
+            targets: if targets.is_empty() { settings.config.targets.clone() } else { targets.clone() },
+            verify_checksums: args.verify_checksums,
+            registry: operators.loaded().or(settings.registry.as_ref()),
+        };
         let input = if args.fix || args.diff {
             let (fixed, of_fixes) = fix(args, &options, session, input)?;
             status = status.and(of_fixes);
@@ -173,6 +177,19 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 impl Args {
+    /// The findings that the command line and the settings of a folder ask for: the level of the command line, and the codes of both.
+    fn filter_in(&self, asked: &Filter, config: &Config) -> Filter {
+        let mut filter = config.filter();
+        if self.level.is_some() {
+            filter.level = asked.level;
+        }
+        filter.select.clone_from(&asked.select);
+        filter.ignore.extend(asked.ignore.iter().cloned());
+        filter.deny.extend(asked.deny.iter().cloned());
+        filter.deny_warnings |= asked.deny_warnings;
+        filter
+    }
+
     /// The findings that the command line asks for.
     fn filter(&self) -> anyhow::Result<Filter> {
         let patterns = |keys: &[String]| -> Result<Vec<CodePattern>, UnknownCode> {
@@ -181,7 +198,7 @@ impl Args {
         let (warnings, deny): (Vec<String>, Vec<String>) =
             self.deny.iter().cloned().partition(|key| key == "warnings");
         Ok(Filter {
-            level: self.level.level(),
+            level: self.level.map_or_else(Level::default, LevelArg::level),
             select: patterns(&self.select)?,
             ignore: patterns(&self.ignore)?,
             deny: patterns(&deny)?,

@@ -1,17 +1,17 @@
 //! `onnxtxt fmt`: formats text.
 
+use crate::args::config::Configs;
 use crate::input::paths;
-use crate::input::{Form, Input, Loaded};
+use crate::input::{Form, Input};
 use crate::output;
 use crate::output::numbers::count;
 use crate::output::unified_diff::diff;
-use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::ensure;
 use onnx_ir::diag::Parsed;
+use onnx_text::FormatOptions;
 use onnx_text::render::{SourceKind, SourceText};
-use onnx_text::{FormatOptions, format_operator_set, format_value_file};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -45,12 +45,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let files = paths::expand(&args.files, EXTENSIONS)?;
     let work = Work::begin(session, "formatting");
     let mut status = Status::Clean;
+    let mut configs = Configs::default();
     let mut changed = 0;
     for path in &files {
         work.now(format!("formatting {}", path.display()));
         let input = Input::open(path)?;
         ensure!(input.form == Form::Text, "{} is {}, not text", input.name, input.form.name());
-        let Some(formatted) = formatted(&input, session) else {
+        let width = configs.of(path)?.config.line_width;
+        let options = width.map_or_else(FormatOptions::default, |width| FormatOptions { width });
+        let Some(formatted) = right(input.formatted(&options), &input, session).flatten() else {
             status = Status::Findings;
             continue;
         };
@@ -79,30 +82,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         session.note(&format!("{changed} of {} not formatted", count(files.len(), "file")));
     }
     Ok(status)
-}
-
-/// The formatted text; `None` if the input has errors, which are reported.
-fn formatted(input: &Input, session: &mut Session) -> Option<String> {
-    if let Some(diagnostic) = input.no_text() {
-        let loaded = Loaded::nothing((**input).clone(), vec![diagnostic]);
-        findings::report(session, &loaded, &loaded.diagnostics);
-        return None;
-    }
-    let options = FormatOptions::default();
-    let text = input.text();
-    if input.is_text_of_value() {
-        let syntax = right(onnx_text::parse_value(text), input, session)?.transpose()?;
-        return Some(format_value_file(text, &syntax, &options));
-    }
-    if input.is_text_of_set() {
-        let syntax = right(onnx_text::parse_operator_set(text), input, session)?;
-        return Some(format_operator_set(text, &syntax, &options));
-    }
-    if let Some(part) = input.part() {
-        return right(part.formatted(&options), input, session)?;
-    }
-    let syntax = right(onnx_text::parse_model(text), input, session)?;
-    Some(onnx_text::format(text, &syntax, &options))
 }
 
 /// The parsed value if it has no errors; otherwise reports all findings.

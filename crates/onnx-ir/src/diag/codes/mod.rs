@@ -48,6 +48,26 @@ pub enum Level {
     Strict,
 }
 
+impl Level {
+    /// All levels, each after those that it includes.
+    pub const ALL: [Level; 4] = [Level::Syntax, Level::Spec, Level::Types, Level::Strict];
+
+    /// `syntax`, `spec`, `types` or `strict`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Syntax => "syntax",
+            Level::Spec => "spec",
+            Level::Types => "types",
+            Level::Strict => "strict",
+        }
+    }
+
+    /// The level of this name.
+    pub fn named(name: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.name() == name)
+    }
+}
+
 impl Code {
     /// The examples of the page, wrong and right ones in turn, without their indentation.
     pub fn examples(&self) -> Vec<String> {
