@@ -19,6 +19,8 @@ pub(crate) enum Env {
     Reference,
     /// Packages that drive a browser
     Browser,
+    /// Editors, and a terminal to drive them in
+    Editors,
     /// Classical-ML exporters on top
     Sklearn,
     /// Runtimes to be timed beside
@@ -36,6 +38,7 @@ impl Env {
         match self {
             Self::Reference => "target/venv",
             Self::Browser => "target/venv-browser",
+            Self::Editors => "target/venv-editors",
             Self::Sklearn => "target/venv-sklearn",
             Self::Peers => "target/venv-peers",
             Self::Torch => "target/venv-torch",
@@ -49,6 +52,7 @@ impl Env {
         match self {
             Self::Reference => &[("reference.txt", &[])],
             Self::Browser => &[("browser.txt", &[])],
+            Self::Editors => &[("editors.txt", &[])],
             Self::Sklearn => &[("sklearn.txt", &[])],
             Self::Peers => &[("peers.txt", &[])],
             Self::Torch => &[("torch-nodeps.txt", &["--no-deps"]), ("torch.txt", &[])],
