@@ -52,6 +52,8 @@ enum What {
     },
     /// Measure the Python package beside onnxruntime and onnx, in one process: cases whose name has one of these words; without any, all
     Python { names: Vec<String> },
+    /// Measure how long an editor waits for the language server: numbers of nodes, or `weights`; without any, all
+    Lsp { names: Vec<String> },
     /// Compare builds with different profiles: those whose name has one of these words; without any, all. Takes an hour of compiling
     Profiles { names: Vec<String> },
 }
@@ -117,6 +119,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             process::run(&mut bench)
         }
         Some(What::Python { names }) => python(names, args),
+        Some(What::Lsp { names }) => {
+            let mut latency = Command::new(env!("CARGO"));
+            latency.current_dir(dirs::root()).args([
+                "run",
+                "--profile",
+                &args.profile,
+                "--package",
+                "onnxtxt-lsp",
+            ]);
+            process::run(latency.args(["--example", "latency", "--"]).args(names))
+        }
         Some(What::Profiles { names }) => profiles::run(names, args.runs),
     }
 }

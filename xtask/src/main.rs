@@ -8,6 +8,7 @@ mod checkers;
 mod codegen;
 mod corpus;
 mod dirs;
+mod editors;
 mod fuzz;
 mod machine_code;
 mod operator;
@@ -38,6 +39,8 @@ enum Task {
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
     Corpus(corpus::Args),
+    /// Use the language server in Neovim
+    Editors(editors::Args),
     /// Run the fuzz targets, on the stable compiler
     Fuzz(fuzz::Args),
     /// Look into the machine code of the installed program: are its loops vectorized?
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Task::Capi(args) => capi::run(&args),
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
+        Task::Editors(args) => editors::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::MachineCode(args) => machine_code::run(&args),
         Task::Miri(args) => checkers::miri(&args),

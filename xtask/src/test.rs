@@ -186,7 +186,7 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
 }
 
 /// Features of the library by themselves; without any, it reads and prints models.
-const FEATURES: &[&str] = &["", "ops", "render", "run", "save"];
+const FEATURES: &[&str] = &["", "config", "ops", "render", "run", "save"];
 /// Crates that programs which only read models must not build.
 const NOT_FOR_READERS: &[&str] = &["ariadne", "clap", "serde_json", "zip"];
 /// Everything that is compiled for a program which only parses text, each version of a crate once: a new name is a decision. Without
@@ -209,6 +209,7 @@ const ALONE: &[&str] = &[
     "onnx-kernels",
     "onnx-exec",
     "onnxtxt",
+    "onnxtxt-lsp",
 ];
 
 /// Compiles libraries with some of their features, and looks at what it takes to parse text and to read models. With `--all`, compiles

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// The crates, from the one that depends on nothing to the program.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "onnx-ir",
     "onnx-text",
     "onnx-proto",
@@ -19,6 +19,7 @@ const CRATES: [&str; 11] = [
     "onnx-kernels",
     "onnx-exec",
     "onnxtxt",
+    "onnxtxt-lsp",
     "onnx-cli",
 ];
 const SOURCE: &str = "the documentation of the modules";

@@ -14,6 +14,9 @@ const HOMES: &[(&str, &str)] = &[
     ("pretty", "crates/onnx-text/src/print"),
     ("prost", "crates/onnx-proto/src"),
     ("prost_reflect", "crates/onnx-proto/src"),
+    ("lsp_server", "crates/onnxtxt-lsp"),
+    ("gen_lsp_types", "crates/onnxtxt-lsp"),
+    ("toml", "crates/onnxtxt/src/config"),
 ];
 
 /// A crate and what neither its manifest nor its code may name.
@@ -71,6 +74,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "crates/onnx-kernels",
         &["onnx-proto", "onnx-exec", "onnx-cli", "logos", "chumsky", "ariadne", "pretty", "prost"],
+    ),
+    ("crates/onnxtxt", &["onnx-cli", "onnxtxt-lsp"]),
+    (
+        "crates/onnxtxt-lsp",
+        &["onnx-cli", "onnx-proto", "onnx-exec", "clap", "logos", "chumsky", "ariadne", "pretty", "prost"],
     ),
     ("crates/onnx-ops", &["onnx-proto", "onnx-cli", "logos", "chumsky", "ariadne", "pretty", "prost"]),
     ("crates/onnx-proto", &["onnx-text", "onnx-ops", "onnx-cli", "logos", "chumsky", "ariadne", "pretty"]),

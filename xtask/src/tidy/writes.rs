@@ -10,6 +10,7 @@ use super::source::File;
 const HOMES: &[(&str, &str)] = &[
     ("crates/onnxtxt/src/files", "the files of the user"),
     ("crates/onnx-cli/src/programs/scratch.rs", "temporary folders, which only the user can read"),
+    ("crates/onnxtxt-lsp/src/server/log.rs", "the log, which the user names and which only grows"),
 ];
 
 /// Calls that change a file system.

@@ -20,6 +20,7 @@ pub(crate) mod inline;
 pub(crate) mod insert;
 pub(crate) mod limits;
 pub(crate) mod lower;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod ops;
@@ -108,6 +109,7 @@ commands! {
     Diff = diff,
     Merge = merge,
     Git = git,
+    Lsp = lsp,
     Explain = explain,
     Ops = ops,
     Limits = limits,

@@ -26,6 +26,7 @@ mod git;
 mod golden;
 mod inputs;
 mod lower;
+mod lsp;
 mod operator_sets;
 mod operators;
 mod opset;

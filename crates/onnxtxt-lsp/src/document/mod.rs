@@ -1,0 +1,108 @@
+//! Documents: a text that changes, and snapshots of it.
+
+mod embedded;
+pub(crate) mod lines;
+pub(crate) mod snapshot;
+
+pub use lines::{Encoding, LineTable};
+pub use snapshot::Snapshot;
+
+use crate::workspace::settings::Settings;
+use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
+use std::sync::Arc;
+
+/// An open document: its text, which changes, and the snapshot of its current version.
+#[derive(Debug)]
+pub struct Document {
+    uri: Uri,
+    version: i32,
+    text: Arc<String>,
+    lines: Arc<LineTable>,
+    settings: Arc<Settings>,
+    /// Made when it is needed, dropped by a change.
+    snapshot: Option<Arc<Snapshot>>,
+}
+
+/// A replaced part of a text, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Replaced {
+    /// The first byte.
+    pub(crate) start: usize,
+    /// The end of the old text.
+    pub(crate) old_end: usize,
+    /// The end of the new text.
+    pub(crate) new_end: usize,
+}
+
+impl Document {
+    /// A document as the client opens it.
+    #[must_use]
+    pub fn new(uri: Uri, version: i32, text: String, encoding: Encoding, settings: Arc<Settings>) -> Self {
+        let lines = Arc::new(LineTable::new(&text, encoding));
+        Document { uri, version, text: Arc::new(text), lines, settings, snapshot: None }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The lines of the text.
+    #[must_use]
+    pub fn lines(&self) -> &LineTable {
+        &self.lines
+    }
+
+    /// The version that the client gave.
+    pub(crate) fn version(&self) -> i32 {
+        self.version
+    }
+
+    /// Applies the changes of one message, one after the other. A part of the text that a snapshot still holds is copied; if all of
+    /// them are gone, which is the rule, the text changes in place.
+    pub fn change(&mut self, version: i32, changes: Vec<TextDocumentContentChangeEvent>) {
+        self.version = version;
+        self.snapshot = None;
+        for change in changes {
+            match change {
+                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(change) => {
+                    let start = self.lines.offset(&self.text, change.range.start) as usize;
+                    let end = (self.lines.offset(&self.text, change.range.end) as usize).max(start);
+                    self.replace(start, end, &change.text);
+                }
+                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(change) => {
+                    self.lines = Arc::new(LineTable::new(&change.text, self.lines.encoding()));
+                    self.text = Arc::new(change.text);
+                }
+            }
+        }
+    }
+
+    fn replace(&mut self, start: usize, end: usize, new: &str) {
+        Arc::make_mut(&mut self.text).replace_range(start..end, new);
+        let replaced = Replaced { start, old_end: end, new_end: start + new.len() };
+        Arc::make_mut(&mut self.lines).replace(&self.text, replaced);
+    }
+
+    /// Checks by other settings.
+    pub(crate) fn configure(&mut self, settings: Arc<Settings>) {
+        self.settings = settings;
+        self.snapshot = None;
+    }
+
+    /// The current version, shared by all requests until the next change.
+    pub fn snapshot(&mut self) -> Arc<Snapshot> {
+        let Document { uri, version, text, lines, settings, snapshot } = self;
+        let make = || {
+            Arc::new(Snapshot::new(
+                uri.clone(),
+                *version,
+                Arc::clone(text),
+                Arc::clone(lines),
+                Arc::clone(settings),
+            ))
+        };
+        Arc::clone(snapshot.get_or_insert_with(make))
+    }
+}
