@@ -115,7 +115,7 @@ impl Test {
     ///
     /// # Errors
     ///
-    /// The difference from the expectation. A panic is an error too, in programs that unwind.
+    /// The difference from the expectation; a panic is an error too.
     pub fn run(&self) -> Result<(), String> {
         let ran = catch_unwind(AssertUnwindSafe(|| self.judge()));
         ran.unwrap_or_else(|panic| {
