@@ -52,7 +52,7 @@ pub enum NameKind {
     Domain,
 }
 
-/// What an occurrence says about its name.
+/// The role of an occurrence of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameRole {
     /// Defines it.
@@ -81,7 +81,7 @@ pub struct Occurrence {
     pub span: Span,
     /// The name.
     pub name: NameId,
-    /// What it says.
+    /// Its role.
     pub role: NameRole,
     /// How it is spelled.
     pub spelling: Spelling,
@@ -189,7 +189,7 @@ impl TextNames {
         self.occurrences(name).find(|occurrence| occurrence.role == NameRole::Definition)
     }
 
-    /// What is known about a name.
+    /// The facts about a name.
     #[must_use]
     pub fn info(&self, name: NameId) -> &NameInfo {
         &self.names[name.0 as usize]

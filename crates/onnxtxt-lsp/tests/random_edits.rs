@@ -17,7 +17,7 @@ const EDITS: usize = 2_000;
 /// Edits of one text.
 const EDITS_OF_TEXT: usize = 25;
 
-/// What is typed and pasted.
+/// The typed and pasted texts.
 const WORDS: [&str; 24] = [
     "",
     " ",

@@ -13,7 +13,7 @@
 
 use crate::Error;
 use crate::check::{CodePattern, Filter, TargetRuntime};
-use onnx_ir::diag::{Diagnostic, Level};
+use onnx_ir::diag::{Diagnostic, Level, counted};
 use onnx_ops::opset::{LoadedSet, contributed_sets, load};
 use onnx_ops::schema::Registry;
 use onnx_ops::targets;
@@ -52,7 +52,7 @@ pub struct Config {
 /// A mistake in a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
-    /// What is wrong, lower case, without a full stop.
+    /// The message, lower case, without a full stop.
     pub message: String,
     /// The bytes of the file that it is about; empty if none are.
     pub span: Range<usize>,
@@ -167,8 +167,9 @@ impl Config {
         let length = fs::metadata(path).map_err(|error| Error::read(path, error))?.len();
         if length > MAX_BYTES {
             return Err(refused(format!(
-                "{} has {length} bytes: expected at most {MAX_BYTES}",
-                path.display()
+                "{} has {}: expected at most {MAX_BYTES}",
+                path.display(),
+                counted(length, "byte")
             )));
         }
         let text = fs::read_to_string(path).map_err(|error| Error::read(path, error))?;
@@ -278,7 +279,7 @@ mod tests {
     /// Editors complete the file by the schema: it has every key, and the values that the reader knows.
     #[test]
     fn the_schema_describes_the_file() {
-        let text = include_str!("../../../docs/onnxtxt.schema.json");
+        let text = include_str!("../onnxtxt.schema.json");
         let schema: serde_json::Value = serde_json::from_str(text).unwrap();
         let properties = schema["properties"].as_object().unwrap();
         let mut keys: Vec<&str> = properties.keys().map(String::as_str).collect();

@@ -78,6 +78,7 @@ const CALLS: &[(&str, usize, &str)] = &[
     ("crates/onnx-cli/src/output/emit.rs", 1, "-o, or the input in place"),
     ("crates/onnx-cli/src/output/mod.rs", 2, "the callers of the functions above"),
     ("crates/onnx-cli/src/output/results.rs", 1, "-o"),
+    ("crates/onnxtxt-lsp/src/features/virtual_text.rs", 1, "the document that the client writes back"),
     ("crates/onnxtxt/src/golden/folder.rs", 1, "a test that the command line names"),
     ("crates/onnxtxt/src/save.rs", 2, "the caller of the library"),
     ("python/src/model/mod.rs", 1, "the caller of the module"),

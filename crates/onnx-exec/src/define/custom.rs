@@ -3,7 +3,7 @@
 use super::definition::extents;
 use super::{Define, Flow};
 use crate::custom::{CustomKernel, CustomType};
-use onnx_ir::diag::code;
+use onnx_ir::diag::{code, counted};
 use onnx_ir::{ElemType, NodeId};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
@@ -34,7 +34,8 @@ impl Define<'_> {
         };
         let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         if outputs.len() < wanted {
-            let why = format!("its inference returns {} types for {wanted} outputs", outputs.len());
+            let (types, wanted) = (counted(outputs.len(), "type"), counted(wanted, "output"));
+            let why = format!("its inference returns {types} for {wanted}");
             return Flow::Refused(self.program.failed(node, &code::RUN_FAILED, &why));
         }
         let size = |&size: &usize| i64::try_from(size).map_or(Dim::Unknown, Dim::Const);

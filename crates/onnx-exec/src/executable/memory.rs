@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::options::RunOptions;
 use crate::run::{Destinations, run_to};
 use crate::tensor::OutputMemory;
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Diagnostic, counted};
 use onnx_kernels::Value;
 
 impl Executable<'_> {
@@ -43,8 +43,8 @@ impl Executable<'_> {
     ) -> Result<Vec<Value>, Box<Diagnostic>> {
         let ports = self.outputs();
         if memory.len() != ports.len() {
-            let why =
-                format!("the model has {} outputs, but memory is given for {}", ports.len(), memory.len());
+            let outputs = counted(ports.len(), "output");
+            let why = format!("the model has {outputs}, but memory is given for {}", memory.len());
             return Err(self.program.misused(&why));
         }
         for (i, one) in memory.iter().enumerate() {

@@ -6,6 +6,7 @@ use super::{Data, Dims, Tensor};
 use crate::failure::{Failure, fail};
 use crate::sync::lock;
 use onnx_ir::ElemType;
+use onnx_ir::diag::counted;
 use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -42,7 +43,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]> + Send + Sync> Writable for T {}
 
 impl Debug for dyn Writable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.as_ref().len())
+        f.write_str(&counted(self.as_ref().len(), "byte"))
     }
 }
 
@@ -157,7 +158,7 @@ impl Drop for Lease {
 
 impl Debug for Lease {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "Lease({} bytes)", self.bytes().len())
+        write!(f, "Lease({})", counted(self.bytes().len(), "byte"))
     }
 }
 

@@ -9,7 +9,7 @@ use onnx_ir::diag::Span;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What distinguishes a name from others of its text: kind, scope, owner.
+/// The identity of a name among those of its text: kind, scope, owner.
 type Key<'s> = (NameKind, ScopeId, Option<NameId>, Cow<'s, str>);
 
 pub(super) struct Walk<'s> {

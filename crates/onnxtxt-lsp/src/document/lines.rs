@@ -11,7 +11,7 @@ use gen_lsp_types::{Position, PositionEncodingKind};
 pub enum Encoding {
     /// Bytes.
     Utf8,
-    /// What clients have unless they ask for another.
+    /// The default of clients.
     #[default]
     Utf16,
     /// Characters.

@@ -47,7 +47,7 @@ enum Change {
     FixAll,
 }
 
-/// What the data of an action holds until it is chosen.
+/// The data of an action until it is chosen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Chosen {
     uri: String,

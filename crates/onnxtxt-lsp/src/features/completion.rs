@@ -49,7 +49,7 @@ const NOTE_KEYS: [(&str, &str); 10] = [
     ("strings", "strings that annotations share"),
 ];
 
-/// What can be written at a position.
+/// Completions at a position.
 pub(crate) fn completion(snapshot: &Snapshot, position: Position, client: &Client) -> CompletionList {
     let offset = snapshot.offset(position);
     let cx = Completion {

@@ -1,4 +1,4 @@
-//! What is around the cursor, by tokens alone: the tree of a statement that is being typed has holes.
+//! The surroundings of the cursor, by tokens alone: the tree of a statement that is being typed has holes.
 
 use crate::document::Snapshot;
 use onnx_text::{TextToken, TokenClass};
@@ -58,7 +58,7 @@ fn is_word(token: &TextToken) -> bool {
     matches!(token.class, TokenClass::Word | TokenClass::Number)
 }
 
-/// What the cursor is in.
+/// The surroundings of a cursor.
 pub(super) fn around(snapshot: &Snapshot, at: u32) -> Around {
     let tokens = snapshot.tokens();
     let i = tokens.partition_point(|token| token.span.end < at);

@@ -15,7 +15,7 @@ pub(crate) fn folding_ranges(snapshot: &Snapshot) -> Vec<FoldingRange> {
     ranges
 }
 
-/// What is in brackets. Weights are collapsed to a few characters.
+/// The content of brackets. Weights are collapsed to a few characters.
 fn brackets(snapshot: &Snapshot) -> Vec<FoldingRange> {
     let mut ranges = Vec::new();
     let mut open = Vec::new();

@@ -1,4 +1,4 @@
-//! What is known about the thing at a position.
+//! Facts about the thing at a position.
 
 use super::schemas::{Called, called};
 use crate::document::Snapshot;

@@ -5,7 +5,7 @@ use onnxtxt::ir::{BodyId, ElemType, NodeId, normalize_domain};
 use onnxtxt::ops::infer::attribute_words;
 use onnxtxt::ops::schema::{AttrParam, Lookup, Param, ParamKind, Registry, Schema};
 
-/// What a node calls.
+/// The callee of a node.
 pub(super) enum Called<'s> {
     /// A function of the model, by its position.
     Function { id: usize, name: String },
@@ -13,7 +13,7 @@ pub(super) enum Called<'s> {
     Operator { schema: &'s Schema },
 }
 
-/// What a node of the model calls; `None` for an unknown operator.
+/// The callee of a node of the model; `None` for an unknown operator.
 pub(super) fn called(snapshot: &Snapshot, body: BodyId, node: NodeId) -> Option<Called<'_>> {
     let model = snapshot.model();
     let node = &model.bodies[body].nodes[node];

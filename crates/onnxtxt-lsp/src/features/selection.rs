@@ -1,4 +1,4 @@
-//! What an editor selects when a selection grows: the word, the operand, the list, the statement, the body, the graph, the file.
+//! The steps by which a selection grows: the word, the operand, the list, the statement, the body, the graph, the file.
 
 use crate::document::Snapshot;
 use gen_lsp_types::{Position, SelectionRange};

@@ -27,7 +27,7 @@ pub(crate) fn signature_help(snapshot: &Snapshot, position: Position) -> Option<
     Some(SignatureHelp { signatures: vec![signature], active_signature: Some(0), active_parameter })
 }
 
-/// What is being typed.
+/// The call that is being typed.
 enum Active {
     Input(usize),
     Attribute(Option<String>),

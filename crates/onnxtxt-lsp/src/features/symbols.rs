@@ -7,7 +7,7 @@ use gen_lsp_types::*;
 use onnx_text::ast::{Graph, Node, ValueInfo};
 use onnxtxt::ir::diag::Span;
 
-/// Symbols that are sent at most: nobody reads more, and a client that gets a million hangs.
+/// Symbols that are sent at most: a client that receives a million hangs.
 const MAX_SYMBOLS: usize = 2_000;
 
 /// The main graph and the functions with their inputs, initializers and nodes.

@@ -28,7 +28,7 @@ pub(crate) fn marked_text(marked: &str) -> (Snapshot, Option<Position>, Vec<Span
     let mut rest = marked;
     while let Some(at) = rest.find('$') {
         text += &rest[..at];
-        let here = u32::try_from(text.len()).unwrap();
+        let here = u32::try_from(text.len()).expect("a text of a test");
         match rest.as_bytes().get(at + 1) {
             Some(b'0') => cursor = Some(here),
             Some(b'[') => open.push(here),

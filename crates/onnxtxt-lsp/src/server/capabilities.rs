@@ -1,4 +1,4 @@
-//! What the server can do.
+//! The capabilities of the server.
 
 use super::client::Client;
 use crate::document::Encoding;
@@ -8,6 +8,7 @@ use gen_lsp_types::*;
 /// The capabilities for a client.
 pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabilities {
     ServerCapabilities {
+        // The document.
         position_encoding: Some(encoding.kind()),
         text_document_sync: Some(
             TextDocumentSyncOptions {
@@ -18,6 +19,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
             }
             .into(),
         ),
+        // Findings.
         diagnostic_provider: client.pulls.then(|| {
             DiagnosticOptions {
                 identifier: Some("onnxtxt".to_owned()),
@@ -27,6 +29,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
             }
             .into()
         }),
+        // Navigation.
         hover_provider: Some(true.into()),
         definition_provider: Some(true.into()),
         declaration_provider: Some(true.into()),
@@ -37,6 +40,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
         call_hierarchy_provider: Some(true.into()),
         folding_range_provider: Some(true.into()),
         selection_range_provider: Some(true.into()),
+        // Formatting.
         document_formatting_provider: Some(true.into()),
         document_range_formatting_provider: Some(true.into()),
         document_on_type_formatting_provider: Some(DocumentOnTypeFormattingOptions {
@@ -45,6 +49,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
         }),
         document_link_provider: Some(DocumentLinkOptions::default()),
         rename_provider: Some(RenameOptions { prepare_provider: Some(true), ..Default::default() }.into()),
+        // Help while typing.
         inlay_hint_provider: Some(true.into()),
         signature_help_provider: Some(SignatureHelpOptions {
             trigger_characters: Some(["(", ",", "<"].map(str::to_owned).to_vec()),
@@ -55,6 +60,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
             resolve_provider: Some(true),
             ..Default::default()
         }),
+        // Colors.
         semantic_tokens_provider: Some(
             SemanticTokensOptions {
                 legend: semantic_tokens::legend(),
@@ -64,6 +70,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
             }
             .into(),
         ),
+        // Actions and commands.
         code_action_provider: Some(
             CodeActionOptions {
                 code_action_kinds: Some(actions::KINDS.to_vec()),
@@ -77,6 +84,7 @@ pub(crate) fn capabilities(encoding: Encoding, client: &Client) -> ServerCapabil
             commands: commands::ALL.map(str::to_owned).to_vec(),
             ..Default::default()
         }),
+        // Folders.
         workspace: Some(WorkspaceOptions {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {
                 supported: Some(true),

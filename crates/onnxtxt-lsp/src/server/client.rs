@@ -1,4 +1,4 @@
-//! What the client can do.
+//! The capabilities of the client.
 
 use gen_lsp_types::InitializeParams;
 

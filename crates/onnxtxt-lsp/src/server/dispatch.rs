@@ -22,7 +22,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 
 pub(crate) type Answer<T> = Result<T, Failure>;
 
-/// What a request sees: its document, and the others.
+/// The context of a request: its document, and the others.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     pub(crate) snapshot: Arc<Snapshot>,

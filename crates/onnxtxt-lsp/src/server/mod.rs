@@ -156,7 +156,7 @@ impl Outbox {
     }
 }
 
-/// What workers tell the loop.
+/// Messages of workers to the loop.
 pub(crate) enum Event {
     /// A request is answered.
     Answered(Response),
@@ -189,7 +189,7 @@ impl Demand {
         self.0.store(Self::STALE, Ordering::Relaxed);
     }
 
-    /// The code with which the request ends, if nobody wants the answer.
+    /// The code with which the request ends, if the answer is not wanted.
     pub(crate) fn ended(&self) -> Option<ErrorCode> {
         match self.0.load(Ordering::Relaxed) {
             Self::CANCELLED => Some(ErrorCode::RequestCanceled),
@@ -208,7 +208,7 @@ struct Pending {
     begun: Instant,
 }
 
-/// What to do with the answer of the client to a request of the server.
+/// The use of the client's answer to a request of the server.
 type Continuation = Box<dyn FnOnce(&mut Server, serde_json::Value)>;
 
 struct Server {
@@ -274,7 +274,7 @@ impl Server {
                 Ok(Message::Notification(notification)) if notification.method == "exit" => return Ok(()),
                 Ok(Message::Request(request)) => {
                     let code = ErrorCode::InvalidRequest as i32;
-                    let message = "the server was told to shut down".to_owned();
+                    let message = "the server has received `shutdown`".to_owned();
                     self.connection.send(Response::new_err(request.id, code, message).into());
                 }
                 Ok(_) => {}
@@ -294,7 +294,7 @@ impl Server {
         }
     }
 
-    /// Ends a request whose answer nobody wants any more. The client need not wait until the worker sees it.
+    /// Ends a request whose answer is not wanted any more. The client need not wait until the worker sees it.
     fn end(&mut self, id: &RequestId, end: impl FnOnce(&Demand)) {
         let Some(pending) = self.pending.remove(id) else { return };
         end(&pending.demand);

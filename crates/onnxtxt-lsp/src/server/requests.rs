@@ -24,7 +24,7 @@ impl Server {
             "workspace/diagnostic" => {
                 self.answer::<WorkspaceDiagnosticRequest>(request, workspace_diagnostics::report)
             }
-            // What is where.
+            // Navigation.
             "textDocument/hover" => self.answer::<HoverRequest>(request, |cx, params| {
                 Ok(hover::hover(&cx.snapshot, at(&params.text_document_position_params)))
             }),

@@ -9,7 +9,7 @@ use crate::server::{Client, Outbox};
 use gen_lsp_types::Uri;
 use onnxtxt::config::{CONFIG_FILE, Config};
 use onnxtxt::files::below;
-use onnxtxt::ir::diag::Level;
+use onnxtxt::ir::diag::{Level, counted};
 use settings::{ClientSettings, Settings};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -70,7 +70,7 @@ impl Workspace {
     }
 }
 
-/// The settings of files, by folder; what was read once is kept until the server is told that it has changed.
+/// The settings of files, by folder; a file that was read is kept until a notification says that it has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Configs {
     client: ClientSettings,
@@ -141,7 +141,7 @@ impl Configs {
     }
 }
 
-/// What a request sees of other documents.
+/// The other documents of a request.
 #[derive(Clone)]
 pub(crate) struct View {
     pub(crate) folders: Vec<PathBuf>,
@@ -187,7 +187,8 @@ pub(crate) fn read(uri: &Uri, encoding: Encoding, settings: Arc<Settings>) -> Re
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let length = fs::metadata(&path).map_err(cannot)?.len();
     if length > MAX_UNOPENED {
-        return Err(format!("{} has {length} bytes: it is read when it is opened", path.display()));
+        let size = counted(length, "byte");
+        return Err(format!("{} has {size}: it is read when it is opened", path.display()));
     }
     let text = fs::read_to_string(&path).map_err(cannot)?;
     Ok(Snapshot::of_text(uri.clone(), text, encoding, settings))

@@ -1,4 +1,4 @@
-//! What the client and the folder set: which findings are reported, and which hints are shown.
+//! Settings of the client and the folder: which findings are reported, and which hints are shown.
 
 use onnxtxt::check::{CheckOptions, Filter, TargetRuntime};
 use onnxtxt::ops::schema::Registry;
@@ -61,7 +61,7 @@ impl Settings {
     }
 }
 
-/// What a client sends as `initializationOptions` and in `workspace/didChangeConfiguration`, there below `onnxtxt`.
+/// The object that a client sends as `initializationOptions` and in `workspace/didChangeConfiguration`, there below `onnxtxt`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClientSettings {
