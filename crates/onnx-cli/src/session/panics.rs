@@ -28,9 +28,11 @@ fn report_and(ends: bool) {
                 std::process::exit(BUG);
             }
         }
-        while ends {
+        if ends {
             // Another thread has panicked before, and ends the program.
-            std::thread::park();
+            loop {
+                std::thread::park();
+            }
         }
     }));
 }
