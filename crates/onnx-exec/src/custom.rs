@@ -197,8 +197,10 @@ mod tests {
         );
     }
 
+    type Types = Result<Option<Vec<CustomType>>, Failure>;
+
     /// Doubles, with inference that says this type for the shape of the input.
-    struct Typed(fn(&[usize]) -> Result<Option<Vec<CustomType>>, Failure>);
+    struct Typed(fn(&[usize]) -> Types);
 
     impl CustomOperator for Typed {
         fn kernel(&self, _: &CustomNode<'_>) -> Result<Arc<dyn CustomKernel>, Failure> {

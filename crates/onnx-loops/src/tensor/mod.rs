@@ -602,7 +602,9 @@ mod tests {
     fn floats_are_converted_one_after_the_other_in_chunks_of_any_length() {
         use ElemType as E;
         let x = |i: usize| i as f64 * 0.75 - 90.0;
-        let checks: [(E, fn(&Tensor, usize) -> f64, fn(f64) -> f64); 6] = [
+        /// An element type, its elements as numbers, and what a number becomes.
+        type Check = (E, fn(&Tensor, usize) -> f64, fn(f64) -> f64);
+        let checks: [Check; 6] = [
             (E::FLOAT, |t, i| t.words::<f32>()[i].into(), |x| x),
             (E::DOUBLE, |t, i| t.words::<f64>()[i], |x| x),
             (E::FLOAT16, |t, i| t.words::<half::f16>()[i].into(), |x| half::f16::from_f64(x).into()),

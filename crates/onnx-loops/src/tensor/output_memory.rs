@@ -62,7 +62,8 @@ impl OutputMemory {
         let (start, width) = (bytes.as_ptr().addr(), width_for(elem, dims, bytes.len())?);
         if !bytes.is_empty() && !start.is_multiple_of(width) {
             fail!(
-                "memory for a result is not aligned to {width} bytes, as its type {} needs",
+                "memory for a result is not aligned to {}, as its type {} needs",
+                counted(width, "byte"),
                 type_name(elem)
             );
         }

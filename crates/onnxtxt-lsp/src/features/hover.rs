@@ -5,6 +5,7 @@ use crate::document::Snapshot;
 use gen_lsp_types::{Hover, MarkupContent, MarkupKind, Position};
 use onnx_text::{NameKind, Occurrence};
 use onnxtxt::Distribution;
+use onnxtxt::ir::diag::counted;
 use onnxtxt::ir::diag::{Entity, Span};
 use onnxtxt::ir::{BodyId, NodeId, Tensor, ValueDef, ValueId, type_text};
 use onnxtxt::ops::infer::{How, why};
@@ -291,7 +292,9 @@ fn domain(snapshot: &Snapshot, occurrence: Occurrence) -> Option<String> {
     let newest = snapshot.registry().newest_version(&name);
     let shown = if name.is_empty() { "ai.onnx" } else { &name };
     Some(match newest {
-        Some(version) => format!("the domain `{shown}`: {count} operators, newest version {version}"),
+        Some(version) => {
+            format!("the domain `{shown}`: {}, newest version {version}", counted(count, "operator"))
+        }
         None => format!("the domain `{shown}`, of which no operators are known"),
     })
 }
