@@ -28,7 +28,7 @@ impl Log {
         let Some(file) = &self.file else { return };
         let line = format!("{:9.3} {text}\n", self.begun.elapsed().as_secs_f64());
         if let Ok(mut file) = file.lock() {
-            // The server goes on without a log that cannot be written.
+            // A log that cannot be written does not end the server.
             _ = file.write_all(line.as_bytes());
         }
     }
