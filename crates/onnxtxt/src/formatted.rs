@@ -11,7 +11,6 @@ impl File {
     /// let file = onnxtxt::File::new("x.onnxtxt".to_owned(), None, "float[2]  {1,2}".into());
     /// assert_eq!(file.formatted(&Default::default()).value.as_deref(), Some("float[2] {1, 2}\n"));
     /// ```
-    #[must_use]
     pub fn formatted(&self, options: &FormatOptions) -> Parsed<Option<String>> {
         if let Some(diagnostic) = self.no_text() {
             return Parsed::new(None, vec![diagnostic]);
