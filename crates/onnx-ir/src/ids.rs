@@ -33,7 +33,7 @@ entity!(
     "t"
 );
 entity!(
-    /// An interned type of one [`Types`].
+    /// An interned type of one [`Types`](crate::Types).
     TypeId,
     "ty"
 );

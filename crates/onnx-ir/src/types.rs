@@ -47,7 +47,7 @@ impl Field {
         }
     }
 
-    /// Bytes of one entry in a [`Payload::Entries`]; 0 for strings.
+    /// Bytes of one entry in a [`Payload::Entries`](crate::Payload::Entries); 0 for strings.
     pub fn entry_size(self) -> usize {
         match self {
             Field::Raw => 1,
