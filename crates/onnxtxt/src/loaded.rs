@@ -198,7 +198,7 @@ impl Loaded {
     /// let node = loaded.model.bodies[body].nodes.ids().next().expect("a node");
     /// assert_eq!(loaded.comment_of(body, node), "one");
     /// loaded.set_comment_of(body, node, "two\nlines");
-    /// assert!(loaded.text().contains("  # two\n  # lines\n  y = Relu(x)\n"));
+    /// assert!(loaded.text().contains("    # two\n    # lines\n    y = Relu(x)\n"));
     /// ```
     pub fn set_comment_of(&mut self, body: BodyId, node: NodeId, text: &str) {
         let mut comments = self.kept.take().unwrap_or_else(|| self.comments());
