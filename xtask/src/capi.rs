@@ -136,6 +136,7 @@ fn test(source: &Path, target: &Path, prefix: &Path) -> Result<()> {
                 "--quiet",
                 "--error-exitcode=3",
                 "--leak-check=full",
+                "--show-leak-kinds=definite",
                 "--errors-for-leak-kinds=definite",
             ]);
             // Registers of 512 bits are not known to it, and it is slow: the program does less.
