@@ -260,13 +260,9 @@ pub unsafe extern "C" fn onnxtxt_data_bytes(data: *mut Data) -> *mut c_void {
         return std::ptr::null_mut();
     };
     guard(std::ptr::null_mut(), || match tensor.bytes_mut() {
-        Ok(bytes) if !tensor_is_empty(bytes) => bytes.as_mut_ptr().cast(),
+        Ok(bytes) if !bytes.is_empty() => bytes.as_mut_ptr().cast(),
         _ => std::ptr::null_mut(),
     })
-}
-
-fn tensor_is_empty(bytes: &[u8]) -> bool {
-    bytes.is_empty()
 }
 
 /// A string of a tensor of strings; empty for others.

@@ -2,7 +2,7 @@
 
 use crate::abi::{Str, free, guard, handle, put};
 use onnx_ir::diag::{Diagnostic, Place};
-use onnx_text::render::{RenderOptions, SourceText, human};
+use onnx_text::render::{Position, RenderOptions, SourceText, human};
 use onnxtxt::{Loaded, has_entity};
 
 /// A list of findings: errors, and warnings about what is legal and probably unintended.
@@ -45,6 +45,21 @@ pub struct Span {
     pub end_line: u32,
     /// The column of the end.
     pub end_column: u32,
+}
+
+impl Span {
+    /// A span of a text whose lines and columns `position` knows.
+    pub(crate) fn new(span: onnx_ir::diag::Span, position: impl Fn(u32) -> Position) -> Span {
+        let (start, end) = (position(span.start), position(span.end));
+        Span {
+            start: span.start,
+            end: span.end,
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+        }
+    }
 }
 
 /// A view of a finding.
@@ -163,18 +178,7 @@ impl Findings {
 
 impl Finding {
     fn of(found: &Diagnostic, source: &SourceText<'_>) -> Finding {
-        let place = |place: Place| {
-            let span = source.span(place)?;
-            let (start, end) = (source.position(span.start), source.position(span.end));
-            Some(Span {
-                start: span.start,
-                end: span.end,
-                line: start.line,
-                column: start.column,
-                end_line: end.line,
-                end_column: end.column,
-            })
-        };
+        let place = |place: Place| Some(Span::new(source.span(place)?, |at| source.position(at)));
         let labels = std::iter::once(&found.primary).chain(&found.related);
         let shown = |color| human(found, source, RenderOptions { color, width: 120 }) + "\n";
         Finding {

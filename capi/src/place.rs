@@ -110,18 +110,9 @@ fn span(model: &Model, place: Place) -> Option<Span> {
             SourceMap::with_index(text, &syntax.tree, model.model(), &model.index).span(entity)?
         }
     };
-    let is_in_text = span.end as usize <= text.len();
-    if !is_in_text {
+    if span.end as usize > text.len() {
         return None;
     }
     let lines = model.lines.get_or_init(|| LineIndex::new(text));
-    let (start, end) = (lines.position(text, span.start), lines.position(text, span.end));
-    Some(Span {
-        start: span.start,
-        end: span.end,
-        line: start.line,
-        column: start.column,
-        end_line: end.line,
-        end_column: end.column,
-    })
+    Some(Span::new(span, |at| lines.position(text, at)))
 }

@@ -287,15 +287,14 @@ unsafe fn run(
         let given = (!given.is_null()).then(|| unsafe { Box::from_raw(given) });
         results.push(given.map_or(Value::Optional(None), |given| given.0));
     }
-    let mut named = Vec::with_capacity(inputs.len());
-    for feed in inputs {
-        // SAFETY: strings and values as the header says; the values are not null.
-        unsafe { named.push((feed.name.text(), (*feed.data).0.clone())) };
-    }
-    let feeds =
-        session.executable.inputs_by_name(named.iter().map(|(name, value)| (name.as_ref(), value.clone())));
-    let feeds = feeds.map_err(|found| refused(&found))?;
-    drop(named);
+    // SAFETY: strings as the header says.
+    let names: Vec<_> = inputs.iter().map(|feed| unsafe { feed.name.text() }).collect();
+    let feeds = names.iter().zip(inputs).map(|(name, feed)| {
+        // SAFETY: a value of this library, not null as the caller has checked.
+        let value = unsafe { (*feed.data).0.clone() };
+        (name.as_ref(), value)
+    });
+    let feeds = session.executable.inputs_by_name(feeds).map_err(|found| refused(&found))?;
     let (mut call, peak) = (RunOptions::default(), AtomicUsize::new(0));
     let warn_of = options.and_then(|options| Some((options.warn?, User(options.user))));
     let warn = |found: Diagnostic| {
