@@ -4,16 +4,8 @@ use std::ffi::OsString;
 use std::panic::{self, PanicHookInfo};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The exit code of a panic, with and without unwinding.
-const BUG: i32 = 101;
-
-/// Replaces the panic message of Rust by a request for a bug report, printed once and without a backtrace. A program that is
-/// compiled without unwinding ends here.
+/// Replaces the panic message of Rust by a request for a bug report, printed once and without a backtrace.
 pub(crate) fn report_panics() {
-    report_and(cfg!(panic = "abort"));
-}
-
-fn report_and(ends: bool) {
     static IS_REPORTED: AtomicBool = AtomicBool::new(false);
     panic::set_hook(Box::new(move |info| {
         // If one of several threads panics, the thread that joins it panics too.
@@ -23,16 +15,6 @@ fn report_and(ends: bool) {
             let text = report(&format!("{}{place}", what(info)), std::env::args_os());
             // A closed stderr must not panic again.
             _ = super::to_stderr(&text);
-            if ends {
-                onnxtxt::files::clean_up();
-                std::process::exit(BUG);
-            }
-        }
-        if ends {
-            // Another thread has panicked before, and ends the program.
-            loop {
-                std::thread::park();
-            }
         }
     }));
 }
@@ -64,43 +46,7 @@ fn shown(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUG, OsString, report, report_and};
-    use onnxtxt::files::{Guard, Reads, write};
-    use std::path::Path;
-    use std::process::Command;
-
-    /// The folder of the program that panics in the test below.
-    const FOLDER: &str = "ONNXTXT_TEST_OF_PANICS";
-
-    /// Panics while a file is written, in one thread or in several.
-    fn panic_in(folder: &Path) {
-        report_and(true);
-        let panic = || {
-            let text = folder.join("a.txt");
-            write(&text, Guard::new(&Reads::default()), |out| {
-                out.write_all(b"half")?;
-                panic!("a bug in the test")
-            })
-        };
-        std::thread::scope(|scope| (0..3).for_each(|_| _ = scope.spawn(panic)));
-    }
-
-    #[test]
-    fn a_panic_without_unwinding_is_reported_once_and_leaves_no_file() {
-        if let Some(folder) = std::env::var_os(FOLDER) {
-            return panic_in(Path::new(&folder));
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let name = "session::panics::tests::a_panic_without_unwinding_is_reported_once_and_leaves_no_file";
-        let mut program = Command::new(std::env::current_exe().unwrap());
-        program.args([name, "--exact"]).env(FOLDER, folder.path());
-        let done = program.output().unwrap();
-        let stderr = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(BUG), "{stderr}");
-        assert_eq!(stderr.matches("internal error: a bug in the test at ").count(), 1, "{stderr}");
-        let left: Vec<_> = folder.path().read_dir().unwrap().collect();
-        assert!(left.is_empty(), "{left:?}");
-    }
+    use super::{OsString, report};
 
     #[test]
     fn a_report_has_the_version_and_the_command() {

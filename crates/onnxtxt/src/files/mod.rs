@@ -12,6 +12,6 @@ pub use below::below;
 pub use derived::{Derived, IsOwn};
 pub use place::resolve;
 pub use reads::{FileId, Reads, id};
-pub use temporary::{clean_up, when_ended};
+pub use temporary::when_ended;
 pub(crate) use together::{Moved, WriteModel, locations, may_put, plain, put};
 pub use whole::{Guard, make_folder_of, may_write, write};

@@ -101,15 +101,6 @@ pub fn when_ended(act: fn()) {
     ENDINGS.lock().unwrap_or_else(PoisonError::into_inner).push(act);
 }
 
-/// Removes temporary files and runs what [`when_ended`] was given, for a program that ends without unwinding. From then on no file
-/// can be written.
-pub fn clean_up() {
-    std::mem::forget(remove_all());
-    if let Ok(endings) = ENDINGS.try_lock() {
-        endings.iter().for_each(|act| act());
-    }
-}
-
 /// Removes all files and blocks creating or keeping one until the program ends.
 fn remove_all() -> Option<MutexGuard<'static, List>> {
     // A thread that renames holds the lock briefly; one interrupted by the signal may hold it forever.
