@@ -83,6 +83,7 @@ const PAGE: usize = 128;
 type Page = [Option<ValueId>; PAGE];
 
 impl Visible {
+    #[inline]
     fn slot(&mut self, name: Name) -> &mut Option<ValueId> {
         let (page, at) = (name.index() / PAGE, name.index() % PAGE);
         if page >= self.0.len() {
@@ -177,16 +178,19 @@ impl<'m> BodyBuilder<'m> {
         self.log.extend(kept.into_iter().rev());
     }
 
+    #[inline]
     fn graph(&self) -> GraphId {
         self.scopes.last().expect("a graph has begun").graph
     }
 
     /// The graph that is being filled.
+    #[inline]
     pub fn current_graph(&mut self) -> &mut Graph {
         let graph = self.graph();
         &mut self.body.graphs[graph]
     }
 
+    #[inline]
     fn show(&mut self, name: Name, value: ValueId) {
         let slot = self.visible.slot(name);
         let before = slot.replace(value);
@@ -218,6 +222,7 @@ impl<'m> BodyBuilder<'m> {
     }
 
     /// Defines a name in the current graph: binds uses that came before, or makes a new value.
+    #[inline]
     fn define(&mut self, name: Name, def: ValueDef) -> ValueId {
         if name.is_empty() {
             return self.body.values.push(Value { name, def });
@@ -238,6 +243,7 @@ impl<'m> BodyBuilder<'m> {
     }
 
     /// The visible value of a name; `None` for the empty name. An undefined name becomes an unbound value.
+    #[inline]
     pub fn resolve(&mut self, name: Name) -> Option<ValueId> {
         if name.is_empty() {
             return None;

@@ -30,8 +30,10 @@ pub trait EntityId: Copy + Eq + Ord + fmt::Debug + fmt::Display {
     /// # Panics
     /// At 2^32 - 1 entities: an arena that large does not fit the ids.
     #[doc(hidden)]
+    #[inline]
     fn assigned(index: usize, by: Arena) -> Self;
     /// The position in the arena.
+    #[inline]
     fn index(self) -> usize;
 }
 
@@ -43,6 +45,7 @@ pub struct Arena(());
 /// Ids from positions, for the arenas of this crate.
 pub(crate) trait FromIndex: EntityId {
     /// The id of the entity at `index`.
+    #[inline]
     fn from_index(index: usize) -> Self {
         Self::assigned(index, Arena(()))
     }
@@ -58,10 +61,12 @@ macro_rules! entity {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(std::num::NonZeroU32);
         impl $crate::EntityId for $name {
+            #[inline]
             fn assigned(index: usize, _: $crate::Arena) -> Self {
                 let raw = u32::try_from(index).ok().and_then(|i| i.checked_add(1));
                 Self(raw.and_then(std::num::NonZeroU32::new).expect("an arena holds fewer than 2^32 - 1 entities"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0.get() as usize - 1
             }
@@ -93,6 +98,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// Adds an entity and returns its id.
+    #[inline]
     pub fn push(&mut self, value: V) -> K {
         let id = K::from_index(self.items.len());
         self.items.push(value);
@@ -101,6 +107,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
 
     /// Adds an entity that is constructed in place. [`push`](Self::push) constructs it elsewhere and copies it; with many
     /// additions, reading what was just written stalls.
+    #[inline]
     pub(crate) fn push_with(&mut self, make: impl Fn() -> V) -> K {
         let id = K::from_index(self.items.len());
         self.items.extend((0..1).map(|_| make()));
@@ -108,16 +115,19 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// The id that the next [`push`](Self::push) will return.
+    #[inline]
     pub fn next_id(&self) -> K {
         K::from_index(self.items.len())
     }
 
     /// The id of the entity at a position, if there is one.
+    #[inline]
     pub fn id_at(&self, index: usize) -> Option<K> {
         (index < self.items.len()).then(|| K::from_index(index))
     }
 
     /// The entity, if the id is in range.
+    #[inline]
     pub fn get(&self, id: K) -> Option<&V> {
         self.items.get(id.index())
     }
@@ -128,11 +138,13 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// The number of entities.
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -182,12 +194,14 @@ impl<K: EntityId, V: fmt::Debug> fmt::Debug for PrimaryMap<K, V> {
 
 impl<K: EntityId, V> Index<K> for PrimaryMap<K, V> {
     type Output = V;
+    #[inline]
     fn index(&self, id: K) -> &V {
         &self.items[id.index()]
     }
 }
 
 impl<K: EntityId, V> IndexMut<K> for PrimaryMap<K, V> {
+    #[inline]
     fn index_mut(&mut self, id: K) -> &mut V {
         &mut self.items[id.index()]
     }
@@ -203,6 +217,7 @@ pub struct SecondaryMap<K, V> {
 
 impl<K, V> SecondaryMap<K, V> {
     /// Whether nothing has a fact.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -238,12 +253,14 @@ impl<K: EntityId, V: Clone + Default> Default for SecondaryMap<K, V> {
 
 impl<K: EntityId, V> Index<K> for SecondaryMap<K, V> {
     type Output = V;
+    #[inline]
     fn index(&self, id: K) -> &V {
         self.items.get(id.index()).unwrap_or(&self.default)
     }
 }
 
 impl<K: EntityId, V: Clone> IndexMut<K> for SecondaryMap<K, V> {
+    #[inline]
     fn index_mut(&mut self, id: K) -> &mut V {
         if id.index() >= self.items.len() {
             self.items.resize(id.index() + 1, self.default.clone());

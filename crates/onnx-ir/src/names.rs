@@ -17,11 +17,13 @@ entity!(
 
 impl Name {
     /// The empty string, the first name of every table.
+    #[inline]
     pub fn empty() -> Self {
         Self::from_index(0)
     }
 
     /// Whether this is the empty string.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.index() == 0
     }
@@ -70,6 +72,7 @@ impl Names {
     }
 
     /// The id of UTF-8 that occurs.
+    #[inline]
     fn known(&self, hash: u32, text: &[u8]) -> Option<Name> {
         // The text is compared only if the hashes are equal: its length may just have been written, and waiting for that would
         // dominate.
@@ -77,6 +80,7 @@ impl Names {
         self.table.find(spread(hash), same).map(|&(_, id)| id)
     }
 
+    #[inline]
     fn hash(&self, bytes: &[u8]) -> u32 {
         // Not `hash_one`, which also hashes the length.
         let mut hasher = self.hasher.build_hasher();
@@ -112,6 +116,7 @@ impl Names {
         id
     }
 
+    #[inline]
     fn insert(&mut self, hash: u32, text: &str) -> Name {
         let id = Name::from_index(self.starts.len() - 1);
         self.pool.push_str(text);
@@ -146,24 +151,28 @@ impl Names {
     }
 
     /// The exact bytes of a name.
+    #[inline]
     pub fn bytes(&self, name: Name) -> &[u8] {
         match self.invalid.get(&name) {
             Some(bytes) => bytes,
-            None => self[name].as_bytes(),
+            None => &self.pool.as_bytes()[self.starts[name.index()]..self.starts[name.index() + 1]],
         }
     }
 
     /// Whether a name has this text; faster than comparing the texts.
+    #[inline]
     pub fn is(&self, name: Name, text: &str) -> bool {
         self.is_same(name, text.as_bytes())
     }
 
+    #[inline]
     fn is_same(&self, name: Name, text: &[u8]) -> bool {
         let (start, end) = (self.starts[name.index()], self.starts[name.index() + 1]);
         end - start == text.len() && self.pool.as_bytes()[start..end] == *text
     }
 
     /// Whether the string is UTF-8, as protobuf asks of `string` fields.
+    #[inline]
     pub fn is_utf8(&self, name: Name) -> bool {
         self.invalid.is_empty() || !self.invalid.contains_key(&name)
     }
@@ -184,12 +193,14 @@ impl Names {
     }
 
     /// Never: the empty string is always there.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         false
     }
 }
 
 /// The table wants good bits at both ends of a hash.
+#[inline]
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
@@ -203,6 +214,7 @@ impl Default for Names {
 /// The text; bytes that are not UTF-8 read as U+FFFD (see [`Names::bytes`]).
 impl std::ops::Index<Name> for Names {
     type Output = str;
+    #[inline]
     fn index(&self, name: Name) -> &str {
         &self.pool[self.starts[name.index()]..self.starts[name.index() + 1]]
     }

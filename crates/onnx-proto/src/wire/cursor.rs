@@ -239,11 +239,13 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at }
     }
 
+    #[inline]
     pub(crate) fn is_at_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
     /// A cursor for the next `length` bytes; this one advances past them.
+    #[inline]
     pub(crate) fn split(&mut self, length: usize) -> Result<Cursor<'a>, Reason> {
         let start = self.at;
         self.skip(length)?;
@@ -259,6 +261,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    #[inline]
     pub(crate) fn skip(&mut self, length: usize) -> Result<(), Reason> {
         let end = self.at.checked_add(length).ok_or(Reason::Truncated)?;
         if end > self.bytes.len() {
@@ -269,6 +272,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The unread bytes.
+    #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -344,6 +348,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A length, with whether it is written as short as it can be.
+    #[inline]
     pub(crate) fn length(&mut self) -> Result<(usize, bool), Reason> {
         let varint = self.varint()?;
         Ok((usize::try_from(varint.value).map_err(|_| Reason::Truncated)?, varint.shortest))

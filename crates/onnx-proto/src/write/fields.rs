@@ -3,24 +3,34 @@
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 
 /// A string, bytes, or a message that is encoded already.
+#[inline]
 pub(super) fn bytes(number: u32, value: &[u8], out: &mut Vec<u8>) {
-    encode_key(number, WireType::LengthDelimited, out);
-    encode_varint(value.len() as u64, out);
+    match (number, value.len()) {
+        // A byte each for key and length: most are so.
+        (1..16, 0..0x80) => out.extend_from_slice(&[(number << 3) as u8 | 2, value.len() as u8]),
+        _ => {
+            encode_key(number, WireType::LengthDelimited, out);
+            encode_varint(value.len() as u64, out);
+        }
+    }
     out.extend_from_slice(value);
 }
 
 /// An integer or enum; a negative `i32` is widened to 64 bits, as all encoders do.
+#[inline]
 pub(super) fn int(number: u32, value: i64, out: &mut Vec<u8>) {
     encode_key(number, WireType::Varint, out);
     encode_varint(value as u64, out);
 }
 
+#[inline]
 pub(super) fn float(number: u32, value: f32, out: &mut Vec<u8>) {
     encode_key(number, WireType::ThirtyTwoBit, out);
     out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// A message with this content.
+#[inline]
 pub(super) fn message(number: u32, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
     let open = Open::begin(number, 0, out);
     content(out);
@@ -36,6 +46,7 @@ pub(super) struct Open {
 
 impl Open {
     /// Begins a message. With a length near to the real one, the gap fits and nothing has to be moved.
+    #[inline]
     pub(super) fn begin(number: u32, expected: usize, out: &mut Vec<u8>) -> Open {
         encode_key(number, WireType::LengthDelimited, out);
         let gap = encoded_len_varint(expected as u64);
@@ -44,6 +55,7 @@ impl Open {
     }
 
     /// Fills in the length, which counts what has been written and as many bytes as are still to come.
+    #[inline]
     pub(super) fn close(self, to_come: usize, out: &mut Vec<u8>) {
         let Open { start, gap } = self;
         let length = (out.len() - start + to_come) as u64;

@@ -39,10 +39,12 @@ impl GraphWriter<'_> {
     }
 
     /// The name of an operand; empty for one that is omitted.
+    #[inline]
     fn value(&self, value: Option<ValueId>) -> &[u8] {
         value.map(|value| self.model.names.bytes(self.body.values[value].name)).unwrap_or_default()
     }
 
+    #[inline]
     fn string(&self, number: u32, name: Option<Name>, out: &mut Vec<u8>) {
         if let Some(name) = name {
             bytes(number, self.model.names.bytes(name), out);
