@@ -57,6 +57,7 @@ const NAMED: &[&str] = &[
 
 /// Those that there are: a file of the program, the number of calls, and where the name is from.
 const CALLS: &[(&str, usize, &str)] = &[
+    ("crates/onnx-cli/src/cmd/backend_test.rs", 1, "--junit"),
     ("crates/onnx-cli/src/cmd/bench.rs", 1, "--trace"),
     ("crates/onnx-cli/src/comparison/onnx_runtime.rs", 1, "a temporary folder"),
     ("crates/onnx-cli/src/cmd/convert.rs", 1, "-o, or the input in place"),

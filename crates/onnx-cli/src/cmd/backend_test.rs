@@ -5,14 +5,16 @@ mod case;
 use crate::comparison::tolerance;
 use crate::input::read_files::Unreadable;
 use crate::output;
+use crate::output::junit;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};
 use onnx_text::visible;
 use onnxtxt::compare::{TWO_STEPS_OF_BFLOAT16, Tolerance};
+use onnxtxt::golden::Shard;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Run ONNX backend tests
 ///
@@ -23,7 +25,8 @@ use std::time::Duration;
 Examples:
   onnxtxt backend-test node/test_add             one case
   onnxtxt backend-test onnx/backend/test/data    all that are in there
-  onnxtxt backend-test --failed data             only those that fail")]
+  onnxtxt backend-test --failed data             only those that fail
+  onnxtxt backend-test data --shard 2/4          the second quarter, for one of four machines")]
 pub(crate) struct Args {
     /// Folders with cases
     #[arg(value_name = "DIR", required = true)]
@@ -40,6 +43,12 @@ pub(crate) struct Args {
     /// Time limit of a case in seconds, checked between nodes
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
+    /// Run only share I of N: every machine of N runs another share of the same cases
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Write a report in the format of JUnit
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Show only the cases that fail
     #[arg(long)]
     failed: bool,
@@ -53,6 +62,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         find(folder, &mut cases).with_context(|| Unreadable::new(folder))?;
         ensure!(cases.len() > before, "no cases in {}", folder.display());
     }
+    if let Some(shard) = args.shard {
+        cases = shard.of(cases);
+    }
     let tolerances = match &args.index {
         Some(index) => tolerance::read_index(index)?,
         None => Vec::new(),
@@ -60,17 +72,20 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut default = Tolerance::new(Some(args.rtol), Some(args.atol));
     default.of_bfloat16 = TWO_STEPS_OF_BFLOAT16;
     let (mut passed, mut failed) = (0, 0);
+    let mut outcomes = Vec::with_capacity(cases.len());
     let wants_json = session.wants_json();
     output::to_stdout(|out| {
         for case in &cases {
             let known = tolerances.iter().find(|(path, _)| case.folder.ends_with(path));
             let tolerance = known.map_or(&default, |(_, tolerance)| tolerance);
+            let start = Instant::now();
             let verdict = case.run(tolerance, Duration::from_secs_f64(args.timeout));
             match &verdict {
                 Verdict::Passed => passed += 1,
                 Verdict::Failed(_) => failed += 1,
             }
             let name = case.folder.display();
+            outcomes.push(case.outcome(&verdict, start.elapsed()));
             match verdict {
                 Verdict::Passed if args.failed => {}
                 verdict if wants_json => {
@@ -90,6 +105,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         writeln!(out, "{passed} passed, {failed} failed")
     })?;
+    if let Some(path) = &args.junit {
+        let document = junit::report("onnxtxt backend", args.shard, &outcomes);
+        output::to_file(path, |out| out.write_all(document.as_bytes()))?;
+    }
     Ok(Status::of(failed == 0))
 }
 

@@ -6,6 +6,7 @@ mod report;
 use crate::execution::inputs;
 use crate::execution::inputs::npy;
 use crate::output;
+use crate::output::junit::{self, Outcome};
 use crate::output::results;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
@@ -14,8 +15,7 @@ use onnx_exec::Value;
 use onnx_ir::Model;
 use onnx_text::visible;
 use onnxtxt::golden::folder::{Bless, Options, Test, tests};
-use onnxtxt::golden::{ElemOf, Named};
-use report::Outcome;
+use onnxtxt::golden::{ElemOf, Named, Shard};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +33,7 @@ Examples:
   onnxtxt test tests --filter relu           those with `relu` in their name
   onnxtxt test tests --bless                 write the snapshots; look at the diff before you commit it
   onnxtxt test tests --junit report.xml      a report for CI
+  onnxtxt test tests --shard 2/4             the second quarter, for one of four machines
   onnxtxt test tests --format github         annotations of a GitHub workflow
   onnxtxt test --record model.onnx -i x.npz  write a first test of a model
 
@@ -52,6 +53,9 @@ pub(crate) struct Args {
     /// Run only tests with this tag (`#! tags NAME`)
     #[arg(long, value_name = "NAME")]
     tag: Vec<String>,
+    /// Run only share I of N: every machine of N runs another share of the same tests
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// List the tests instead of running them
     #[arg(long)]
     list: bool,
@@ -105,6 +109,9 @@ fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
         all.retain(|test| args.tag.iter().any(|tag| test.tags.contains(tag)));
         ensure!(!all.is_empty(), "no test has the tag `{}`", args.tag.join("` or `"));
     }
+    if let Some(shard) = args.shard {
+        all = shard.of(all);
+    }
     if args.list {
         let names: String = all.iter().map(|test| visible(test.name()).into_owned() + "\n").collect();
         output::to_people(&names)?;
@@ -112,7 +119,7 @@ fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     }
     let outcomes = run_all(&all, session);
     if let Some(path) = &args.junit {
-        let document = report::junit(&outcomes);
+        let document = junit::report("onnxtxt", args.shard, &outcomes);
         output::to_file(path, |out| out.write_all(document.as_bytes()))?;
     }
     // Annotations begin with colons, which would be escaped.

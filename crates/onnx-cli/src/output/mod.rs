@@ -1,6 +1,7 @@
 //! Output to stdout, or to files that are replaced atomically.
 
 pub(crate) mod emit;
+pub(crate) mod junit;
 pub(crate) mod numbers;
 pub(crate) mod results;
 pub(crate) mod table;

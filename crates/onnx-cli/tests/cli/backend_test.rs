@@ -39,6 +39,31 @@ fn cases_pass_or_fail() {
 }
 
 #[test]
+fn machines_share_the_cases() {
+    let folder = Folder::new(&[]);
+    for name in ["all/a", "all/b", "all/c"] {
+        case(&folder, name, SOUND, "float[2] x = {1, 2}");
+    }
+    folder.run(&["convert", "all/b/x.onnxtxt", "-o", "all/b/test_data_set_0/output_0.pb"]).expect(0);
+    let share = |shard: &str, code: i32| {
+        let done = folder.run(&["backend-test", "all", "--shard", shard, "--junit", "r.xml"]).expect(code);
+        (done.text().to_owned(), String::from_utf8(folder.read("r.xml")).unwrap())
+    };
+    let (text, report) = share("1/2", 0);
+    assert_eq!(text, "ok      all/a\nok      all/c\n2 passed, 0 failed\n");
+    assert!(
+        report.contains("<testsuite name=\"onnxtxt backend 1/2\" tests=\"2\" failures=\"0\""),
+        "{report}"
+    );
+    let (text, report) = share("2/2", 1);
+    assert!(text.starts_with("FAILED  all/b: ") && text.ends_with("0 passed, 1 failed\n"), "{text}");
+    assert!(report.contains("<testcase name=\"all/b\" classname=\"all/b/model.onnx\""), "{report}");
+    assert!(report.contains("<failure message=\"output 0 of test_data_set_0: element 1 is 4"), "{report}");
+    let (text, _) = share("4/4", 0);
+    assert_eq!(text, "0 passed, 0 failed\n");
+}
+
+#[test]
 fn a_case_that_never_ends_fails() {
     let model = "<ir_version: 10, opset_import: [\"\": 21]>\n\
         g (float x) => (float y)\n<int64 most = {9223372036854775807}, bool yes = {1}>\n{\n    \

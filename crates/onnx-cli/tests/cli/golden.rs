@@ -105,6 +105,61 @@ fn files_may_hold_several_cases() {
     assert!(json.contains("\"passed\":false"), "{json}");
 }
 
+/// The names of the tests in a report, and the name of its suite.
+fn reported(report: &[u8]) -> (String, Vec<String>) {
+    let report = std::str::from_utf8(report).unwrap();
+    let named = |tag: &str| -> Vec<String> {
+        let mark = format!("<{tag} name=\"");
+        let parts = report.split(&mark).skip(1);
+        parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
+    };
+    (named("testsuite").concat(), named("testcase"))
+}
+
+#[test]
+fn machines_share_the_tests() {
+    let text: String = ["a", "b", "c", "d", "e", "f", "g"]
+        .map(|name| {
+            format!(
+                "#--- {name}\n#! check\n{}",
+                MODEL.replace("Add(t, t)", if name == "f" { "Add(t, u)" } else { "Add(t, t)" })
+            )
+        })
+        .concat();
+    let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
+    folder.run(&["test", "--junit", "all.xml"]).expect(1);
+    let (suite, all) = reported(&folder.read("all.xml"));
+    assert_eq!((suite.as_str(), all.len()), ("onnxtxt", 7));
+    for count in [1, 3, 7, 9] {
+        let (mut suites, mut merged, mut failed) = (Vec::new(), Vec::new(), 0);
+        for index in 1..=count {
+            let shard = format!("{index}/{count}");
+            let listed = folder.run(&["test", "--shard", &shard, "--list"]).expect(0).text().to_owned();
+            let mut done = folder.command(&["test", "--shard", &shard, "--junit", "r.xml"]);
+            failed += i32::from(done.output().unwrap().status.code() == Some(1));
+            let (suite, tests) = reported(&folder.read("r.xml"));
+            assert_eq!(listed.lines().collect::<Vec<_>>(), tests, "{shard}");
+            assert_eq!(suite, format!("onnxtxt {shard}"));
+            suites.push(suite);
+            merged.extend(tests);
+        }
+        merged.sort_unstable();
+        assert_eq!((merged, failed), (all.clone(), 1), "{count}");
+        suites.dedup();
+        assert_eq!(suites.len(), count);
+    }
+    // Of what is selected, not of all.
+    assert_eq!(folder.run(&["test", "--filter", "b", "--shard", "1/2", "--list"]).expect(0).text(), "a/b\n");
+    assert_eq!(
+        folder.run(&["test", "--filter", "b", "--shard", "2/2"]).expect(0).text(),
+        "0 passed, 0 failed\n"
+    );
+    for wrong in ["0/2", "3/2", "2", "1/0"] {
+        let said = folder.run(&["test", "--shard", wrong]).expect(2).said();
+        assert!(said.contains(&format!("`{wrong}` is not a share: expected I/N")), "{said}");
+    }
+}
+
 #[test]
 fn folders_without_tests_are_an_error() {
     let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes())]);

@@ -61,6 +61,7 @@ mod parts;
 mod passes;
 mod run;
 mod schedules;
+mod shard;
 mod split;
 mod store;
 mod values;
@@ -68,6 +69,7 @@ mod values;
 pub use directives::tags;
 pub use execute::{changed_results, random_results, random_schedule};
 pub use run::{judged, run};
+pub use shard::Shard;
 pub use split::{Cases, split};
 
 use crate::Loaded;

@@ -2,6 +2,7 @@
 
 use crate::execution::inputs::files;
 use crate::input::Input;
+use crate::output::junit::Outcome;
 use anyhow::bail;
 use onnx_exec::{CompileOptions, RunOptions, compile};
 use onnx_ir::diag::Diagnostic;
@@ -49,6 +50,16 @@ impl Case {
             }
             Err(why) => Verdict::Failed(format!("{why:#}")),
         }
+    }
+
+    /// The outcome, for a report.
+    pub(super) fn outcome(&self, verdict: &Verdict, time: Duration) -> Outcome {
+        let failure = match verdict {
+            Verdict::Passed => None,
+            Verdict::Failed(why) => Some(why.clone()),
+        };
+        let (name, file) = (self.folder.display().to_string(), self.model.display().to_string());
+        Outcome { name, file, failure, time }
     }
 
     fn try_run(&self, tolerance: &Tolerance, end: &Arc<AtomicBool>) -> anyhow::Result<()> {

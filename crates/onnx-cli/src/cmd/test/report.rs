@@ -1,19 +1,10 @@
-//! Reports of test runs: text, annotations of a GitHub workflow, JSON, and JUnit XML.
+//! Reports of test runs: text, annotations of a GitHub workflow, and JSON.
 
+use crate::output::junit::Outcome;
 use crate::session::Session;
 use onnx_text::visible;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::time::Duration;
-
-/// The outcome of a test.
-pub(super) struct Outcome {
-    pub(super) name: String,
-    pub(super) file: String,
-    /// The reason of the failure.
-    pub(super) failure: Option<String>,
-    pub(super) time: Duration,
-}
 
 /// The report on stdout; its last line is the summary.
 pub(super) fn text(outcomes: &[Outcome], session: &Session) -> String {
@@ -58,47 +49,4 @@ fn data(text: &str) -> String {
 
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-/// A report in JUnit format, which CI systems display.
-pub(super) fn junit(outcomes: &[Outcome]) -> String {
-    let failed = outcomes.iter().filter(|outcome| outcome.failure.is_some()).count();
-    let seconds: f64 = outcomes.iter().map(|outcome| outcome.time.as_secs_f64()).sum();
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    _ = writeln!(
-        out,
-        "<testsuites>\n  <testsuite name=\"onnxtxt\" tests=\"{}\" failures=\"{failed}\" time=\"{seconds:.3}\">",
-        outcomes.len()
-    );
-    for Outcome { name, file, failure, time } in outcomes {
-        let (name, file, time) = (escaped(name), escaped(file), time.as_secs_f64());
-        _ = write!(out, "    <testcase name=\"{name}\" classname=\"{file}\" time=\"{time:.3}\"");
-        _ = match failure {
-            None => writeln!(out, "/>"),
-            Some(why) => writeln!(
-                out,
-                ">\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
-                escaped(why.lines().next().unwrap_or_default()),
-                escaped(why)
-            ),
-        };
-    }
-    out + "  </testsuite>\n</testsuites>\n"
-}
-
-/// Text escaped for XML, which does not allow control characters.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
