@@ -5,6 +5,7 @@ mod bench;
 mod browser;
 mod capi;
 mod checkers;
+mod cluster;
 mod codegen;
 mod corpus;
 mod dirs;
@@ -35,6 +36,8 @@ enum Task {
     Browser(browser::Args),
     /// Build, install and test the C interface
     Capi(capi::Args),
+    /// Test the helpers for Ray and Spark with real ones, on this machine
+    Cluster(cluster::Args),
     /// Generate the code that proto/, the onnx package and the examples of operators determine
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(&args),
         Task::Browser(args) => browser::run(&args),
         Task::Capi(args) => capi::run(&args),
+        Task::Cluster(args) => cluster::run(&args),
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Editors(args) => editors::run(&args),

@@ -31,6 +31,8 @@ pub(crate) enum Env {
     Wheel,
     /// The builder of programs in C++
     Cmake,
+    /// Engines of clusters
+    Cluster,
 }
 
 impl Env {
@@ -44,6 +46,7 @@ impl Env {
             Self::Torch => "target/venv-torch",
             Self::Wheel => "target/venv-wheel",
             Self::Cmake => "target/venv-cmake",
+            Self::Cluster => "target/venv-cluster",
         }
     }
 
@@ -58,6 +61,7 @@ impl Env {
             Self::Torch => &[("torch-nodeps.txt", &["--no-deps"]), ("torch.txt", &[])],
             Self::Wheel => &[("wheel.txt", &[])],
             Self::Cmake => &[("cmake.txt", &[])],
+            Self::Cluster => &[("cluster.txt", &[])],
         }
     }
 }
