@@ -36,3 +36,8 @@ pub mod rewrites;
 pub mod runtime;
 pub mod texts;
 pub mod trial;
+
+/// The examples of the page for embedders.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embed.md")]
+mod embed {}

@@ -19,6 +19,13 @@ pub struct RenderOptions {
     pub width: usize,
 }
 
+impl Default for RenderOptions {
+    /// Without color, for 100 columns.
+    fn default() -> Self {
+        RenderOptions { color: false, width: 100 }
+    }
+}
+
 /// The finding as a block of lines, the last one with a line break.
 #[must_use]
 pub fn human(diagnostic: &Diagnostic, source: &SourceText<'_>, style: RenderOptions) -> String {
