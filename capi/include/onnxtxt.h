@@ -689,56 +689,23 @@ typedef struct onnxtxt_edit {
 } onnxtxt_edit;
 
 /**
- * Options of [`onnxtxt_compile`]; all zero are the defaults.
+ * Functions that provide the memory of the library. Any thread may call them, several at once; they must not call functions of the library.
  */
-typedef struct onnxtxt_session_options {
+typedef struct onnxtxt_allocator {
   /**
-   * Whether a model is compiled although errors make its meaning unclear.
+   * Returns `size` bytes at a multiple of `alignment`, which is a power of two, or null. Null ends a run with a finding where it needs memory for tensors,
+   * and the process elsewhere.
    */
-  bool unchecked;
+  void *(*allocate)(void *user, size_t size, size_t alignment);
   /**
-   * Whether floats of 16 bits are rounded after each node, as the operators define it.
+   * Takes back memory that `allocate` has returned for this size and alignment.
    */
-  bool exact;
+  void (*release)(void *user, void *memory, size_t size, size_t alignment);
   /**
-   * Operators of the caller, or null.
+   * The first argument of both.
    */
-  const struct onnxtxt_operators *operators;
-} onnxtxt_session_options;
-
-/**
- * A view of an input or output of a session.
- */
-typedef struct onnxtxt_interface {
-  /**
-   * Its name.
-   */
-  struct onnxtxt_str name;
-  /**
-   * Its type as text, such as `float[N,3]`.
-   */
-  struct onnxtxt_str type_text;
-  /**
-   * The element type of a tensor, a number of `TensorProto.DataType`; 0 for others.
-   */
-  int32_t elem_type;
-  /**
-   * Whether the rank is known.
-   */
-  bool has_shape;
-  /**
-   * The number of dimensions.
-   */
-  size_t rank;
-  /**
-   * The sizes; -1 for symbols and unknown ones.
-   */
-  const int64_t *dims;
-  /**
-   * Whether an input may be left out because the model has a default.
-   */
-  bool has_default;
-} onnxtxt_interface;
+  void *user;
+} onnxtxt_allocator;
 
 /**
  * An input of a run.
@@ -791,6 +758,84 @@ typedef struct onnxtxt_call_options {
    */
   size_t *peak;
 } onnxtxt_call_options;
+
+/**
+ * Memory of the caller for a result, for [`onnxtxt_run_in_memory`].
+ */
+typedef struct onnxtxt_memory {
+  /**
+   * The element type, a number of `TensorProto.DataType`.
+   */
+  int32_t elem_type;
+  /**
+   * The number of dimensions.
+   */
+  size_t rank;
+  /**
+   * The sizes.
+   */
+  const size_t *dims;
+  /**
+   * The memory, aligned for its elements; or null, if the result is to be a value.
+   */
+  void *bytes;
+  /**
+   * The number of bytes.
+   */
+  size_t size;
+} onnxtxt_memory;
+
+/**
+ * Options of [`onnxtxt_compile`]; all zero are the defaults.
+ */
+typedef struct onnxtxt_session_options {
+  /**
+   * Whether a model is compiled although errors make its meaning unclear.
+   */
+  bool unchecked;
+  /**
+   * Whether floats of 16 bits are rounded after each node, as the operators define it.
+   */
+  bool exact;
+  /**
+   * Operators of the caller, or null.
+   */
+  const struct onnxtxt_operators *operators;
+} onnxtxt_session_options;
+
+/**
+ * A view of an input or output of a session.
+ */
+typedef struct onnxtxt_interface {
+  /**
+   * Its name.
+   */
+  struct onnxtxt_str name;
+  /**
+   * Its type as text, such as `float[N,3]`.
+   */
+  struct onnxtxt_str type_text;
+  /**
+   * The element type of a tensor, a number of `TensorProto.DataType`; 0 for others.
+   */
+  int32_t elem_type;
+  /**
+   * Whether the rank is known.
+   */
+  bool has_shape;
+  /**
+   * The number of dimensions.
+   */
+  size_t rank;
+  /**
+   * The sizes; -1 for symbols and unknown ones.
+   */
+  const int64_t *dims;
+  /**
+   * Whether an input may be left out because the model has a default.
+   */
+  bool has_default;
+} onnxtxt_interface;
 
 /**
  * A view of a tensor of a model.
@@ -1708,6 +1753,12 @@ bool onnxtxt_findings_edit(const struct onnxtxt_findings *findings, size_t at, s
 void onnxtxt_findings_free(struct onnxtxt_findings *findings);
 
 /**
+ * Lets functions of the caller provide the memory of the library, until the process ends, after `main` too; files are mapped by the system all the same, and stacks of
+ * threads are the system's. It must be the first call of the library: later ones are refused, because memory must go back to where it came from.
+ */
+enum onnxtxt_status onnxtxt_set_allocator(struct onnxtxt_allocator allocator);
+
+/**
  * Parses a model from text. There is always a model: what could be read, with findings ([`onnxtxt_check`]). A null pointer is an internal error.
  * `name` is the name that findings show; may be empty.
  */
@@ -1805,6 +1856,33 @@ bool onnxtxt_place(const struct onnxtxt_model *model,
                    struct onnxtxt_span *out);
 
 /**
+ * Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
+ * tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
+ * again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
+ * reason, and all outputs become null pointers.
+ */
+enum onnxtxt_status onnxtxt_run(const struct onnxtxt_session *session,
+                                const struct onnxtxt_feed *inputs,
+                                size_t count,
+                                struct onnxtxt_data **outputs,
+                                const struct onnxtxt_call_options *options,
+                                struct onnxtxt_findings **why);
+
+/**
+ * Computes the outputs, those with memory there, without an allocation or a copy of a result that a kernel can write directly. `memory` has an entry for each
+ * output of the session, whose type and shape are those of the result; `outputs` has a place for each, all of them null pointers: those without memory
+ * are replaced by a value of the caller. `outputs` may be null if all have memory. Memory may overlap that of an input, which is then overwritten
+ * after everything is computed, but not that of another output. If the run fails, the contents of the memory are arbitrary.
+ */
+enum onnxtxt_status onnxtxt_run_in_memory(const struct onnxtxt_session *session,
+                                          const struct onnxtxt_feed *inputs,
+                                          size_t count,
+                                          const struct onnxtxt_memory *memory,
+                                          struct onnxtxt_data **outputs,
+                                          const struct onnxtxt_call_options *options,
+                                          struct onnxtxt_findings **why);
+
+/**
  * A flag that ends runs, not set.
  */
 struct onnxtxt_cancel *onnxtxt_cancel_new(void);
@@ -1846,19 +1924,6 @@ bool onnxtxt_session_get(const struct onnxtxt_session *session, bool is_output, 
  * The symbol of a dimension of an input or output; empty if it is a number or unknown.
  */
 struct onnxtxt_str onnxtxt_session_symbol(const struct onnxtxt_session *session, bool is_output, size_t at, size_t axis);
-
-/**
- * Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
- * tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
- * again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
- * reason, and all outputs become null pointers.
- */
-enum onnxtxt_status onnxtxt_run(const struct onnxtxt_session *session,
-                                const struct onnxtxt_feed *inputs,
-                                size_t count,
-                                struct onnxtxt_data **outputs,
-                                const struct onnxtxt_call_options *options,
-                                struct onnxtxt_findings **why);
 
 /**
  * Makes the plans for inputs of these element types and shapes, so that the first run takes no longer than later ones. `zeros` has tensors as
@@ -1987,6 +2052,12 @@ struct onnxtxt_value onnxtxt_node_output(const struct onnxtxt_model *model, stru
 bool onnxtxt_value_get(const struct onnxtxt_model *model, struct onnxtxt_value value, struct onnxtxt_value_view *out);
 
 /**
+ * Lets functions of the caller provide the memory of the library, until the process ends, after `main` too; files are mapped by the system all the same, and stacks of
+ * threads are the system's. It must be the first call of the library: later ones are refused, because memory must go back to where it came from.
+ */
+enum onnxtxt_status onnxtxt_set_allocator(struct onnxtxt_allocator allocator);
+
+/**
  * Parses a model from text. There is always a model: what could be read, with findings ([`onnxtxt_check`]). A null pointer is an internal error.
  * `name` is the name that findings show; may be empty.
  */
@@ -2084,6 +2155,33 @@ bool onnxtxt_place(const struct onnxtxt_model *model,
                    struct onnxtxt_span *out);
 
 /**
+ * Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
+ * tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
+ * again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
+ * reason, and all outputs become null pointers.
+ */
+enum onnxtxt_status onnxtxt_run(const struct onnxtxt_session *session,
+                                const struct onnxtxt_feed *inputs,
+                                size_t count,
+                                struct onnxtxt_data **outputs,
+                                const struct onnxtxt_call_options *options,
+                                struct onnxtxt_findings **why);
+
+/**
+ * Computes the outputs, those with memory there, without an allocation or a copy of a result that a kernel can write directly. `memory` has an entry for each
+ * output of the session, whose type and shape are those of the result; `outputs` has a place for each, all of them null pointers: those without memory
+ * are replaced by a value of the caller. `outputs` may be null if all have memory. Memory may overlap that of an input, which is then overwritten
+ * after everything is computed, but not that of another output. If the run fails, the contents of the memory are arbitrary.
+ */
+enum onnxtxt_status onnxtxt_run_in_memory(const struct onnxtxt_session *session,
+                                          const struct onnxtxt_feed *inputs,
+                                          size_t count,
+                                          const struct onnxtxt_memory *memory,
+                                          struct onnxtxt_data **outputs,
+                                          const struct onnxtxt_call_options *options,
+                                          struct onnxtxt_findings **why);
+
+/**
  * A flag that ends runs, not set.
  */
 struct onnxtxt_cancel *onnxtxt_cancel_new(void);
@@ -2125,19 +2223,6 @@ bool onnxtxt_session_get(const struct onnxtxt_session *session, bool is_output, 
  * The symbol of a dimension of an input or output; empty if it is a number or unknown.
  */
 struct onnxtxt_str onnxtxt_session_symbol(const struct onnxtxt_session *session, bool is_output, size_t at, size_t axis);
-
-/**
- * Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
- * tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
- * again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
- * reason, and all outputs become null pointers.
- */
-enum onnxtxt_status onnxtxt_run(const struct onnxtxt_session *session,
-                                const struct onnxtxt_feed *inputs,
-                                size_t count,
-                                struct onnxtxt_data **outputs,
-                                const struct onnxtxt_call_options *options,
-                                struct onnxtxt_findings **why);
 
 /**
  * Makes the plans for inputs of these element types and shapes, so that the first run takes no longer than later ones. `zeros` has tensors as

@@ -327,6 +327,12 @@ public:
         return Data(onnxtxt_data_sequence(all.data(), all.size()));
     }
 
+    /// Memory of the caller for a result of this shape, for `Session::run_in_memory`. `dims` and `elements` must stay until the run ends.
+    template <class T>
+    static onnxtxt_memory memory(Span<std::size_t> dims, T* elements, std::size_t count) {
+        return onnxtxt_memory{type_of<T>(), dims.size(), dims.data(), elements, count * sizeof(T)};
+    }
+
     explicit operator bool() const { return data_ != nullptr; }
     onnxtxt_data* get() const { return data_.get(); }
     onnxtxt_data* release() { return data_.release(); }
@@ -858,6 +864,19 @@ public:
         std::vector<Data> results;
         for (onnxtxt_data* data : raw) results.emplace_back(data);
         return results;
+    }
+    /// Computes the outputs in memory of the caller: an entry for each output, made by `Data::memory`.
+    Done run_in_memory(const Feeds& feeds, const std::vector<onnxtxt_memory>& results, const onnxtxt_call_options* options = nullptr) const {
+        std::vector<onnxtxt_feed> inputs;
+        for (const auto& [name, data] : feeds) inputs.push_back(onnxtxt_feed{to_c(name), data->get()});
+        if (results.size() != onnxtxt_session_outputs(session_.get())) throw std::invalid_argument("expected memory for each output");
+        onnxtxt_findings* why = nullptr;
+        onnxtxt_status status =
+            onnxtxt_run_in_memory(session_.get(), inputs.data(), inputs.size(), results.data(), nullptr, options, &why);
+        Findings found(why);
+        if (status == ONNXTXT_STATUS_ARGUMENT) throw std::invalid_argument("expected memory for each output");
+        if (status != ONNXTXT_STATUS_OK) return found;
+        return std::monostate();
     }
     onnxtxt_session* get() const { return session_.get(); }
 

@@ -80,7 +80,7 @@ impl Drop for Lent {
 /// # Safety
 ///
 /// `dims` is readable for `rank` numbers, or `rank` is 0.
-unsafe fn sizes<'a>(dims: *const usize, rank: usize) -> &'a [usize] {
+pub(crate) unsafe fn sizes<'a>(dims: *const usize, rank: usize) -> &'a [usize] {
     if rank == 0 || dims.is_null() {
         return &[];
     }

@@ -1,30 +1,29 @@
 //! Models that are run.
 
-use crate::abi::{Status, Str, User, attempt, free, guard, handle, put};
+use crate::abi::{Status, Str, attempt, free, guard, handle, put};
 use crate::custom::Operators;
-use crate::data::Data;
 use crate::findings::Findings;
 use crate::model::Model;
+use crate::run::Feed;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{DimValue, Port, TypeKind, type_text};
 use onnxtxt::Loaded;
-use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A model that is ready to be run, by any number of threads at once. All sessions share the threads of the process.
 pub struct Session {
-    executable: Executable<'static>,
+    pub(crate) executable: Executable<'static>,
     /// For places of findings.
-    loaded: Loaded,
+    pub(crate) loaded: Loaded,
     inputs: Vec<Interface>,
-    outputs: Vec<Interface>,
+    pub(crate) outputs: Vec<Interface>,
 }
 
 /// An input or output, as views need it.
-struct Interface {
-    name: String,
+pub(crate) struct Interface {
+    pub(crate) name: String,
     text: String,
     elem: i32,
     dims: Option<Vec<i64>>,
@@ -62,38 +61,8 @@ pub struct SessionOptions {
     pub operators: *const Operators,
 }
 
-/// Options of [`onnxtxt_run`]; all zero are the defaults.
-#[repr(C)]
-pub struct CallOptions {
-    /// The number of threads; 0 for all cores. Results do not depend on it.
-    pub threads: usize,
-    /// The most bytes for tensors and working memory; 0 for no limit.
-    pub max_memory: usize,
-    /// The most nodes that are run; an iteration of a loop counts as eight. 0 for twenty million.
-    pub fuel: u64,
-    /// The seed for random operators without one.
-    pub seed: u64,
-    /// Ends the run when it is set by another thread, or null.
-    pub cancel: *const Cancel,
-    /// Called with a warning about the run, or null. The finding is valid during the call.
-    pub warn: Option<unsafe extern "C" fn(user: *mut c_void, findings: *const Findings)>,
-    /// The argument of `warn`.
-    pub user: *mut c_void,
-    /// Receives the largest number of bytes that were in use, or null.
-    pub peak: *mut usize,
-}
-
-/// An input of a run.
-#[repr(C)]
-pub struct Feed {
-    /// The name of the input.
-    pub name: Str,
-    /// Its value.
-    pub data: *const Data,
-}
-
 /// A flag that ends runs.
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(pub(crate) Arc<AtomicBool>);
 
 impl Interface {
     fn new(executable: &Executable<'_>, port: &Port) -> Interface {
@@ -237,98 +206,6 @@ pub unsafe extern "C" fn onnxtxt_session_symbol(
     // SAFETY: a session of this library, or null.
     let found = unsafe { session.as_ref() }.and_then(|session| interface(session, is_output, at));
     found.and_then(|found| found.symbols.get(axis)).map_or(Str::EMPTY, Str::new)
-}
-
-/// Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
-/// tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
-/// again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
-/// reason, and all outputs become null pointers.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn onnxtxt_run(
-    session: *const Session,
-    inputs: *const Feed,
-    count: usize,
-    outputs: *mut *mut Data,
-    options: *const CallOptions,
-    why: *mut *mut Findings,
-) -> Status {
-    // SAFETY: objects of this library, or null; lists of the numbers that the header says.
-    unsafe {
-        let Some(session) = session.as_ref() else { return Status::Argument };
-        let places = session.outputs.len();
-        if (outputs.is_null() && places > 0) || (inputs.is_null() && count > 0) {
-            return Status::Argument;
-        }
-        let inputs: &[Feed] = if count == 0 { &[] } else { std::slice::from_raw_parts(inputs, count) };
-        let outputs: &mut [*mut Data] =
-            if places == 0 { &mut [] } else { std::slice::from_raw_parts_mut(outputs, places) };
-        if inputs.iter().any(|feed| feed.data.is_null()) {
-            return Status::Argument;
-        }
-        attempt(why, || run(session, inputs, outputs, options.as_ref()))
-    }
-}
-
-/// # Safety
-///
-/// The conditions of [`onnxtxt_run`], which has checked its arguments.
-unsafe fn run(
-    session: &Session,
-    inputs: &[Feed],
-    outputs: &mut [*mut Data],
-    options: Option<&CallOptions>,
-) -> Result<Option<Findings>, Findings> {
-    let refused = |found: &Diagnostic| Findings::of(&session.loaded, std::slice::from_ref(found));
-    // The caller's values become ours before anything can fail, so that they are freed once.
-    let mut results: Vec<Value> = Vec::with_capacity(outputs.len());
-    for place in outputs.iter_mut() {
-        let given = std::mem::replace(place, std::ptr::null_mut());
-        // SAFETY: a value of this library that the caller gives up, or null.
-        let given = (!given.is_null()).then(|| unsafe { Box::from_raw(given) });
-        results.push(given.map_or(Value::Optional(None), |given| given.0));
-    }
-    // SAFETY: strings as the header says.
-    let names: Vec<_> = inputs.iter().map(|feed| unsafe { feed.name.text() }).collect();
-    let feeds = names.iter().zip(inputs).map(|(name, feed)| {
-        // SAFETY: a value of this library, not null as the caller has checked.
-        let value = unsafe { (*feed.data).0.clone() };
-        (name.as_ref(), value)
-    });
-    let feeds = session.executable.inputs_by_name(feeds).map_err(|found| refused(&found))?;
-    let (mut call, peak) = (RunOptions::default(), AtomicUsize::new(0));
-    let warn_of = options.and_then(|options| Some((options.warn?, User(options.user))));
-    let warn = |found: Diagnostic| {
-        if let Some((warn, user)) = warn_of {
-            let findings = refused(&found);
-            // SAFETY: the function of the caller with its argument.
-            unsafe { warn(user.0, &findings) }
-        }
-    };
-    if let Some(options) = options {
-        let or = |given: usize, otherwise: usize| if given == 0 { otherwise } else { given };
-        call.threads = or(options.threads, call.threads);
-        call.max_memory = or(options.max_memory, call.max_memory);
-        call.fuel = if options.fuel == 0 { call.fuel } else { options.fuel };
-        call.seed = options.seed;
-        // SAFETY: a flag of this library, or null.
-        call.cancel = unsafe { options.cancel.as_ref() }.map(|cancel| Arc::clone(&cancel.0));
-        if options.warn.is_some() {
-            call.warn = Some(&warn);
-        }
-        if !options.peak.is_null() {
-            call.peak = Some(&peak);
-        }
-    }
-    let done = session.executable.run_into(feeds, &mut results, &call);
-    if let Some(options) = options {
-        // SAFETY: `peak` is null or valid, as the header says.
-        unsafe { put(options.peak, peak.load(Ordering::Relaxed)) };
-    }
-    done.map_err(|found| refused(&found))?;
-    for (place, result) in outputs.iter_mut().zip(results) {
-        *place = handle(Data(result));
-    }
-    Ok(None)
 }
 
 /// Makes the plans for inputs of these element types and shapes, so that the first run takes no longer than later ones. `zeros` has tensors as

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -157,6 +158,65 @@ static void runs() {
     CHECK(!Data::zeros<float>(huge));
 }
 
+static void results_are_in_memory_of_the_caller() {
+    Model model = Model::parse(std::string(HEAD) + "g (float[N] x) => (float[N] y, int64[1] s) { y = Neg(x) s = Shape(x) }");
+    Session session = Session::compile(model).value();
+    std::vector<std::size_t> three{3}, one{1}, four{4};
+    std::vector<float> x{1, -2, 3}, y(4, 99.0f);
+    std::vector<std::int64_t> s{0, 99};
+    Data given = Data::borrow(three, x.data(), x.size()).value();
+    CHECK(session.run_in_memory({{"x", &given}}, {Data::memory(three, y.data(), 3), Data::memory(one, s.data(), 1)}));
+    CHECK(y[0] == -1.0f && y[1] == 2.0f && y[2] == -3.0f && y[3] == 99.0f && s[0] == 3 && s[1] == 99);
+    // Over the input itself.
+    CHECK(session.run_in_memory({{"x", &given}}, {Data::memory(three, x.data(), 3), Data::memory(one, s.data(), 1)}));
+    CHECK(x[0] == -1.0f && x[1] == 2.0f && x[2] == -3.0f);
+    auto refused = session.run_in_memory({{"x", &given}}, {Data::memory(four, y.data(), 4), Data::memory(one, s.data(), 1)});
+    CHECK(!refused && refused.error()[0].message() == "output `y` is float[3], but the memory for it is float[4]");
+    auto small = session.run_in_memory({{"x", &given}}, {Data::memory(three, y.data(), 2), Data::memory(one, s.data(), 1)});
+    CHECK(!small && small.error()[0].message().find("the memory for output `y`: ") == 0);
+    auto other = session.run_in_memory({{"x", &given}}, {Data::memory(three, s.data(), 1), Data::memory(one, s.data(), 1)});
+    CHECK(!other);
+    // One in memory, the other as a value.
+    onnxtxt_memory places[2] = {Data::memory(three, y.data(), 3), onnxtxt_memory{}};
+    onnxtxt_data* values[2] = {nullptr, nullptr};
+    onnxtxt_feed feed{to_c("x"), given.get()};
+    CHECK(onnxtxt_run_in_memory(session.get(), &feed, 1, places, values, nullptr, nullptr) == ONNXTXT_STATUS_OK);
+    CHECK(values[0] == nullptr && Data(values[1]).elements<std::int64_t>()[0] == 3 && y[0] == 1.0f);
+    CHECK(onnxtxt_run_in_memory(session.get(), &feed, 1, places, nullptr, nullptr, nullptr) == ONNXTXT_STATUS_ARGUMENT);
+    CHECK(onnxtxt_run_in_memory(session.get(), &feed, 1, nullptr, values, nullptr, nullptr) == ONNXTXT_STATUS_ARGUMENT);
+}
+
+/// The threads of this process.
+static std::size_t threads_of_the_process() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind("Threads:", 0) == 0) return std::stoul(line.substr(8));
+    }
+    return 0;
+}
+
+static void sessions_share_threads() {
+    Model model = Model::parse(std::string(HEAD) + "g (float[N,256] x) => (float[N,256] y) { t = Tanh(x) y = Exp(t) }");
+    std::vector<std::size_t> dims{512, 256};
+    Data x = Data::zeros<float>(dims).value();
+    onnxtxt_call_options options{};
+    options.threads = 4;
+    std::vector<Session> sessions;
+    std::size_t threads = 0;
+    for (int i = 0; i < 8; ++i) {
+        sessions.push_back(Session::compile(model).value());
+        CHECK(sessions.back().run({{"x", &x}}, &options));
+        if (i == 0) threads = threads_of_the_process();
+    }
+    // Runs at the same time, too: as many as there are here, and those that call.
+    std::vector<std::thread> callers;
+    for (Session& session : sessions) {
+        callers.emplace_back([&] { CHECK(session.run({{"x", &x}}, &options)); });
+    }
+    for (std::thread& caller : callers) caller.join();
+    CHECK(threads_of_the_process() == threads);
+}
+
 static void strings_and_sequences() {
     Model model = Model::parse(std::string(HEAD) + "g (string[N] x, seq(float[2]) l) => (string[M] y, float[K] z) { y = Concat <axis = 0> (x, x) z = ConcatFromSequence <axis = 0> (l) }");
     Session session = Session::compile(model).value();
@@ -238,6 +298,8 @@ static void nothing_is_survived(int texts) {
     CHECK(onnxtxt_run_pass(nullptr, to_c("x"), nullptr) == ONNXTXT_STATUS_ARGUMENT);
     CHECK(onnxtxt_run(nullptr, nullptr, 0, nullptr, nullptr, nullptr) == ONNXTXT_STATUS_ARGUMENT);
     CHECK(onnxtxt_encode(nullptr, 0, nullptr) == nullptr && onnxtxt_compile(nullptr, nullptr, nullptr) == nullptr);
+    CHECK(onnxtxt_run_in_memory(nullptr, nullptr, 0, nullptr, nullptr, nullptr, nullptr) == ONNXTXT_STATUS_ARGUMENT);
+    CHECK(onnxtxt_set_allocator(onnxtxt_allocator{}) == ONNXTXT_STATUS_ARGUMENT);
     CHECK(onnxtxt_parse_part(99, to_c("x"), to_c("")) == nullptr);
     Model model = Model::parse("g (float[N] x) => (float[N] y) { y = Relu(x) }");
     CHECK(onnxtxt_encode(model.get(), 99, nullptr) == nullptr);
@@ -269,6 +331,8 @@ int main(int argc, char** argv) {
     walks_everything();
     changes_models();
     runs();
+    results_are_in_memory_of_the_caller();
+    sessions_share_threads();
     strings_and_sequences();
     operators_of_the_caller();
     runs_are_cancelled_and_limited();

@@ -47,7 +47,7 @@ fn header(source: &Path, is_written: bool) -> Result<()> {
     generate.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(source.join("header/Cargo.toml"));
     generate.arg("--target-dir").arg(dirs::root().join("target/workspaces")).arg("--").arg(source);
     let text = process::output(&mut generate)?;
-    same_or_written(&source.join("include/onnxtxt.h"), &text, is_written)
+    same_or_written(&source.join("include/onnxtxt.h"), &(text + "\n"), is_written)
 }
 
 /// Compares the functions that the library exports with the list of them.
@@ -120,13 +120,15 @@ fn test(source: &Path, target: &Path, prefix: &Path) -> Result<()> {
     ensure!(said == "all results are equal\n", "the inference program says: {said}");
 
     let tests = cmake_build(&cmake, &source.join("tests"), &target.join("tests"), prefix, &[])?;
-    for program in ["api", "plain", "reference_parser"] {
+    for program in ["allocator", "api", "plain", "reference_parser"] {
         process::output(&mut Command::new(tests.join(program)))?;
     }
     let sanitizers = "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all -g";
     let sanitized =
         cmake_build(&cmake, &source.join("tests"), &target.join("tests-sanitized"), prefix, &[sanitizers])?;
-    process::run(&mut Command::new(sanitized.join("api")))?;
+    for program in ["allocator", "api"] {
+        process::run(&mut Command::new(sanitized.join(program)))?;
+    }
     match process::output(Command::new("valgrind").arg("--version")) {
         Err(_) => println!("NOT RUN: valgrind (on Debian and Ubuntu: the package valgrind)"),
         Ok(version) => {
