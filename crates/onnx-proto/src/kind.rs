@@ -177,6 +177,9 @@ pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         let help = "the download returned a web page instead of the file: use the link to the raw file";
         return Some(("an HTML page", help));
     }
+    if begins(b"<svg") {
+        return Some(("an SVG picture", "pass the model itself"));
+    }
     if begins(b"<?xml") {
         return Some((
             "an XML document",
@@ -184,10 +187,13 @@ pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         ));
     }
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-        let is_torch = bytes.get(..bytes.len().min(4096))?.windows(8).any(|name| name == b"data.pkl");
-        return Some(match is_torch {
-            true => ("a PyTorch file (a zip archive)", "export the model with `torch.onnx.export`"),
-            false => ("a zip archive", "unpack it: the model may be inside"),
+        let start = bytes.get(..bytes.len().min(4096))?;
+        return Some(if start.windows(8).any(|name| name == b"data.pkl") {
+            ("a PyTorch file (a zip archive)", "export the model with `torch.onnx.export`")
+        } else if start.windows(4).any(|name| name == b".npy") {
+            ("an archive of NumPy arrays", "pass it to `run -i`")
+        } else {
+            ("a zip archive", "unpack it: the model may be inside")
         });
     }
     if bytes.get(4..8) == Some(b"TFL3") {
@@ -196,7 +202,7 @@ pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     if is_pickle(bytes) {
         return Some(("a Python pickle", "export the model with the framework that wrote it"));
     }
-    let magic: [(&[u8], &str, &str); 7] = [
+    let magic: [(&[u8], &str, &str); 9] = [
         (b"\x1f\x8b", "a gzip archive", "unpack it with `gunzip`"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
         (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `unzstd`"),
@@ -204,6 +210,8 @@ pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         (b"GGUF", "a GGUF file", WEIGHTS),
         (b"\x93NUMPY", "a NumPy array", "pass it to `run -i`"),
         (b"%PDF-", "a PDF document", "pass the model itself"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG picture", "pass the model itself"),
+        (b"\xff\xd8\xff", "a JPEG picture", "pass the model itself"),
     ];
     if let Some((_, what, help)) = magic.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         return Some((what, help));
@@ -421,7 +429,11 @@ mod tests {
             (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
             (b"<HTML><body>", "an HTML page"),
             (b"<?xml version=\"1.0\"?><Error>", "an XML document"),
+            (b"<svg xmlns=\"x\">", "an SVG picture"),
             (b"PK\x03\x04\x14\0", "a zip archive"),
+            (b"PK\x03\x04-\0\0\0\x05\0x.npy", "an archive of NumPy arrays"),
+            (b"\x89PNG\r\n\x1a\n\0", "a PNG picture"),
+            (b"\xff\xd8\xff\xe0", "a JPEG picture"),
             (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "a PyTorch file"),
             (b"\x1c\0\0\0TFL3\x14\0", "a TFLite model"),
             (b"\x80\x04\x95\x0f\0.", "a Python pickle"),

@@ -90,6 +90,8 @@ impl File {
     /// A file with known content: its form is detected from the content, then from the name.
     pub fn new(name: String, path: Option<PathBuf>, bytes: Bytes) -> File {
         let (form, kind) = look(&bytes, path.as_deref());
+        // A file of another format is reported as what a model was expected in.
+        let kind = if onnx_proto::foreign(&bytes).is_some() { FileKind::Model } else { kind };
         File { name, path, bytes, form, kind }
     }
 
