@@ -52,6 +52,8 @@ pub struct SaveOptions {
     pub reads: Reads,
     /// Whether a model is written of which parts could not be read ([`Loaded::is_partial`]): those are lost.
     pub partial: bool,
+    /// Called with the numbers of bytes that are written to files, of weights as well, to show how far it is.
+    pub progress: Option<fn(u64)>,
 }
 
 /// The outcome of writing a model.
@@ -119,7 +121,7 @@ impl Loaded {
         // Weights are shared, not copied.
         let mut trial = self.clone();
         let Arranged { files, reads, .. } = trial.arrange(Some(path), options)?;
-        may_put(path, trial.guard(path, &reads), &files)
+        may_put(path, trial.guard(path, &reads, options), &files)
     }
 
     /// The model as text.
@@ -135,7 +137,7 @@ impl Loaded {
         options: &SaveOptions,
     ) -> Result<Saved, Error> {
         let Arranged { form, files, reads } = self.arrange(path, options)?;
-        let to = path.map(|path| (path, self.guard(path, &reads)));
+        let to = path.map(|path| (path, self.guard(path, &reads, options)));
         self.write(to, out, form, &files, options.profile)
     }
 
@@ -164,8 +166,8 @@ impl Loaded {
     }
 
     /// The files that must not be replaced when the model is written to a path.
-    fn guard<'r>(&self, path: &Path, reads: &'r Reads) -> Guard<'r> {
-        let guard = Guard::new(reads);
+    fn guard<'r>(&self, path: &Path, reads: &'r Reads, options: &SaveOptions) -> Guard<'r> {
+        let guard = Guard::new(reads).reporting(options.progress);
         // Replacing the input was requested, including its own weights.
         let is_own = self.file().path.as_deref().is_some_and(|own| is_same(path, own));
         if is_own { guard.even_read() } else { guard }

@@ -16,18 +16,25 @@ use std::path::Path;
 pub struct Guard<'r> {
     reads: &'r Reads,
     replaces_read: bool,
+    /// Called with the numbers of bytes that are written.
+    progress: Option<fn(u64)>,
 }
 
 impl<'r> Guard<'r> {
     /// Allows replacing files that were not read.
     pub fn new(reads: &'r Reads) -> Guard<'r> {
-        Guard { reads, replaces_read: false }
+        Guard { reads, replaces_read: false, progress: None }
     }
 
     /// Also allows replacing files that were read, at the user's request.
     #[must_use]
     pub fn even_read(self) -> Guard<'r> {
         Guard { replaces_read: true, ..self }
+    }
+
+    /// Calls a function with the numbers of bytes as they are written.
+    pub(crate) fn reporting(self, progress: Option<fn(u64)>) -> Guard<'r> {
+        Guard { progress, ..self }
     }
 
     /// The name under which a protected file was read.
@@ -80,6 +87,28 @@ pub fn may_write(path: &Path, guard: Guard<'_>) -> Result<(), Error> {
     found.map_or(Ok(()), |found| may_replace(&place.shown, &found, guard))
 }
 
+/// The most bytes that are written between two reports.
+const MAX_UNREPORTED: usize = 8 << 20;
+
+/// A writer that says how many bytes it has written.
+struct Reporting<W> {
+    out: W,
+    progress: Option<fn(u64)>,
+}
+
+impl<W: Write> Write for Reporting<W> {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        let Some(progress) = self.progress else { return self.out.write(content) };
+        let written = self.out.write(&content[..content.len().min(MAX_UNREPORTED)])?;
+        progress(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// A file that is written but not yet renamed.
 pub(crate) struct Pending {
     /// `None`: a device or pipe, which was written directly.
@@ -126,7 +155,8 @@ impl Pending {
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(permissions & 0o7777))
                 .map_err(cannot)?;
         }
-        let mut out = BufWriter::with_capacity(1 << 18, &file);
+        let reporting = Reporting { out: &file, progress: guard.progress };
+        let mut out = BufWriter::with_capacity(1 << 18, reporting);
         write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
         drop(out);
         file.sync_all().map_err(cannot)?;
@@ -232,6 +262,27 @@ fn why(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn progress_is_all_that_is_written() {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        fn count(number: u64) {
+            WRITTEN.fetch_add(number, Ordering::Relaxed);
+            CALLS.fetch_add(1, Ordering::Relaxed);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        let content = vec![1; 3 * MAX_UNREPORTED];
+        let guard = |reads| Guard::new(reads).reporting(Some(count));
+        write(&path, guard(&Reads::default()), |out| {
+            out.write_all(b"head").and_then(|()| out.write_all(&content))
+        })
+        .unwrap();
+        assert_eq!(WRITTEN.load(Ordering::Relaxed), fs::metadata(&path).unwrap().len());
+        assert!(CALLS.load(Ordering::Relaxed) >= 3);
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
