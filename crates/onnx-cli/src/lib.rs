@@ -15,11 +15,13 @@ mod session;
 
 use args::Cli;
 use args::global::Format;
+use args::overview::overview;
 use clap::Parser as _;
 use cmd::Command;
 use onnx_ir::Model;
+use onnx_text::visible;
 use onnxtxt::edit::{Edited, Selection};
-use session::{Session, Status};
+use session::{Session, Status, next_step};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,11 +36,21 @@ pub fn main() -> ExitCode {
 #[must_use]
 pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     session::panics::report_panics();
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.len() <= 1 {
+        return match output::to_people(&overview()) {
+            Err(error) if !output::is_closed_pipe(&error) => 2,
+            Ok(()) | Err(_) => 0,
+        };
+    }
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed stream is not a reason to fail in another way.
             _ = error.print();
+            if let Some(step) = next_step::after_usage(&error, &arguments) {
+                _ = session::to_stderr(&format!("help: {}\n", visible(&step)));
+            }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };

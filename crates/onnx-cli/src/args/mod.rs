@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod global;
 pub(crate) mod limits;
 pub(crate) mod operators;
+pub(crate) mod overview;
 pub(crate) mod profile;
 pub(crate) mod schedule;
 pub(crate) mod sizes;
@@ -25,12 +26,12 @@ use clap::Parser;
     max_term_width = 100,
     after_help = "\
 Examples:
-  onnxtxt print model.onnx                       the model as text
-  onnxtxt print --elide 4 model.onnx             at most 4 numbers of each tensor
   onnxtxt info model.onnx                        what is in it, on one screen
+  onnxtxt print --elide 4 model.onnx             the model as text, at most 4 numbers of each tensor
   onnxtxt check model.onnx                       everything that is wrong with it
+  onnxtxt edit model.onnx                        change it as text, in your editor
   onnxtxt convert model.onnx -o model.onnxtxt    to text; large weights go into a file beside it
-  onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte if a standard encoder wrote it
+  onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte
   onnxtxt run model.onnx -i x=x.npy              what it computes
   onnxtxt explain E0203                          what an error means
   onnxtxt ops Conv                               what an operator takes and gives

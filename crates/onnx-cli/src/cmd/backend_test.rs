@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt backend-test node/test_add             one case
   onnxtxt backend-test onnx/backend/test/data    all that are in there
+  onnxtxt backend-test node/test_add             one case
   onnxtxt backend-test --failed data             only those that fail
   onnxtxt backend-test data --shard 2/4          the second quarter, for one of four machines")]
 pub(crate) struct Args {

@@ -28,7 +28,6 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   onnxtxt check model.onnx
-  onnxtxt check < model.onnx                   stdin
   onnxtxt check --fix model.onnxtxt            apply the safe fixes
   onnxtxt check --fix --diff model.onnxtxt     show what would be fixed
   onnxtxt check --fix --unsafe-fixes model.onnxtxt   apply unsafe fixes, too
@@ -36,6 +35,7 @@ Examples:
   onnxtxt check --deny warnings --format github models/
   onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
   onnxtxt check --profile reference model.onnxtxt   what the reference parser would reject
+  onnxtxt check < model.onnx                   stdin
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
     /// Models in any format, and folders; - (or none) is stdin
@@ -132,8 +132,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut configs = Configs::default();
     let work = Work::begin(session, "checking");
     let mut status = Status::Clean;
-    for path in &files {
-        work.now(format!("checking {}", path.display()));
+    work.now_counted("checking", files.len());
+    for (index, path) in files.iter().enumerate() {
+        work.at(index, &format!("checking {}", path.display()));
         let input = match Input::open(path) {
             Ok(input) => input,
             Err(error) => {

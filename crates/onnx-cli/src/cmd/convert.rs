@@ -72,7 +72,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Some(form) => form,
         // In place, the format does not change.
         None if args.output.is_none() => Input::open(&args.input)?.form,
-        None => bail!("output format of {} unknown: add `--to FORMAT`", target.name()),
+        None => bail!(
+            "output format of {} unknown: add `--to text`, `binary`, `json` or `textproto`",
+            target.name()
+        ),
     };
     ensure!(
         args.in_place || args.input == Path::new("-") || !target.is(&args.input),

@@ -31,7 +31,7 @@ use std::process::Command;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt edit model.onnx
+  onnxtxt edit model.onnx                            a binary model, too: it is checked and written back
   EDITOR='code --wait' onnxtxt edit model.onnx --print-diff
   onnxtxt edit model.onnx -o changed.onnx
   EDITOR=\"sed -i s/Relu/LeakyRelu/\" onnxtxt edit model.onnx --dry-run")]

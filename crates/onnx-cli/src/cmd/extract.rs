@@ -14,8 +14,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt extract model.onnx --to features -o backbone.onnx
   onnxtxt extract model.onnx --from features --to scores --to boxes -o head.onnx
+  onnxtxt extract model.onnx --to features -o backbone.onnx       from the inputs of the model
   onnxtxt extract model.onnx --nodes '/encoder/*' -o encoder.onnx
   onnxtxt extract model.onnxtxt --to t --dry-run             what would change")]
 pub(crate) struct Args {

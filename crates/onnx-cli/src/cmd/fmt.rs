@@ -21,10 +21,11 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt fmt models/              every .onnxtxt and .onnxtext file below the folder
-  onnxtxt fmt --check .            only say which files are not formatted
-  onnxtxt fmt --diff model.onnxtxt show what would change
-  onnxtxt fmt < a.onnxtxt          stdin to stdout")]
+  onnxtxt fmt model.onnxtxt         in place
+  onnxtxt fmt models/               every .onnxtxt and .onnxtext file below the folder
+  onnxtxt fmt --check .             only say which files are not formatted
+  onnxtxt fmt --diff model.onnxtxt  show what would change
+  onnxtxt fmt < a.onnxtxt           stdin to stdout")]
 pub(crate) struct Args {
     /// Files and folders; - (or none) reads stdin and writes stdout
     #[arg(value_name = "FILES", default_value = "-")]
@@ -47,8 +48,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut status = Status::Clean;
     let mut configs = Configs::default();
     let mut changed = 0;
-    for path in &files {
-        work.now(format!("formatting {}", path.display()));
+    work.now_counted("formatting", files.len());
+    for (index, path) in files.iter().enumerate() {
+        work.at(index, &format!("formatting {}", path.display()));
         let input = Input::open(path)?;
         ensure!(input.form == Form::Text, "{} is {}, not text", input.name, input.form.name());
         let width = configs.of(path)?.config.line_width;

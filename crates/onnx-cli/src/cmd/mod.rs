@@ -52,67 +52,51 @@ use crate::session::{Session, Status};
 use clap::Subcommand;
 
 macro_rules! commands {
-    ($($name:ident = $module:ident),* $(,)?) => {
+    ($($group:literal: [$($name:ident = $module:ident),* $(,)?])*) => {
         /// The commands, in the order of the help.
         #[derive(Subcommand)]
         pub(crate) enum Command {
-            $($name($module::Args),)*
+            $($($name($module::Args),)*)*
         }
 
         impl Command {
             pub(crate) fn run(&self, session: &mut Session) -> anyhow::Result<Status> {
                 match self {
-                    $(Command::$name(args) => $module::run(args, session),)*
+                    $($(Command::$name(args) => $module::run(args, session),)*)*
                 }
             }
         }
+
+        /// The commands by what they are for; their names have `_` instead of `-`.
+        pub(crate) const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),*])),*];
     };
 }
 
 commands! {
-    Info = info,
-    Print = print,
-    Convert = convert,
-    Fmt = fmt,
-    Check = check,
-    Infer = infer,
-    Inline = inline,
-    Outline = outline,
-    Pass = pass,
-    Edit = edit,
-    Extract = extract,
-    Replace = replace,
-    Insert = insert,
-    Concat = concat,
-    Rename = rename,
-    SetShape = set_shape,
-    SetOpset = set_opset,
-    SetMetadata = set_metadata,
-    Simplify = simplify,
-    Quantize = quantize,
-    Reduce = reduce,
-    Repro = repro,
-    Strip = strip,
-    Stats = stats,
-    Draw = draw,
-    Weights = weights,
-    Train = train,
-    Trainable = trainable,
-    Run = run,
-    Bench = bench,
-    Lower = lower,
-    Verify = verify,
-    Compare = compare,
-    BackendTest = backend_test,
-    Test = test,
-    Semver = semver,
-    Diff = diff,
-    Merge = merge,
-    Git = git,
-    Lsp = lsp,
-    Explain = explain,
-    Ops = ops,
-    Limits = limits,
-    Completions = completions,
-    Man = man,
+    "look": [Info = info, Print = print, Draw = draw, Stats = stats, Weights = weights]
+    "edit": [
+        Edit = edit,
+        Convert = convert,
+        Fmt = fmt,
+        Extract = extract,
+        Replace = replace,
+        Insert = insert,
+        Concat = concat,
+        Rename = rename,
+        Inline = inline,
+        Outline = outline,
+        SetShape = set_shape,
+        SetOpset = set_opset,
+        SetMetadata = set_metadata,
+        Strip = strip,
+        Simplify = simplify,
+        Quantize = quantize,
+        Pass = pass,
+    ]
+    "check": [Check = check, Infer = infer, Verify = verify, Compare = compare, Semver = semver]
+    "run": [Run = run, Bench = bench, Lower = lower]
+    "test": [Test = test, BackendTest = backend_test, Reduce = reduce, Repro = repro]
+    "train": [Trainable = trainable, Train = train]
+    "for git": [Git = git, Diff = diff, Merge = merge]
+    "more": [Explain = explain, Ops = ops, Limits = limits, Lsp = lsp, Completions = completions, Man = man]
 }

@@ -16,10 +16,10 @@ use std::path::PathBuf;
     disable_version_flag = true,
     after_help = "\
 Examples:
-  onnxtxt ops                                 all operators
-  onnxtxt ops --domain ai.onnx.ml --version 3 those of a version of a domain
   onnxtxt ops Conv                            the newest version, and what each version changed
   onnxtxt ops Conv@11                         the version in force where ai.onnx is imported in version 11
+  onnxtxt ops                                 all operators
+  onnxtxt ops --domain ai.onnx.ml --version 3    those of a version of a domain
   onnxtxt ops ai.onnx.ml.Scaler --json        every version, for programs
   onnxtxt ops com.microsoft.FusedMatMul       one that ONNX Runtime adds
   onnxtxt ops --opset acme.onnxtxt --domain com.acme

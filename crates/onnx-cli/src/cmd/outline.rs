@@ -22,8 +22,8 @@ Selections:
   /enc.*/   every node whose name, or the name of a result, is like this: * any characters, ? one
 
 Examples:
-  onnxtxt outline model.onnx --select q --select k --select v --name local.projections
-  onnxtxt outline model.onnx --select '/layer0_*/' --name local.layer0 -o outlined.onnx")]
+  onnxtxt outline model.onnx --select '/layer0_*/' --name local.layer0 -o outlined.onnx
+  onnxtxt outline model.onnx --select q --select k --select v --name local.projections")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]

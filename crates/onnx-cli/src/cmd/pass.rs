@@ -25,8 +25,8 @@ use std::path::Path;
     override_usage = "onnxtxt pass [OPTIONS] NAME... FILE\n       onnxtxt pass --list",
     after_help = "\
 Examples:
-  onnxtxt pass --list                                          the passes
   onnxtxt pass dead-code model.onnx -o small.onnx
+  onnxtxt pass --list                                          the passes
   onnxtxt pass inline common-subexpressions dead-code m.onnx   the result as text
   onnxtxt pass convert-opset=21 model.onnx -o new.onnx         to version 21 of ai.onnx
   onnxtxt pass --plan convert-opset=21 model.onnx              what that means for which nodes"

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt extract model.onnx --from a --to b -o part.onnxtxt
-  onnxtxt replace model.onnx --from a --to b --with part.onnxtxt -o new.onnx     once part.onnxtxt is edited
+  onnxtxt replace model.onnx --from a --to b --with part.onnxtxt -o new.onnx
+  onnxtxt extract model.onnx --from a --to b -o part.onnxtxt     makes the part, which is edited in between
   onnxtxt replace model.onnx --nodes op:Gelu --with gelu.onnxtxt --map in=t --map out=u -o new.onnx
   onnxtxt replace model.onnxtxt --nodes '/head/*' --with head.onnx --dry-run")]
 pub(crate) struct Args {

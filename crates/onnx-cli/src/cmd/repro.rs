@@ -76,9 +76,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let user_command = if args.command.is_empty() { None } else { Some(UserCommand::new(&args.command)?) };
     let is_archive = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     ensure!(is_archive || !args.output.exists(), "{} exists: choose another name", args.output.display());
-    let work = Work::begin(session, format!("reading {}", args.file.display()));
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
     let Some(mut inputs) = inputs(args, &prepared, session)? else { return Ok(Status::Findings) };
+    let work = Work::begin(session, "preparing the report");
     // The model of the report, with other names and weights if it is to be anonymous.
     let form = prepared.input.form;
     let mut loaded = match args.anonymize {

@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt run model.onnx -i inputs.npz -o outputs.npz    arrays by the names of inputs and outputs
   onnxtxt run model.onnx -i x=x.npy                      prints the outputs
+  onnxtxt run model.onnx -i inputs.npz -o outputs.npz    arrays by the names of inputs and outputs
   onnxtxt run model.onnx -i test_data_set_0              input_0.pb and so on, as in ONNX's own tests
   onnxtxt run model.onnx --random -D N=1                 made-up inputs of the declared types
   onnxtxt run model.onnx -i x=x.npy --format json        the outputs as JSON, whole, an object a line
@@ -68,14 +68,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let work = Work::begin(session, format!("reading {}", args.file.display()));
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
     prepared.admit(Purpose::Inference, &args.limits, session)?;
     args.dump.iter().try_for_each(|selection| selection.ensure_some(&prepared.loaded.model))?;
-    work.now("preparing the model");
     let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
-    let results = compute(args, &prepared, &options, session, &work)?;
-    drop(work);
+    let results = compute(args, &prepared, &options, session)?;
     options.within(|| emit(args, &results, session))?;
     Ok(Status::Clean)
 }
@@ -107,12 +104,11 @@ fn compute(
     prepared: &Prepared,
     limits: &RunOptions<'static>,
     session: &mut Session,
-    work: &Work,
 ) -> anyhow::Result<Results> {
     let mut options: RunOptions<'_> = limits.clone();
     let (executable, inputs) = prepared.with_inputs(&args.limits, &args.inputs, &options, session)?;
     args.schedule.follow(prepared, &executable, &inputs, &options, session)?;
-    work.now("running the model");
+    let work = Work::begin(session, format!("running {}", prepared.input.name));
     let model = &prepared.loaded.model;
     let watch = Watch {
         wanted: args.dump.iter().flat_map(|selection| results_of(model, selection)).collect(),
@@ -129,6 +125,7 @@ fn compute(
     let warn = |warning| warnings.add(warning);
     options.warn = Some(&warn);
     let outputs = executable.run(inputs, &options);
+    drop(work);
     warnings.report(prepared, session);
     let Seen { mut dumped, nan } =
         std::mem::take(&mut *watch.seen.lock().unwrap_or_else(PoisonError::into_inner));

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt set-shape model.onnx -D N=4 -o batch4.onnx
+  onnxtxt set-shape model.onnx -D N=1 -o batch1.onnx                     N is 1 from now on
   onnxtxt set-shape model.onnx --shape x=1,3,224,224 -o fixed.onnx
   onnxtxt set-shape model.onnx --dynamic batch=0 -o dynamic.onnx     axis 0 of every input is `batch`")]
 pub(crate) struct Args {

@@ -75,6 +75,9 @@ pub(crate) struct Args {
     record: record::RecordArgs,
 }
 
+/// The number of tests of which `-v` says how long they took.
+const MAX_SLOWEST: usize = 5;
+
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     if let Some(model) = &args.record.record {
         return record::run(model, &args.record, session);
@@ -118,6 +121,7 @@ fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
         return Ok(Status::Clean);
     }
     let outcomes = run_all(&all, session);
+    say_slowest(&outcomes, session);
     if let Some(path) = &args.junit {
         let document = junit::report("onnxtxt", args.shard, &outcomes);
         output::to_file(path, |out| out.write_all(document.as_bytes()))?;
@@ -190,15 +194,15 @@ fn run_all(tests: &[Test], session: &Session) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let done: Mutex<BTreeMap<usize, Outcome>> = Mutex::default();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tests.len());
-    let work = Mutex::new(Work::begin(session, format!("{} tests", tests.len())));
+    let work = Work::begin(session, "testing");
+    work.now_counted("testing", tests.len());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(test) = tests.get(index) else { break };
-                    let now = format!("{} of {}: {}", index + 1, tests.len(), test.name());
-                    work.lock().unwrap_or_else(PoisonError::into_inner).now(now);
+                    work.at(index, &format!("testing {}", test.name()));
                     let start = Instant::now();
                     let failure = test.run().err();
                     let outcome = Outcome {
@@ -213,6 +217,15 @@ fn run_all(tests: &[Test], session: &Session) -> Vec<Outcome> {
         }
     });
     done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+/// With `-v`, says which tests took the time.
+fn say_slowest(outcomes: &[Outcome], session: &Session) {
+    let mut slowest: Vec<&Outcome> = outcomes.iter().collect();
+    slowest.sort_by_key(|outcome| std::cmp::Reverse(outcome.time));
+    for outcome in slowest.iter().take(MAX_SLOWEST) {
+        session.detail(&format!("{}: {:.2} s", outcome.name, outcome.time.as_secs_f64()));
+    }
 }
 
 /// When each file in the folders was changed last.

@@ -154,11 +154,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     ensure!(args.out.is_given(), "add `-o OUT`, or `--in-place` to replace the model");
     let destination = Destination::of(args)?;
-    let work = Work::begin(session, format!("reading {}", args.file.display()));
     let mut prepared = Prepared::open(&args.file, &args.opset, session)?;
     may_write_all(args, &destination, &prepared)?;
     prepared.admit(Purpose::Training, &args.limits, session)?;
-    work.now("preparing the training");
+    let work = Work::begin(session, "preparing the training");
     let seed = args.seed.unwrap_or(0);
     let limits = args.limits.options(seed, &prepared.loaded.model);
     let done = limits.within(|| {
@@ -320,7 +319,6 @@ fn train(
             log: args.log.clone(),
             history: History::of(&args.history, &args.file)?,
         };
-        work.now("training");
         match run::train(&mut trainer, &plan, &data, eval.as_ref(), resumed, session, work)? {
             Ok(report) => report,
             Err(found) => return Ok(Err(found)),

@@ -6,6 +6,7 @@ use crate::execution::inputs::InputArgs;
 use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
 use crate::session::findings;
+use crate::session::progress::{Work, count_bytes, weight_bytes};
 use crate::session::{Reported, Session, Status};
 use anyhow::bail;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
@@ -32,6 +33,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Reads a model and its external weights. Problems are reported.
     pub(crate) fn open(path: &Path, opset: &OpsetArgs, session: &mut Session) -> anyhow::Result<Prepared> {
+        let work = Work::begin(session, format!("reading {}", path.display()));
         let operators = opset.load(session)?;
         let input = Input::open(path)?;
         input.ensure_model()?;
@@ -50,8 +52,11 @@ impl Prepared {
             read_files::note_external(&loaded.model, path);
             let is_summed = input.form == Form::Text;
             let mut folder = Folder::of(path);
+            work.now_bytes(format!("reading the weights of {}", path.display()), weight_bytes(&loaded.model));
             let found = internalize(&mut loaded.model, Which::All, &mut |model, tensor, entity| {
-                folder.load(model, tensor, entity, is_summed)
+                let bytes = folder.load(model, tensor, entity, is_summed)?;
+                count_bytes(bytes.len() as u64);
+                Ok(bytes)
             });
             read_files::note_read(&folder);
             if !found.is_empty() {
@@ -65,7 +70,7 @@ impl Prepared {
     /// The prepared model, or everything that prevents running it; whether it may be run is for [`admit`](Self::admit).
     pub(crate) fn executable(&self, options: &CompileOptions) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
-        let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
+        let options = CompileOptions { release: Some(packed), ..options.clone() };
         compile(model, self.operators.of(model), &options)
     }
 
@@ -77,7 +82,10 @@ impl Prepared {
         session: &mut Session,
     ) -> anyhow::Result<Executable<'_>> {
         self.admit(Purpose::Inference, limits, session)?;
+        let work = Work::begin(session, "");
+        work.now_bytes(format!("preparing {}", self.input.name), weight_bytes(&self.loaded.model));
         let compiled = options.within(|| self.executable(&limits.compile_options()));
+        drop(work);
         compiled.map_err(|found| self.reported(session, &found))
     }
 
@@ -120,11 +128,20 @@ impl Prepared {
         let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, self.operators.of(model), &options);
         let model = self.without_weights.as_ref().unwrap_or(&self.loaded.model);
-        match self.loaded.ensure_clear_by(model, purpose, judge) {
+        let work = Work::begin(session, format!("checking {}", self.input.name));
+        let judged = self.loaded.ensure_clear_by(model, purpose, judge);
+        drop(work);
+        match judged {
             Ok(clear) => session.tolerated(&self.input.name, &clear),
             Err(unclear) => {
                 self.report(session, &unclear);
-                session.note("`--unchecked` runs a model in spite of its errors");
+                let has_fixes = unclear.iter().any(|error| !error.fixes.is_empty());
+                session.note(match has_fixes && self.input.form == Form::Text {
+                    true => {
+                        "`onnxtxt check --fix --unsafe-fixes` applies the fixes; `--unchecked` runs the model in spite of its errors"
+                    }
+                    false => "`onnxtxt check` shows all problems; `--unchecked` runs the model in spite of its errors",
+                });
                 return Err(Reported(Status::Findings).into());
             }
         }
@@ -153,6 +170,12 @@ impl Prepared {
         findings::report(session, &self.loaded, found);
         Status::Findings
     }
+}
+
+/// Counts weights that are packed, and releases the pages of their files.
+fn packed(part: &[u8]) {
+    count_bytes(part.len() as u64);
+    onnx_proto::file::release(part);
 }
 
 /// Warnings of runs, which may come from any thread.

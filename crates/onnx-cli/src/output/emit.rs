@@ -6,7 +6,7 @@ use crate::input::{Form, Input, Loaded};
 use crate::output::numbers::{bytes, count};
 use crate::output::{self, OutputTarget};
 use crate::session::findings;
-use crate::session::progress::Work;
+use crate::session::progress::{Work, count_bytes, weight_bytes};
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_ir::Model;
@@ -92,7 +92,10 @@ impl OutFile {
         let to = match to.or(named) {
             Some(form) => form,
             None if target == OutputTarget::Stdout => Form::Text,
-            None => bail!("output format of {} unknown: add `--to FORMAT`", target.name()),
+            None => bail!(
+                "output format of {} unknown: add `--to text`, `binary`, `json` or `textproto`",
+                target.name()
+            ),
         };
         ensure!(
             self.in_place || input == Path::new("-") || !target.is(input),
@@ -117,6 +120,7 @@ impl Destination {
             verify_checksums: self.verify_checksums,
             reads: read_files::all(),
             partial: false,
+            progress: Some(count_bytes),
         }
     }
 
@@ -139,7 +143,7 @@ pub(crate) fn emit(
     work: &Work,
 ) -> anyhow::Result<Status> {
     let Destination { target, to, profile, .. } = destination;
-    work.now(format!("writing {}", target.name()));
+    work.now_bytes(format!("writing {}", target.name()), weight_bytes(&loaded.model));
     let options = destination.options();
     let saved = match target {
         OutputTarget::File(path) => loaded.save_with(path, &options),

@@ -1,6 +1,7 @@
 //! The state of one run: where and in which format findings are printed, and their number.
 
 pub(crate) mod findings;
+pub(crate) mod next_step;
 pub(crate) mod panics;
 pub(crate) mod progress;
 
@@ -124,6 +125,11 @@ impl Session {
         self.format
     }
 
+    /// Whether details are printed.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// Whether only findings are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
@@ -192,7 +198,8 @@ impl Session {
         let unreadable = error.downcast_ref::<Unreadable>();
         let file =
             unreadable.map_or_else(|| path.display().to_string(), |unreadable| unreadable.file.clone());
-        let found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
+        let mut found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
+        found.help = next_step::after_error(error);
         self.report(&SourceText::new(&file, "", SourceKind::Binary), &[found]);
     }
 
@@ -259,10 +266,13 @@ impl Session {
         self.say(&format!("{found} in {}\n", count(files, "file")));
     }
 
-    /// Prints the error that ends the program.
+    /// Prints the error that ends the program, and the next step.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let text = format!("{error:#}");
         self.say(&format!("{}: {}\n", self.paint("1;31", "error"), visible(&text)));
+        if let Some(step) = next_step::after_error(error) {
+            self.say(&format!("{}: {}\n", self.paint("36", "help"), visible(&step)));
+        }
     }
 
     /// Ends the run: writes formats that are written as a whole. An error: findings could not be written.
@@ -288,7 +298,8 @@ impl Session {
         }
     }
 
-    fn paint(&self, code: &str, text: &str) -> String {
+    /// A text in a color of the terminal.
+    pub(crate) fn paint(&self, code: &str, text: &str) -> String {
         if self.style.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 

@@ -45,7 +45,10 @@ pub(super) fn export(
             .or_else(|| Form::of_name(&path))
             .or((target == OutputTarget::Stdout).then_some(Form::Text))
         else {
-            bail!("output format of {} unknown: add `--to FORMAT`", target.name())
+            bail!(
+                "output format of {} unknown: add `--to text`, `binary`, `json` or `textproto`",
+                target.name()
+            )
         };
         let is_shown = target == OutputTarget::Stdout && form == Form::Binary && output::is_terminal();
         ensure!(!is_shown, "refusing to write binary data to a terminal: name a file");

@@ -119,6 +119,7 @@ impl TrainingRun<'_, '_> {
 
     fn all(&mut self, session: &Session, work: &Work) -> anyhow::Result<Result<(), Vec<Diagnostic>>> {
         let total = self.total().max(1);
+        work.now_counted("training", usize::try_from(total).unwrap_or(usize::MAX));
         while !self.is_done() {
             // One step.
             let before = self.batches.position();
@@ -159,9 +160,12 @@ impl TrainingRun<'_, '_> {
             }
             let line = |step: u64| u128::from(step) * u128::from(LINES) / u128::from(total);
             if line(step) != line(step - 1) || (is_end && line(step) == 0) {
-                session.note(&self.line(step));
+                work.above(|| session.note(&self.line(step)));
             }
-            work.now(format!("step {step} of {total}: {}", shown(&self.report.last)));
+            work.at(
+                usize::try_from(step).unwrap_or(usize::MAX),
+                &format!("training: {}", shown(&self.report.last)),
+            );
         }
         // A training that was stopped early returns its best weights, which are evaluated at the end.
         self.report.is_stopped_early = self

@@ -338,8 +338,9 @@ impl<'m> InputSet<'m> {
     pub(super) fn missing(&self, prepared: &Prepared) -> Vec<Diagnostic> {
         let missing = (0..self.ports.len()).filter(|&i| self.values[i].is_none() && !self.has_default[i]);
         let reported = |i| {
-            let message = format!("input `{}` is not given", self.name(i));
-            let help = "pass inputs with `-i`, or generate them with `--random`";
+            let name = self.name(i);
+            let message = format!("input `{name}` is not given");
+            let help = format!("pass it with `-i {name}=FILE.npy`, or generate inputs with `--random`");
             Diagnostic::new(&code::RUN_FAILED, place(prepared, i), message).help(help)
         };
         missing.map(reported).collect()
