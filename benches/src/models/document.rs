@@ -1,6 +1,6 @@
 //! Writes the measurements as a page, `docs/performance.md`, and a picture.
 
-use super::chart::{Bar, Panel, svg};
+use super::picture::picture;
 use super::row::{KernelRow, Row, geometric_mean};
 use super::table::{milliseconds, not_run, spread};
 use super::{GROUPS, PEERS};
@@ -23,9 +23,9 @@ pub(super) fn write(
     versions: &[(String, String)],
 ) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let about = about(machines, versions, rows);
-    std::fs::write(folder.join("performance.md"), page(rows, machines, &about))?;
-    std::fs::write(folder.join("performance.svg"), picture(rows))?;
+    let page = page(rows, machines, &about(machines, versions, rows));
+    std::fs::write(folder.join("performance.md"), &page)?;
+    std::fs::write(folder.join("performance.svg"), picture(&page))?;
     eprintln!("{} is written", folder.join("performance.md").display());
     Ok(())
 }
@@ -262,38 +262,6 @@ fn shortened(name: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Speeds of groups against each peer, and of models against the first, on the least number of threads.
-fn picture(rows: &[Row]) -> String {
-    let least = rows.iter().map(|row| row.threads).min();
-    let rows: Vec<&Row> = rows.iter().filter(|row| Some(row.threads) == least).collect();
-    let mut panels = Vec::new();
-    for (group, title) in GROUPS {
-        let of: Vec<&Row> = rows.iter().copied().filter(|row| row.group == group).collect();
-        let mut bars = Vec::new();
-        for (peer, (name, _)) in PEERS.iter().enumerate() {
-            let ratios: Vec<f64> = of.iter().filter_map(|row| row.ratio(peer)).collect();
-            if !ratios.is_empty() {
-                let label = format!("than {name} ({})", ratios.len());
-                bars.push(Bar { label, colour: peer, speed: 1.0 / geometric_mean(&ratios) });
-            }
-        }
-        panels.push(Panel { heading: format!("{title}, mean"), bars });
-    }
-    for (group, title) in GROUPS {
-        let of = rows.iter().filter(|row| row.group == group);
-        let bars =
-            of.filter_map(|row| Some(Bar { label: row.name.clone(), colour: 0, speed: 1.0 / row.ratio(0)? }));
-        panels.push(Panel { heading: format!("{title}, than {}", PEERS[0].0), bars: bars.collect() });
-    }
-    panels.retain(|panel| !panel.bars.is_empty());
-    let threads = least.unwrap_or(1);
-    let title = format!(
-        "How many times as fast as other runtimes, on {threads} thread{}",
-        if threads == 1 { "" } else { "s" }
-    );
-    svg(&title, &PEERS.map(|(name, _)| name), &panels)
-}
-
 /// The day, in UTC.
 fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -378,7 +346,7 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
         assert!(!text.contains("| MatMul |"), "{text}");
-        let svg = picture(&[one]);
+        let svg = picture(&text);
         assert!(
             svg.contains(">than onnxruntime (1)<") && svg.contains(">2.00<") && svg.contains(">net<"),
             "{svg}"

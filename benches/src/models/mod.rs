@@ -9,6 +9,7 @@
 mod chart;
 mod document;
 pub(crate) mod fusion;
+mod picture;
 mod row;
 pub(crate) mod serve;
 mod side;
