@@ -65,6 +65,7 @@ fn try_out(python: &Path, wheel: &Path) -> Result<()> {
     let example = dirs::root().join("examples/softmax.onnxtxt");
     process::run(Command::new(&program).arg("check").arg(&example))?;
     process::run(Command::new(&clean).args(["-m", "onnxtxt", "check"]).arg(&example))?;
+    as_hooks_do(python, wheel, &example)?;
     let import = "import numpy, time; start = time.perf_counter(); import onnxtxt; \
                   print(f'import: {(time.perf_counter() - start) * 1e3:.1f} ms')";
     process::run(Command::new(&clean).args(["-c", import]).current_dir(&folder))?;
@@ -74,4 +75,60 @@ fn try_out(python: &Path, wheel: &Path) -> Result<()> {
     let mut walk = Command::new(&clean);
     walk.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(tests.join("test_walkthrough.py"));
     process::run(walk.current_dir(&folder))
+}
+
+/// Installs the wheel as the GitHub Action and pre-commit do, and runs the program. On Windows, the Action has other folders.
+fn as_hooks_do(python: &Path, wheel: &Path, example: &Path) -> Result<()> {
+    if cfg!(windows) {
+        return Ok(());
+    }
+    let folder = dirs::root().join("target/wheel-hooks");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let mut install = Command::new("bash");
+    install.arg(dirs::root().join(".ci/install")).env("WHEEL", wheel).env("RUNNER_TEMP", &folder);
+    let program = process::output(&mut install)?;
+    process::run(Command::new(program).arg("check").arg(example))?;
+    // pre-commit installs the root of the repository; what is built there would be left in it.
+    let (root, hooks) = (folder.join("root"), folder.join("hooks"));
+    fs::create_dir_all(&root)?;
+    fs::copy(dirs::root().join("pyproject.toml"), root.join("pyproject.toml"))?;
+    process::run(Command::new(python).args(["-m", "venv"]).arg(&hooks))?;
+    let mut pip = Command::new(hooks.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links"]);
+    process::run(pip.arg(dirs::root().join("dist")).arg(&root))?;
+    process::run(Command::new(hooks.join("bin/onnxtxt")).arg("fmt").arg("--check").arg(example))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new version of the workspace is a new version of each.
+    #[test]
+    fn the_version_is_the_same_everywhere() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (file, line) in [
+            ("pyproject.toml", format!("version = \"{version}\"")),
+            ("pyproject.toml", format!("dependencies = [\"onnxtxt=={version}\"]")),
+            ("python/pyproject.toml", format!("version = \"{version}\"")),
+            ("CITATION.cff", format!("version: {version}")),
+        ] {
+            let text = fs::read_to_string(dirs::root().join(file)).unwrap();
+            assert!(text.lines().any(|have| have == line), "{file} does not have {line}");
+        }
+    }
+
+    /// Neither the Action nor the hooks compile.
+    #[test]
+    fn the_action_and_the_hooks_install_the_wheel() {
+        let read = |file: &str| fs::read_to_string(dirs::root().join(file)).unwrap();
+        for file in ["action.yml", ".pre-commit-hooks.yaml", ".ci/install"] {
+            assert!(!read(file).contains("cargo"), "{file}");
+        }
+        assert!(read("action.yml").contains(".ci/install") && read(".ci/install").contains("--only-binary"));
+        assert!(read(".pre-commit-hooks.yaml").contains("language: python"));
+    }
 }
