@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run, one after the other."""
+"""The examples of docs/python.md and README.md run, one after the other."""
 
 import pathlib
 import re
@@ -23,3 +23,11 @@ def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch, capsys):
         exec(compile(lines + block[1], "docs/python.md", "exec"), space)
     assert (tmp_path / "trained.onnxtxt").exists() and (tmp_path / "weights.safetensors").exists()
     assert "close" in capsys.readouterr().out
+
+
+def test_the_example_of_the_front_page_runs(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(ROOT)
+    (block,) = BLOCKS.finditer(text)
+    exec(compile(block[1], "README.md", "exec"), {})
+    assert capsys.readouterr().out == "[4]\n"

@@ -9,6 +9,7 @@ mod compare;
 mod corpus;
 mod derived;
 mod diff;
+mod documents;
 mod draw;
 mod edits_concat;
 mod edits_editor;
@@ -27,12 +28,12 @@ mod golden;
 mod inputs;
 mod lower;
 mod lsp;
+mod next_steps;
 mod operator_sets;
 mod operators;
 mod opset;
 mod parts;
 mod passes;
-mod readme;
 mod report;
 mod repro;
 mod run;
@@ -79,7 +80,9 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, name: &str, content: &[u8]) {
-        std::fs::write(self.path(name), content).unwrap();
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
     }
 
     pub(crate) fn read(&self, name: &str) -> Vec<u8> {
