@@ -5,7 +5,7 @@
 //! (on Debian: `apt-get install chromium`), or what `CHROMIUM` names.
 
 use crate::venv::{self, Env};
-use crate::{dirs, process};
+use crate::{dirs, doctor, process};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +32,7 @@ const DRAWINGS: &[(&str, &str, &[&str])] = &[
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Some(browser) = find() else {
-        bail!("no Chromium on the path: install it, or set CHROMIUM");
+        bail!("{}, or set CHROMIUM", doctor::hint("Chromium"));
     };
     let python = venv::ensure(Env::Browser)?;
     let program = match &args.program {

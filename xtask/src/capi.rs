@@ -6,7 +6,7 @@
 //! valgrind where there is one.
 
 use crate::venv::{self, Env};
-use crate::{dirs, process};
+use crate::{dirs, doctor, process};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn symbols(source: &Path, built: &Path, is_written: bool) -> Result<()> {
     }
     let mut list = Command::new("nm");
     list.args(["--dynamic", "--defined-only", "--format=posix"]).arg(built.join("libonnxtxt_c.so"));
-    let listed = process::output(&mut list).context("`nm` (on Debian and Ubuntu: the package binutils)")?;
+    let listed = process::output(&mut list).with_context(|| doctor::hint("binutils"))?;
     let mut names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
     names.sort_unstable();
     same_or_written(&source.join("symbols.txt"), &(names.join("\n") + "\n"), is_written)
@@ -130,7 +130,7 @@ fn test(source: &Path, target: &Path, prefix: &Path) -> Result<()> {
         process::run(&mut Command::new(sanitized.join(program)))?;
     }
     match process::output(Command::new("valgrind").arg("--version")) {
-        Err(_) => println!("NOT RUN: valgrind (on Debian and Ubuntu: the package valgrind)"),
+        Err(_) => println!("NOT RUN: {}", doctor::hint("valgrind")),
         Ok(version) => {
             print!("{version}, which runs the code for AVX2: ");
             let mut valgrind = Command::new("valgrind");

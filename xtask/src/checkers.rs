@@ -5,7 +5,7 @@
 //! borrow is lent to other threads, needs nothing but std; `threads/` compiles it alone, for Miri, which tries several orders
 //! of its threads, and for ThreadSanitizer with a standard library that is instrumented too.
 
-use crate::{dirs, process};
+use crate::{dirs, doctor, process};
 use anyhow::{Context as _, Result, ensure};
 use std::path::PathBuf;
 use std::process::Command;
@@ -80,8 +80,9 @@ fn needs(components: &[&str]) -> Result<()> {
     let done = add.output().context("cannot start `rustup`")?;
     ensure!(
         done.status.success(),
-        "needs a nightly compiler with {}: {}",
+        "needs a nightly compiler with {} ({}): {}",
         components.join(" and "),
+        doctor::hint("nightly Rust"),
         String::from_utf8_lossy(&done.stderr).trim()
     );
     Ok(())

@@ -6,7 +6,7 @@
 //!
 //! Each crate of the project has a budget for its share of the program.
 
-use crate::{bench, dirs, process};
+use crate::{bench, dirs, doctor, process};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn within_budget(libraries: &[PathBuf]) -> Result<()> {
         let name = library.file_name().context("a library has a name")?.to_string_lossy().into_owned();
         let Some((name, budget)) = budget_of(&name) else { bail!("{name}: no budget (BUDGET of xtask)") };
         let sections =
-            process::output(Command::new("size").arg(library)).context("size (package binutils)")?;
+            process::output(Command::new("size").arg(library)).with_context(|| doctor::hint("binutils"))?;
         let kilobytes = code_bytes(&sections) / 1000;
         println!("{name}: {kilobytes} of {budget} kB");
         if kilobytes > budget {
@@ -121,7 +121,7 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<()> {
     for (section, register, least) in SECTIONS {
         let mut objdump = Command::new("objdump");
         objdump.args(["--disassemble", "--no-show-raw-insn", "--section", section]).args(files);
-        let code = process::output(&mut objdump).context("looking into machine code (package binutils)")?;
+        let code = process::output(&mut objdump).with_context(|| doctor::hint("binutils"))?;
         let names = files.iter().filter_map(|file| file.file_name());
         let name = names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(", ");
         // An instruction is a line `  address:\tinstruction`.

@@ -9,6 +9,8 @@ mod cluster;
 mod codegen;
 mod corpus;
 mod dirs;
+mod docs;
+mod doctor;
 mod editors;
 mod fuzz;
 mod machine_code;
@@ -42,6 +44,10 @@ enum Task {
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
     Corpus(corpus::Args),
+    /// Look at everything that is shown: Markdown with its tables and links, HTML, pictures
+    Docs(docs::Args),
+    /// Say what this machine lacks, for which part, and which command installs it
+    Doctor(doctor::Args),
     /// Use the language server in Neovim
     Editors(editors::Args),
     /// Run the fuzz targets, on the stable compiler
@@ -79,6 +85,8 @@ fn main() -> ExitCode {
         Task::Cluster(args) => cluster::run(&args),
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
+        Task::Docs(args) => docs::run(&args),
+        Task::Doctor(args) => doctor::run(&args),
         Task::Editors(args) => editors::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::MachineCode(args) => machine_code::run(&args),

@@ -13,7 +13,7 @@ mod binaries;
 
 use crate::corpus;
 use crate::venv::{self, Env};
-use crate::{browser, dirs, fuzz, machine_code, process, python};
+use crate::{bench, browser, dirs, docs, doctor, fuzz, machine_code, process, python};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
@@ -62,6 +62,7 @@ const STEPS: &[Step] = &[
     ("packages", |_| xtask(&["package", "--no-verify"])),
     ("corpus", corpus),
     ("tests", tests),
+    ("pages", pages),
     ("installed program", installed_program),
     ("browser", browser),
     ("Python module", python_module),
@@ -167,7 +168,10 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
     let mut rustup = Command::new("rustup");
     let there = rustup.current_dir(dirs::root()).args(["target", "add", OTHER]).output();
     if !there.is_ok_and(|done| done.status.success()) {
-        return Ok(Outcome::LeftOut(format!("rustup cannot add the target {OTHER}")));
+        return Ok(Outcome::LeftOut(format!(
+            "rustup cannot add the target {OTHER}; {}",
+            doctor::hint("aarch64")
+        )));
     }
     cargo(&[
         "clippy",
@@ -434,6 +438,15 @@ fn has_changed(paths: &[&str]) -> bool {
     !matches!((commits, changes), (Ok(commits), Ok(changes)) if commits.is_empty() && changes.is_empty())
 }
 
+/// Pages, pictures, tables and links, and drawings of the program that the tests have compiled.
+fn pages(_: &mut Context) -> Result<Outcome> {
+    if let Err(error) = venv::ensure(Env::Docs) {
+        return Ok(Outcome::LeftOut(format!("pages and pictures: {error:#}")));
+    }
+    docs::look(&bench::built("onnxtxt", "dev")?)?;
+    Ok(Outcome::Passed)
+}
+
 /// Pages of drawings in a browser.
 fn browser(context: &mut Context) -> Result<Outcome> {
     if !context.everything {
@@ -442,7 +455,7 @@ fn browser(context: &mut Context) -> Result<Outcome> {
         ));
     }
     if browser::find().is_none() {
-        return Ok(Outcome::LeftOut("no Chromium, which looks at pages of drawings".to_owned()));
+        return Ok(Outcome::LeftOut(format!("pages of drawings: {}", doctor::hint("Chromium"))));
     }
     browser::run(&browser::Args { program: None })?;
     Ok(Outcome::Passed)
@@ -459,7 +472,8 @@ fn c_interface(context: &mut Context) -> Result<Outcome> {
     let missing =
         ["g++", "nm"].into_iter().find(|tool| process::output(Command::new(tool).arg("--version")).is_err());
     if let Some(tool) = missing {
-        return Ok(Outcome::LeftOut(format!("no {tool}, which builds programs in C++")));
+        let name = if tool == "nm" { "binutils" } else { "C++ compiler" };
+        return Ok(Outcome::LeftOut(format!("programs in C++: {}", doctor::hint(name))));
     }
     xtask(&["capi"])
 }
@@ -472,7 +486,7 @@ fn python_module(context: &mut Context) -> Result<Outcome> {
         ));
     }
     if context.python.is_none() {
-        return Ok(Outcome::LeftOut("no Python to test the module with".to_owned()));
+        return Ok(Outcome::LeftOut(doctor::hint("python3")));
     }
     python::run(&python::Args { no_test: false, users: false, only: None, dev: false })?;
     Ok(Outcome::Passed)
@@ -488,7 +502,7 @@ fn fuzzing(context: &mut Context) -> Result<Outcome> {
         return Ok(Outcome::LeftOut("the fuzzer's flags are those of Linux".to_owned()));
     }
     if !["c++", "g++", "clang++"].iter().any(|name| process::works(Command::new(name).arg("--version"))) {
-        return Ok(Outcome::LeftOut("no C++ compiler, which libFuzzer needs".to_owned()));
+        return Ok(Outcome::LeftOut(format!("libFuzzer: {}", doctor::hint("C++ compiler"))));
     }
     if fuzz::targets()?.is_empty() {
         return Ok(Outcome::LeftOut("no fuzz targets yet".to_owned()));

@@ -4,7 +4,7 @@
 //! corpus` first wants them, one has the runtimes of `cargo xtask bench models`. Each keeps a stamp with the requirements that it was made from, so a
 //! second call costs nothing.
 
-use crate::{dirs, process};
+use crate::{dirs, doctor, process};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ pub(crate) enum Env {
     Reference,
     /// Packages that drive a browser
     Browser,
+    /// Readers of Markdown and HTML, and a renderer of SVG
+    Docs,
     /// Editors, and a terminal to drive them in
     Editors,
     /// Classical-ML exporters on top
@@ -40,6 +42,7 @@ impl Env {
         match self {
             Self::Reference => "target/venv",
             Self::Browser => "target/venv-browser",
+            Self::Docs => "target/venv-docs",
             Self::Editors => "target/venv-editors",
             Self::Sklearn => "target/venv-sklearn",
             Self::Peers => "target/venv-peers",
@@ -55,6 +58,7 @@ impl Env {
         match self {
             Self::Reference => &[("reference.txt", &[])],
             Self::Browser => &[("browser.txt", &[])],
+            Self::Docs => &[("docs.txt", &[])],
             Self::Editors => &[("editors.txt", &[])],
             Self::Sklearn => &[("sklearn.txt", &[])],
             Self::Peers => &[("peers.txt", &[])],
@@ -81,9 +85,8 @@ pub(crate) fn ensure(env: Env) -> Result<PathBuf> {
         return Ok(python);
     }
     if !python.exists() {
-        process::run(Command::new(system_python()?).args(["-m", "venv"]).arg(&folder)).context(
-            "cannot make a Python environment (on Debian and Ubuntu: install the package python3-venv)",
-        )?;
+        process::run(Command::new(system_python()?).args(["-m", "venv"]).arg(&folder))
+            .with_context(|| format!("cannot make a Python environment: {}", doctor::hint("python3")))?;
     }
     for (file, flags) in env.requirements() {
         process::run(
@@ -145,5 +148,5 @@ fn system_python() -> Result<String> {
             return Ok(name.to_owned());
         }
     }
-    bail!("no Python 3.10 or newer on the path")
+    bail!("no Python 3.10 or newer on the path; {}", doctor::hint("python3"))
 }

@@ -122,10 +122,8 @@ fn plain(text: &str) -> String {
             rest = after;
             continue;
         };
-        let is_link = inner.starts_with('`') && inner.ends_with('`');
-        let target =
-            if is_link { tail.strip_prefix('(').and_then(|tail| tail.split_once(')')) } else { None };
-        if is_link {
+        let target = tail.strip_prefix('(').and_then(|tail| tail.split_once(')'));
+        if target.is_some() || inner.starts_with('`') && inner.ends_with('`') {
             out += inner;
         } else {
             out += &format!("[{inner}]");
