@@ -47,8 +47,8 @@ def predict(df: Any, model: Any, *, session: Mapping[str, Any] | None = None, **
     rows of a batch are set by ``spark.sql.execution.arrow.maxRecordsPerBatch``; each run has at most ``max_bytes`` of inputs.
     """
     _ensure_pyspark()
-    from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from pyspark.sql.types import StructField, StructType  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     parcel, content, predictor = pack(model, session, {**options, "is_java": True})
     schema = predictor.schema(to_arrow_schema(df.schema))
@@ -65,10 +65,10 @@ def predict_udf(model: Any, *, session: Mapping[str, Any] | None = None, pandas:
     ``options`` are those of ``predict``, without ``keep``. It is an Arrow UDF, or with ``pandas`` and for Spark 4.0 and older a pandas UDF.
     """
     _ensure_pyspark()
-    import pyspark.sql.functions as functions
-    from pyspark.sql import SparkSession
-    from pyspark.sql.pandas.types import from_arrow_type
-    from pyspark.sql.types import StructField, StructType
+    import pyspark.sql.functions as functions  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from pyspark.sql import SparkSession  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from pyspark.sql.pandas.types import from_arrow_type  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from pyspark.sql.types import StructField, StructType  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     spark = SparkSession.getActiveSession()
     if spark is None:

@@ -48,7 +48,8 @@ class Rows:
         shape = self.shapes[rows[0]]
         size = int(shape.prod())
         places = self.starts[rows][:, None] + np.arange(size)
-        return self.elements[places].reshape(len(rows), *shape)
+        taken: NDArray[Any] = self.elements[places]
+        return taken.reshape(len(rows), *shape)
 
     def rows_of(self, elements: NDArray[Any]) -> _Indices:
         """The rows that elements with these indices belong to."""
@@ -120,7 +121,8 @@ def _never(_: Any) -> bool:
 
 def _of_rows(starts: _Indices, items: NDArray[Any]) -> NDArray[Any]:
     """The items that belong to a row: a slice of a column has others around it."""
-    return items[(items >= starts[0]) & (items < starts[-1])]
+    kept: NDArray[Any] = items[(items >= starts[0]) & (items < starts[-1])]
+    return kept
 
 
 def _is_list(kind: Any) -> bool:
@@ -286,7 +288,7 @@ def join(parts: list[Rows], names: list[str]) -> Rows:
             bad.setdefault(row, f"column `{name}` {why}")
     count = len(parts[0])
     arrays = []
-    good = np.array([row for row in range(count) if row not in bad], np.int64)
+    good = np.delete(np.arange(count), list(bad))
     for name, part in zip(names, parts):
         shapes = part.shapes[good]
         if len(good) and (shapes != shapes[0]).any():

@@ -197,7 +197,9 @@ class Predictor:
                 raise TypeError(f"output `{name}` {why}") from None
             columns.append(in_order(parts, field.type, places))
         if self._asides:
-            reasons = [bad[row][0] if row in bad else None for row in range(batch.num_rows)]
+            reasons: list[str | None] = [None] * batch.num_rows
+            for row, (reason, _) in bad.items():
+                reasons[row] = reason
             columns.append(pa.array(reasons, pa.string()))
         return columns
 
@@ -216,8 +218,8 @@ class Predictor:
             except TypeError as why:
                 raise TypeError(f"column `{columns[0]}` {why}: input `{name}` is {port.text}") from None
             only = columns[0] if len(columns) == 1 else None
-            for row, why in rows.bad.items():
-                bad.setdefault(row, (why if only is None else f"column `{only}` {why}", only))
+            for row, reason in rows.bad.items():
+                bad.setdefault(row, (reason if only is None else f"column `{only}` {reason}", only))
             inputs[name] = rows
         return inputs, bad
 
@@ -238,7 +240,7 @@ class Predictor:
             for start in range(0, count, most):
                 yield slice(start, min(start + most, count))
             return
-        good = np.array([row for row in range(count) if row not in bad], np.int64)
+        good = np.delete(np.arange(count), list(bad))
         if not len(good):
             return
         shapes = np.concatenate([rows.shapes[good] for rows in inputs.values()], axis=1)
