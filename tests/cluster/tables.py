@@ -67,20 +67,31 @@ def jobs() -> dict[str, tuple[bytes, pa.Table, dict[str, Any]]]:
     }
 
 
-def measured(start: Callable[[], Any], name: str, count: int) -> tuple[float, float, float]:
-    """Rows a second, the seconds of the first run, and the memory that a worker has alone, in MiB."""
-    begin = time.perf_counter()
-    start()
-    first = time.perf_counter() - begin
-    seconds, memory = [], 0
-    for _ in range(RUNS):
-        with Watch(name) as watch:
+class Measured:
+    """The runs of a frame with one of the runtimes."""
+
+    def __init__(self, run: Callable[[], int], name: str, count: int) -> None:
+        self._run, self._name, self._count = run, name, count
+        self._seconds: list[float] = []
+        #: The seconds of the first run, and the most memory that a worker had alone, in MiB.
+        self.first, self.memory = 0.0, 0.0
+
+    def run(self) -> None:
+        with Watch(self._name) as watch:
             begin = time.perf_counter()
-            rows = start()
-            seconds.append(time.perf_counter() - begin)
-        assert rows == count
-        memory = max(memory, watch.memory[1])
-    return count / statistics.median(seconds), first, memory / 2**20
+            rows = self._run()
+            seconds = time.perf_counter() - begin
+        assert rows == self._count
+        self.memory = max(self.memory, watch.memory[1] / 2**20)
+        if self.first:
+            self._seconds.append(seconds)
+        else:
+            self.first = seconds
+
+    @property
+    def speed(self) -> float:
+        """Rows a second."""
+        return self._count / statistics.median(self._seconds)
 
 
 def ray_rows(job: str, content: bytes, table: pa.Table, options: dict[str, Any]) -> list[list[str]]:
@@ -128,38 +139,31 @@ def spark_rows(spark: Any, job: str, content: bytes, table: pa.Table, options: d
     return compared("Spark", job, len(table), (ours, "pyspark.daemon"), (theirs, "pyspark.daemon"))
 
 
-def compared(engine: str, job: str, count: int, ours: tuple[Any, str], theirs: tuple[Any, str]) -> list[list[str]]:
-    (a, first_a, memory_a), (b, first_b, memory_b) = measured(*ours, count), measured(*theirs, count)
-    return [[
-        engine, f"{job}, {count:,} rows", f"{a / 1e3:,.0f}", f"{b / 1e3:,.0f}", f"{a / b:.2f}", f"{first_a:.1f} / {first_b:.1f}",
-        f"{memory_a:.0f} / {memory_b:.0f}",
-    ]]  # fmt: skip
+def compared(frame: str, job: str, count: int, ours: tuple[Any, str], theirs: tuple[Any, str]) -> list[list[str]]:
+    a, b = Measured(*ours, count), Measured(*theirs, count)
+    for _ in range(RUNS + 1):
+        a.run()
+        b.run()
+    line = [frame, f"{job}, {count:,} rows", f"{a.speed:,.0f}", f"{b.speed:,.0f}", f"{a.speed / b.speed:.2f}"]
+    starts = ["", ""] if frame.startswith("one") else [f"{a.first:.1f} / {b.first:.1f}", f"{a.memory:.0f} / {b.memory:.0f}"]
+    return [line + starts]
 
 
 def one_process(job: str, content: bytes, table: pa.Table, options: dict[str, Any]) -> list[list[str]]:
     """What one process does without an engine, with one thread and with all."""
     import onnxruntime
 
-    rows = []
+    lines = []
     for threads in (1, os.cpu_count() or 1):
         predictor = onnxtxt.arrow.Predictor(onnxtxt.Session(onnxtxt.open(content), threads=threads), **options)
         session_options = onnxruntime.SessionOptions()
         session_options.intra_op_num_threads = threads
         theirs = Theirs(job, content)
         theirs._session = onnxruntime.InferenceSession(content, session_options, providers=["CPUExecutionProvider"])
-        speeds = []
-        for run in (lambda: predictor(table), lambda: theirs(table)):
-            run()
-            seconds = []
-            for _ in range(RUNS):
-                begin = time.perf_counter()
-                run()
-                seconds.append(time.perf_counter() - begin)
-            speeds.append(len(table) / statistics.median(seconds))
-        a, b = speeds
         name = f"one process, {threads} thread{'s' if threads > 1 else ''}"
-        rows.append([name, f"{job}, {len(table):,} rows", f"{a / 1e3:,.0f}", f"{b / 1e3:,.0f}", f"{a / b:.2f}", "", ""])
-    return rows
+        ours, peer = (lambda: len(predictor(table)), "-"), (lambda: len(theirs(table)), "-")
+        lines += compared(name, job, len(table), ours, peer)
+    return lines
 
 
 def main(arguments: list[str]) -> None:
@@ -187,7 +191,7 @@ def main(arguments: list[str]) -> None:
         lines += spark_rows(spark, name, *job)
     spark.stop()
     head = [
-        "| frame | job | ours, 1000 rows/s | ONNX Runtime, 1000 rows/s | ours/theirs | first run, s | memory of a worker, MiB |",
+        "| frame | job | ours, rows/s | ONNX Runtime, rows/s | ours/theirs | first run, s | memory of a worker, MiB |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     table = "\n".join([*head, *("| " + " | ".join(line) + " |" for line in lines)]) + "\n"

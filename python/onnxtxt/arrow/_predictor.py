@@ -64,7 +64,7 @@ class Predictor:
         cast: bool = False,
         errors: Literal["raise", "column"] = "raise",
         key: str | None = None,
-        max_bytes: int = 32 << 20,
+        max_bytes: int = 4 << 20,
         max_rows: int | None = None,
         is_java: bool = False,
     ) -> None:
