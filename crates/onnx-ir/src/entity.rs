@@ -30,10 +30,8 @@ pub trait EntityId: Copy + Eq + Ord + fmt::Debug + fmt::Display {
     /// # Panics
     /// At 2^32 - 1 entities: an arena that large does not fit the ids.
     #[doc(hidden)]
-    #[inline]
     fn assigned(index: usize, by: Arena) -> Self;
     /// The position in the arena.
-    #[inline]
     fn index(self) -> usize;
 }
 
