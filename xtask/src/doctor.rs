@@ -91,6 +91,13 @@ const TOOLS: &[Tool] = &[
         mac: "brew install binutils",
     },
     Tool {
+        name: "Java",
+        part: "cargo xtask cluster: Spark",
+        is_there: || has("java", &["-version"]),
+        debian: "apt-get install openjdk-17-jre-headless",
+        mac: "brew install openjdk@17",
+    },
+    Tool {
         name: "valgrind",
         part: "cargo xtask capi: leaks (left out without it)",
         is_there: || has("valgrind", &["--version"]),
