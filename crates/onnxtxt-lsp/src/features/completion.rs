@@ -70,6 +70,8 @@ pub(crate) fn completion(snapshot: &Snapshot, position: Position, client: &Clien
         Around::Annotation => words(&NOTE_KEYS, ": "),
         Around::Statement | Around::Nothing => Vec::new(),
     };
+    // A name may be empty, but editors refuse what has no label.
+    items.retain(|item| !item.label.is_empty());
     let is_incomplete = items.len() >= MAX_VALUES;
     items.iter_mut().for_each(|item| cx.place(item));
     CompletionList { is_incomplete, items, item_defaults: None, apply_kind: None }
@@ -527,6 +529,9 @@ mod tests {
         assert_eq!(labels(&model(nodes))[..2], ["t", "s"]);
         let nested = "c = Constant <value = bool {1}> ()\ny = If (c) <then_branch = a () => (z) { t = Abs(x) z = Neg($0) }>";
         assert!(labels(&model(nested)).starts_with(&["t".to_owned()]));
+        assert_eq!(labels(&model("\"\" = Abs(x)\nt = Abs(x)\ny = Neg($0)")), ["t", "x"]);
+        let input = "<opset_import: [\"\": 21]> g (float \"\", float x) => (float y) { y = Neg($0) }";
+        assert_eq!(labels(input), ["x"]);
         assert_eq!(
             chosen(&model("\"a/b\" = Abs(x)\ny = Neg($0)"), "a/b"),
             model("\"a/b\" = Abs(x)\ny = Neg(\"a/b\")")
