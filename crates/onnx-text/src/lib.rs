@@ -29,6 +29,7 @@
 
 pub mod ast;
 mod check;
+mod classes;
 #[cfg(feature = "print")]
 mod comments;
 mod identifier;
@@ -57,6 +58,7 @@ pub use check::{
 pub use check::{CheckedSet, check_operator_set};
 #[cfg(feature = "verify")]
 pub use check::{CheckedValue, check, check_value};
+pub use classes::{SyntaxClass, text_classes};
 #[cfg(feature = "print")]
 pub use comments::Comments;
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};

@@ -40,7 +40,10 @@ impl Host {
     }
 }
 
-/// The content of blocks whose info string begins with `onnxtxt` or `onnx`.
+/// The languages of blocks of Markdown that are ONNX text.
+const LANGUAGES: [&str; 2] = ["onnxtxt", "onnx"];
+
+/// The content of blocks whose info string begins with one of [`LANGUAGES`].
 fn fences(text: &str) -> Vec<Region> {
     let mut regions = Vec::new();
     let mut open: Option<(&str, usize, bool)> = None;
@@ -59,7 +62,7 @@ fn fences(text: &str) -> Vec<Region> {
             }
             None if length >= 3 => {
                 let language = content[length..].split_whitespace().next().unwrap_or_default();
-                open = Some((&content[..length], at + line.len(), matches!(language, "onnxtxt" | "onnx")));
+                open = Some((&content[..length], at + line.len(), LANGUAGES.contains(&language)));
             }
             Some(_) | None => {}
         }

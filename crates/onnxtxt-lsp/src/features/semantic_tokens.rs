@@ -2,8 +2,7 @@
 
 use crate::document::Snapshot;
 use gen_lsp_types::*;
-use onnx_text::ast::{Field, FieldValue};
-use onnx_text::{NameKind, NameRole, TextToken, TokenClass, elem_type_named};
+use onnx_text::{NameKind, NameRole, SyntaxClass, TextToken, TokenClass, elem_type_named, text_classes};
 use onnxtxt::ir::ValueDef;
 use onnxtxt::ir::diag::Span;
 
@@ -84,15 +83,15 @@ fn encoded(snapshot: &Snapshot, tokens: &[TextToken]) -> Vec<SemanticToken> {
     let names = snapshot.names();
     let span = tokens.first().map_or(Span::default(), |first| first.span.to(tokens[tokens.len() - 1].span));
     let mut occurrences = names.within(Span::new(span.start, span.end + 1)).iter().peekable();
-    let keys = keys(snapshot);
-    for (i, token) in tokens.iter().enumerate() {
+    let classes = text_classes(snapshot.text(), tokens);
+    for (token, class) in tokens.iter().zip(classes) {
         while occurrences.next_if(|occurrence| occurrence.span.end <= token.span.start).is_some() {}
         let named = occurrences
             .peek()
             .filter(|it| it.span.start <= token.span.start && token.span.end <= it.span.end);
         let meaning = match (named, token.class) {
             (Some(occurrence), TokenClass::Word | TokenClass::String) => Some(of_name(snapshot, occurrence)),
-            _ => of_token(snapshot, tokens, i, &keys),
+            _ => of_class(snapshot, token, class),
         };
         if let Some((kind, modifiers)) = meaning {
             encoder.push(token.span, &kind, modifiers);
@@ -127,54 +126,26 @@ fn readonly(snapshot: &Snapshot, occurrence: &onnx_text::Occurrence) -> u32 {
     if is_initializer { READONLY } else { 0 }
 }
 
-fn of_token(snapshot: &Snapshot, tokens: &[TextToken], i: usize, keys: &[Span]) -> Option<Meaning> {
-    let token = tokens[i];
-    Some(match token.class {
-        TokenClass::Comment => (SemanticTokenTypes::Comment, 0),
-        TokenClass::Documentation => (SemanticTokenTypes::Comment, DOCUMENTATION),
-        TokenClass::Annotation => (SemanticTokenTypes::Macro, 0),
-        TokenClass::String => (SemanticTokenTypes::String, 0),
-        TokenClass::Number => (SemanticTokenTypes::Number, 0),
-        TokenClass::Numbers if token.span.len() <= MAX_NUMBERS => (SemanticTokenTypes::Number, 0),
-        TokenClass::Word => {
-            let text = snapshot.slice(token.span);
-            let next = tokens.get(i + 1).map_or("", |next| snapshot.slice(next.span));
-            if keys.binary_search(&token.span).is_ok() {
-                (SemanticTokenTypes::Property, 0)
-            } else if elem_type_named(text).is_some() || is_container(text) && next == "(" {
-                (SemanticTokenTypes::Type, 0)
-            } else if matches!(text, "nan" | "inf" | "infinity") {
-                (SemanticTokenTypes::Number, 0)
-            } else {
-                (SemanticTokenTypes::Keyword, 0)
-            }
+/// The meaning of a token that names nothing, as the grammars of editors color it.
+fn of_class(snapshot: &Snapshot, token: &TextToken, class: SyntaxClass) -> Option<Meaning> {
+    Some(match class {
+        SyntaxClass::Comment => (SemanticTokenTypes::Comment, 0),
+        SyntaxClass::Documentation => (SemanticTokenTypes::Comment, DOCUMENTATION),
+        SyntaxClass::Annotation | SyntaxClass::Label => (SemanticTokenTypes::Macro, 0),
+        SyntaxClass::String => (SemanticTokenTypes::String, 0),
+        SyntaxClass::Number if token.span.len() <= MAX_NUMBERS => (SemanticTokenTypes::Number, 0),
+        SyntaxClass::Type => (SemanticTokenTypes::Type, 0),
+        SyntaxClass::Operator => (SemanticTokenTypes::Method, 0),
+        SyntaxClass::Attribute | SyntaxClass::Key => (SemanticTokenTypes::Property, 0),
+        SyntaxClass::Domain => (SemanticTokenTypes::Namespace, 0),
+        // The name of a type in another tool.
+        SyntaxClass::Name if elem_type_named(snapshot.slice(token.span)).is_some() => {
+            (SemanticTokenTypes::Type, 0)
         }
+        // `raw` of `storage: raw`: a word that names nothing.
+        SyntaxClass::Keyword | SyntaxClass::Name => (SemanticTokenTypes::Keyword, 0),
         _ => return None,
     })
-}
-
-fn is_container(word: &str) -> bool {
-    matches!(word, "seq" | "map" | "optional" | "sparse_tensor" | "opaque" | "elem_type")
-}
-
-/// The keys of headers and annotations, sorted.
-fn keys(snapshot: &Snapshot) -> Vec<Span> {
-    fn add(fields: &[Field], keys: &mut Vec<Span>) {
-        for field in fields {
-            keys.push(field.key);
-            if let FieldValue::Record(record) = &field.value {
-                add(&record.items, keys);
-            }
-        }
-    }
-    let tree = snapshot.tree();
-    let mut keys = Vec::new();
-    let headers =
-        tree.header.iter().chain(tree.functions.iter().filter_map(|function| function.header.as_ref()));
-    headers.for_each(|header| add(&header.items, &mut keys));
-    tree.notes.lines().iter().for_each(|line| add(&line.fields, &mut keys));
-    keys.sort();
-    keys
 }
 
 /// Encodes tokens relative to each other, one for each line.
