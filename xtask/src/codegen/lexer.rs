@@ -5,7 +5,7 @@ use crate::dirs;
 use anyhow::{Context as _, Result, ensure};
 use proc_macro2::TokenStream;
 
-const PATTERNS: &str = "crates/onnx-text/src/lex/kind.in.rs";
+pub(super) const PATTERNS: &str = "crates/onnx-text/src/lex/kind.in.rs";
 
 pub(super) fn output() -> Result<Output> {
     let text = std::fs::read_to_string(dirs::root().join(PATTERNS)).context(PATTERNS)?;

@@ -2,6 +2,7 @@
 //!
 //! - [`protos`]: structs and tables of the wire format, from `proto/`;
 //! - [`lexer`]: the lexer of ONNX text, from the patterns of its tokens;
+//! - [`grammars`]: the grammars of editors, from the same patterns and the classes of words;
 //! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package;
 //! - [`kernels`]: what the installed `onnxruntime` package runs;
 //! - [`examples`]: the list of the operators' examples, from their folder;
@@ -14,6 +15,7 @@
 mod bodies;
 mod documents;
 mod examples;
+mod grammars;
 mod kernels;
 mod lexer;
 mod map;
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let compiled = protos::compile(&root)?;
     settle(&protos::outputs(&compiled)?, args)?;
     settle(&[lexer::output()?], args)?;
+    settle(&grammars::outputs()?, args)?;
     settle(&[examples::output()?, bodies::output()?, documents::output()?], args)?;
     settle(&[map::output()?], args)?;
     let Some(python) = python_with_onnx() else {

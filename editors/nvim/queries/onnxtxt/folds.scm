@@ -1,0 +1,1 @@
+[(header) (value_infos) (values) (body) (attributes) (braces) (list)] @fold

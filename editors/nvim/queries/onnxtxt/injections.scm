@@ -1,0 +1,5 @@
+((comment) @injection.content
+  (#set! injection.language "comment"))
+
+((documentation) @injection.content
+  (#set! injection.language "comment"))
