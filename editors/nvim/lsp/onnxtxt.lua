@@ -1,0 +1,1 @@
+return { cmd = { "onnxtxt", "lsp" }, filetypes = { "onnxtxt" }, root_markers = { "onnxtxt.toml", ".git" } }
