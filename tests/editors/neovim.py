@@ -2,8 +2,9 @@
 
     python tests/editors/neovim.py NVIM ONNXTXT [FOLDER]
 
-NVIM is Neovim 0.11 or newer, ONNXTXT the program. The configuration is that of docs/editors.md. The screens are written into FOLDER as
-text, one file for each step. Needs the package pyte, which is a terminal. `cargo xtask editors` makes the environment.
+NVIM is Neovim 0.11 or newer, ONNXTXT the program. The configuration is that of docs/editors.md, and then the plugin in editors/nvim. The
+screens are written into FOLDER as text, one file for each step. Needs the package pyte, which is a terminal. `cargo xtask editors` makes
+the environment.
 """
 
 import fcntl
@@ -13,6 +14,7 @@ import pty
 import re
 import select
 import struct
+import subprocess
 import sys
 import tempfile
 import termios
@@ -87,14 +89,14 @@ def main():
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     (bin_folder / "onnxtxt").symlink_to(pathlib.Path(program).resolve())
-    configuration = documented_configuration(root / "docs/editors.md")
-    extra = "vim.diagnostic.config({ virtual_text = true })\nvim.opt.signcolumn = 'yes'\nvim.opt.swapfile = false\n"
-    (folder / "init.lua").write_text(configuration + extra)
     (folder / "onnxtxt.toml").write_text("")
     (folder / "m.onnxtxt").write_text(MODEL)
     environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", TERM="xterm-256color", HOME=str(folder),
                        XDG_CONFIG_HOME=str(folder), XDG_STATE_HOME=str(folder), XDG_DATA_HOME=str(folder))
-    terminal = Terminal([nvim, "-u", str(folder / "init.lua"), "m.onnxtxt"], folder, environment)
+    def start(configuration, file):
+        extra = "vim.diagnostic.config({ virtual_text = true })\nvim.opt.signcolumn = 'yes'\nvim.opt.swapfile = false\n"
+        (folder / "init.lua").write_text(configuration + extra)
+        return Terminal([nvim, "-u", str(folder / "init.lua"), file], folder, environment)
 
     def step(name, keys, *patterns):
         terminal.type(keys)
@@ -102,6 +104,7 @@ def main():
         (screens / f"{name}.txt").write_text(text + "\n")
         print(f"{name}: ok")
 
+    terminal = start(documented_configuration(root / "docs/editors.md"), "m.onnxtxt")
     step("hints", "", r"first: float\[N,4\]", r"second: float\[4,N\]")
     step("diagnostics", "", r"use of undefined value .thrd")
     # On `second`, in its own statement.
@@ -112,6 +115,23 @@ def main():
     step("completion", "\x1bGO    z = Transp\x18\x0f", r"Transpose\s+\w")
     terminal.type("\x1b\x1b:qa!\r")
     terminal.read(2)
+
+    # The plugin: the server, and a binary model as text that is written back.
+    (folder / "p.onnxtxt").write_text(MODEL.replace("thrd", "third"))
+    subprocess.run([program, "convert", "p.onnxtxt", "-o", "p.onnx"], cwd=folder, check=True)
+    plugin = f"vim.opt.runtimepath:append('{root}/editors/nvim')\nvim.lsp.inlay_hint.enable()\n"
+    terminal = start(plugin, "p.onnxtxt")
+    step("plugin", "", r"first: float\[N,4\]")
+    terminal.type("\x1b:qa!\r")
+    terminal.read(2)
+    terminal = start(plugin, "p.onnx")
+    step("binary", "", r"third\W* = Transpose")
+    step("written", ":%s/third/fourth/g | w\r", r"fourth\W* = Transpose")
+    terminal.type("\x1b:qa!\r")
+    terminal.read(2)
+    printed = subprocess.run([program, "print", "p.onnx"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    if "fourth" not in printed:
+        raise SystemExit(f"the edited text was not written into the model:\n{printed}")
     print(f"screens: {screens}")
 
 

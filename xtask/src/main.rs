@@ -48,7 +48,7 @@ enum Task {
     Docs(docs::Args),
     /// Say what this machine lacks, for which part, and which command installs it
     Doctor(doctor::Args),
-    /// Use the language server in Neovim
+    /// Check grammars, extensions and the language server in editors
     Editors(editors::Args),
     /// Run the fuzz targets, on the stable compiler
     Fuzz(fuzz::Args),

@@ -65,6 +65,7 @@ const STEPS: &[Step] = &[
     ("pages", pages),
     ("installed program", installed_program),
     ("browser", browser),
+    ("editors", editors),
     ("Python module", python_module),
     ("C interface", c_interface),
     ("fuzzing", fuzzing),
@@ -459,6 +460,26 @@ fn browser(context: &mut Context) -> Result<Outcome> {
     }
     browser::run(&browser::Args { program: None })?;
     Ok(Outcome::Passed)
+}
+
+/// What editors get, if a change concerns it.
+fn editors(context: &mut Context) -> Result<Outcome> {
+    if !context.everything && !changed_files().iter().any(|path| crate::editors::concerns(path)) {
+        return Ok(Outcome::LeftOut(
+            "grammars, extensions and the language server in editors are checked when they change, with --all, or `cargo xtask editors`"
+                .to_owned(),
+        ));
+    }
+    crate::editors::run(&crate::editors::Args::default())?;
+    Ok(Outcome::Passed)
+}
+
+/// The files that differ from the main branch, or from the commit before; none if git does not say.
+fn changed_files() -> Vec<String> {
+    let git = |args: &[&str]| process::output(Command::new("git").current_dir(dirs::root()).args(args)).ok();
+    let base = git(&["merge-base", "origin/main", "HEAD"]).unwrap_or_else(|| "HEAD^".to_owned());
+    let files = git(&["diff", "--name-only", &base]).unwrap_or_default();
+    files.lines().map(str::to_owned).collect()
 }
 
 /// Programs in C and C++.

@@ -1,0 +1,87 @@
+//! tree-sitter: its parser is made from `grammar.js`, committed, and compared with the parser of the project.
+
+use super::node::copy;
+use super::{Args, NotHere, Tools, all, differs, folder, is_on_path, script};
+use crate::{dirs, process};
+use anyhow::{Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The generator. Its packages for Node and Python fetch a program from a site; that of cargo is compiled.
+const VERSION: &str = "0.27.1";
+
+/// What it generates, beside headers.
+const GENERATED: &[&str] = &["src/parser.c", "src/grammar.json", "src/node-types.json"];
+const HEADERS: &[&str] = &["src/tree_sitter/alloc.h", "src/tree_sitter/array.h", "src/tree_sitter/parser.h"];
+
+pub(super) fn run(tools: &mut Tools, args: &Args) -> Result<()> {
+    let committed = dirs::root().join("editors/tree-sitter");
+    generated(&committed, args)?;
+    let library = folder().join("onnxtxt.so");
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-unused"])
+        .arg("-I")
+        .arg(committed.join("src"));
+    compiler.arg(committed.join("src/parser.c")).arg(committed.join("src/scanner.c")).arg("-o").arg(&library);
+    if !is_on_path("cc") {
+        return Err(NotHere("no cc, which compiles the parser".to_owned()).into());
+    }
+    process::run(&mut compiler)?;
+    let mut compare = Command::new(tools.python()?);
+    compare.arg(script("grammars/tree_sitter_classes.py")).arg(library).arg(tools.classes()?);
+    all(vec![compare])
+}
+
+/// Generates the parser in a copy, and compares or accepts it.
+fn generated(committed: &Path, args: &Args) -> Result<()> {
+    if !is_on_path("node") {
+        println!("NOT CHECKED: whether the parser is that of the grammar (no node on the path)");
+        return Ok(());
+    }
+    let generator = generator()?;
+    let made = folder().join("tree-sitter");
+    if made.exists() {
+        fs::remove_dir_all(&made)?;
+    }
+    copy(committed, &made)?;
+    process::run(Command::new(generator).arg("generate").current_dir(&made))?;
+    for file in GENERATED.iter().chain(HEADERS) {
+        if !differs(&committed.join(file), &made.join(file))? {
+            continue;
+        }
+        if !args.accept {
+            bail!(
+                "editors/tree-sitter/{file} is not what grammar.js says: `cargo xtask editors --accept tree-sitter`"
+            );
+        }
+        fs::create_dir_all(committed.join("src/tree_sitter"))?;
+        fs::copy(made.join(file), committed.join(file))?;
+        println!("wrote editors/tree-sitter/{file}");
+    }
+    Ok(())
+}
+
+/// The generator, compiled when it is needed first.
+fn generator() -> Result<PathBuf> {
+    let root = dirs::root().join("target/tree-sitter");
+    let program = root.join("bin/tree-sitter");
+    let is_current = |program: &Path| {
+        process::output(Command::new(program).arg("--version")).is_ok_and(|version| version.contains(VERSION))
+    };
+    if !program.exists() || !is_current(&program) {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args([
+            "install",
+            "tree-sitter-cli",
+            "--version",
+            VERSION,
+            "--locked",
+            "--no-default-features",
+            "--debug",
+        ]);
+        process::run(cargo.args(["--force", "--root"]).arg(&root).current_dir(std::env::temp_dir()))?;
+    }
+    Ok(program)
+}
