@@ -94,7 +94,7 @@ def main():
     environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", TERM="xterm-256color", HOME=str(folder),
                        XDG_CONFIG_HOME=str(folder), XDG_STATE_HOME=str(folder), XDG_DATA_HOME=str(folder))
     def start(configuration, file):
-        extra = "vim.diagnostic.config({ virtual_text = true })\nvim.opt.signcolumn = 'yes'\nvim.opt.swapfile = false\n"
+        extra = "vim.diagnostic.config({ virtual_text = true })\nvim.opt.signcolumn = 'yes'\nvim.opt.swapfile = false\nvim.opt.completeopt = 'menu,menuone'\n"
         (folder / "init.lua").write_text(configuration + extra)
         return Terminal([nvim, "-u", str(folder / "init.lua"), file], folder, environment)
 

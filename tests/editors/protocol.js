@@ -268,13 +268,15 @@ async function changes(client, document) {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "protocol-"));
   const files = texts();
-  for (const file of files) fs.copyFileSync(file, path.join(folder, path.basename(file)));
+  // Files of several folders have one name.
+  const copyOf = (file) => path.join(folder, `${files.indexOf(file)}-${path.basename(file)}`);
+  for (const file of files) fs.copyFileSync(file, copyOf(file));
   const client = new Client(folder);
   const { capabilities } = await client.start(folder, true);
   const answered = new Set();
   let formatted = 0;
   for (const file of files) {
-    const copy = path.join(folder, path.basename(file));
+    const copy = copyOf(file);
     const uri = pathToFileURL(copy).href;
     const text = fs.readFileSync(copy, "utf8");
     const document = TextDocument.create(uri, "onnxtxt", 1, text);
@@ -307,7 +309,7 @@ async function main() {
   const symbols = await client.request(protocol.WorkspaceSymbolRequest.type, { query: "x" });
   assert(symbols.length > 0);
   const workspace = await client.request(protocol.WorkspaceDiagnosticRequest.type, { previousResultIds: [] });
-  assert(workspace.items.length >= files.length);
+  assert.strictEqual(workspace.items.length, files.length);
   const explained = await client.request(new protocol.RequestType("workspace/textDocumentContent"), { uri: "onnxtxt:explain/E0203" });
   assert(explained.text.includes("E0203"));
   await client.stop();
@@ -315,7 +317,7 @@ async function main() {
   const pushed = new Client(folder);
   await pushed.start(folder, false);
   for (const file of files.slice(0, 20)) {
-    const uri = pathToFileURL(path.join(folder, path.basename(file))).href;
+    const uri = pathToFileURL(copyOf(file)).href;
     const document = TextDocument.create(uri, "onnxtxt", 1, fs.readFileSync(file, "utf8"));
     await pushed.open(uri, document.getText());
     await changes(pushed, document);
