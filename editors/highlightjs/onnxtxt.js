@@ -29,7 +29,7 @@ function onnxtxt() {
     { scope: "string", match: /b?"(?:[^"\\]|\\[^])*"/ },
     { scope: "number", match: /(?:-?[0-9]+(\.[0-9]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)|-?[0-9]+|-([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY]|[nN][aA][nN]))(?![A-Za-z0-9_])/ },
     { scope: "variable", match: new RegExp(word) },
-    { scope: "punctuation", match: /=>/ },
+    { scope: "punctuation", match: /=>|\*\*/ },
   ];
   const text = (comments) => {
     const inside = [...comments, ...words, ...others];
@@ -37,7 +37,8 @@ function onnxtxt() {
       ["\\(", "\\)", inside],
       ["\\[", "\\]", inside],
       ["\\{", "\\}", inside],
-      ["<", ">", [...comments, ...words, attribute, ...others]],
+      // A `<` that another bracket closes compares.
+      ["<", ">|(?=[)\\]}])", [...comments, ...words, attribute, ...others]],
     ].map(([begin, end, contains]) => ({
       begin,
       end,
@@ -45,7 +46,7 @@ function onnxtxt() {
       endScope: "punctuation",
       contains,
     }));
-    const marks = (close) => rule("punctuation", "", `(?!${close})` + /[{}()\[\]<>,=:.@?$;]/.source);
+    const marks = (close) => rule("punctuation", "", `(?!${close})` + /[{}()\[\]<>,=:.@?$;+\-*\/]/.source);
     for (const bracket of brackets) {
       bracket.contains = [...bracket.contains, ...brackets, marks(bracket.end)];
     }

@@ -20,7 +20,7 @@ pub(super) struct Words {
     lists: BTreeMap<String, Vec<String>>,
     /// The patterns of tokens, by the names of their kinds.
     patterns: BTreeMap<String, String>,
-    /// The spellings of the other tokens.
+    /// The spellings of the other tokens, and of the signs of expressions.
     marks: Vec<String>,
 }
 
@@ -31,6 +31,7 @@ impl Words {
             words.lists.extend(lists(path)?);
         }
         words.tokens()?;
+        words.marks.extend(words.lists.get("SIGNS").cloned().unwrap_or_default());
         Ok(words)
     }
 

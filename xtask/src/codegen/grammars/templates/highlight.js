@@ -37,7 +37,8 @@ function onnxtxt() {
       ["\\(", "\\)", inside],
       ["\\[", "\\]", inside],
       ["\\{", "\\}", inside],
-      ["<", ">", [...comments, ...words, attribute, ...others]],
+      // A `<` that another bracket closes compares.
+      ["<", ">|(?=[)\\]}])", [...comments, ...words, attribute, ...others]],
     ].map(([begin, end, contains]) => ({
       begin,
       end,

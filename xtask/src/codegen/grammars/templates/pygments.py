@@ -82,7 +82,11 @@ def _class(kind, tokens, i, opened):
     if kind == "mark":
         if value in _CLOSING:
             opened.append(_CLOSING[value])
-        elif opened and opened[-1] == value:
+            return @Punctuation@
+        # A `<` that another bracket closes compares.
+        while value in (")", "]", "}") and opened and opened[-1] == ">":
+            opened.pop()
+        if opened and opened[-1] == value:
             opened.pop()
         return @Punctuation@
     if kind == "string":

@@ -41,7 +41,8 @@ syn cluster onnxtxtToken contains=onnxtxtPunctuation,onnxtxtName,onnxtxtKey,onnx
 syn region onnxtxtBrackets matchgroup=onnxtxtPunctuation start=/(/ end=/)/ contains=@onnxtxtToken transparent
 syn region onnxtxtBrackets matchgroup=onnxtxtPunctuation start=/\[/ end=/\]/ contains=@onnxtxtToken transparent
 syn region onnxtxtBrackets matchgroup=onnxtxtPunctuation start=/{/ end=/}/ contains=@onnxtxtToken transparent
-syn region onnxtxtAngles matchgroup=onnxtxtPunctuation start=/</ end=/=\@1<!>/ contains=@onnxtxtToken,onnxtxtAttribute transparent
+" A `<` that another bracket closes compares.
+syn region onnxtxtAngles matchgroup=onnxtxtPunctuation start=/</ end=/=\@1<!>/ end=/[)\]}]/me=s-1 contains=@onnxtxtToken,onnxtxtAttribute transparent
 
 syn sync fromstart
 
