@@ -100,7 +100,7 @@ fn row(path: &Path, text: &str) -> Value {
     })
 }
 
-/// What the parser reports.
+/// The findings of the parser.
 fn diagnostics(kind: TextKind, text: &str) -> Vec<Diagnostic> {
     match kind {
         TextKind::OperatorSet => parse_operator_set(text).diagnostics,

@@ -20,12 +20,10 @@ module.exports = grammar({
 
   conflicts: ($) => [
     [$.type, $._name],
-    [$.type, $.value_infos],
-    [$.type, $.value_info],
-    [$.type_arguments, $.value_infos],
-    [$.attribute, $.field],
+    [$.type],
+    [$.attribute, $.value_info],
     [$.operator_item],
-    [$.operator_item, $.signature],
+    [$.results, $._attribute_file],
   ],
 
   rules: {
@@ -34,7 +32,7 @@ module.exports = grammar({
         optional($._first),
         choice($.operator_set, repeat1($.graph), $._value_file, $.node, $._declaration, alias($._attribute_file, $.attribute)),
       ),
-    _first: ($) => seq($.first_line, optional(seq(",", list($.field), optional(","), $._annotation_end))),
+    _first: ($) => prec.right(seq($.first_line, optional(seq(",", list($.field), optional(","), $._annotation_end)))),
 
     // Annotations.
     _note: ($) => choice($.documentation, $.annotation),
@@ -47,7 +45,7 @@ module.exports = grammar({
     graph: ($) =>
       seq(
         repeat($._note),
-        optional($.header),
+        optional(seq($.header, repeat($._note))),
         field("name", $._name),
         optional($.attributes),
         field("inputs", optional($.value_infos)),
@@ -68,14 +66,16 @@ module.exports = grammar({
     value_infos: ($) => seq("(", list($.value_info), ")"),
     values: ($) => seq("<", list($.value_info), ">"),
     value_info: ($) =>
-      seq(repeat($._note), optional(field("type", $.type)), field("name", $._name), optional(seq("=", field("data", $._data)))),
+      seq(repeat($._note), optional(field("type", $.type)), field("name", $._name), optional(seq("=", field("data", $._value)))),
     body: ($) => seq("{", repeat($.node), repeat($._note), "}"),
 
     // Types.
+    // A list after a type is its dimensions, but `seq(tensor) [float {1}]` is a value.
     type: ($) =>
       choice(
-        seq(field("name", $.identifier), optional($.dimensions)),
-        seq(field("name", $.identifier), $.type_arguments, optional($.dimensions)),
+        prec.right(seq(field("name", $.identifier), optional($.dimensions))),
+        seq(field("name", $.identifier), $.type_arguments),
+        prec.dynamic(1, seq(field("name", $.identifier), $.type_arguments, $.dimensions)),
         "?",
       ),
     type_arguments: ($) => seq("(", gappy(choice($.type, $.dotted_name, $.string, $.number)), ")"),
@@ -114,7 +114,7 @@ module.exports = grammar({
         repeat($._note),
         field("name", $._name),
         optional(seq(":", field("type", $.identifier), optional("?"))),
-        optional(seq("=", field("value", $._value))),
+        optional(seq("=", repeat($._note), field("value", $._value))),
       ),
     _attribute_file: ($) => seq(field("name", $._name), optional(seq(":", field("type", $.identifier))), "=", field("value", $._value)),
 
@@ -131,7 +131,8 @@ module.exports = grammar({
     _data: ($) => choice($.list, $.braces),
     list: ($) => seq("[", list($._element), "]"),
     _element: ($) => seq(repeat($._note), $._value, optional(seq(":", $._value))),
-    braces: ($) => seq("{", list(choice($._element, $.field, $.part)), "}"),
+    _item: ($) => seq(repeat($._note), $._value),
+    braces: ($) => seq("{", list(choice($._item, $.field, $.part)), "}"),
     part: ($) =>
       prec.dynamic(
         1,
@@ -140,6 +141,7 @@ module.exports = grammar({
           field("name", $._name),
           optional(seq(":", field("type", $.identifier))),
           "=",
+          repeat($._note),
           field("value", $._value),
         ),
       ),
@@ -183,7 +185,7 @@ module.exports = grammar({
     // Tokens, with the patterns of the lexer.
     _name: ($) => choice($.identifier, $.string),
     identifier: (_) => /[A-Za-z_][A-Za-z0-9_]*/,
-    string: (_) => token(choice(/"([^"\\]|\\[^])*"/, /b"([^"\\]|\\[^])*"/)),
+    string: (_) => token(/b?"([^"\\]|\\(.|\n))*"/),
     number: (_) => token(choice(/-?[0-9]+(\.[0-9]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)/, /-?[0-9]+/, /-([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY]|[nN][aA][nN])/)),
   },
 });

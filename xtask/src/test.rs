@@ -462,7 +462,7 @@ fn browser(context: &mut Context) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// What editors get, if a change concerns it.
+/// Grammars, extensions and the language server in editors, if a change concerns them.
 fn editors(context: &mut Context) -> Result<Outcome> {
     if !context.everything && !changed_files().iter().any(|path| crate::editors::concerns(path)) {
         return Ok(Outcome::LeftOut(

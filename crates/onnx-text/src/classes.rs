@@ -207,7 +207,7 @@ impl<'s> Context<'s> {
         }
         match after {
             "(" | "<" | "=>" => SyntaxClass::Operator,
-            // An ellipsis is no path.
+            // Two dots are not a path.
             "." if self.after(i + 1) != "." => SyntaxClass::Domain,
             // `l.f:overload`
             ":" if self.source[..self.tokens[i].span.start as usize].ends_with('.') => SyntaxClass::Operator,

@@ -17,23 +17,20 @@ from tree_sitter import Language, Parser, Query, QueryCursor
 
 from judge import ROOT, SHOWN, difference, rows
 
-#: Codes of the parser for mistakes that a grammar can see. The others are about numbers, keys and types.
+#: The parser's codes for mistakes that a grammar can see. The others are about numbers, keys and types.
 SYNTAX = {"E0101", "E0102", "E0103", "E0104", "E0105", "E0106", "E0107", "E0108"}
 
-#: What the lexer sees in a word, and what the tree knows of it instead.
+#: The class that the lexer sees in a word, and the one that the tree knows instead.
 REFINED = {
     # The name of an attribute, a type variable, or an overload: all of them stand before a colon.
     ("Key", "Attribute"), ("Key", "Type"), ("Key", "Operator"),
     # Parts of a sparse tensor, in braces.
     ("Name", "Attribute"),
-    # Types that the lexer does not know by name, and values that are called like types.
-    ("Name", "Type"), ("Type", "Name"), ("Type", "Attribute"), ("Type", "Operator"), ("Type", "Domain"), ("Type", "Key"),
-    ("Operator", "Type"), ("Domain", "Type"), ("Name", "Domain"),
-    # Names before a line break, and labels in the middle of a line.
-    ("Name", "Operator"), ("Name", "Label"), ("String", "Label"), ("Name", "Key"), ("Name", "Number"),
-    # Values and dimensions that are called like numbers or keywords.
-    ("Number", "Name"), ("Number", "Attribute"), ("Keyword", "Name"), ("Attribute", "Name"), ("Operator", "Name"),
-    ("Label", "Name"), ("Label", "String"), ("Domain", "Name"),
+    # Types that the lexer does not know by name, and names that are spelled like types or numbers.
+    ("Name", "Type"), ("Operator", "Type"), ("Name", "Domain"),
+    ("Type", "Name"), ("Type", "Attribute"), ("Type", "Operator"), ("Type", "Domain"), ("Number", "Name"),
+    # Words before the end of a line, and labels in the middle of one.
+    ("Name", "Operator"), ("Name", "Keyword"), ("Name", "Label"), ("String", "Label"),
 }
 
 

@@ -61,7 +61,7 @@ impl std::fmt::Display for NotHere {
 
 impl std::error::Error for NotHere {}
 
-/// What the parts need, made when it is needed first.
+/// Programs and files that the parts need, each made when it is needed first.
 #[derive(Default)]
 struct Tools {
     program: Option<PathBuf>,

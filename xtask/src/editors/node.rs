@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a folder was installed from.
+/// A copy of the lock file that a folder was installed from.
 const STAMP: &str = ".installed-from";
 
 /// The package manager, in a folder.

@@ -11,7 +11,7 @@ use std::process::Command;
 /// The generator. Its packages for Node and Python fetch a program from a site; that of cargo is compiled.
 const VERSION: &str = "0.27.1";
 
-/// What it generates, beside headers.
+/// The files that it generates, beside headers.
 const GENERATED: &[&str] = &["src/parser.c", "src/grammar.json", "src/node-types.json"];
 const HEADERS: &[&str] = &["src/tree_sitter/alloc.h", "src/tree_sitter/array.h", "src/tree_sitter/parser.h"];
 
@@ -34,7 +34,7 @@ pub(super) fn run(tools: &mut Tools, args: &Args) -> Result<()> {
     all(vec![compare])
 }
 
-/// Generates the parser in a copy, and compares or accepts it.
+/// Generates the parser in a copy, runs its tests, and compares or accepts it.
 fn generated(committed: &Path, args: &Args) -> Result<()> {
     if !is_on_path("node") {
         println!("NOT CHECKED: whether the parser is that of the grammar (no node on the path)");
@@ -46,7 +46,11 @@ fn generated(committed: &Path, args: &Args) -> Result<()> {
         fs::remove_dir_all(&made)?;
     }
     copy(committed, &made)?;
-    process::run(Command::new(generator).arg("generate").current_dir(&made))?;
+    process::run(Command::new(&generator).arg("generate").current_dir(&made))?;
+    // The compiled parser is kept here, not in the folder of the user.
+    let mut tests = Command::new(&generator);
+    tests.arg("test").current_dir(&made).env("TREE_SITTER_LIBDIR", folder().join("parsers"));
+    process::run(&mut tests)?;
     for file in GENERATED.iter().chain(HEADERS) {
         if !differs(&committed.join(file), &made.join(file))? {
             continue;

@@ -26,6 +26,7 @@
 (value_info name: (identifier) @variable)
 (formal name: (identifier) @variable)
 (tensor name: (identifier) @variable)
+(source_file name: (identifier) @variable)
 
 (results (identifier) @variable)
 (operands (identifier) @variable)

@@ -153,7 +153,7 @@ pub(super) fn outputs() -> Result<Vec<Output>> {
     Ok(outputs)
 }
 
-/// What each kind of grammar calls the classes, for the programs that compare them.
+/// The names of the classes in each kind of grammar, for the programs that compare them.
 fn table() -> Result<String> {
     let mut rows = serde_json::Map::new();
     for class in CLASSES {

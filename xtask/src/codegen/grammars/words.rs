@@ -1,4 +1,5 @@
-//! What grammars are made from: the lists of `classes.rs`, the patterns of the lexer, and what the language server looks for in other files.
+//! The parts of grammars: the lists of `classes.rs`, the patterns of the lexer, and the functions and languages that the language server
+//! looks for in other files.
 
 use super::Spelling;
 use crate::codegen::lexer::PATTERNS;
