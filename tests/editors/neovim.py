@@ -82,6 +82,7 @@ class Terminal:
 
 def main():
     nvim, program, *rest = sys.argv[1:]
+    nvim, program = os.path.abspath(nvim), os.path.abspath(program)
     screens = pathlib.Path(rest[0] if rest else tempfile.mkdtemp(prefix="screens-"))
     screens.mkdir(parents=True, exist_ok=True)
     root = pathlib.Path(__file__).resolve().parents[2]

@@ -107,7 +107,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
         bail!("unknown part `{unknown}`: expected one of {}", names.join(", "));
     }
-    let mut tools = Tools { program: args.program.clone(), classes: args.classes.clone() };
+    // The parts run in folders of their own.
+    let absolute = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
+    let mut tools = Tools { program: absolute(&args.program)?, classes: absolute(&args.classes)? };
     let (mut failed, mut missing) = (Vec::new(), Vec::new());
     for (name, part) in PARTS {
         if !args.parts.is_empty() && !args.parts.iter().any(|wanted| wanted == name) {
