@@ -21,6 +21,8 @@ module.exports = grammar({
   conflicts: ($) => [
     [$.type, $._name],
     [$.type],
+    [$._call],
+    [$.operator, $._primary],
     [$.attribute, $.value_info],
     [$.operator_item],
     [$.results, $._attribute_file],
@@ -89,16 +91,18 @@ module.exports = grammar({
         optional($.node_name),
         optional($.results),
         "=",
-        $.operator,
-        choice(seq(optional($.attributes), $.operands), seq($.operands, $.attributes)),
+        choice($._call, $.unary, $.binary, $.subscript),
       ),
+    _call: ($) =>
+      seq($.operator, choice(seq(optional($.attributes), $.operands), seq($.operands, $.attributes))),
     node_name: ($) => seq("[", optional($._name), "]"),
     results: ($) =>
       choice(
         seq($._name, repeat(seq(",", optional($._name)))),
         seq(repeat1(","), optional(seq($._name, repeat(seq(",", optional($._name)))))),
       ),
-    operands: ($) => seq("(", gappy($._name), ")"),
+    operands: ($) => seq("(", gappy(choice($._expression, $.argument)), ")"),
+    argument: ($) => seq(field("name", $._name), "=", field("value", $._value)),
     operator: ($) =>
       seq(
         optional("."),
@@ -107,8 +111,26 @@ module.exports = grammar({
         optional(seq(":", field("overload", $._name))),
       ),
 
+    // Expressions, which stand for plain nodes.
+    _expression: ($) => choice($._primary, $.unary, $.binary),
+    _primary: ($) => choice($._name, $.number, $.list, $.parenthesized, $.call, $.subscript),
+    call: ($) => $._call,
+    parenthesized: ($) => seq("(", $._expression, ")"),
+    unary: ($) => prec(4, seq("-", $._expression)),
+    binary: ($) =>
+      choice(
+        prec.right(5, seq($._expression, "**", $._expression)),
+        ...["*", "/", "@"].map((sign) => prec.left(3, seq($._expression, sign, $._expression))),
+        ...["+", "-"].map((sign) => prec.left(2, seq($._expression, sign, $._expression))),
+        ...["<", "<=", ">", ">=", "=="].map((sign) => prec.left(1, seq($._expression, sign, $._expression))),
+      ),
+    // Without a space: a name in brackets on its own belongs to the next node.
+    subscript: ($) => prec(6, seq($._primary, token.immediate(prec(1, "[")), list(choice($.range, $._expression)), "]")),
+    range: ($) => seq(optional($.number), ":", optional($.number), optional(seq(":", optional($.number)))),
+
     // Attributes, and the parameters of functions and operators.
-    attributes: ($) => seq("<", list($.attribute), ">"),
+    // `f <a = 1> (x)` is not a comparison.
+    attributes: ($) => prec.dynamic(2, seq("<", list($.attribute), ">")),
     attribute: ($) =>
       seq(
         repeat($._note),

@@ -8,7 +8,7 @@
 (string) @string
 (number) @number
 ["(" ")" "[" "]" "{" "}" "<" ">"] @punctuation.bracket
-["," "." "..." ":" "=" "=>" "@" "?" "$"] @punctuation.delimiter
+["," "." "..." ":" "=" "=>" "@" "?" "$" "+" "-" "*" "/" "**" "<=" ">=" "=="] @punctuation.delimiter
 ["operator_set" "operator" "each" "where"] @keyword
 
 ((type name: (identifier) @type)
@@ -30,6 +30,13 @@
 
 (results (identifier) @variable)
 (operands (identifier) @variable)
+(argument name: (identifier) @attribute)
+[
+  (parenthesized (identifier) @variable)
+  (unary (identifier) @variable)
+  (binary (identifier) @variable)
+  (subscript (identifier) @variable)
+]
 (reference (identifier) @variable)
 (node_name (_) @label)
 (operator domain: (identifier) @module)
