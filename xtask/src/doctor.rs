@@ -77,6 +77,13 @@ const TOOLS: &[Tool] = &[
         mac: "brew install --cask chromium",
     },
     Tool {
+        name: "Node",
+        part: "cargo xtask editors: grammars, a client of the protocol, the extension for Visual Studio Code (20 or newer, with npm)",
+        is_there: || has("node", &["--version"]) && has("npm", &["--version"]),
+        debian: "apt-get install nodejs npm",
+        mac: "brew install node",
+    },
+    Tool {
         name: "C++ compiler",
         part: "cargo xtask capi, cargo xtask fuzz",
         is_there: || ["c++", "g++", "clang++"].iter().any(|name| has(name, &["--version"])),
@@ -175,7 +182,7 @@ mod tests {
             assert!(hint(tool.name).contains(tool.install()));
         }
         // Hints of other tasks name these.
-        for name in ["python3", "Chromium", "C++ compiler", "binutils", "aarch64", "nightly Rust"] {
+        for name in ["python3", "Chromium", "Node", "C++ compiler", "binutils", "aarch64", "nightly Rust"] {
             assert!(TOOLS.iter().any(|tool| tool.name == name), "{name}");
         }
     }

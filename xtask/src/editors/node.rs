@@ -1,7 +1,7 @@
 //! Node: packages of lock files, installed below `target/editors`, and scripts that use them.
 
 use super::{NotHere, folder, is_on_path};
-use crate::{dirs, process};
+use crate::{dirs, doctor, process};
 use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const STAMP: &str = ".installed-from";
 pub(super) fn npm(folder: &Path) -> Result<Command> {
     for program in ["node", "npm"] {
         if !is_on_path(program) {
-            return Err(NotHere(format!("no {program} on the path")).into());
+            return Err(NotHere(doctor::hint("Node")).into());
         }
     }
     let mut command = Command::new("npm");

@@ -2,7 +2,7 @@
 
 use super::node::copy;
 use super::{Args, NotHere, Tools, all, differs, folder, is_on_path, script};
-use crate::{dirs, process};
+use crate::{dirs, doctor, process};
 use anyhow::{Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(super) fn run(tools: &mut Tools, args: &Args) -> Result<()> {
         .arg(committed.join("src"));
     compiler.arg(committed.join("src/parser.c")).arg(committed.join("src/scanner.c")).arg("-o").arg(&library);
     if !is_on_path("cc") {
-        return Err(NotHere("no cc, which compiles the parser".to_owned()).into());
+        return Err(NotHere(doctor::hint("C++ compiler")).into());
     }
     process::run(&mut compiler)?;
     let mut compare = Command::new(tools.python()?);
@@ -37,7 +37,7 @@ pub(super) fn run(tools: &mut Tools, args: &Args) -> Result<()> {
 /// Generates the parser in a copy, runs its tests, and compares or accepts it.
 fn generated(committed: &Path, args: &Args) -> Result<()> {
     if !is_on_path("node") {
-        println!("NOT CHECKED: whether the parser is that of the grammar (no node on the path)");
+        println!("NOT CHECKED: whether the parser is that of the grammar ({})", doctor::hint("Node"));
         return Ok(());
     }
     let generator = generator()?;
