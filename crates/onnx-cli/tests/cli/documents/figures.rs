@@ -4,8 +4,8 @@ use super::{compare, root};
 
 /// The cells of the line of a table that begins with these.
 fn row<'p>(page: &'p str, first: &[&str]) -> Vec<&'p str> {
-    let rows = page.lines().filter(|line| line.starts_with("| ")).map(cells);
-    rows.filter(|cells| cells.starts_with(first)).next().unwrap_or_else(|| panic!("no line {first:?}"))
+    let mut rows = page.lines().filter(|line| line.starts_with("| ")).map(cells);
+    rows.find(|cells| cells.starts_with(first)).unwrap_or_else(|| panic!("no line {first:?}"))
 }
 
 fn cells(line: &str) -> Vec<&str> {

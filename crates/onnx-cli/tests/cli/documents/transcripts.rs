@@ -5,7 +5,6 @@
 //! command.
 
 use super::{Checkout, compare, root};
-use std::time::Instant;
 
 /// The pages with commands, and the fewest commands that they have: a page whose blocks are not found must not pass.
 const PAGES: &[(&str, usize)] = &[("README.md", 8), ("docs/tour.md", 20), ("docs/first-ten-minutes.md", 15)];
@@ -60,9 +59,7 @@ fn run(page: &str, text: &str, least: usize) -> String {
             Part::Line(line) => renewed += &format!("{line}\n"),
             Part::Command { line, output } => {
                 commands += 1;
-                let start = Instant::now();
                 let (code, actual) = checkout.shell(&line[2..]);
-                println!("{page}: {line}: {:.2} s", start.elapsed().as_secs_f64());
                 assert_eq!(code, status(line), "{page}: {line}\n{actual}");
                 let actual: Vec<&str> = actual.lines().map(str::trim_end).collect();
                 let shown = if is_like(&output, &actual) { output } else { actual };
