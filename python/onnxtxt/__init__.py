@@ -6,7 +6,7 @@
 []
 """
 
-from collections.abc import MutableMapping as _MutableMapping
+from collections.abc import MutableMapping as _MutableMapping, Sequence as _Sequence
 
 from onnxtxt._native import __version__
 
@@ -25,6 +25,7 @@ from onnxtxt._native import (
     MissingFileError,
     Model,
     Node,
+    Nodes,
     Parameter,
     Part,
     Report,
@@ -88,6 +89,7 @@ __all__ = [
     "MissingFileError",
     "Model",
     "Node",
+    "Nodes",
     "Parameter",
     "Part",
     "Report",
@@ -136,4 +138,5 @@ __all__ = [
 
 _MutableMapping.register(Attributes)
 _MutableMapping.register(Initializers)
-del _MutableMapping
+_Sequence.register(Nodes)
+del _MutableMapping, _Sequence

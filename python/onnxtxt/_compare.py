@@ -48,7 +48,7 @@ def compare(
     (False, 0.5)
     >>> print(comparison)
     DIFFERS  y: element [1] is 2.5 and 2: 5e-1 absolute, 2.5e-1 relative, 1125899906842624 ULP; 1 of 2 elements differ
-             cosine 0.995893, differences: median 5.0e-1, p90 5.0e-1, p99 5.0e-1, max 5.0e-1
+             cosine 0.996546, differences: median 5.0e-1, p90 5.0e-1, p99 5.0e-1, max 5.0e-1
     <BLANKLINE>
     """
     return Comparison(*_compare(dict(results), dict(expected), rtol=rtol, atol=atol, models=list(models)))

@@ -1,6 +1,7 @@
 """Edits by values and nodes, and what becomes of views."""
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -201,3 +202,25 @@ def test_threads_edit_one_model():
     for thread in threads:
         thread.join()
     assert not errors and len(model.graph.nodes) == 200
+
+
+def test_nodes_are_a_sequence():
+    model = onnxtxt.parse(HEAD + "g (float[N] x) => (float[N] z) { a = Relu(x) y = Neg(a) z = Abs(y) }")
+    nodes = model.graph.nodes
+    assert len(nodes) == 3 and [node.op_type for node in nodes] == ["Relu", "Neg", "Abs"]
+    assert isinstance(nodes, onnxtxt.Nodes) and isinstance(nodes, Sequence)
+    assert nodes[-1].op_type == "Abs" and nodes[0] in nodes and nodes.index(nodes[1]) == 1
+    assert [node.op_type for node in nodes[::-1]] == ["Abs", "Neg", "Relu"] == [node.op_type for node in reversed(nodes)]
+    assert nodes == list(nodes) == model.graph.nodes and nodes[1:] != nodes and nodes + [] == list(nodes)
+    assert nodes.count(nodes[0]) == 1 and onnxtxt.parse(model.text()).graph.nodes[0] not in nodes
+    assert repr(nodes[:1]).startswith("[<onnxtxt.Node a = Relu(x)")
+    # What it lists is what the graph had.
+    model.graph.append("Exp", "z")
+    assert len(nodes) == 3 and len(model.graph.nodes) == 4
+    for wrong in (3, -4, 2**40):
+        with pytest.raises(IndexError, match=f"index {wrong} of the nodes of a graph that has 3"):
+            nodes[wrong]
+    with pytest.raises(TypeError, match="not by `<class 'str'>`"):
+        nodes["Relu"]
+    with pytest.raises(ValueError, match="does not list this node"):
+        nodes.index(model.graph.nodes[3])

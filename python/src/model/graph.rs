@@ -4,6 +4,7 @@ use super::attributes::type_of;
 use super::header::{entries, pairs, pairs_of, proxy};
 use super::initializers::PyInitializers;
 use super::node::{NewNode, Place, PyNode, new_domain, optional_name};
+use super::nodes::PyNodes;
 use super::operand::{Operand, operands};
 use super::state::{Removed, Shared, State};
 use super::value::{PyValue, find_value, tensor_of};
@@ -205,11 +206,12 @@ impl PyGraph {
         Ok(PyInitializers::new(self.clone()))
     }
 
-    /// The nodes of the graph in order, as a list. Nodes of nested graphs are in the graphs of their nodes; `all_nodes` has them too.
+    /// The nodes of the graph in order, as a sequence of those that it has now: an edit of the graph does not change it. Nodes of nested graphs are
+    /// in the graphs of their nodes; `all_nodes` has them too.
     #[getter]
-    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn nodes(&self, py: Python<'_>) -> PyResult<PyNodes> {
         let nodes = self.read(py, |_, graph| graph.nodes.clone())?;
-        PyList::new(py, nodes.into_iter().map(|node| self.node(node)))
+        Ok(PyNodes::new(&self.shared, self.generation, self.body, nodes))
     }
 
     /// The nodes of the graph and of the graphs nested in it, in the order of the text.

@@ -11,6 +11,7 @@ mod header;
 mod initializers;
 mod module;
 mod node;
+mod nodes;
 mod operand;
 mod parts;
 mod source;
@@ -246,7 +247,8 @@ fn encoded(loaded: &Loaded, partial: bool, weights: Weights) -> PyResult<Vec<u8>
         }
         if loaded.is_partial() {
             let weights = Some(weights);
-            let options = SaveOptions { form: Some(Form::Binary), weights, partial, ..SaveOptions::default() };
+            let options =
+                SaveOptions { form: Some(Form::Binary), weights, partial, ..SaveOptions::default() };
             let mut bytes = Vec::new();
             let saved = loaded.write_to(&mut bytes, &options).map_err(|why| unsaved(&loaded, why))?;
             return if saved.is_written { Ok(bytes) } else { Err(refused(&loaded, &saved.losses)) };
@@ -579,6 +581,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyModel>()?;
     module.add_class::<PyGraph>()?;
     module.add_class::<node::PyNode>()?;
+    module.add_class::<nodes::PyNodes>()?;
     module.add_class::<value::PyValue>()?;
     module.add_class::<function::PyFunction>()?;
     module.add_class::<attributes::PyAttributes>()?;

@@ -44,6 +44,10 @@ impl PyNode {
         self.body
     }
 
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
     pub(crate) fn id(&self) -> NodeId {
         self.node
     }
