@@ -10,6 +10,7 @@ use onnx_loops::tensor::{NOWHERE, count_of};
 /// The interpolation of one axis of an image.
 pub(super) struct ResizeAxis {
     at: usize,
+    from: usize,
     to: usize,
     taps: usize,
     /// Source elements and weights, for one element of the result after the other.
@@ -24,7 +25,38 @@ impl ResizeAxis {
     /// `at` is the index of the axis in the image.
     pub(super) fn new(at: usize, axis: &Axis, weights: Weights) -> Result<ResizeAxis, Failure> {
         let (elements, ends) = weights.elements(axis.from)?;
-        Ok(ResizeAxis { at, to: axis.to, taps: weights.taps, elements, ends, outside: weights.outside })
+        let (from, to, taps) = (axis.from, axis.to, weights.taps);
+        Ok(ResizeAxis { at, from, to, taps, elements, ends, outside: weights.outside })
+    }
+
+    /// The index of the axis in the image, and the number of its elements.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn extent(&self) -> usize {
+        self.from
+    }
+
+    /// The most source elements of an element of the result.
+    pub(super) fn taps(&self) -> usize {
+        self.taps
+    }
+
+    /// The source elements and weights of each element of the result.
+    #[inline(always)]
+    pub(super) fn rows(&self) -> impl Iterator<Item = &[(usize, f64)]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| &self.elements[std::mem::replace(&mut start, end)..end])
+    }
+
+    /// Elements of the result outside the region of interest, in ascending order.
+    pub(super) fn outside(&self) -> &[usize] {
+        &self.outside
+    }
+
+    pub(super) fn is_outside(&self, at: usize) -> bool {
+        self.outside.binary_search(&at).is_ok()
     }
 
     /// Interpolates `x`, an image of this shape, into `y`.
@@ -43,8 +75,7 @@ impl ResizeAxis {
         y.reserve(count)?;
         spend(count.saturating_mul(self.taps))?;
         for x in x.chunks_exact(from.extent * inner) {
-            let mut start = 0;
-            let rows = self.ends.iter().map(|&end| &self.elements[std::mem::replace(&mut start, end)..end]);
+            let rows = self.rows();
             if inner == 1 {
                 let sum =
                     |row: &[(usize, f64)]| row.iter().fold(0.0, |sum, &(tap, weight)| sum + weight * x[tap]);

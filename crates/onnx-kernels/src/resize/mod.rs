@@ -1,10 +1,12 @@
 //! Resize and Upsample.
 //!
-//! Interpolation is separable: one axis after the other (`along`; `axis` computes the weights), in 64-bit floats, rounded once.
+//! Interpolation is separable: one axis after the other (`along`; `axis` computes the weights), in 64-bit floats, rounded once. Images
+//! that change on the last two axes only are interpolated line by line (`planes`).
 //! Nearest elements are copied for any type.
 
 mod along;
 mod axis;
+mod planes;
 
 use super::real::Real;
 use super::{Call, Nodes, Row, resolve_axis, row};
@@ -16,6 +18,7 @@ use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _};
 use onnx_loops::tensor::{Tensor, count_of, strides};
+use planes::Planes;
 
 pub(super) const ROWS: &[Row] = &[
     row("", "Resize", resize).only(Nodes::Unsupported),
@@ -85,6 +88,7 @@ fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             });
             let steps = steps.collect::<Result<Vec<_>, Failure>>()?;
             match x.elem() {
+                ElemType::FLOAT if lead + 2 >= x.rank() => planes(x, &dims, lead, &steps, extrapolation)?,
                 ElemType::FLOAT => interpolated::<f32>(x, &dims, lead, &steps, extrapolation)?,
                 _ => interpolated::<f64>(x, &dims, lead, &steps, extrapolation)?,
             }
@@ -237,6 +241,24 @@ fn interpolated<T: Real>(
         results.extend(image.iter().map(|&x| T::of(fits(x))))?;
     }
     T::tensor(x.elem(), dims, &results)
+}
+
+/// Interpolates images that only change on the last two axes, the leading ones of which do not.
+fn planes(
+    x: &Tensor,
+    dims: &[usize],
+    lead: usize,
+    steps: &[ResizeAxis],
+    extrapolation: f64,
+) -> Result<Tensor, Failure> {
+    let step = |axis: usize| steps.iter().find(|step| lead + step.at() == axis);
+    let (last, rank) = (x.rank() - 1, x.rank());
+    let size = |dims: &[usize]| [if rank > 1 { dims[rank - 2] } else { 1 }, dims[last]];
+    let down = last.checked_sub(1).and_then(step);
+    let planes = Planes { from: size(x.dims()), to: size(dims), down, along: step(last), extrapolation };
+    let mut result = Tensor::zeros(ElemType::FLOAT, dims)?;
+    planes.run(x.slice::<f32>()?, result.words_mut()?)?;
+    Ok(result)
 }
 
 /// The rounding to an element type: to the nearest integer with ties to even; floats are rounded when they are stored.
