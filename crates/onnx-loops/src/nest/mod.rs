@@ -146,6 +146,12 @@ impl Nest {
         }
     }
 
+    /// The matrix product that it must be.
+    #[cfg(test)]
+    pub(super) fn as_contraction(&self) -> &Contraction {
+        self.contraction().unwrap_or_else(|| panic!("{self:?} is not a product"))
+    }
+
     /// The reduction at statically known offsets, if it is one.
     fn stencil(&self) -> Option<&StencilPlan> {
         match &self.form {

@@ -108,7 +108,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                 let block = block(columns, depth, micro);
                 (block, block * depth, Vec::new())
             }
-            ColumnAccess::Prepacked(known, _) => (known.block, 0, Vec::new()),
+            ColumnAccess::Prepacked(..) => (block(columns, depth, micro), 0, Vec::new()),
             // A partial tile at the end of the operand is packed.
             ColumnAccess::Strided(_) => {
                 (most(columns), micro.columns * depth, steps_of(&side.program, extents, step_axes))
@@ -183,32 +183,38 @@ impl<'c, T: Kind> Columns<'c, T> {
             let mut streamed = Streamed { packer, packed, packed_steps, operands, at: at.to_vec(), columns };
             return product.block((operands, at), (&run, n), rows, &mut streamed, out);
         }
-        let mut order = None;
-        let (numbers, sums) = match self.way {
-            ColumnAccess::Prepacked(known, left) => {
-                let first = left + columns.start;
+        if let ColumnAccess::Prepacked(known, left) = self.way {
+            let first = left + columns.start;
+            let numbers = &known.numbers(self.batch)[first * depth..][..wide * depth];
+            if let Some(zeros) = &mut product.zeros {
                 let sums = known.sums(self.batch).get(first..).unwrap_or(&[]);
-                order = Some((known, first * depth));
-                (&known.numbers(self.batch)[first * depth..][..wide * depth], Some(sums))
+                zeros.columns(operands, at, columns.clone())?;
+                zeros.sum_columns(self.micro, Some(sums), numbers, columns.len(), self.count);
             }
-            ColumnAccess::Packed | ColumnAccess::Strided(_) | ColumnAccess::Copied(_) => {
-                let packed = &mut self.packed[..wide * depth];
-                pack_columns(&mut self.packer, operands, at, columns.clone(), self.count, packed)?;
-                (&*packed, None)
-            }
-        };
+            let read = |steps: &Range<usize>| {
+                let groups = steps.len().div_ceil(T::GROUP);
+                let before = steps.start * known.tile;
+                Read {
+                    numbers: &numbers[before..],
+                    tile: depth * known.tile,
+                    steps: Steps::of(&self.packed_steps[..groups]),
+                    order: known.order::<T>(self.batch, first * depth + before, [groups, depth / T::GROUP]),
+                }
+            };
+            return product.block((operands, at), (&run, n), rows, &mut InPlaceColumns::new(read), out);
+        }
+        let packed = &mut self.packed[..wide * depth];
+        pack_columns(&mut self.packer, operands, at, columns.clone(), self.count, packed)?;
+        let numbers = &*packed;
         if let Some(zeros) = &mut product.zeros {
             zeros.columns(operands, at, columns.clone())?;
-            zeros.sum_columns(self.micro, sums, numbers, columns.len(), self.count);
+            zeros.sum_columns(self.micro, None, numbers, columns.len(), self.count);
         }
         let read = |steps: &Range<usize>| {
             let n = steps.len().next_multiple_of(T::GROUP);
             let (tile, groups) = (self.micro.columns, n / T::GROUP);
             let numbers = &numbers[steps.start * wide..][..n * wide];
-            let order = order.and_then(|(known, first)| {
-                known.order::<T>(self.batch, first + steps.start * wide, tile, groups)
-            });
-            Read::packed(numbers, tile, &self.packed_steps[..groups], order)
+            Read::packed(numbers, tile, &self.packed_steps[..groups])
         };
         product.block((operands, at), (&run, n), rows, &mut InPlaceColumns::new(read), out)
     }
@@ -313,6 +319,6 @@ impl<T: Kind> ColumnSource<T> for Streamed<'_, '_, T> {
         let n = steps.len().next_multiple_of(T::GROUP);
         let packed = &mut self.packed[..n * self.columns.len().next_multiple_of(tile)];
         self.packer.pack(self.operands, &mut self.at, self.columns.clone(), steps.clone(), packed)?;
-        Ok(Read::packed(packed, tile, &self.packed_steps[..n / T::GROUP], None))
+        Ok(Read::packed(packed, tile, &self.packed_steps[..n / T::GROUP]))
     }
 }

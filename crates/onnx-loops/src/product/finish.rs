@@ -8,7 +8,7 @@ use crate::failure::{Failure, fail};
 use crate::lanes::access::{Places, load, store};
 use crate::lanes::strip::Strip;
 use crate::lanes::view::{Operands, View};
-use crate::lanes::{LANES, Reg, Registers};
+use crate::lanes::{Class, LANES, Reg, Registers};
 use crate::pipeline::Out;
 use crate::program::interpret::{numbers, run_into};
 use crate::tensor::{strides, width};
@@ -18,7 +18,9 @@ use std::ops::Range;
 pub(super) struct Finish<'f, T: Kind> {
     contraction: &'f Contraction,
     extents: &'f [usize],
-    regs: Registers,
+    /// The registers of the program, once it was run, and how many of each class there are.
+    regs: Option<Registers>,
+    counts: [usize; 3],
     total: Reg,
     /// The distance between rows of accumulators.
     stride: usize,
@@ -38,6 +40,8 @@ pub(super) struct Finish<'f, T: Kind> {
     bytes: Vec<u8>,
     /// How far apart rows are in the result, if equally far.
     row_stride: Option<usize>,
+    /// Whether results are accumulators of floats, and those of a row are contiguous.
+    is_plain: bool,
 }
 
 /// Columns with contiguous accumulators.
@@ -55,10 +59,6 @@ impl<'f, T: Kind> Finish<'f, T> {
         counts[class as usize] += 1;
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = contraction.run_then().and_then(|then| then.total).unwrap_or(own);
-        let mut regs = Registers::new(counts, LANES);
-        if let Some(then) = contraction.run_then() {
-            numbers(then, &mut regs);
-        }
         let strides = strides(&contraction.dims);
         let axes = &contraction.b.axes;
         let has_planes = axes.iter().copied().eq(contraction.dims.len() - axes.len()..contraction.dims.len());
@@ -68,10 +68,13 @@ impl<'f, T: Kind> Finish<'f, T> {
         let Contraction { dims, a, b, .. } = contraction;
         let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes, is_one_row: false }.row_stride();
         let (row, numbers, bytes) = (Vec::new(), Numbers::default(), Vec::new());
+        let is_own = contraction.run_then().is_none() && contraction.elem == T::TOTAL;
+        let is_plain = is_own && class == Class::Single && contraction.planes().0 == 1;
         Finish {
             contraction,
             extents,
-            regs,
+            regs: None,
+            counts,
             total,
             stride,
             strides,
@@ -82,6 +85,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             numbers,
             bytes,
             row_stride,
+            is_plain,
         }
     }
 
@@ -132,6 +136,7 @@ impl<'f, T: Kind> Finish<'f, T> {
                 Some(line) => Some(line),
                 None => return Ok(None),
             },
+            None if self.is_plain => None,
             None => return Ok(None),
         };
         let first: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
@@ -229,6 +234,13 @@ impl<'f, T: Kind> Finish<'f, T> {
     ) -> Result<(), Failure> {
         let Contraction { a, b, dims, elem, .. } = self.contraction;
         let then = self.contraction.run_then();
+        let regs = self.regs.get_or_insert_with(|| {
+            let mut regs = Registers::new(self.counts, LANES);
+            if let Some(then) = then {
+                numbers(then, &mut regs);
+            }
+            regs
+        });
         let Some(width) = width(*elem) else { fail!("the result is of no number") };
         let mut done = 0;
         while done < totals.len() {
@@ -252,7 +264,7 @@ impl<'f, T: Kind> Finish<'f, T> {
                 continue;
             }
             match &self.contraction.byte {
-                None => T::put(from, &mut self.regs, self.total)?,
+                None => T::put(from, regs, self.total)?,
                 Some(byte) => {
                     let lanes = columns.len().min(n);
                     let size = [n / lanes.max(1), lanes];
@@ -261,19 +273,19 @@ impl<'f, T: Kind> Finish<'f, T> {
                     let from = (from, lanes, None);
                     byte.epilogue.store(operands, &at[..dims.len()], from, to, size, &mut self.numbers)?;
                     let bytes = View { elem: byte.elem, bytes: &self.bytes, first: 0 };
-                    load(&mut self.regs, 0..n, self.total, bytes, Places::Stride(0, 1));
+                    load(regs, 0..n, self.total, bytes, Places::Stride(0, 1));
                 }
             }
             let mut from = self.total;
             if let Some(then) = then {
                 let wanted = Out::of(*elem, &mut *out);
-                if run_into(then, &mut self.regs, operands, strip, at, wanted)? {
+                if run_into(then, regs, operands, strip, at, wanted)? {
                     continue;
                 }
                 from = then.result.unwrap_or(from);
             }
-            self.regs.settle(n, from, operands);
-            store(out, *elem, &self.regs, from);
+            regs.settle(n, from, operands);
+            store(out, *elem, regs, from);
         }
         Ok(())
     }

@@ -7,6 +7,8 @@
 //! for any input layout. Then each step is at a constant offset, and so are the pixels of a line,
 //! `stride` pixels apart: micro-kernels read the copy at shifted offsets, without an im2col copy for each tap.
 
+mod far;
+
 use super::coordinate::Coordinate;
 use super::kind::Kind;
 use super::read::sums;
@@ -15,6 +17,7 @@ use crate::failure::{Failure, fail};
 use crate::lanes::Linear;
 use crate::lanes::view::Operands;
 use crate::program::{Bound, Instr};
+pub(super) use far::{FarTaps, StepLists};
 use std::ops::Range;
 
 /// Pixels at a multiple of this distance in bytes compete for the same few lines of the first-level cache.
@@ -38,6 +41,8 @@ pub(super) struct Image<'i> {
     of_source: usize,
     pixel: usize,
     line: usize,
+    /// The values along a line that the copy has: the first, relative to that of the first pixel, and how many.
+    window: (i64, usize),
 }
 
 impl<'i> Image<'i> {
@@ -91,6 +96,7 @@ impl<'i> Image<'i> {
         if is_alike(pixel) {
             pixel += LINE / size_of::<T>();
         }
+        let window = (along.least, along.reach());
         let line = along.reach().checked_mul(pixel)?;
         let (operand, otherwise) = (*operand, *otherwise);
         Some(Image {
@@ -105,6 +111,7 @@ impl<'i> Image<'i> {
             of_source,
             pixel,
             line,
+            window,
         })
     }
 
@@ -149,15 +156,8 @@ impl<'i> Image<'i> {
 
     /// The offset of each step.
     pub(super) fn steps(&self, axes: &[usize]) -> Vec<usize> {
-        let of_channel = |axis: usize| {
-            let behind = self.channels.iter().skip_while(|other| **other != axis).skip(1);
-            if !self.channels.contains(&axis) {
-                return 0;
-            }
-            behind.map(|axis| self.extents[*axis]).product::<usize>() as i64
-        };
         let of = |axis: usize| {
-            of_channel(axis)
+            self.of_channel(axis)
                 + self.down.shift_of(axis) * self.line as i64
                 + self.along.shift_of(axis) * self.pixel as i64
         };
@@ -166,12 +166,36 @@ impl<'i> Image<'i> {
         sums(self.extents, axes, of).into_iter().map(|step| (step - least) as usize).collect()
     }
 
+    /// The distance of the numbers of a pixel per step of an axis.
+    fn of_channel(&self, axis: usize) -> i64 {
+        let behind = self.channels.iter().skip_while(|other| **other != axis).skip(1);
+        if !self.channels.contains(&axis) {
+            return 0;
+        }
+        behind.map(|axis| self.extents[*axis]).product::<usize>() as i64
+    }
+
     /// Copies what some lines of an image read; `padding` is the padding value, if it is not static.
     pub(super) fn fill<T: Kind>(
         &self,
         operands: &Operands<'_>,
         at: &mut [usize],
         (image, lines): (usize, Range<usize>),
+        padding: Option<T>,
+        out: &mut [T],
+    ) -> Result<(), Failure> {
+        let first = self.down.stride * lines.start as i64 + self.down.least;
+        let count = self.len(lines.len()) / self.line;
+        self.fill_lines(operands, at, image, first..first + count as i64, padding, out)
+    }
+
+    /// Copies lines, of which the values are given relative to that of the first line.
+    fn fill_lines<T: Kind>(
+        &self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        image: usize,
+        values: impl Iterator<Item = i64>,
         padding: Option<T>,
         out: &mut [T],
     ) -> Result<(), Failure> {
@@ -187,15 +211,13 @@ impl<'i> Image<'i> {
         let origin = |it: &Coordinate<'_>| it.function.map_or(0, |function| function.at(at));
         let first = self.place.at(at) - view.first;
         let in_down = down.values(origin(down));
-        let reach = along.reach();
-        let inside = Bound::lanes_of(along.values(origin(along)), origin(along) + along.least, 1, reach);
+        let (from_value, reach) = self.window;
+        let inside = Bound::lanes_of(along.values(origin(along)), origin(along) + from_value, 1, reach);
         let mut channels = sums(self.extents, &self.channels, |axis| self.place.by[axis]);
         // Missing channels are multiplied by 0.
         channels.truncate(*of_source);
         let is_row = channels.iter().enumerate().all(|(i, at)| *at == i as i64);
-        let value = down.stride * lines.start as i64 + down.least;
-        for (i, line) in out.chunks_exact_mut(self.line).take(self.len(lines.len()) / self.line).enumerate() {
-            let value = value + i as i64;
+        for (value, line) in values.zip(out.chunks_exact_mut(self.line)) {
             if inside.is_empty() || !in_down.contains(&(origin(down) + value)) {
                 line.fill(otherwise);
                 continue;
@@ -204,7 +226,7 @@ impl<'i> Image<'i> {
             line[..inside.start * pixel].fill(otherwise);
             line[inside.end * pixel..].fill(otherwise);
             let to = &mut line[inside.start * pixel..inside.end * pixel];
-            let start = first + down.by * value + along.by * (along.least + inside.start as i64);
+            let start = first + down.by * value + along.by * (from_value + inside.start as i64);
             let element = |at: i64| usize::try_from(start + at).ok().filter(|at| *at < from.len());
             if is_row && along.by == *of_source as i64 && of_source == pixel {
                 let row = element(0).and_then(|at| from.get(at..)?.get(..to.len()));
@@ -216,7 +238,7 @@ impl<'i> Image<'i> {
                 for (i, to) in to.chunks_exact_mut(*pixel).enumerate() {
                     let pixel = element(along.by * i as i64).and_then(|at| from.get(at..)?.get(..*of_source));
                     let Some(pixel) = pixel else { fail!("an index is out of bounds") };
-                    to[..*of_source].copy_from_slice(pixel);
+                    copy_pixel(pixel, &mut to[..*of_source]);
                 }
                 continue;
             }
@@ -234,5 +256,27 @@ impl<'i> Image<'i> {
             }
         }
         Ok(())
+    }
+}
+
+/// Copies the numbers of a pixel; with static lengths, few are not a call of `memcpy`.
+#[inline(always)]
+fn copy_pixel<T: Copy>(from: &[T], to: &mut [T]) {
+    match from.len() {
+        8..=16 => copy_ends::<8, T>(from, to),
+        17..=32 => copy_ends::<16, T>(from, to),
+        33..=64 => copy_ends::<32, T>(from, to),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies the first `N` numbers and the last, which are all.
+#[inline(always)]
+fn copy_ends<const N: usize, T: Copy>(from: &[T], to: &mut [T]) {
+    if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+        *to = *from;
+    }
+    if let (Some(from), Some(to)) = (from.last_chunk::<N>(), to.last_chunk_mut::<N>()) {
+        *to = *from;
     }
 }

@@ -142,7 +142,7 @@ impl Matrix {
                 for (tile, b) in block.chunks_exact(each).enumerate() {
                     let left = tile * micro.columns;
                     let wide = micro.columns.min(columns - left);
-                    let b = Columns { numbers: b, steps: in_columns, narrow: 0 };
+                    let b = Columns::of(b, in_columns);
                     if wide == micro.columns {
                         let c = &mut out[left..];
                         micro.run(Tile {

@@ -22,6 +22,7 @@
 //! contribution of the zero points is corrected in the accumulators (`zeros`), which are exact.
 
 mod columns;
+mod computed;
 mod coordinate;
 mod finish;
 mod image;
@@ -48,6 +49,7 @@ use super::lanes::LANES;
 use super::lanes::view::Operands;
 use super::program::{Instr, Program};
 use crate::failure::{Failure, fail};
+use crate::scratch::scratch;
 use columns::ColumnAccess;
 use kind::Kind;
 use micro::{Factor, Micro};
@@ -63,6 +65,12 @@ use winograd::Winograd;
 
 /// Products with fewer steps run on one thread.
 pub(super) const MIN_PARALLEL_PRODUCTS: usize = 1 << 19;
+
+/// With more rows, threads divide them evenly.
+const MAX_ROWS_BY_COLUMNS: usize = 96;
+/// Threads compute at least so many columns of a few rows.
+const MIN_PART_COLUMNS: usize = 64;
+const COLUMNS_PER_ROW: usize = 4;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
@@ -155,6 +163,20 @@ impl Flip {
 impl Side {
     fn count(&self, dims: &[usize]) -> usize {
         self.axes.iter().map(|&axis| dims[axis]).product()
+    }
+}
+
+/// The position of an axis of the result at which a part begins.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Start {
+    axis: usize,
+    position: usize,
+}
+
+impl Start {
+    /// The number of rows or columns before the part, which has `count`. The axis is their first one, if it is one of theirs.
+    fn before(self, side: &Side, count: usize, dims: &[usize]) -> usize {
+        if side.axes.contains(&self.axis) { self.position * (count / dims[self.axis]) } else { 0 }
     }
 }
 
@@ -320,8 +342,8 @@ impl Contraction {
         let rows = match access {
             Access::Prepacked(_) => "packed before the run",
             Access::InPlace(_) => "in place",
-            Access::Image(_) => "from a copy with a border",
-            Access::Packed => "packed",
+            Access::Image(_) | Access::Far(_) => "from a copy with a border",
+            Access::Computed(_) | Access::Packed => "packed",
         };
         let columns =
             match (&self.b.known, ColumnAccess::of(&self.b, &extents, &steps, self.a.count(&extents))) {
@@ -362,43 +384,73 @@ impl Contraction {
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        if self.a.bytes.is_some() {
-            self.run_of::<u8>(operands, elements, out)
-        } else {
-            self.run_of::<f32>(operands, elements, out)
-        }
-    }
-
-    fn run_of<T: Kind>(
-        &self,
-        operands: &Operands<'_>,
-        elements: Range<usize>,
-        out: &mut [u8],
-    ) -> Result<(), Failure> {
         let behind: usize = self.dims[1..].iter().product();
         if elements == (0..self.dims[0] * behind) {
-            return self.part::<T>(operands, 0, out);
+            return self.run_part(operands, Start::default(), out);
         }
         if !elements.start.is_multiple_of(behind) || !elements.len().is_multiple_of(behind) {
             fail!("a matrix product must be divided along its first axis")
         }
+        let start = Start { axis: 0, position: elements.start / behind };
+        self.cut(start, elements.len() / behind).run_part(operands, start, out)
+    }
+
+    /// The columns of the parts that threads compute, each with all rows, if that is faster than parts with some rows each: if there are
+    /// few rows, and no tile of each thread. Each thread reads its part of the columns only.
+    pub(super) fn columns_of_part(&self, threads: usize) -> Option<usize> {
+        let [rows, columns, _, _] = self.extents();
+        let is_matrix = self.both.is_empty() && self.dims.len() > 1 && self.b.axes == [self.dims.len() - 1];
+        if self.is_winograd() || !is_matrix || rows > MAX_ROWS_BY_COLUMNS {
+            return None;
+        }
+        let tile = if self.is_float() { self.micro::<f32>().columns } else { self.micro::<u8>().columns };
+        let part = columns.div_ceil(threads).next_multiple_of(tile);
+        // Each thread reads all rows, so that columns must be many more.
+        let least = MIN_PART_COLUMNS.max(COLUMNS_PER_ROW * rows);
+        (part >= least && part < columns).then_some(part)
+    }
+
+    /// Computes some columns of the result, of which the lines are given: the only axis of columns is the last one.
+    pub(super) fn run_columns(
+        &self,
+        operands: &Operands<'_>,
+        columns: Range<usize>,
+        lines: Vec<&mut [u8]>,
+    ) -> Result<(), Failure> {
+        let start = Start { axis: self.dims.len() - 1, position: columns.start };
+        let each = lines.first().map_or(0, |line| line.len());
+        let mut room = scratch::<u8>(lines.len() * each)?;
+        self.cut(start, columns.len()).run_part(operands, start, &mut room)?;
+        lines.into_iter().zip(room.chunks_exact(each)).for_each(|(line, from)| line.copy_from_slice(from));
+        Ok(())
+    }
+
+    /// The product for so many positions of an axis of the result.
+    fn cut(&self, Start { axis, position }: Start, count: usize) -> Contraction {
         let mut part = self.clone();
-        part.dims[0] = elements.len() / behind;
-        let first = elements.start / behind;
+        part.dims[axis] = count;
         for side in [&mut part.a, &mut part.b] {
-            side.program.shift(0, first);
+            side.program.shift(axis, position);
             if let Some(zero) = side.bytes.as_mut().and_then(|bytes| bytes.zero.as_mut()) {
-                zero.shift(0, first);
+                zero.shift(axis, position);
             }
         }
         for then in [&mut part.then, &mut part.piped].into_iter().flatten() {
-            then.shift(0, first);
+            then.shift(axis, position);
         }
         let byte = part.byte.as_mut().map(|byte| &mut byte.epilogue);
         for epilogue in part.epilogue.iter_mut().chain(byte) {
-            epilogue.shift(0, first);
+            epilogue.shift(axis, position);
         }
-        part.part::<T>(operands, first, out)
+        part
+    }
+
+    fn run_part(&self, operands: &Operands<'_>, start: Start, out: &mut [u8]) -> Result<(), Failure> {
+        if self.is_float() {
+            self.part::<f32>(operands, start, out)
+        } else {
+            self.part::<u8>(operands, start, out)
+        }
     }
 
     /// Whether a factor depends on one of some axes.

@@ -2,12 +2,13 @@
 
 use super::columns::Columns;
 use super::finish::{ColumnRun, Finish};
+use super::image::StepLists;
 use super::kind::Kind;
 use super::micro::{End, Micro, Rows, Tile};
 use super::read::Read;
 use super::rows::{RowSource, RowTile};
 use super::zeros::Zeros;
-use super::{Contraction, ROWS, blocks, place};
+use super::{Contraction, ROWS, Start, blocks, place};
 use crate::budget::spend;
 use crate::failure::Failure;
 use crate::lanes::view::Operands;
@@ -18,13 +19,15 @@ use std::ops::Range;
 
 /// Accumulators for rows that are not packed fit into the first-level caches.
 const TOTALS: usize = 1 << 14;
+/// The most bytes of panels that stay in the first-level cache.
+const PANELS_BYTES: usize = 1 << 15;
 
 impl Contraction {
-    /// Computes the product; `first` is the start of this part on the first axis.
+    /// Computes the product, which is a part of one that begins elsewhere.
     pub(super) fn part<T: Kind>(
         &self,
         operands: &Operands<'_>,
-        first: usize,
+        start: Start,
         out: &mut [u8],
     ) -> Result<(), Failure> {
         if let Some(weights) = self.winograd.as_ref().and_then(|it| it.weights.as_deref()) {
@@ -38,12 +41,11 @@ impl Contraction {
         let batches: usize = self.both.iter().map(|&axis| extents[axis]).product();
         let mut at = vec![0; extents.len()];
 
-        let mut a = RowSource::<T>::new(self, micro, &extents, &step_axes, first)?;
+        let mut a = RowSource::<T>::new(self, micro, &extents, &step_axes, start)?;
         let is_same_a = !self.is_of(&self.a, &self.both);
 
-        // The number of columns before this part.
-        let left = if self.b.axes.contains(&0) { first * (columns / self.dims[0]) } else { 0 };
-        let known_b = self.b.known.as_deref().filter(|known| known.has_blocks_of(left, columns));
+        let left = start.before(&self.b, columns, &self.dims);
+        let known_b = self.b.known.as_deref().filter(|known| known.has_tiles_of(left, columns));
         let known_b = known_b.map(|known| (known, left));
         let size = (rows, a.are_packed());
         let mut b = Columns::<T>::new(self, micro, &extents, &step_axes, known_b, size)?;
@@ -57,13 +59,14 @@ impl Contraction {
             stride,
             totals: scratch(group * stride)?,
             ordered: Vec::new(),
+            lists: StepLists::default(),
             finish: Finish::new(self, &extents, stride),
             runs: Vec::new(),
             zeros: Zeros::of(self, &extents),
         };
         for batch in 0..batches {
             place(&mut at, &self.both, &extents, batch);
-            b.batch = self.batch(&at, first);
+            b.batch = self.batch(&at, start);
             a.begin(operands, &mut at, b.batch, batch > 0 && is_same_a)?;
             if let Some(zeros) = &mut product.zeros {
                 zeros.rows(operands, &mut at, rows)?;
@@ -118,6 +121,8 @@ pub(super) struct Product<'p, T: Kind> {
     totals: Scratch<T::Total>,
     /// Room for steps in the order of a tile of columns.
     ordered: Vec<usize>,
+    /// The steps of tiles of rows that do not have all.
+    lists: StepLists,
     finish: Finish<'p, T>,
     /// Room for runs of columns.
     runs: Vec<ColumnRun>,
@@ -185,7 +190,9 @@ impl<T: Kind> Product<'_, T> {
                     end: end.as_mut().filter(|_| is_last),
                     ended,
                 };
-                block.tiles((tiles, &read), &b.read(&steps)?, columns, &mut self.ordered);
+                let b = b.read(&steps)?;
+                a.list(tiles, &steps, b.steps.offsets(), &mut self.lists)?;
+                block.tiles((tiles, &read), &self.lists, &b, columns, &mut self.ordered);
             }
             if let Some(zeros) = put_right {
                 let totals = bytemuck::cast_slice_mut(totals);
@@ -224,6 +231,7 @@ impl<T: Kind> Block<'_, '_, T> {
     fn tiles(
         &mut self,
         (tiles, rows): (&[RowTile], &[Rows<'_, T>]),
+        lists: &StepLists,
         b: &Read<'_, T>,
         columns: usize,
         ordered: &mut Vec<usize>,
@@ -232,23 +240,46 @@ impl<T: Kind> Block<'_, '_, T> {
         let (Some(first), Some(of_first)) = (tiles.first().map(|tile| tile.first), rows.first()) else {
             return;
         };
-        for left in (0..columns).step_by(micro.columns) {
+        let panels = self.panels(tiles, b);
+        let mut left = 0;
+        while left < columns {
             let order = b.order.and_then(|order| order.of(left / micro.columns));
             // All tiles of rows have the same steps.
             let steps = order.map(|order| of_first.steps.in_order(order, ordered));
             let b = b.columns(left / micro.columns);
-            for (tile, a) in tiles.iter().zip(rows) {
-                let a = Rows { steps: steps.unwrap_or(a.steps), ..*a };
-                let size = [tile.count, micro.columns.min(columns - left)];
+            // As many panels as there are, all of which have the end or none.
+            let is_whole = |wide: &usize| left + wide <= columns && (ended <= left || left + wide <= ended);
+            let all = [panels, panels / 2].map(|panels| panels * micro.columns).into_iter();
+            let wide = all.filter(|wide| *wide > 0).find(is_whole).unwrap_or(micro.columns);
+            for (number, (tile, a)) in tiles.iter().zip(rows).enumerate() {
+                let (mut a, mut b) = (Rows { steps: steps.unwrap_or(a.steps), ..*a }, b);
+                if let Some(own) = lists.of(number) {
+                    [a.steps, b.steps] = own;
+                }
+                let size = [tile.count, wide.min(columns - left)];
                 let end = self.end.as_mut().filter(|_| left < ended);
                 let end = end.and_then(|end| end.from(tile.first - first, left));
+                if a.steps.offsets().is_empty() && !is_first && end.is_none() {
+                    continue;
+                }
                 // Totals that are not needed any more are all in one place, which stays in the first-level cache.
                 let (c, stride) = match (&end, is_first) {
-                    (Some(_), true) => (&mut self.totals[..], micro.columns),
+                    (Some(_), true) => (&mut self.totals[..], wide),
                     _ => (&mut self.totals[(tile.first - first) * stride + left..], stride),
                 };
                 micro.run(Tile { a, b, c, stride, size, is_first, end });
             }
+            left += wide;
         }
+    }
+
+    /// The most panels of columns that are multiplied at once. Those that several tiles of rows read stay in the first-level cache.
+    fn panels(&self, tiles: &[RowTile], b: &Read<'_, T>) -> usize {
+        if b.order.is_some() {
+            return 1;
+        }
+        let panels = self.micro.panels(tiles.iter().map(|tile| tile.count).max().unwrap_or(0));
+        let each = (b.steps.offsets().len() * self.micro.columns * T::GROUP * size_of::<T>()).max(1);
+        if tiles.len() == 1 { panels } else { panels.min(PANELS_BYTES / each).max(1) }
     }
 }

@@ -17,12 +17,14 @@ pub(super) struct Order {
     narrow: Vec<u8>,
 }
 
-/// That of some tiles of so many groups.
+/// That of some tiles, for a block of steps.
 #[derive(Clone, Copy)]
 pub(super) struct Ordered<'o> {
     groups: &'o [u8],
     narrow: &'o [u8],
+    /// The groups of a tile in the block, and how many groups tiles are apart.
     of_tile: usize,
+    apart: usize,
 }
 
 impl Order {
@@ -59,23 +61,23 @@ impl Order {
         self.narrow.resize(self.groups.len(), 0);
     }
 
-    /// That of tiles of so many groups each, the first of which has so many groups before it.
-    pub(super) fn tiles(&self, before: usize, of_tile: usize) -> Option<Ordered<'_>> {
+    /// That of tiles of so many groups each, so far apart; the first has so many groups before it.
+    pub(super) fn tiles(&self, before: usize, [of_tile, apart]: [usize; 2]) -> Option<Ordered<'_>> {
         let (groups, narrow) = (self.groups.get(before..)?, self.narrow.get(before..)?);
-        (!groups.is_empty()).then_some(Ordered { groups, narrow, of_tile })
+        (!groups.is_empty()).then_some(Ordered { groups, narrow, of_tile, apart })
     }
 }
 
 impl<'o> Ordered<'o> {
     /// How many groups of a tile are narrow.
     pub(super) fn narrow(&self, tile: usize) -> usize {
-        self.narrow.get(tile * self.of_tile).copied().unwrap_or(0).into()
+        self.narrow.get(tile * self.apart).copied().unwrap_or(0).into()
     }
 
     /// The order of the groups of a tile, if it is not that in which they were packed.
     pub(super) fn of(&self, tile: usize) -> Option<&'o [u8]> {
         let is_other = (1..self.of_tile).contains(&self.narrow(tile));
-        self.groups.get(tile * self.of_tile..)?.get(..self.of_tile).filter(|_| is_other)
+        self.groups.get(tile * self.apart..)?.get(..self.of_tile).filter(|_| is_other)
     }
 }
 
@@ -93,14 +95,14 @@ mod tests {
             let before: Vec<u8> = (0..20 * size).map(byte).collect();
             let (mut packed, mut order) = (before.clone(), Order::default());
             order.put(micro, &mut packed, count);
-            let ordered = order.tiles(0, 10).unwrap();
+            let ordered = order.tiles(0, [10, 10]).unwrap();
             assert_eq!([ordered.narrow(0), ordered.narrow(1)], [7, 0]);
             assert_eq!(ordered.of(0), Some(&[0, 2, 3, 5, 6, 8, 9, 1, 4, 7][..]));
             assert_eq!(ordered.of(1), None);
             for (packed, group) in packed.chunks(size).zip(ordered.of(0).unwrap()) {
                 assert_eq!(packed, &before[usize::from(*group) * size..][..size]);
             }
-            assert!(order.tiles(20, 10).is_none());
+            assert!(order.tiles(20, [10, 10]).is_none());
         }
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Packer<'p, T> {
     side: &'p Side,
     extents: &'p [usize],
     steps: &'p [usize],
-    regs: Registers,
+    /// The registers of its program, once it was run.
+    regs: Option<Registers>,
     /// Rows or columns of a tile.
     tile: usize,
     /// The steps that are contiguous for each row or column: one group or several.
@@ -37,9 +38,7 @@ impl<'p, T: Kind> Packer<'p, T> {
         steps: &'p [usize],
         [tile, interleave]: [usize; 2],
     ) -> Self {
-        let mut regs = Registers::new(side.program.counts, LANES);
-        numbers(&side.program, &mut regs);
-        Packer { side, extents, steps, regs, tile, interleave, rows: Vec::new() }
+        Packer { side, extents, steps, regs: None, tile, interleave, rows: Vec::new() }
     }
 
     /// Packs rows for a micro-kernel.
@@ -112,6 +111,11 @@ impl<'p, T: Kind> Packer<'p, T> {
         let Packer { side, extents, steps: step_axes, regs, tile, interleave, rows } = self;
         let Some(result) = side.program.result else { fail!("a program has no result") };
         let (tile, interleave) = (*tile, *interleave);
+        let regs = regs.get_or_insert_with(|| {
+            let mut regs = Registers::new(side.program.counts, LANES);
+            numbers(&side.program, &mut regs);
+            regs
+        });
         let n = steps.len().next_multiple_of(interleave);
         let slot = |own: usize, step: usize| {
             ((own / tile * n + step / interleave * interleave) * tile)

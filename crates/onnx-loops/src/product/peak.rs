@@ -26,7 +26,7 @@ fn tiles<T: Factor>(rounds: usize) -> u64 {
     let steps = |apart: usize| (0..GROUPS).map(|group| group * apart).collect::<Vec<_>>();
     let (of_a, of_b) = (steps(T::GROUP), steps(micro.columns * T::GROUP));
     let a = Rows::of(&a, GROUPS * T::GROUP, Steps::of(&of_a));
-    let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow: 0 };
+    let b = Columns::of(&b, Steps::of(&of_b));
     for _ in 0..rounds {
         let (stride, size) = (micro.columns, [micro.rows, micro.columns]);
         micro.run(Tile { a, b, c: black_box(&mut c), stride, size, is_first: true, end: None });

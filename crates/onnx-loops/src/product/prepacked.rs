@@ -3,7 +3,7 @@
 use super::kind::Kind;
 use super::order::{Order, Ordered};
 use super::winograd::Winograd;
-use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
+use super::{Contraction, Packer, Side, Start, blocks, pack_columns, pack_rows, place, zeros};
 use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::lanes::view::{Operands, View};
@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::recycle::Block;
 use crate::scratch::words_of;
 use crate::tensor::Tensor;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A prepacked factor.
 #[derive(Debug)]
@@ -24,11 +24,14 @@ pub(crate) struct Prepacked {
     sums: Vec<i32>,
     /// How the groups of columns lie, if that is not as they were packed.
     order: Order,
-    /// Rows or columns that there are, and how many of these are a block.
-    pub(crate) count: usize,
-    pub(crate) block: usize,
+    /// Rows or columns that there are, and how many of these are a tile. A tile of columns has all its steps one after the other, so
+    /// that any tiles can be multiplied at once, by one thread.
+    count: usize,
+    pub(crate) tile: usize,
     /// The number of matrices: one for each position of the batch axes, or one for all.
     matrices: usize,
+    /// Whether all are finite floats, once that was asked.
+    is_finite: OnceLock<bool>,
 }
 
 /// Whether Winograd's algorithm may be used, whose rounding differs.
@@ -78,7 +81,6 @@ impl Prepacked {
     pub(super) fn room<T: Kind>(
         matrices: usize,
         count: usize,
-        block: usize,
         tile: usize,
         depth: usize,
     ) -> Result<Prepacked, Failure> {
@@ -87,7 +89,8 @@ impl Prepacked {
         let charge = Charge::of(bytes)?;
         let words = Block::zeroed(bytes)?;
         let (sums, order) = (Vec::new(), Order::default());
-        Ok(Prepacked { words, _charge: charge, sums, order, count, block, matrices })
+        let is_finite = OnceLock::new();
+        Ok(Prepacked { words, _charge: charge, sums, order, count, tile, matrices, is_finite })
     }
 
     /// The matrix for a position of the batch axes.
@@ -104,6 +107,12 @@ impl Prepacked {
         bytemuck::cast_slice_mut(&mut words[batch * each..][..each])
     }
 
+    /// Whether all are finite, if they are floats.
+    pub(super) fn is_finite(&self) -> bool {
+        let words: &[f32] = bytemuck::cast_slice(self.words.bytes());
+        *self.is_finite.get_or_init(|| words.iter().all(|x| x.is_finite()))
+    }
+
     /// All matrices.
     pub(super) fn all_mut(&mut self) -> &mut [f32] {
         bytemuck::cast_slice_mut(self.words.bytes_mut())
@@ -118,22 +127,21 @@ impl Prepacked {
         &self.sums[batch.min(self.matrices - 1) * each..][..each]
     }
 
-    /// The order of the groups of tiles, which have so many each and begin at a number of those of a matrix.
+    /// The order of the groups of tiles, which have so many each, so far apart, and begin at a number of those of a matrix.
     pub(super) fn order<T: Kind>(
         &self,
         batch: usize,
         number: usize,
-        tile: usize,
-        of_tile: usize,
+        groups: [usize; 2],
     ) -> Option<Ordered<'_>> {
         let each = self.len::<T>() * batch.min(self.matrices - 1);
-        self.order.tiles((each + number) / (tile * T::GROUP), of_tile)
+        self.order.tiles((each + number) / (self.tile * T::GROUP), groups)
     }
 
-    /// Whether positions from one on, so many, begin and end where blocks do.
-    pub(super) fn has_blocks_of(&self, first: usize, count: usize) -> bool {
-        let is_end = |at: usize| at.is_multiple_of(self.block) || at == self.count;
-        first.is_multiple_of(self.block) && is_end(first + count)
+    /// Whether positions from one on, so many, begin and end where tiles do.
+    pub(super) fn has_tiles_of(&self, first: usize, count: usize) -> bool {
+        let is_end = |at: usize| at.is_multiple_of(self.tile) || at == self.count;
+        first.is_multiple_of(self.tile) && is_end(first + count)
     }
 }
 
@@ -218,7 +226,7 @@ impl Contraction {
         let count: usize = self.over.iter().product();
         let (rows, matrices) = (self.a.count(&extents), self.matrices(&self.a));
         let depth = count.next_multiple_of(micro.interleaved_steps());
-        let mut known = Prepacked::room::<T>(matrices, rows, micro.rows, micro.rows, depth)?;
+        let mut known = Prepacked::room::<T>(matrices, rows, micro.rows, depth)?;
         let mut packer = Packer::of_rows(&self.a, &extents, &step_axes, micro);
         let mut at = vec![0; extents.len()];
         for batch in 0..matrices {
@@ -239,14 +247,13 @@ impl Contraction {
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
         let (columns, matrices) = (self.b.count(&extents), self.matrices(&self.b));
-        let width = block(columns, depth, micro);
-        let mut known = Prepacked::room::<T>(matrices, columns, width, micro.columns, depth)?;
+        let mut known = Prepacked::room::<T>(matrices, columns, micro.columns, depth)?;
         let mut packer = Packer::of_columns(&self.b, &extents, &step_axes, micro);
         let mut at = vec![0; extents.len()];
         let (mut sums, mut order) = (Vec::new(), Order::default());
         for batch in 0..matrices {
             place(&mut at, &self.both, &extents, batch);
-            for columns in blocks(columns, known.block) {
+            for columns in blocks(columns, micro.columns) {
                 let wide = columns.len().next_multiple_of(micro.columns);
                 let packed = &mut known.numbers_mut(batch)[columns.start * depth..][..wide * depth];
                 pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
@@ -263,9 +270,9 @@ impl Contraction {
         Ok(known)
     }
 
-    /// The index of the matrix for a position of the batch axes; `first` is the start of this part on the first axis.
-    pub(super) fn batch(&self, at: &[usize], first: usize) -> usize {
-        let position = |axis: usize| if axis == 0 { first + at[axis] } else { at[axis] };
+    /// The index of the matrix for a position of the batch axes of a part.
+    pub(super) fn batch(&self, at: &[usize], start: Start) -> usize {
+        let position = |axis: usize| if axis == start.axis { start.position + at[axis] } else { at[axis] };
         self.both.iter().fold(0, |batch, &axis| batch * self.dims[axis] + position(axis))
     }
 

@@ -28,18 +28,13 @@ pub(super) struct Read<'r, T> {
 
 impl<'r, T: Kind> Read<'r, T> {
     /// Those that are packed, in tiles of so many columns; of a tile, the steps begin there.
-    pub(super) fn packed(
-        numbers: &'r [T],
-        tile: usize,
-        steps: &'r [usize],
-        order: Option<Ordered<'r>>,
-    ) -> Self {
-        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps), order }
+    pub(super) fn packed(numbers: &'r [T], tile: usize, steps: &'r [usize]) -> Self {
+        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps), order: None }
     }
 
     pub(super) fn columns(&self, tile: usize) -> Columns<'r, T> {
         let narrow = self.order.map_or(0, |order| order.narrow(tile));
-        Columns { numbers: &self.numbers[tile * self.tile..], steps: self.steps, narrow }
+        Columns { numbers: &self.numbers[tile * self.tile..], steps: self.steps, narrow, panel: self.tile }
     }
 }
 

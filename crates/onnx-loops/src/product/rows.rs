@@ -1,17 +1,18 @@
 //! The rows of a product, in tiles for micro-kernels.
 //!
-//! Rows are prepacked, read in place, read from a padded copy ([`Image`]), or packed. Rows in place or from an image have a
+//! Rows are prepacked, read in place, read from a padded copy ([`Image`], [`FarTaps`]), or packed. Rows in place or from an image have a
 //! constant stride along one axis: tiles do not cross its end, and an axis is divided evenly, so that 14 pixels are two
 //! tiles of 7, not one of 12 and one of 2.
 
 use super::columns::ROWS_TO_PACK;
-use super::image::Image;
+use super::computed::ComputedRows;
+use super::image::{FarTaps, Image, StepLists};
 use super::kind::Kind;
 use super::micro::{LineBreak, Micro, Rows, StepList};
 use super::pack::{Packer, padding};
 use super::prepacked::Prepacked;
 use super::read::{Strided, are_listed, packed_steps, steps_of, sums};
-use super::{Contraction, Flip, Side, pack_rows};
+use super::{Contraction, Flip, Side, Start, pack_rows};
 use crate::failure::Failure;
 use crate::lanes::view::Operands;
 use crate::program::Instr;
@@ -33,12 +34,18 @@ pub(super) enum Access<'r> {
     Prepacked(&'r Prepacked),
     InPlace(Strided),
     Image(Box<Image<'r>>),
+    Far(Box<FarTaps<'r>>),
+    Computed(Box<ComputedRows<'r>>),
     Packed,
 }
 
 impl<'r> Access<'r> {
     /// Selects how the rows of a product are read.
-    pub(super) fn of<T: Kind>(contraction: &'r Contraction, extents: &'r [usize], steps: &[usize]) -> Self {
+    pub(super) fn of<T: Kind>(
+        contraction: &'r Contraction,
+        extents: &'r [usize],
+        steps: &'r [usize],
+    ) -> Self {
         let side = &contraction.a;
         if let Some(known) = &side.known {
             return Access::Prepacked(known);
@@ -56,14 +63,21 @@ impl<'r> Access<'r> {
             return Access::InPlace(strided);
         }
         // Packing in each run pays off only once per line.
-        if contraction.b.known.is_some()
+        if let Some(weights) = &contraction.b.known
             && let Some(image) = Image::of::<T>(side, extents, steps)
             && image.size().into_iter().max() >= Some(MIN_TILE_ROWS)
             && groups::<T>(&image.steps(steps)).is_some()
         {
-            return Access::Image(Box::new(image));
+            let rows = contraction.micro::<T>().rows;
+            return match FarTaps::of::<T>(Box::new(image), steps, rows, &|| weights.is_finite()) {
+                Ok(far) => Access::Far(Box::new(far)),
+                Err(image) => Access::Image(image),
+            };
         }
-        Access::Packed
+        match ComputedRows::of::<T>(side, extents, steps) {
+            Some(computed) => Access::Computed(Box::new(computed)),
+            None => Access::Packed,
+        }
     }
 }
 
@@ -139,19 +153,19 @@ pub(super) struct RowSource<'r, 'v, T: Kind> {
 }
 
 impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
-    /// The rows of a part; `first` is its start on the first axis.
+    /// The rows of a part.
     pub(super) fn new(
         contraction: &'r Contraction,
         micro: Micro<T>,
         extents: &'r [usize],
         step_axes: &'r [usize],
-        first: usize,
+        start: Start,
     ) -> Result<Self, Failure> {
         let side = &contraction.a;
         let (rows, count) = (side.count(extents), contraction.over.iter().product::<usize>());
         let interleave = micro.interleaved_steps();
         let depth = count.next_multiple_of(interleave);
-        let before = if side.axes.contains(&0) { first * (rows / contraction.dims[0]) } else { 0 };
+        let before = start.before(side, rows, &contraction.dims);
         let mut access = Access::of::<T>(contraction, extents, step_axes);
         if matches!(access, Access::Prepacked(_)) && !before.is_multiple_of(micro.rows) {
             access = Access::Packed;
@@ -169,6 +183,16 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 steps = groups::<T>(&image.steps(step_axes)).unwrap_or_default();
                 apart = image.apart()[usize::from(image.size()[1] > 1)];
                 room = image.len(image.band::<T>());
+            }
+            Access::Computed(computed) => {
+                steps = (0..count).collect();
+                apart = computed.pitch;
+                room = computed.band(micro.rows).min(rows) * apart;
+            }
+            Access::Far(far) => {
+                steps = Vec::new();
+                apart = far.image().apart()[1];
+                room = far.len();
             }
         }
         let steps = StepList::of(steps, T::STEPS / T::GROUP);
@@ -213,7 +237,11 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 self.there = strided.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
                 Ok(())
             }
-            Access::Prepacked(_) | Access::Packed | Access::Image(_) => Ok(()),
+            Access::Prepacked(_)
+            | Access::Packed
+            | Access::Image(_)
+            | Access::Far(_)
+            | Access::Computed(_) => Ok(()),
         }
     }
 
@@ -224,7 +252,16 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
 
     /// The parts that are computed one after the other: an image with a range of lines.
     pub(super) fn bands(&self) -> Vec<(usize, Range<usize>)> {
-        let Access::Image(image) = &self.access else { return vec![(0, 0..0)] };
+        let image = match &self.access {
+            Access::Image(image) => image,
+            Access::Far(far) => return far.bands(),
+            Access::Computed(computed) => {
+                return super::blocks(self.rows, computed.band(self.micro.rows))
+                    .map(|rows| (0, rows))
+                    .collect();
+            }
+            Access::Prepacked(_) | Access::InPlace(_) | Access::Packed => return vec![(0, 0..0)],
+        };
         let (lines, band) = (image.size()[0], image.band::<T>());
         let of_image = |at: usize| super::blocks(lines, band).map(move |lines| (at, lines));
         (0..image.count()).flat_map(of_image).collect()
@@ -256,6 +293,17 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 if micro.crosses_lines {
                     join(tiles, most / 2, *apart);
                 }
+            }
+            Access::Computed(computed) => {
+                part(tiles, most, lines.start, lines.len(), 0, *apart);
+                computed.fill(operands, at, lines, &mut self.memory)?;
+            }
+            Access::Far(far) => {
+                let [height, width] = far.image().size();
+                for line in lines.clone() {
+                    part(tiles, most, (image_at * height + line) * width, width, 0, 0);
+                }
+                far.fill(operands, at, (*image_at, lines.clone()), &mut self.memory)?;
             }
             Access::Image(image) => {
                 let [height, width] = image.size();
@@ -294,7 +342,11 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
             }
             Access::Packed => (&self.memory[packed(&self.memory)], of_packed()),
             Access::InPlace(_) => (self.there.get(tile.offset..).unwrap_or(&[]), listed()),
-            Access::Image(_) => (self.memory.get(tile.offset..).unwrap_or(&[]), listed()),
+            Access::Image(_) | Access::Computed(_) => {
+                (self.memory.get(tile.offset..).unwrap_or(&[]), listed())
+            }
+            // Each tile has a list of its own.
+            Access::Far(_) => (&self.memory[..], self.steps.block(0..0)),
         };
         Rows { line_break: tile.line_break, ..Rows::of(numbers, self.apart, steps) }
     }
@@ -303,8 +355,23 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     pub(super) fn sums(&self) -> Option<&[i32]> {
         match &self.access {
             Access::Prepacked(known) => known.sums(self.batch).get(self.before..),
-            Access::InPlace(_) | Access::Image(_) | Access::Packed => None,
+            Access::InPlace(_) | Access::Image(_) | Access::Far(_) | Access::Computed(_) | Access::Packed => {
+                None
+            }
         }
+    }
+
+    /// Lists the steps of tiles that do not have all, with their offsets in columns.
+    pub(super) fn list(
+        &self,
+        tiles: &[RowTile],
+        steps: &Range<usize>,
+        of_columns: &[usize],
+        lists: &mut StepLists,
+    ) -> Result<(), Failure> {
+        lists.clear();
+        let Access::Far(far) = &self.access else { return Ok(()) };
+        tiles.iter().try_for_each(|tile| far.list([tile.first, tile.count], steps, of_columns, lists))
     }
 }
 

@@ -215,7 +215,7 @@ fn sum_tile<'a, T: Kind + 'a>(
     let mut totals = vec![T::NO_TOTAL; micro.rows * micro.columns];
     for steps in blocks(count, T::STEPS) {
         let steps_of_ones = Steps::of(&none[..steps.len().div_ceil(T::GROUP)]);
-        let b = Columns { numbers: &ones, steps: steps_of_ones, narrow: 0 };
+        let b = Columns::of(&ones, steps_of_ones);
         let (a, c, size) = (read(&steps), &mut totals[..], [sums.len(), 1]);
         micro.run(Tile { a, b, c, stride: micro.columns, size, is_first: steps.start == 0, end: None });
     }
@@ -236,7 +236,7 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
         for (sums, b) in sums.chunks_exact_mut(micro.columns).zip(packed) {
             let groups = n / T::GROUP;
             let a = Rows::of(&ones, 0, Steps::of(&none[..groups]));
-            let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]), narrow: 0 };
+            let b = Columns::of(b, Steps::of(&of_columns[..groups]));
             let (stride, size) = (micro.columns, [1, micro.columns]);
             micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0, end: None });
         }

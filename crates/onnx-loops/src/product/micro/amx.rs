@@ -18,7 +18,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{Factor, LineBreak, Micro, Rows, Tile, avx512};
+use super::{Factor, LineBreak, Micro, Panels, Rows, Tile, avx512};
 use std::arch::asm;
 use std::arch::x86_64::{
     __cpuid, __cpuid_count, _mm512_loadu_si512, _mm512_mask_loadu_epi32, _mm512_setzero_si512,
@@ -41,6 +41,16 @@ const GROUPS: usize = WIDE / GROUP;
 const BLOCKS: usize = 8;
 /// With AVX-512, tiles of at most so many rows take less time,
 const FEW_ROWS: usize = 4;
+/// which has several panels of those,
+const PANELS: Panels = {
+    let mut panels = avx512::PANELS_OF_BYTES;
+    let mut rows = FEW_ROWS;
+    while rows < panels.len() {
+        panels[rows] = 1;
+        rows += 1;
+    }
+    panels
+};
 /// and those of at most so many groups in all rows together,
 const FEW_GROUPS: usize = 256;
 /// and those whose rows are copied from runs of fewer groups.
@@ -98,6 +108,7 @@ pub(super) fn bytes() -> Option<Micro<u8>> {
         interleave: GROUPS,
         least_steps: WIDE,
         crosses_lines: true,
+        panels: PANELS,
         release: Some(release),
         ..micro
     })

@@ -1,4 +1,4 @@
-//! Micro-kernels for AVX2: 6 rows by 16 columns, 12 accumulator registers.
+//! Micro-kernels for AVX2: 6 rows by 16 columns, 12 accumulator registers; or one or two rows by up to 64 columns.
 
 #![allow(
     unsafe_code,
@@ -6,7 +6,7 @@
 )]
 
 use super::tile::{self, LineAt, Singles, Vectors};
-use super::{Micro, Tile};
+use super::{Micro, Panels, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_cvtepi32_ps,
@@ -16,6 +16,9 @@ use std::arch::x86_64::{
     _mm256_storeu_ps, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
+/// With 16 registers, only tiles of one or two rows have room for more panels.
+const PANELS: Panels = [4, 2, 1, 1, 1, 1];
+
 struct Floats;
 
 impl Vectors for Floats {
@@ -24,6 +27,7 @@ impl Vectors for Floats {
 
     const LANES: usize = 8;
     const ROWS: usize = 6;
+    const PANELS: Panels = PANELS;
 
     #[inline(always)]
     unsafe fn zero() -> __m256 {
@@ -97,7 +101,8 @@ fn has_fused() -> bool {
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_fused().then_some(Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run_floats))
+    let micro = Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run_floats);
+    has_fused().then_some(Micro { panels: Floats::PANELS, ..micro })
 }
 
 fn run_floats(tile: Tile<'_, f32>) {
@@ -121,6 +126,7 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
 
     const LANES: usize = 8;
     const ROWS: usize = 6;
+    const PANELS: Panels = PANELS;
 
     #[inline(always)]
     unsafe fn zero() -> __m256i {
@@ -196,7 +202,8 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
     let (size, lanes) = ([Bytes::<false>::ROWS, Bytes::<false>::COLUMNS], Bytes::<false>::LANES);
-    has_fused().then_some(Micro { knows_narrow: true, ..Micro::new(size, lanes, run_bytes) })
+    let panels = Bytes::<false>::PANELS;
+    has_fused().then_some(Micro { knows_narrow: true, panels, ..Micro::new(size, lanes, run_bytes) })
 }
 
 fn run_bytes(tile: Tile<'_, u8>) {
@@ -217,7 +224,8 @@ fn has_bytes_at_once() -> bool {
 
 pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
     let (size, lanes) = ([Bytes::<true>::ROWS, Bytes::<true>::COLUMNS], Bytes::<true>::LANES);
-    has_bytes_at_once().then_some(Micro::new(size, lanes, run_bytes_at_once))
+    let micro = Micro::new(size, lanes, run_bytes_at_once);
+    has_bytes_at_once().then_some(Micro { panels: Bytes::<true>::PANELS, ..micro })
 }
 
 fn run_bytes_at_once(tile: Tile<'_, u8>) {

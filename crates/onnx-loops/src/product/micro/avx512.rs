@@ -1,4 +1,4 @@
-//! Micro-kernels for AVX-512: 12 rows by 32 columns, 24 accumulator registers.
+//! Micro-kernels for AVX-512: 12 rows by 32 columns, 24 accumulator registers; or few rows by up to 128 columns.
 
 #![allow(
     unsafe_code,
@@ -6,7 +6,7 @@
 )]
 
 use super::tile::{self, LineAt, Singles, Vectors};
-use super::{End, Micro, Tile};
+use super::{End, Micro, Panels, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32,
@@ -96,7 +96,8 @@ fn has_floats() -> bool {
 }
 
 pub(super) fn floats() -> Option<Micro<f32>> {
-    has_floats().then_some(Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run_floats))
+    let micro = Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run_floats);
+    has_floats().then_some(Micro { panels: Floats::PANELS, ..micro })
 }
 
 fn run_floats(tile: Tile<'_, f32>) {
@@ -168,8 +169,9 @@ impl Vectors for Bytes {
     }
 }
 
-/// The rows of a tile of bytes.
+/// The rows of a tile of bytes, and the panels of tiles of few rows.
 pub(super) const ROWS_OF_BYTES: usize = Bytes::ROWS;
+pub(super) const PANELS_OF_BYTES: Panels = Bytes::PANELS;
 
 /// Whether the processor has the instructions of the byte kernel.
 pub(super) fn has_bytes() -> bool {
@@ -177,7 +179,8 @@ pub(super) fn has_bytes() -> bool {
 }
 
 pub(super) fn bytes() -> Option<Micro<u8>> {
-    has_bytes().then_some(Micro::new([Bytes::ROWS, Bytes::COLUMNS], Bytes::LANES, run_bytes))
+    let micro = Micro::new([Bytes::ROWS, Bytes::COLUMNS], Bytes::LANES, run_bytes);
+    has_bytes().then_some(Micro { panels: Bytes::PANELS, ..micro })
 }
 
 pub(super) fn run_bytes(tile: Tile<'_, u8>) {

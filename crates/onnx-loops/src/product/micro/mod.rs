@@ -163,6 +163,15 @@ pub(crate) struct Columns<'n, T> {
     pub(crate) steps: Steps<'n>,
     /// The first so many groups are [narrow](Factor::is_narrow).
     pub(crate) narrow: usize,
+    /// The distance between panels, if there are [several](Micro::panels).
+    pub(crate) panel: usize,
+}
+
+impl<'n, T> Columns<'n, T> {
+    /// The columns of one panel, of which no group is known to be narrow.
+    pub(crate) fn of(numbers: &'n [T], steps: Steps<'n>) -> Self {
+        Columns { numbers, steps, narrow: 0, panel: 0 }
+    }
 }
 
 /// The offsets of groups of steps.
@@ -175,6 +184,15 @@ pub(crate) struct Steps<'s> {
 impl<'s> Steps<'s> {
     pub(crate) fn of(at: &'s [usize]) -> Self {
         Steps { at, last: at.iter().copied().max().unwrap_or(0) }
+    }
+
+    /// Offsets of which the greatest is known.
+    pub(crate) fn up_to(at: &'s [usize], last: usize) -> Self {
+        Steps { at, last }
+    }
+
+    pub(crate) fn offsets(&self) -> &'s [usize] {
+        self.at
     }
 
     /// These groups in the order of their numbers in `order`.
@@ -215,7 +233,7 @@ impl StepList {
 
 /// A tile to compute. The kernel computes at least `size` rows and columns, and not more rows; `b` has all columns of a tile, and
 /// `c` at least `size` rows with the columns of a whole tile. With an end, columns are a multiple of [`Micro::lanes`], and
-/// `c` becomes unspecified.
+/// `c` becomes unspecified. Columns are at most those of a panel, or all of [several](Micro::panels).
 pub(crate) struct Tile<'t, T: Factor> {
     pub(crate) a: Rows<'t, T>,
     pub(crate) b: Columns<'t, T>,
@@ -244,6 +262,7 @@ pub(crate) struct Micro<T: Factor> {
     pub(crate) least_steps: usize,
     /// Whether half of the rows of a tile may be in another line.
     pub(crate) crosses_lines: bool,
+    panels: Panels,
     run: Kernel<T>,
     /// Gives up what it keeps of the processor between tiles.
     release: Option<fn()>,
@@ -262,6 +281,9 @@ impl Drop for Session {
     }
 }
 
+/// The most panels of tiles of one row, of two rows, and so on. Tiles of more rows have one.
+type Panels = [usize; 6];
+
 /// The function type of [`Micro::run`].
 type Kernel<T> = fn(Tile<'_, T>);
 
@@ -276,6 +298,7 @@ impl<T: Factor> Micro<T> {
             knows_narrow: false,
             least_steps: 0,
             crosses_lines: false,
+            panels: [1; 6],
             run,
             release: None,
         }
@@ -293,6 +316,12 @@ impl<T: Factor> Micro<T> {
         let kernels = kernels.skip(FORCED.get());
         let mut kernels = kernels.filter(|micro| micro.least_steps <= steps);
         kernels.next().unwrap_or_else(plain::kernel)
+    }
+
+    /// The most panels of a tile of so many rows: as many columns as a tile of many rows has, each. A tile of few rows and one panel has
+    /// fewer accumulators than the processor adds to at the same time. The kernel also runs tiles of half as many panels.
+    pub(crate) fn panels(self, rows: usize) -> usize {
+        rows.checked_sub(1).and_then(|at| self.panels.get(at)).copied().unwrap_or(1)
     }
 
     /// Begins a session, to be kept while tiles are run.
@@ -391,7 +420,7 @@ mod tests {
                 let stride = all_columns + 3;
                 let mut c = vec![one; all_rows * stride];
                 let a = Rows::of(&a, interleave, Steps::of(&of_a));
-                let b = Columns { numbers: &b, steps: Steps::of(&of_b), narrow };
+                let b = Columns { narrow, ..Columns::of(&b, Steps::of(&of_b)) };
                 let size = [n, m];
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false, end: None });
                 let mut first = vec![one; all_rows * stride];
@@ -440,7 +469,7 @@ mod tests {
                 for (rows, columns) in columns.flat_map(|c| (0..=micro.rows).map(move |r| (r, c))) {
                     let run = |c: &mut [T::Total], end: Option<End<'_>>| {
                         let a = Rows::of(&all_a, groups * T::GROUP, Steps::of(&of_a));
-                        let b = Columns { numbers: &all_b, steps: Steps::of(&of_b), narrow: 0 };
+                        let b = Columns::of(&all_b, Steps::of(&of_b));
                         let size = [rows, columns];
                         micro.run(Tile { a, b, c, stride: micro.columns, size, is_first, end });
                     };
@@ -464,6 +493,56 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Compares tiles of several panels with those of each panel.
+    fn check_panels<T: Factor>(of_a: impl Fn(usize) -> T, of_b: impl Fn(usize) -> T, one: T::Total) {
+        let groups = 43;
+        for micro in T::kernels() {
+            // Some numbers are between the panels.
+            let panel = groups * micro.columns * T::GROUP + 24;
+            let interleave = micro.interleaved_steps();
+            let a: Vec<T> = (0..micro.rows * (groups * T::GROUP + interleave)).map(&of_a).collect();
+            let b: Vec<T> = (0..4 * panel).map(&of_b).collect();
+            let steps = |apart: usize| (0..groups).map(|group| group * apart).collect::<Vec<_>>();
+            let (of_a, of_b) = (steps(T::GROUP), steps(micro.columns * T::GROUP));
+            let a = Rows::of(&a, groups * T::GROUP, Steps::of(&of_a));
+            let all = |rows| [1, 2, 4].into_iter().filter(move |panels| *panels <= micro.panels(rows));
+            for (rows, panels) in (0..=micro.rows).flat_map(|rows| all(rows).map(move |n| (rows, n))) {
+                for (is_first, has_end) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let wide = panels * micro.columns;
+                    let run = |panels: std::ops::Range<usize>,
+                               c: &mut [T::Total],
+                               out: Option<&mut [f32]>| {
+                        let b =
+                            Columns { panel, ..Columns::of(&b[panels.start * panel..], Steps::of(&of_b)) };
+                        let size = [rows, panels.len() * micro.columns];
+                        let end = out.map(|out| End { out, stride: wide, less: None, line: None });
+                        micro.run(Tile { a, b, c, stride: wide, size, is_first, end });
+                    };
+                    let first = || vec![one; micro.rows * wide];
+                    let (mut sums, mut expected) = (first(), first());
+                    let (mut results, mut results_expected) =
+                        (vec![0.5; 12 * wide + wide], vec![0.5; 12 * wide + wide]);
+                    run(0..panels, &mut sums, has_end.then_some(&mut results[..]));
+                    for at in 0..panels {
+                        let left = at * micro.columns;
+                        let out = has_end.then_some(&mut results_expected[left..]);
+                        run(at..at + 1, &mut expected[left..], out);
+                    }
+                    assert_eq!(results, results_expected, "{micro:?} {rows} {panels}");
+                    if !has_end {
+                        assert_eq!(sums, expected, "{micro:?} {rows} {panels}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_of_several_panels_are_the_panels_beside_each_other() {
+        check_panels::<f32>(|i| (i % 7) as f32 - 3.0, |i| (i % 5) as f32 - 2.0, 1.0);
+        check_panels::<u8>(|i| (i * 37 + i / 3) as u8, |i| (i * 91 + i / 5) as u8, 1);
     }
 
     #[test]
@@ -520,7 +599,7 @@ mod tests {
                         let (stride, size) = (micro.columns, [rows, columns]);
                         micro.run(Tile {
                             a: Rows { line_break, ..Rows::of(&a, apart, Steps::of(of_a)) },
-                            b: Columns { numbers: &b, steps: Steps::of(of_b), narrow: 0 },
+                            b: Columns::of(&b, Steps::of(of_b)),
                             c: &mut c,
                             stride,
                             size,
@@ -559,7 +638,7 @@ mod tests {
                 let numbers = &all[..(rows.max(1) - 1) * 41 + 29];
                 let a = Rows::of(numbers, 41, Steps::of(&of_a));
                 let numbers = &all[..28 + micro.columns];
-                let b = Columns { numbers, steps: Steps::of(&of_b), narrow: 0 };
+                let b = Columns::of(numbers, Steps::of(&of_b));
                 let mut c = vec![0.0; micro.rows * micro.columns];
                 let (stride, size) = (micro.columns, [rows, micro.columns]);
                 micro.run(Tile { a, b, c: &mut c, stride, size, is_first: true, end: None });

@@ -87,7 +87,8 @@ impl Singles for float32x4_t {
 }
 
 pub(super) fn floats() -> Micro<f32> {
-    Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run)
+    let micro = Micro::new([Floats::ROWS, Floats::COLUMNS], Floats::LANES, run);
+    Micro { panels: Floats::PANELS, ..micro }
 }
 
 fn run(tile: Tile<'_, f32>) {

@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{End, Factor, Tile};
+use super::{End, Factor, Panels, Tile};
 use std::hint::black_box;
 
 /// A vector instruction set.
@@ -19,6 +19,8 @@ pub(super) trait Vectors {
     const ROWS: usize;
     /// The columns of two registers.
     const COLUMNS: usize = 2 * Self::LANES;
+    /// The most panels of tiles of few rows: their accumulators and the factors of a step fit into 32 registers.
+    const PANELS: Panels = [4, 4, 2, 2, 2, 2];
 
     /// # Safety
     /// The processor has the instructions.
@@ -115,7 +117,9 @@ pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
         match size[1] {
             0 => {}
             n if n <= V::LANES => rows_of::<V, 1>(it),
-            _ => rows_of::<V, 2>(it),
+            n if n <= V::COLUMNS => rows_of::<V, 2>(it),
+            n if n <= 2 * V::COLUMNS => few_rows_of::<V, 4>(it),
+            _ => few_rows_of::<V, 8>(it),
         }
         if let Some(mut end) = end {
             finish::<V>(c, stride, [size[0].min(V::ROWS), size[1]], &mut end);
@@ -144,6 +148,28 @@ unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
             10 => tile::<V, 10, N>(it),
             11 => tile::<V, 11, N>(it),
             _ => tile::<V, 12, N>(it),
+        }
+    }
+}
+
+/// Few rows by several panels.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn few_rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
+    let most = V::PANELS.map(|panels| 2 * panels);
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match it.size[0].min(V::ROWS) {
+            0 => {}
+            1 if most[0] >= N => tile::<V, 1, N>(it),
+            2 if most[1] >= N => tile::<V, 2, N>(it),
+            3 if most[2] >= N => tile::<V, 3, N>(it),
+            4 if most[3] >= N => tile::<V, 4, N>(it),
+            5 if most[4] >= N => tile::<V, 5, N>(it),
+            6 if most[5] >= N => tile::<V, 6, N>(it),
+            rows => panic!("a tile of {rows} rows has fewer panels"),
         }
     }
 }
@@ -180,7 +206,7 @@ pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
 #[inline(always)]
 unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bool>(
     (a, b): (*const V::Factor, *const V::Factor),
-    apart: usize,
+    [apart, panel]: [usize; 2],
     (of_a, of_b): (&[usize], &[usize]),
     sums: &mut [[V::Register; N]; R],
 ) {
@@ -192,24 +218,40 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     for (of_a, of_b) in of_a.iter().zip(of_b) {
         // SAFETY: the caller has checked that the groups of the step are within bounds.
         let (from_a, from_b) = unsafe { (a.add(*of_a), b.add(*of_b)) };
+        let mut of_three = from_a;
+        // The side with fewer registers stays in them for the step.
+        if R < N {
+            let mut rows = [zero; R];
+            for (r, x) in rows.iter_mut().enumerate() {
+                // SAFETY: these are some of the groups of `R` rows, in order.
+                unsafe {
+                    *x = V::spread(of_three.add(r % 3 * apart));
+                    if r % 3 == 2 && r + 1 < R {
+                        of_three = of_three.add(three);
+                    }
+                }
+            }
+            for n in 0..N {
+                // SAFETY: these are some of the groups of `N` registers, two for each panel.
+                let row = unsafe { V::load(from_b.add(n / 2 * panel + n % 2 * V::LANES * group)) };
+                for (sums, x) in sums.iter_mut().zip(&rows) {
+                    // SAFETY: the processor has the instructions.
+                    sums[n] = unsafe { add::<V, NARROW>(sums[n], *x, row) };
+                }
+            }
+            continue;
+        }
         let mut row = [zero; N];
         for (n, row) in row.iter_mut().enumerate() {
-            // SAFETY: these are some of the groups of `N` registers.
-            *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
+            // SAFETY: these are some of the groups of `N` registers, two for each panel.
+            *row = unsafe { V::load(from_b.add(n / 2 * panel + n % 2 * V::LANES * group)) };
         }
-        let mut of_three = from_a;
         for (r, sums) in sums.iter_mut().enumerate() {
             // SAFETY: this is one of the groups of `R` rows.
             let x = unsafe { V::spread(of_three.add(r % 3 * apart)) };
             for (sum, row) in sums.iter_mut().zip(&row) {
                 // SAFETY: the processor has the instructions.
-                *sum = unsafe {
-                    if NARROW {
-                        V::add_narrow_products(*sum, x, *row)
-                    } else {
-                        V::add_products(*sum, x, *row)
-                    }
-                };
+                *sum = unsafe { add::<V, NARROW>(*sum, x, *row) };
             }
             if r % 3 == 2 && r + 1 < R {
                 // SAFETY: the next row is one of those.
@@ -219,16 +261,32 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     }
 }
 
+/// Adds the products of groups, which are narrow or not.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn add<V: Vectors, const NARROW: bool>(
+    sum: V::Register,
+    a: V::Register,
+    b: V::Register,
+) -> V::Register {
+    // SAFETY: the processor has the instructions.
+    unsafe { if NARROW { V::add_narrow_products(sum, a, b) } else { V::add_products(sum, a, b) } }
+}
+
 /// `R` rows by `N` registers.
 ///
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
 unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Factor>) {
-    const { assert!(R >= 1 && N * V::LANES <= V::COLUMNS) };
+    const { assert!(R >= 1 && (N <= 2 || N.is_multiple_of(2))) };
     let Tile { a, b, c, stride, is_first, .. } = it;
     let group = <V::Factor as Factor>::GROUP;
-    let (of_rows, of_columns) = ((R - 1).saturating_mul(a.apart).saturating_add(group), N * V::LANES * group);
+    let of_rows = (R - 1).saturating_mul(a.apart).saturating_add(group);
+    let before = (N.div_ceil(2) - 1).saturating_mul(b.panel);
+    let of_columns = before.saturating_add((N - 2 * (N.div_ceil(2) - 1)) * V::LANES * group);
     assert!(a.line_break.later == 0, "rows of two lines");
     assert!(R <= V::ROWS, "a tile of more rows than there are");
     assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
@@ -241,11 +299,11 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
     // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
     unsafe {
-        let from = (a.numbers.as_ptr(), b.numbers.as_ptr());
+        let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel]);
         if V::KNOWS_NARROW {
-            add_steps::<V, R, N, true>(from, a.apart, (of_a, of_b), &mut sums);
+            add_steps::<V, R, N, true>(from, apart, (of_a, of_b), &mut sums);
         }
-        add_steps::<V, R, N, false>(from, a.apart, (wide_a, wide_b), &mut sums);
+        add_steps::<V, R, N, false>(from, apart, (wide_a, wide_b), &mut sums);
     }
     for (r, sums) in sums.iter().enumerate() {
         for (n, sum) in sums.iter().enumerate() {

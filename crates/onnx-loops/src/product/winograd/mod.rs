@@ -260,7 +260,7 @@ impl<'p> Products<'p> {
             for part in 0..parts {
                 let (first, end) = (tiles * part / parts, tiles * (part + 1) / parts);
                 let a = Rows::of(&from[first * *pitch..], *pitch, rows.block(steps.clone()));
-                let b = micro::Columns { numbers, steps: b_steps, narrow: 0 };
+                let b = micro::Columns::of(numbers, b_steps);
                 let c = &mut sums[first * stride + left..];
                 let size = [end - first, micro.columns.min(*columns - left)];
                 micro.run(micro::Tile { a, b, c, stride, size, is_first: steps.start == 0, end: None });

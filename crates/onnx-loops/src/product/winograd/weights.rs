@@ -30,15 +30,8 @@ impl Plain<'_> {
         let micro = self.micro;
         let depth = 9 * self.channels;
         let numbers = self.packed.numbers::<f32>(0);
-        let block = column / self.packed.block * self.packed.block;
-        let wide = self.packed.block.min(self.columns - block).next_multiple_of(micro.columns);
-        let own = column - block;
-        let at = |step: usize| {
-            let first = step / f32::STEPS * f32::STEPS;
-            let steps = f32::STEPS.min(depth - first);
-            let tile = (own / micro.columns * steps + step - first) * micro.columns;
-            f64::from(numbers[block * depth + first * wide + tile + own % micro.columns])
-        };
+        let (tile, own) = (column / micro.columns, column % micro.columns);
+        let at = |step: usize| f64::from(numbers[(tile * depth + step) * micro.columns + own]);
         let [down, along, of_channel] = self.strides;
         [0, 1, 2].map(|k| [0, 1, 2].map(|l| at(k * down + l * along + channel * of_channel)))
     }
@@ -50,7 +43,7 @@ impl Plain<'_> {
         }
         let Plain { micro, columns, channels, .. } = *self;
         let wide = columns.next_multiple_of(micro.columns);
-        let mut known = Prepacked::room::<f32>(PRODUCTS, columns, wide, micro.columns, channels)?;
+        let mut known = Prepacked::room::<f32>(PRODUCTS, columns, micro.columns, channels)?;
         let each = wide * channels;
         let numbers = known.all_mut();
         let mut is_small = true;
