@@ -18,6 +18,10 @@ use std::ops::Range;
 /// With this many rows, columns are packed even if they could be read in place: packed ones are contiguous.
 pub(super) const ROWS_TO_PACK: usize = 512;
 
+/// How far ahead prepacked numbers are fetched. Measured on Emerald Rapids with weights in memory, the time without for each unit of
+/// time with it: one row 1.0, two rows 1.1, four 1.15, eight 1.25, twelve 1.4; twice as far is not faster, and four times as far slower.
+const AHEAD_BYTES: usize = 1 << 12;
+
 /// The width that the last columns are padded to, for any processor.
 const PADDED_COLUMNS: usize = 16;
 /// Packing a column takes as long as computing it for this many rows.
@@ -199,6 +203,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     tile: depth * known.tile,
                     steps: Steps::of(&self.packed_steps[..groups]),
                     order: known.order::<T>(self.batch, first * depth + before, [groups, depth / T::GROUP]),
+                    ahead: AHEAD_BYTES / size_of::<T>(),
                 }
             };
             return product.block((operands, at), (&run, n), rows, &mut InPlaceColumns::new(read), out);
@@ -255,6 +260,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     tile,
                     steps: Steps::of(&self.steps[steps.clone()]),
                     order: None,
+                    ahead: 0,
                 };
                 let run = ColumnRun { columns: before + first..before + first + n, from: 0 };
                 product.block((operands, at), (&[run], n), rows, &mut InPlaceColumns::new(read), out)?;
@@ -289,6 +295,7 @@ impl<'c, T: Kind> Columns<'c, T> {
                     tile: self.micro.columns,
                     steps: Steps::of(&self.steps[steps.clone()]),
                     order: None,
+                    ahead: 0,
                 };
                 product.block(
                     (operands, at),

@@ -253,6 +253,10 @@ impl<T: Kind> Block<'_, '_, T> {
             let wide = all.filter(|wide| *wide > 0).find(is_whole).unwrap_or(micro.columns);
             for (number, (tile, a)) in tiles.iter().zip(rows).enumerate() {
                 let (mut a, mut b) = (Rows { steps: steps.unwrap_or(a.steps), ..*a }, b);
+                // The other tiles of rows find in the cache what the first one has fetched.
+                if number > 0 {
+                    b.ahead = 0;
+                }
                 if let Some(own) = lists.of(number) {
                     [a.steps, b.steps] = own;
                 }

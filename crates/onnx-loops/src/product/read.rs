@@ -24,17 +24,20 @@ pub(super) struct Read<'r, T> {
     pub(super) steps: Steps<'r>,
     /// The order of the groups, if they were put in one.
     pub(super) order: Option<Ordered<'r>>,
+    /// How far ahead numbers are fetched, if steps are contiguous.
+    pub(super) ahead: usize,
 }
 
 impl<'r, T: Kind> Read<'r, T> {
     /// Those that are packed, in tiles of so many columns; of a tile, the steps begin there.
     pub(super) fn packed(numbers: &'r [T], tile: usize, steps: &'r [usize]) -> Self {
-        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps), order: None }
+        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps), order: None, ahead: 0 }
     }
 
     pub(super) fn columns(&self, tile: usize) -> Columns<'r, T> {
         let narrow = self.order.map_or(0, |order| order.narrow(tile));
-        Columns { numbers: &self.numbers[tile * self.tile..], steps: self.steps, narrow, panel: self.tile }
+        let (numbers, ahead) = (&self.numbers[tile * self.tile..], self.ahead);
+        Columns { numbers, steps: self.steps, narrow, panel: self.tile, ahead }
     }
 }
 

@@ -58,7 +58,7 @@ impl<'r> Access<'r> {
             && (!(strided.apart * size_of::<T>()).is_multiple_of(ALIASING_STRIDE) || columns <= FEW_COLUMNS)
             && strided.is_long(side, extents)
             && !are_both_far::<T>(contraction, extents, steps)
-            && groups::<T>(&steps_of(&side.program, extents, steps)).is_some()
+            && (T::GROUP == 1 || groups::<T>(&steps_of(&side.program, extents, steps)).is_some())
         {
             return Access::InPlace(strided);
         }

@@ -9,11 +9,11 @@ use super::tile::{self, LineAt, Singles, Vectors};
 use super::{Micro, Panels, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
-    __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_cvtepi32_ps,
-    _mm256_dpbusd_avx_epi32, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
-    _mm256_maddubs_epi16, _mm256_max_ps, _mm256_min_ps, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_ps,
-    _mm256_setzero_ps, _mm256_setzero_si256, _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16,
-    _mm256_storeu_ps, _mm256_storeu_si256, _mm256_sub_epi32,
+    __m256, __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256,
+    _mm256_cvtepi32_ps, _mm256_dpbusd_avx_epi32, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_max_ps, _mm256_min_ps, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_slli_epi16,
+    _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
 /// With 16 registers, only tiles of one or two rows have room for more panels.
@@ -60,6 +60,12 @@ impl Vectors for Floats {
             let sum = if is_first { sum } else { _mm256_add_ps(_mm256_loadu_ps(to), sum) };
             _mm256_storeu_ps(to, sum);
         }
+    }
+
+    #[inline(always)]
+    fn fetch(from: *const f32) {
+        // SAFETY: every processor of this architecture has the instruction, which fails for no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
 
     type Singles = __m256;
@@ -182,6 +188,12 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
             let sum = if is_first { sum } else { _mm256_add_epi32(_mm256_loadu_si256(to.cast()), sum) };
             _mm256_storeu_si256(to.cast(), sum);
         }
+    }
+
+    #[inline(always)]
+    fn fetch(from: *const u8) {
+        // SAFETY: every processor of this architecture has the instruction, which fails for no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
 
     type Singles = __m256;

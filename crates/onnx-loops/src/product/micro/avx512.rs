@@ -9,10 +9,10 @@ use super::tile::{self, LineAt, Singles, Vectors};
 use super::{End, Micro, Panels, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
-    __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32,
-    _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_max_ps, _mm512_min_ps, _mm512_set1_epi32,
-    _mm512_set1_ps, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_storeu_ps, _mm512_storeu_si512,
-    _mm512_sub_epi32,
+    __m512, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi32, _mm512_add_ps, _mm512_cvtepi32_ps,
+    _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_max_ps, _mm512_min_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_storeu_ps,
+    _mm512_storeu_si512, _mm512_sub_epi32,
 };
 
 struct Floats;
@@ -55,6 +55,12 @@ impl Vectors for Floats {
             let sum = if is_first { sum } else { _mm512_add_ps(_mm512_loadu_ps(to), sum) };
             _mm512_storeu_ps(to, sum);
         }
+    }
+
+    #[inline(always)]
+    fn fetch(from: *const f32) {
+        // SAFETY: every processor of this architecture has the instruction, which fails for no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
 
     type Singles = __m512;
@@ -151,6 +157,12 @@ impl Vectors for Bytes {
             let sum = if is_first { sum } else { _mm512_add_epi32(_mm512_loadu_si512(to.cast()), sum) };
             _mm512_storeu_si512(to.cast(), sum);
         }
+    }
+
+    #[inline(always)]
+    fn fetch(from: *const u8) {
+        // SAFETY: every processor of this architecture has the instruction, which fails for no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
 
     type Singles = __m512;

@@ -165,12 +165,14 @@ pub(crate) struct Columns<'n, T> {
     pub(crate) narrow: usize,
     /// The distance between panels, if there are [several](Micro::panels).
     pub(crate) panel: usize,
+    /// How far ahead numbers are fetched into the first-level cache; 0 if they are there.
+    pub(crate) ahead: usize,
 }
 
 impl<'n, T> Columns<'n, T> {
     /// The columns of one panel, of which no group is known to be narrow.
     pub(crate) fn of(numbers: &'n [T], steps: Steps<'n>) -> Self {
-        Columns { numbers, steps, narrow: 0, panel: 0 }
+        Columns { numbers, steps, narrow: 0, panel: 0, ahead: 0 }
     }
 }
 

@@ -67,6 +67,10 @@ pub(super) trait Vectors {
     /// The processor has the instructions, and `to` points to memory for all lanes.
     unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
 
+    /// Fetches a line into the first-level cache, if there is an instruction for that; any address will do.
+    #[inline(always)]
+    fn fetch(_: *const Self::Factor) {}
+
     type Singles: Singles;
 
     /// Stored sums as single floats, less integers if they are integers.
@@ -206,7 +210,7 @@ pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
 #[inline(always)]
 unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bool>(
     (a, b): (*const V::Factor, *const V::Factor),
-    [apart, panel]: [usize; 2],
+    [apart, panel, ahead]: [usize; 3],
     (of_a, of_b): (&[usize], &[usize]),
     sums: &mut [[V::Register; N]; R],
 ) {
@@ -233,7 +237,10 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
             }
             for n in 0..N {
                 // SAFETY: these are some of the groups of `N` registers, two for each panel.
-                let row = unsafe { V::load(from_b.add(n / 2 * panel + n % 2 * V::LANES * group)) };
+                let from = unsafe { from_b.add(n / 2 * panel + n % 2 * V::LANES * group) };
+                V::fetch(from.wrapping_add(ahead));
+                // SAFETY: as above.
+                let row = unsafe { V::load(from) };
                 for (sums, x) in sums.iter_mut().zip(&rows) {
                     // SAFETY: the processor has the instructions.
                     sums[n] = unsafe { add::<V, NARROW>(sums[n], *x, row) };
@@ -244,7 +251,10 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
         let mut row = [zero; N];
         for (n, row) in row.iter_mut().enumerate() {
             // SAFETY: these are some of the groups of `N` registers, two for each panel.
-            *row = unsafe { V::load(from_b.add(n / 2 * panel + n % 2 * V::LANES * group)) };
+            let from = unsafe { from_b.add(n / 2 * panel + n % 2 * V::LANES * group) };
+            V::fetch(from.wrapping_add(ahead));
+            // SAFETY: as above.
+            *row = unsafe { V::load(from) };
         }
         for (r, sums) in sums.iter_mut().enumerate() {
             // SAFETY: this is one of the groups of `R` rows.
@@ -299,7 +309,7 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
     // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
     unsafe {
-        let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel]);
+        let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel, b.ahead]);
         if V::KNOWS_NARROW {
             add_steps::<V, R, N, true>(from, apart, (of_a, of_b), &mut sums);
         }
