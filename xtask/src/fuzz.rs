@@ -42,6 +42,7 @@ const BORROWED: &[(&str, &[&str])] = &[
     ("lexer", &["fuzz/seeds/text"]),
     ("passes", &["crates/onnx-ops/docs", "tests/suite"]),
     ("run", &["crates/onnx-ops/docs", "tests/suite/schedule"]),
+    ("sugar", &["tests/suite/sugar"]),
 ];
 /// One input may take this long, in seconds by the clock: slower is a finding, everything is meant to be linear. The worst
 /// that is known, a bomb of functions that every pass works on to its limits, takes about 3 s where nothing else runs.

@@ -42,6 +42,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget { name: "opset", run: files::opset, borrowed: &[] },
     FuzzTarget { name: "passes", run: models::passes, borrowed: MODELS },
     FuzzTarget { name: "run", run: exec::run, borrowed: &["crates/onnx-ops/docs", "tests/suite/schedule"] },
+    FuzzTarget { name: "sugar", run: syntax::sugar, borrowed: &["tests/suite/sugar"] },
     FuzzTarget { name: "text", run: syntax::text, borrowed: &[] },
     FuzzTarget { name: "textproto", run: files::textproto, borrowed: &[] },
     FuzzTarget { name: "wire", run: files::wire, borrowed: &[] },

@@ -6,8 +6,8 @@ use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::{
-    Checked, Fixes, FormatOptions, MAX_FINDINGS, Syntax, apply_fixes, ast::File, check_with, format, lower,
-    parse_model,
+    Checked, Fixes, FormatOptions, MAX_FINDINGS, Readers, Syntax, apply_fixes, ast::File, check_completed,
+    check_with, format, lower, parse_model,
 };
 
 /// Any bytes, in every role that a text can have: comments lie between tokens in their order, each on its line, and findings
@@ -57,6 +57,28 @@ pub(super) fn fmt(data: &[u8]) {
     assert_eq!(comments(text, &before), comments(&once, &after), "the comments stay");
     assert_eq!(meaning(text, &before), meaning(&once, &after), "the meaning stays:\n{once}");
     assert_eq!(formatted(&once, &after, width), once, "formatting is idempotent");
+}
+
+/// A text without errors is the same model without its expressions, which are gone then; formatting keeps them.
+pub(super) fn sugar(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let read = |text: &str| {
+        let complete = |model: &mut Model| onnx_ops::literals::complete(model, registry_of(model));
+        check_completed(Readers::Ours, text, Level::Syntax, &complete, |_| Vec::new()).into_result()
+    };
+    let Ok(before) = read(text) else { return };
+    let bytes = |model: &Model| write_wire(model).expect("it is small");
+    let expanded = onnx_text::expanded(text, &before);
+    let after = read(&expanded).unwrap_or_else(|found| panic!("plain text is read: {found:?}\n{expanded}"));
+    assert!(after.syntax.tree.statements().all(|node| node.sugar.is_none()), "nothing is left:\n{expanded}");
+    assert!(
+        bytes(&before.model) == bytes(&after.model),
+        "the model stays:\n{text}\n--- expanded\n{expanded}"
+    );
+    let formatted = formatted(text, &before.syntax, 60);
+    let after =
+        read(&formatted).unwrap_or_else(|found| panic!("formatted text is read: {found:?}\n{formatted}"));
+    assert!(bytes(&before.model) == bytes(&after.model), "formatting keeps the model:\n{formatted}");
 }
 
 fn formatted(text: &str, syntax: &Syntax<File>, width: usize) -> String {

@@ -8,6 +8,7 @@ mod fuzz_targets;
 mod one_mistake;
 mod random_fixes;
 mod random_models;
+mod random_sugar;
 mod reference_reads_ours;
 mod reference_texts;
 mod round_trips;

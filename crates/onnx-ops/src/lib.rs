@@ -21,6 +21,7 @@ pub mod dims;
 pub mod functions;
 pub mod gradient;
 pub mod infer;
+pub mod literals;
 pub mod meaning;
 mod operators;
 pub mod opset;

@@ -4,12 +4,14 @@
 //! document order, so comments can be inserted by position alone.
 
 mod opset;
+mod sugar;
 mod value;
 
 pub use opset::{
     AttrParam, Formal, FormalCount, Operator, OperatorBody, OperatorSet, OpsetItem, Signature, Variable,
     WhereClause,
 };
+pub use sugar::{Operand, Range, Subscript, Sugar, SugarForm};
 pub use value::{Content, MapPart, MapPartValue, Value, ValueHead, ValueKind};
 
 use bytes::Bytes;
@@ -359,6 +361,8 @@ pub struct Node {
     pub inputs_span: Span,
     /// The whole statement.
     pub span: Span,
+    /// The parts that are not plain syntax; `None` for a plain node.
+    pub sugar: Option<Box<Sugar>>,
 }
 
 /// `name: type = value`
@@ -415,6 +419,7 @@ impl Node {
             inputs: SmallVec::new(),
             inputs_span: Span::at(span.end),
             span,
+            sugar: None,
         }
     }
 
@@ -534,6 +539,6 @@ mod tests {
     fn what_a_model_has_most_of_is_small() {
         assert!(size_of::<AttrValue>() <= 16, "{}", size_of::<AttrValue>());
         assert!(size_of::<Attr>() <= 64, "{}", size_of::<Attr>());
-        assert!(size_of::<Node>() <= 168, "{}", size_of::<Node>());
+        assert!(size_of::<Node>() <= 176, "{}", size_of::<Node>());
     }
 }

@@ -12,7 +12,7 @@
 
 mod allow;
 mod apply_fixes;
-mod beyond;
+pub(crate) mod beyond;
 mod certain;
 mod commas;
 #[cfg(all(feature = "print", feature = "verify"))]
@@ -30,6 +30,7 @@ pub use value::value_span;
 pub use value::{CheckedValue, check_value};
 
 use crate::ast;
+use crate::lower::Open;
 use crate::map::SourceMap;
 use crate::parse::Syntax;
 use crate::sniff::TextKind;
@@ -72,19 +73,31 @@ pub fn check_for(
     level: Level,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) -> Parsed<Checked> {
-    let Parsed { value: (syntax, model), diagnostics } = crate::lower::read_syntax(source);
-    let mut checked = Parsed::new(Checked { syntax, model }, diagnostics);
+    check_completed(readers, source, level, &|_| false, judge)
+}
+
+/// Gives the literals among the operands of a model their types, if it knows the operators ([`literal_of`](crate::literal_of)), and
+/// returns whether it does.
+pub type Complete<'c> = &'c dyn Fn(&mut Model) -> bool;
+
+/// Does the same as [`check_for`] for a text in which operands may be literals.
+pub fn check_completed(
+    readers: Readers,
+    source: &str,
+    level: Level,
+    complete: Complete<'_>,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) -> Parsed<Checked> {
+    let mut checked = completed(source, crate::lower::read_open(source), complete);
     if level > Level::Syntax {
         let found = judge(&checked.value.model);
         add(&mut checked, source, found);
     }
     commas::confirm(source, &mut checked, judge);
-    certain::keep_certain(source, &mut checked.diagnostics, |text| {
-        crate::lower::read_syntax(text).diagnostics
-    });
+    certain::keep_certain(source, &mut checked.diagnostics, |text| crate::lower::read_open(text).diagnostics);
     // A tree with mistakes has constructs that were not written.
     if !checked.is_partial() {
-        let found = beyond::find(source, &checked.value.syntax, readers);
+        let found = beyond::find(source, &checked.value, readers);
         checked.diagnostics.extend(found);
     }
     allow(&mut checked, source, level);
@@ -98,14 +111,35 @@ pub fn check_part_with(
     level: Level,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) -> Parsed<Checked> {
-    let Parsed { value: (syntax, model), diagnostics } = crate::lower::read_part(source, kind);
-    let mut checked = Parsed::new(Checked { syntax, model }, diagnostics);
+    check_part_completed(source, kind, level, &|_| false, judge)
+}
+
+/// Does the same as [`check_part_with`] for a text in which operands may be literals.
+pub fn check_part_completed(
+    source: &str,
+    kind: TextKind,
+    level: Level,
+    complete: Complete<'_>,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) -> Parsed<Checked> {
+    let mut checked = completed(source, crate::lower::read_part_open(source, kind), complete);
     if level > Level::Syntax {
         let found = judge(&checked.value.model);
         add(&mut checked, source, found);
     }
     allow(&mut checked, source, level);
     checked
+}
+
+/// The model of a text, with types for its literals.
+fn completed(source: &str, read: Parsed<Open>, complete: Complete<'_>) -> Parsed<Checked> {
+    let mut read = read;
+    // A literal without a type may be a consequence of a mistake.
+    let is_whole = |read: &mut Parsed<Open>| complete(&mut read.value.model) || read.is_partial();
+    if !read.value.literals.is_empty() && is_whole(&mut read) {
+        read.value.literals.clear();
+    }
+    crate::lower::close(source, read).map(|(syntax, model)| Checked { syntax, model })
 }
 
 /// Leaves out the warnings that comments of the text allow, and sorts the findings.

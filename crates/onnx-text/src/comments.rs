@@ -246,7 +246,7 @@ impl Places<'_> {
     fn body(&mut self, nodes: &[Node], span: Span, scope: Scope) {
         for node in nodes {
             self.add(node.span, Anchor::Node(node.span.start));
-            for (i, graph) in (0..).zip(node.subgraphs()) {
+            for (i, graph) in (0..).zip(node.all_subgraphs()) {
                 self.graph(graph, &Scope::Nested(node.span.start, i));
             }
         }

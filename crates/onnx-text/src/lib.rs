@@ -32,6 +32,8 @@ mod check;
 mod classes;
 #[cfg(feature = "print")]
 mod comments;
+#[cfg(feature = "print")]
+mod expand;
 mod identifier;
 mod lex;
 mod literal;
@@ -52,7 +54,8 @@ mod tokens;
 mod visible;
 
 pub use check::{
-    Checked, Fixed, Fixes, Readers, apply_fixes, check_for, check_part_with, check_with, value_span,
+    Checked, Complete, Fixed, Fixes, Readers, apply_fixes, check_completed, check_for, check_part_completed,
+    check_part_with, check_with, value_span,
 };
 #[cfg(all(feature = "print", feature = "verify"))]
 pub use check::{CheckedSet, check_operator_set};
@@ -61,13 +64,15 @@ pub use check::{CheckedValue, check, check_value};
 pub use classes::{SyntaxClass, text_classes};
 #[cfg(feature = "print")]
 pub use comments::Comments;
+#[cfg(feature = "print")]
+pub use expand::{Expansion, expand, expanded};
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use literal::LiteralOperand;
 #[cfg(feature = "print")]
 pub use lower::read_operator_set;
 pub use lower::{
-    elem_type_named, lower, read_attribute, read_function, read_graph, read_model, read_node, read_part,
-    read_tensor, read_type, read_value, read_value_info,
+    elem_type_named, literal_of, lower, read_attribute, read_function, read_graph, read_model, read_node,
+    read_part, read_tensor, read_type, read_value, read_value_info,
 };
 pub use map::{NodeAt, OpsetMap, SourceIndex, SourceMap};
 pub use names::{

@@ -1,6 +1,29 @@
 //! A literal where only the name of a value is allowed, `Add(x, 1.0)`: what a constant with its elements looks like.
 
+use crate::lex::{Kind, lex};
 use onnx_ir::ElemType;
+use std::ops::Range;
+
+/// Where the numbers of a list in brackets are, which may have comments.
+pub(crate) fn number_ranges(list: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    for token in lex(list).tokens {
+        let range = token.span.range();
+        match token.kind {
+            Kind::Int | Kind::Float | Kind::Special => ranges.push(range),
+            Kind::Ints => {
+                let mut at = range.start + 1;
+                for part in list[range.start + 1..range.end - 1].split(',') {
+                    let start = at + part.len() - part.trim_start().len();
+                    ranges.push(start..start + part.trim().len());
+                    at += part.len() + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    ranges
+}
 
 /// Numbers in the place of an operand: `1.0`, `[1, -1]`, `{1.5}`.
 #[derive(Clone, Debug)]

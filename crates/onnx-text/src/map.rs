@@ -267,7 +267,7 @@ impl<'a> SourceMap<'a> {
         let place = self.index.entry((Kind::Subgraphs, node.span.start), position, || {
             node.subgraphs().into_iter().map(|graph| graph.span)
         })?;
-        graph_around(&node.attrs.as_ref()?.items, place.start).map(Scope::of_graph)
+        graph_around(node, place.start).map(Scope::of_graph)
     }
 
     fn graph_note(&self, body: BodyId, graph: GraphId, key: &'static str, i: u32) -> Option<Span> {
@@ -282,7 +282,20 @@ impl<'a> SourceMap<'a> {
     fn node(&self, body: BodyId, node: NodeId) -> Option<&'a Node> {
         let body_of = self.model.bodies.get(body)?;
         body_of.nodes.get(node)?;
-        find_node(self.root(body)?.body, body_of.origins[node])
+        let statement = find_node(self.root(body)?.body, body_of.origins[node])?;
+        if statement.sugar.is_none() {
+            return Some(statement);
+        }
+        // The nodes of an expression were made in its order. What was made later, for its literals, is about all of it.
+        let position = self.of_statement(body, statement).position(|id| id == node)?;
+        Some(statement.at_position(position).unwrap_or(statement))
+    }
+
+    /// The nodes of a model that a statement stands for, in the order of their ids.
+    fn of_statement(&self, body: BodyId, statement: &Node) -> impl Iterator<Item = NodeId> + use<'a> {
+        let body = &self.model.bodies[body];
+        let start = Origin(statement.span.start);
+        body.nodes.ids().filter(move |&node| body.origins[node] == start)
     }
 
     /// The attribute of a node at a position.
@@ -347,13 +360,16 @@ fn find_node(nodes: &[Node], origin: Origin) -> Option<&Node> {
         if node.span.start == origin.0 {
             return Some(node);
         }
-        nodes = &graph_around(&node.attrs.as_ref()?.items, origin.0)?.body;
+        nodes = &graph_around(node, origin.0)?.body;
     }
 }
 
-/// The graph in these attributes that has this byte: attributes and elements ascend.
-fn graph_around(attrs: &[ast::Attr], at: u32) -> Option<&ast::Graph> {
-    let mut attrs = attrs;
+/// The graph in the attributes of a node, or of an expression in it, that has this byte: attributes and elements ascend.
+fn graph_around(node: &Node, at: u32) -> Option<&ast::Graph> {
+    if let Some(inner) = node.nested().find(|inner| inner.span.start <= at && at < inner.span.end) {
+        return graph_around(inner, at);
+    }
+    let mut attrs = &node.attrs.as_ref()?.items[..];
     loop {
         let attr = attrs.get(attrs.partition_point(|attr| attr.span.start <= at).checked_sub(1)?)?;
         let graph = match attr.value.as_ref()? {

@@ -86,6 +86,7 @@ fn class(kind: Kind) -> Option<TokenClass> {
         | Kind::At
         | Kind::Question
         | Kind::Dollar
+        | Kind::Sign
         | Kind::Semicolon
         | Kind::Unknown => TokenClass::Punctuation,
     })

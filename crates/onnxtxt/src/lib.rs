@@ -71,6 +71,7 @@
 pub mod check;
 #[cfg(feature = "run")]
 pub mod compare;
+mod complete;
 #[cfg(feature = "run")]
 mod computing;
 #[cfg(feature = "config")]

@@ -1,12 +1,13 @@
 //! A model that was read from a file, a text or bytes.
 
+use crate::complete::check_text;
 #[cfg(feature = "edit")]
 use crate::edit::Incoming;
 use crate::source::{File, Form, undecodable};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, code};
 use onnx_ir::pass::compact;
-use onnx_ir::{BodyId, Model, NodeId, Origin, VerifyOptions};
+use onnx_ir::{BodyId, Model, NodeId, Origin};
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Checked, Comments, Readers, Syntax, ast};
@@ -74,8 +75,7 @@ impl Loaded {
         }
         match file.form {
             Form::Text => {
-                let options = VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() };
-                let checked = onnx_text::check(file.text(), &options);
+                let checked = check_text(Readers::Ours, file.text(), Level::Syntax, |_| Vec::new());
                 Loaded::checked(file, checked)
             }
             Form::Binary => {
@@ -145,7 +145,7 @@ impl Loaded {
         judge: impl Fn(&Model) -> Vec<Diagnostic>,
     ) -> Loaded {
         if file.form == Form::Text && file.no_text().is_none() {
-            return Loaded::checked(file.clone(), onnx_text::check_for(readers, file.text(), level, judge));
+            return Loaded::checked(file.clone(), check_text(readers, file.text(), level, judge));
         }
         let mut loaded = file.load();
         if level > Level::Syntax && !loaded.is_partial() {

@@ -1,5 +1,6 @@
 //! Operations on models that need operator knowledge: checking, inference, compiling.
 
+use crate::complete::check_text;
 use crate::loaded::Loaded;
 #[cfg(feature = "run")]
 use onnx_exec::{CompileOptions, Executable, compile};
@@ -8,6 +9,7 @@ use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
+use onnx_text::Readers;
 use std::collections::BTreeMap;
 
 /// The part of a model that is going to be run.
@@ -31,7 +33,7 @@ impl Loaded {
         let options = VerifyOptions { level, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);
         if self.syntax().is_some() {
-            return onnx_text::check_with(self.file().text(), level, judge).diagnostics;
+            return check_text(Readers::Ours, self.file().text(), level, judge).diagnostics;
         }
         let mut found = self.diagnostics.clone();
         if level > Level::Syntax && !found.iter().any(Diagnostic::is_error) {

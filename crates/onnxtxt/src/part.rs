@@ -3,15 +3,16 @@
 //! A part is read into a model with nothing else, so that the rules, places and printers of models serve parts as well. What a part
 //! does not say is not missed: names that a node reads, imports of a graph, the model around a function.
 
+use crate::complete::complete as complete_literals;
 use crate::loaded::Loaded;
 use crate::source::{File, Form, from_document, text_kind, undecodable};
-use onnx_ir::diag::Parsed;
 #[cfg(feature = "ops")]
-use onnx_ir::diag::{Code, Diagnostic, Level, code};
+use onnx_ir::diag::{Code, Diagnostic, code};
+use onnx_ir::diag::{Level, Parsed};
 use onnx_ir::releases::{NEWEST_IR, newest_version};
 use onnx_ir::{Model, OpsetImport};
 use onnx_proto::TooLarge;
-use onnx_text::{Checked, FormatOptions, RaiseOptions, TextKind};
+use onnx_text::{FormatOptions, RaiseOptions, TextKind};
 
 /// A part of a model that was read from a file.
 ///
@@ -33,8 +34,13 @@ impl File {
         let kind = text_kind(self.kind)?;
         let bytes = match self.form {
             Form::Text => {
-                let Parsed { value: (syntax, model), diagnostics } = onnx_text::read_part(self.text(), kind);
-                let checked = Parsed::new(Checked { syntax, model }, diagnostics);
+                let checked = onnx_text::check_part_completed(
+                    self.text(),
+                    kind,
+                    Level::Syntax,
+                    &complete_literals,
+                    |_| Vec::new(),
+                );
                 return Some(Part::new(Loaded::checked(self.clone(), checked), kind));
             }
             Form::Binary => Ok(self.bytes.clone()),
@@ -85,7 +91,8 @@ impl Part {
         };
         let file = self.loaded.file();
         if file.form == Form::Text {
-            return onnx_text::check_part_with(file.text(), self.kind, level, judge).diagnostics;
+            return onnx_text::check_part_completed(file.text(), self.kind, level, &complete_literals, judge)
+                .diagnostics;
         }
         let mut found = self.loaded.diagnostics.clone();
         if level > Level::Syntax && !self.loaded.is_partial() {

@@ -25,6 +25,7 @@ Examples:
   onnxtxt fmt models/               every .onnxtxt and .onnxtext file below the folder
   onnxtxt fmt --check .             only say which files are not formatted
   onnxtxt fmt --diff model.onnxtxt  show what would change
+  onnxtxt fmt --expand a.onnxtxt    y = x * w + 1 becomes one statement for each node
   onnxtxt fmt < a.onnxtxt           stdin to stdout")]
 pub(crate) struct Args {
     /// Files and folders; - (or none) reads stdin and writes stdout
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     /// Change nothing; show the changes as a diff
     #[arg(long)]
     diff: bool,
+    /// Write a plain statement for each node of an expression, for other programs
+    #[arg(long)]
+    expand: bool,
 }
 
 /// File name extensions of text in folders.
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         ensure!(input.form == Form::Text, "{} is {}, not text", input.name, input.form.name());
         let width = configs.of(path)?.config.line_width;
         let options = width.map_or_else(FormatOptions::default, |width| FormatOptions { width });
-        let Some(formatted) = right(input.formatted(&options), &input, session).flatten() else {
+        let Some(formatted) = formatted(&input, &options, args.expand, session) else {
             status = Status::Findings;
             continue;
         };
@@ -84,6 +88,18 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         session.note(&format!("{changed} of {} not formatted", count(files.len(), "file")));
     }
     Ok(status)
+}
+
+/// The formatted text, without expressions if they are to be expanded; reports its errors if it has any.
+fn formatted(input: &Input, options: &FormatOptions, expands: bool, session: &mut Session) -> Option<String> {
+    if !expands {
+        return right(input.formatted(options), input, session).flatten();
+    }
+    let Some(expanded) = right(input.expanded(), input, session)? else {
+        return right(input.formatted(options), input, session).flatten();
+    };
+    let plain = onnxtxt::File::new(input.name.clone(), None, expanded.into());
+    right(plain.formatted(options), input, session).flatten()
 }
 
 /// The parsed value if it has no errors; otherwise reports all findings.

@@ -43,6 +43,7 @@ mod sessions;
 mod sidecars;
 mod signals;
 mod streams;
+mod sugar;
 mod train;
 mod visible;
 mod whole_files;

@@ -9,14 +9,15 @@
 //!
 //! Conformance tests compare this with the reference parser, over the texts of the suite and the corpus.
 
+use super::Checked;
 use crate::ast::{
     self, Attr, AttrValue, Data, Dim, Element, Field, FieldValue, Function, Graph, List, Node, Scalar,
     ScalarKind, Type, TypeArg, ValueInfo,
 };
 use crate::narrow::Narrow;
-use crate::parse::Syntax;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+use std::collections::HashMap;
 
 /// Which constructs are reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,10 +30,15 @@ pub enum Readers {
 }
 
 /// The constructs of a text that the reference parser rejects, in the order of the text.
-pub(super) fn find(source: &str, syntax: &Syntax<ast::File>, readers: Readers) -> Vec<Diagnostic> {
-    let mut walk = Walk { source, all: readers == Readers::Reference, found: Vec::new() };
+pub(super) fn find(source: &str, checked: &Checked, readers: Readers) -> Vec<Diagnostic> {
+    let all = readers == Readers::Reference;
+    let mut walk = Walk { source, all, expressions: Vec::new(), numbers: Vec::new(), found: Vec::new() };
+    let syntax = &checked.syntax;
     walk.comments(&syntax.comments);
     walk.file(&syntax.tree);
+    let expressions = std::mem::take(&mut walk.expressions);
+    walk.found.extend(rejected_expressions(source, checked, &expressions));
+    walk.found.extend(std::mem::take(&mut walk.numbers).into_iter().map(|at| rejected_number(source, at)));
     crate::parse::sort(&mut walk.found);
     walk.found
 }
@@ -40,7 +46,58 @@ pub(super) fn find(source: &str, syntax: &Syntax<ast::File>, readers: Readers) -
 struct Walk<'s> {
     source: &'s str,
     all: bool,
+    /// Statements with expressions.
+    expressions: Vec<Span>,
+    /// Numbers without quotes in external data.
+    numbers: Vec<Span>,
     found: Vec<Diagnostic>,
+}
+
+/// The statements with expressions, and the numbers of external data without quotes.
+#[cfg(feature = "print")]
+pub(crate) fn sugar(source: &str, tree: &ast::File) -> (Vec<Span>, Vec<Span>) {
+    let mut walk =
+        Walk { source, all: true, expressions: Vec::new(), numbers: Vec::new(), found: Vec::new() };
+    walk.file(tree);
+    (walk.expressions, walk.numbers)
+}
+
+/// `"offset": 4096`: quoted for the reference.
+fn rejected_number(source: &str, at: Span) -> Diagnostic {
+    let text = format!("\"{}\"", &source[at.range()]);
+    let mut finding = Diagnostic::new(
+        &code::BEYOND_REFERENCE,
+        at,
+        "the reference parser rejects a number in external data",
+    )
+    .label("expected a string")
+    .fix("quote it", vec![Edit { span: at, text }], true);
+    finding.deny();
+    finding
+}
+
+/// Reports expressions. They differ from extended syntax: no model needs them, and they are replaced without a loss.
+fn rejected_expressions(source: &str, checked: &Checked, statements: &[Span]) -> Vec<Diagnostic> {
+    let mut edits: HashMap<u32, Edit> = HashMap::new();
+    #[cfg(feature = "print")]
+    if !statements.is_empty() {
+        let expanded = crate::expand::expand(source, checked).into_iter();
+        edits.extend(expanded.map(|expansion| (expansion.statement.start, expansion.edit)));
+    }
+    #[cfg(not(feature = "print"))]
+    let _ = checked;
+    let finding = |&statement: &Span| {
+        let edit = edits.remove(&statement.start);
+        // A comment inside would be lost.
+        let is_safe = !source[statement.range()].contains(['#', '\n']);
+        let mut finding =
+            Diagnostic::new(&code::BEYOND_REFERENCE, statement, "the reference parser rejects expressions")
+                .label("an operand, a sign or an attribute that is not plain syntax")
+                .maybe_fix("write a statement for each node", edit.map(|edit| vec![edit]), is_safe);
+        finding.deny();
+        finding
+    };
+    statements.iter().map(finding).collect()
 }
 
 /// Where a name stands, and whether the reference accepts it in quotes there.
@@ -251,7 +308,14 @@ impl<'s> Walk<'s> {
                     self.element(*scalar, ty);
                 }
             }
-            Data::External(list) => self.elements(list),
+            Data::External(list) => {
+                let numbers = list.items.iter().filter_map(|element| match element.value {
+                    FieldValue::Int(at) if self.all => Some(at),
+                    _ => None,
+                });
+                self.numbers.extend(numbers);
+                self.elements(list);
+            }
             Data::Record(record) => self.extended(record.span, "a tensor record"),
             Data::Sparse(parts) => self.extended(parts.span, "a sparse tensor"),
             Data::Stored(_) => {}
@@ -273,6 +337,12 @@ impl<'s> Walk<'s> {
     }
 
     fn node(&mut self, node: &Node) {
+        if node.sugar.is_some() {
+            if self.all {
+                self.expressions.push(node.span);
+            }
+            return;
+        }
         node.name.iter().for_each(|name| self.name(*name, "name", Quotes::Accepted));
         for name in node.outputs.iter().chain(&node.inputs) {
             self.name(*name, "name", Quotes::Accepted);

@@ -72,6 +72,8 @@ pub(crate) enum Kind {
     Numbers,
     /// `[1, 2, 3]` of plain integers, made from `LBracket`.
     Ints,
+    /// `+`, `-`, `*`, `/` or `**` of an expression, made from a `BadName` or from `Unknown`.
+    Sign,
 
     // Mistakes, which the driver reports and replaces.
     /// `0x1F`, `1e`, `3abc`

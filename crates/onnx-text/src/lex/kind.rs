@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Numbers,
     /// `[1, 2, 3]` of plain integers, made from `LBracket`.
     Ints,
+    /// `+`, `-`, `*`, `/` or `**` of an expression, made from a `BadName` or from `Unknown`.
+    Sign,
     /// `0x1F`, `1e`, `3abc`
     BadNumber,
     /// `/layer/T`, `-x`: a run that looks like a name but is not one.

@@ -12,6 +12,7 @@ mod token;
 pub(crate) use slips::number as meant_number;
 pub(crate) use token::{Kind, Token};
 
+use crate::identifier::is_identifier;
 use logos::Logos;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 
@@ -72,7 +73,8 @@ struct Driver<'s> {
     /// Strings that begin here or later end with their line at the latest.
     single_line_from: usize,
     out: Lexed,
-    depth: usize,
+    /// The open brackets: whether each is a `<`.
+    open: Vec<bool>,
     starts_line: bool,
     end: usize,
     /// The last run of characters that belong to no token.
@@ -93,7 +95,7 @@ fn run(source: &str, single_line_from: usize) -> Lexed {
         source,
         single_line_from,
         out,
-        depth: 0,
+        open: Vec::new(),
         starts_line: true,
         end: 0,
         stray: None,
@@ -237,8 +239,12 @@ impl Driver<'_> {
         let place = span(start, end);
         match kind {
             Kind::LBrace | Kind::LParen | Kind::LBracket | Kind::LAngle => {
-                self.depth += 1;
-                if self.depth > MAX_NESTING {
+                let is_angle = kind == Kind::LAngle;
+                // Nothing that `<` opens begins with another one: the first is a comparison.
+                if !is_angle || self.open.last() != Some(&true) || !self.is_apart(place) {
+                    self.open.push(is_angle);
+                }
+                if self.open.len() > MAX_NESTING {
                     self.report(
                         Diagnostic::new(&code::NESTING_TOO_DEEP, place, "brackets nest too deep")
                             .label(format!("more than {MAX_NESTING} brackets are open")),
@@ -248,9 +254,10 @@ impl Driver<'_> {
                     return false;
                 }
             }
-            Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::RAngle => {
-                self.depth = self.depth.saturating_sub(1);
+            Kind::RAngle => {
+                self.open.pop_if(|is_angle| *is_angle);
             }
+            Kind::RBrace | Kind::RParen | Kind::RBracket => while self.open.pop() == Some(true) {},
             Kind::Unterminated if self.single_line_from != usize::MAX => {
                 // A token that usually follows strings probably follows this one instead of being part of it.
                 let text = &self.source[place.range()];
@@ -265,6 +272,7 @@ impl Driver<'_> {
             // The `0.weight` of `fc.0.weight`.
             Kind::BadNumber if self.follows_dot(start) => return self.push_ident(place),
             Kind::BadNumber => self.bad_number(place),
+            Kind::BadName | Kind::Unknown if self.sign(place) => return true,
             Kind::BadName => return self.bad_name(place),
             Kind::Semicolon => {
                 // Inside a line it may replace a comma.
@@ -317,6 +325,62 @@ impl Driver<'_> {
         true
     }
 
+    /// Whether a sign has white space on both sides, or a `=` after it.
+    fn is_apart(&self, place: Span) -> bool {
+        let bytes = self.source.as_bytes();
+        let before = (place.start as usize).checked_sub(1).and_then(|at| bytes.get(at));
+        before.is_some_and(u8::is_ascii_whitespace)
+            && bytes.get(place.end as usize).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'=')
+    }
+
+    /// The sign of an expression, after an operand (`x + 1`) or before one (`-x`). Returns whether it is one.
+    fn sign(&mut self, place: Span) -> bool {
+        let text = &self.source[place.range()];
+        let before = self.out.tokens.last().map(|t| t.kind);
+        let follows_operand = matches!(
+            before,
+            Some(
+                Kind::Ident
+                    | Kind::String
+                    | Kind::Bytes
+                    | Kind::Int
+                    | Kind::Float
+                    | Kind::Special
+                    | Kind::RParen
+                    | Kind::RBracket
+                    | Kind::Ints
+            )
+        );
+        if follows_operand {
+            let is_sign = matches!(text, "+" | "-" | "*" | "/" | "**");
+            if is_sign {
+                self.push(Kind::Sign, place);
+            }
+            return is_sign;
+        }
+        let precedes_operand = matches!(
+            before,
+            Some(
+                Kind::LParen
+                    | Kind::LBracket
+                    | Kind::LAngle
+                    | Kind::RAngle
+                    | Kind::Comma
+                    | Kind::Equals
+                    | Kind::At
+                    | Kind::Sign
+            )
+        );
+        let name = text.strip_prefix('-').filter(|name| name.is_empty() || is_identifier(name));
+        let Some(name) = name.filter(|_| precedes_operand) else { return false };
+        let end = Span::new(place.start + 1, place.end);
+        self.push(Kind::Sign, Span::new(place.start, place.start + 1));
+        if !name.is_empty() {
+            self.push(Kind::Ident, end);
+        }
+        true
+    }
+
     /// `/l/T`, or the `/0` of `layer/0`: names with other characters are quoted.
     fn bad_name(&mut self, place: Span) -> bool {
         let text = &self.source[place.range()];
@@ -351,7 +415,12 @@ impl Driver<'_> {
         self.report(
             Diagnostic::new(&code::NAME_NEEDS_QUOTES, joined, format!("name `{}` needs quotes", shown(text)))
                 .label("has characters other than letters, digits and `_`")
-                .help(format!("write `\"{}\"`", shown(text)))
+                .help(match looks_like_product(text) {
+                    true => {
+                        format!("write `\"{}\"`, or an expression with spaces around the sign", shown(text))
+                    }
+                    false => format!("write `\"{}\"`", shown(text)),
+                })
                 .fix("quote the name", vec![Edit { span: joined, text: format!("\"{text}\"") }], false),
         );
         true
@@ -407,6 +476,12 @@ impl Driver<'_> {
         }
         true
     }
+}
+
+/// `x*w`, `x+1`: names rarely have these signs, unlike `-` and `/`.
+fn looks_like_product(text: &str) -> bool {
+    text.contains(['*', '+'])
+        && text.split(['*', '+']).all(|part| part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 fn trim_end(source: &str, start: usize, end: usize) -> usize {

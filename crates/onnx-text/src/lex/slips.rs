@@ -245,7 +245,7 @@ impl Driver<'_> {
             )
         });
         let begins = |c: char| c.is_alphanumeric() || "_\"-+.?".contains(c);
-        is_item && self.depth > 0 && behind.starts_with(begins)
+        is_item && !self.open.is_empty() && behind.starts_with(begins)
     }
 
     /// `;` for `,`. Those of one list are one finding.

@@ -10,13 +10,17 @@ use onnx_ir::{Entry, Name, Names};
 pub(super) struct Fields {
     /// The escapes of strings in it.
     pub(super) escapes: Escapes,
+    /// Whether a number stands for its text.
+    has_numbers: bool,
 }
 
 impl Fields {
     /// Header of a model or function: the reference reads it too.
-    pub(super) const HEADER: Fields = Fields { escapes: Escapes::Literal };
+    pub(super) const HEADER: Fields = Fields { escapes: Escapes::Literal, has_numbers: false };
+    /// External data: offsets and lengths need no quotes (`grammar/sugar.md`).
+    pub(super) const EXTERNAL: Fields = Fields { escapes: Escapes::Literal, has_numbers: true };
     /// Annotations and records: ours alone.
-    pub(super) const NOTE: Fields = Fields { escapes: Escapes::Bytes };
+    pub(super) const NOTE: Fields = Fields { escapes: Escapes::Bytes, has_numbers: false };
 
     /// A string, a word, or `$n`; `None` for `_`, which is a part left out.
     pub(super) fn text(&self, cx: &mut Cx<'_>, names: &mut Names, value: &FieldValue) -> Option<Name> {
@@ -26,6 +30,7 @@ impl Fields {
             FieldValue::Shared(span) => shared(cx, *span),
             // The parser has reported that a name with dots needs quotes.
             FieldValue::Word(span) if cx.text(*span).contains('.') => Some(names.intern(cx.text(*span))),
+            FieldValue::Int(span) if self.has_numbers => Some(names.intern(cx.text(*span))),
             FieldValue::Int(span) | FieldValue::Float(span) | FieldValue::Word(span) => {
                 cx.without_quotes(*span);
                 Some(names.intern(cx.text(*span)))

@@ -3,7 +3,7 @@
 //! Each function parses and lowers, and returns all findings in the order of the source. The result is `None` only if nothing
 //! could be read. As in a whole file, annotations count if the first line is `#@ onnxtxt 1`.
 
-use super::{Cx, lower, too_large};
+use super::{Cx, Open, close, lower_parsed, read_open, too_large};
 use crate::ast;
 use crate::parse::{self, Syntax};
 use crate::sniff::TextKind;
@@ -126,10 +126,15 @@ pub fn read_value_info(source: &str, model: &mut Model) -> Parsed<Option<Port>> 
 /// assert_eq!(model.walk_main().count(), 1);
 /// ```
 pub fn read_part(source: &str, kind: TextKind) -> Parsed<(Syntax<ast::File>, Model)> {
-    if let Some(diagnostic) = too_large(source) {
-        return Parsed::new((Syntax::default(), Model::new()), vec![diagnostic]);
+    close(source, read_part_open(source, kind))
+}
+
+/// The same, in which literals among the operands may have no type yet.
+pub(crate) fn read_part_open(source: &str, kind: TextKind) -> Parsed<Open> {
+    if too_large(source).is_some() {
+        return read_open(source);
     }
-    let Parsed { value: syntax, mut diagnostics } = match kind {
+    let parsed = match kind {
         TextKind::Graph => around(parse::parse_graph(source), |tree| tree),
         TextKind::Function => parse::parse_function(source).map(|syntax| {
             syntax.map(|tree| ast::File { functions: tree.into_iter().collect(), ..ast::File::default() })
@@ -154,10 +159,7 @@ pub fn read_part(source: &str, kind: TextKind) -> Parsed<(Syntax<ast::File>, Mod
         }),
         TextKind::Model | TextKind::Value | TextKind::OperatorSet => parse::parse_model(source),
     };
-    let mut lowered = lower(source, &syntax);
-    diagnostics.append(&mut lowered.diagnostics);
-    parse::sort(&mut diagnostics);
-    Parsed::new((syntax, lowered.value), diagnostics)
+    lower_parsed(source, parsed)
 }
 
 /// A file whose only content is a graph around a construct.
@@ -215,6 +217,7 @@ pub(super) fn read_tree<T, O>(
     let mut cx = Cx::new(source, syntax.annotated.is_some());
     let out = syntax.tree.as_ref().map(|tree| lower(&mut cx, tree));
     diagnostics.append(&mut cx.diagnostics);
+    diagnostics.extend(super::sugar::without_type(source, &cx.literals));
     parse::sort(&mut diagnostics);
     Parsed::new((syntax, out), diagnostics)
 }

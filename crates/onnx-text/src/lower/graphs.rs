@@ -1,9 +1,10 @@
 //! Graphs, functions and nodes.
 
+use super::sugar::{Inputs, Outputs};
 use super::{Cx, Fields};
 use crate::ast;
 use onnx_ir::diag::{Diagnostic, Span, code};
-use onnx_ir::{BodyBuilder, Function, FunctionId, GraphId, Model, Name, NodeId, NodeSpec, Origin, Port};
+use onnx_ir::{BodyBuilder, Function, FunctionId, GraphId, Model, NodeId, NodeSpec, Origin, Port};
 
 impl Cx<'_> {
     /// Lowers a graph into the builder's current place.
@@ -82,6 +83,25 @@ impl Cx<'_> {
     }
 
     pub(super) fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) -> NodeId {
+        let origin = Origin(node.span.start);
+        if node.sugar.is_none() {
+            return self.call(b, node, None, origin);
+        }
+        let outputs: Outputs = node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
+        let result = outputs.iter().find(|output| !output.is_empty());
+        let stem = result.map_or("t".to_owned(), |&name| b.names[name].to_owned());
+        let inputs = self.operands(b, node, &stem, origin);
+        self.expression(b, node, inputs, Some(outputs), &stem, origin).0
+    }
+
+    /// A node that is a call, with the names of its values if they are not those of the tree.
+    pub(super) fn call(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        node: &ast::Node,
+        values: Option<(Inputs, Outputs)>,
+        origin: Origin,
+    ) -> NodeId {
         let name = node.name.map(|n| self.name(b.names, n));
         if let Some(domain) = node.domain.filter(|domain| domain.is_empty()) {
             let place = Span::new(domain.start, domain.start + 1);
@@ -98,14 +118,19 @@ impl Cx<'_> {
         };
         let op = self.name(b.names, node.op);
         let overload = node.overload.map(|o| self.name(b.names, o));
-        let spec = NodeSpec { name, op: Some(op), domain, overload, origin: Origin(node.span.start) };
-        let inputs: smallvec::SmallVec<[Name; 8]> =
-            node.inputs.iter().map(|&i| self.name(b.names, i)).collect();
+        let spec = NodeSpec { name, op: Some(op), domain, overload, origin };
+        let (inputs, outputs) = values.unzip();
+        let inputs: Inputs =
+            inputs.unwrap_or_else(|| node.inputs.iter().map(|&i| self.name(b.names, i)).collect());
         let id = b.begin_node(spec, inputs);
         if let Some(attrs) = &node.attrs {
             b.body_mut().nodes[id].attrs.reserve_exact(attrs.items.len());
             for attr in &attrs.items {
-                if let Some(attr) = self.attr(b, attr, Some(id)) {
+                let lowered = match self.elem_type_number(b, node, attr) {
+                    Some(number) => Some(number),
+                    None => self.attr(b, attr, Some(id)),
+                };
+                if let Some(attr) = lowered {
                     b.attr(id, attr);
                 }
             }
@@ -113,8 +138,8 @@ impl Cx<'_> {
         if !node.notes.is_empty() {
             self.node_notes(b, &node.notes, id);
         }
-        let outputs: smallvec::SmallVec<[Name; 4]> =
-            node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
+        let outputs: Outputs =
+            outputs.unwrap_or_else(|| node.outputs.iter().map(|&o| self.name(b.names, o)).collect());
         b.end_node(id, outputs);
         id
     }

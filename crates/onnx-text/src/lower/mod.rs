@@ -17,6 +17,7 @@ mod numbers;
 mod opset;
 #[cfg(feature = "print")]
 mod signature;
+pub(crate) mod sugar;
 mod tensors;
 mod types;
 mod value;
@@ -31,11 +32,13 @@ use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
 
 pub use aliases::elem_type_named;
+pub(crate) use fragment::read_part_open;
 pub use fragment::{
     read_attribute, read_function, read_graph, read_node, read_part, read_type, read_value_info,
 };
 #[cfg(feature = "print")]
 pub use opset::read_operator_set;
+pub use sugar::literal_of;
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
@@ -59,14 +62,42 @@ pub fn read_model(source: &str) -> Parsed<Model> {
 
 /// [`read_model`] with the syntax of the source.
 pub(crate) fn read_syntax(source: &str) -> Parsed<(Syntax<ast::File>, Model)> {
-    if let Some(diagnostic) = too_large(source) {
-        return Parsed::new((Syntax::default(), Model::new()), vec![diagnostic]);
+    close(source, read_open(source))
+}
+
+/// A model as far as the text alone says what it is.
+pub(crate) struct Open {
+    pub(crate) syntax: Syntax<ast::File>,
+    pub(crate) model: Model,
+    /// The places of literals among the operands, whose types depend on the operators ([`literal_of`]).
+    pub(crate) literals: Vec<Span>,
+}
+
+/// Adds the findings about what the text alone does not say.
+pub(crate) fn close(source: &str, mut read: Parsed<Open>) -> Parsed<(Syntax<ast::File>, Model)> {
+    if !read.value.literals.is_empty() {
+        read.diagnostics.extend(sugar::without_type(source, &read.value.literals));
+        parse::sort(&mut read.diagnostics);
     }
-    let Parsed { value: syntax, mut diagnostics } = parse::parse_model(source);
-    let mut lowered = lower(source, &syntax);
-    diagnostics.append(&mut lowered.diagnostics);
+    read.map(|open| (open.syntax, open.model))
+}
+
+/// Reads a model in which literals among the operands may have no type yet.
+pub(crate) fn read_open(source: &str) -> Parsed<Open> {
+    if let Some(diagnostic) = too_large(source) {
+        let value = Open { syntax: Syntax::default(), model: Model::new(), literals: Vec::new() };
+        return Parsed::new(value, vec![diagnostic]);
+    }
+    lower_parsed(source, parse::parse_model(source))
+}
+
+/// Lowers what was parsed; the findings are those of both.
+fn lower_parsed(source: &str, parsed: Parsed<Syntax<ast::File>>) -> Parsed<Open> {
+    let Parsed { value: syntax, mut diagnostics } = parsed;
+    let (Parsed { value: model, diagnostics: mut lowered }, literals) = lower_open(source, &syntax);
+    diagnostics.append(&mut lowered);
     parse::sort(&mut diagnostics);
-    Parsed::new((syntax, lowered.value), diagnostics)
+    Parsed::new(Open { syntax, model, literals }, diagnostics)
 }
 
 /// The finding for a text whose spans would overflow.
@@ -78,6 +109,16 @@ pub(crate) fn too_large(source: &str) -> Option<Diagnostic> {
 
 /// Lowers a parsed model. The findings are those of lowering, without those of the parser.
 pub fn lower(source: &str, syntax: &Syntax<ast::File>) -> Parsed<Model> {
+    let (mut lowered, literals) = lower_open(source, syntax);
+    if !literals.is_empty() {
+        lowered.diagnostics.extend(sugar::without_type(source, &literals));
+        parse::sort(&mut lowered.diagnostics);
+    }
+    lowered
+}
+
+/// The same, with the places of literals whose types are not known.
+fn lower_open(source: &str, syntax: &Syntax<ast::File>) -> (Parsed<Model>, Vec<Span>) {
     let mut model = Model::new();
     let mut cx = Cx::new(source, syntax.annotated.is_some());
     let file = &syntax.tree;
@@ -98,7 +139,7 @@ pub fn lower(source: &str, syntax: &Syntax<ast::File>) -> Parsed<Model> {
     cx.training(&mut model, file);
     cx.model_notes(&mut model, file_notes, file.header.is_some());
     parse::sort(&mut cx.diagnostics);
-    Parsed::new(model, cx.diagnostics)
+    (Parsed::new(model, cx.diagnostics), cx.literals)
 }
 
 /// Which field of a tensor a plain list of elements is stored in.
@@ -126,6 +167,10 @@ struct Cx<'s> {
     default_tensor_name: Option<Name>,
     /// Whether the graph is a placeholder for a missing one.
     graph_is_placeholder: bool,
+    /// For the results of expressions.
+    fresh_names: Option<sugar::FreshNames>,
+    /// The literals among the operands.
+    literals: Vec<Span>,
 }
 
 /// The name of a spelling, quoted or not.
@@ -149,6 +194,8 @@ impl<'s> Cx<'s> {
             default_domain: default,
             default_tensor_name: default,
             graph_is_placeholder: false,
+            fresh_names: None,
+            literals: Vec::new(),
         }
     }
 

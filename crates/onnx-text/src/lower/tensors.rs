@@ -51,7 +51,7 @@ impl Cx<'_> {
                 }
             }
             Data::External(pairs) => {
-                let external = Fields::HEADER.pairs(self, names, pairs);
+                let external = Fields::EXTERNAL.pairs(self, names, pairs);
                 let extra = tensor.extra_mut();
                 (extra.external, extra.location) = (external, Some(DataLocation::EXTERNAL));
             }

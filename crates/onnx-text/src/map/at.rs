@@ -20,12 +20,24 @@ impl<'a> SourceMap<'a> {
     /// The innermost node whose statement has this byte, or ends at it.
     pub fn node_at(&self, offset: u32) -> Option<NodeAt<'a>> {
         let (body, scope) = self.body_at(offset)?;
-        let tree = innermost(scope.body, offset)?;
-        self.node_of(body, tree)
+        let statement = innermost(scope.body, offset)?;
+        if statement.sugar.is_none() {
+            return self.node_of(body, statement);
+        }
+        let tree = statement.innermost_at(offset);
+        let position = statement.position_of(tree)?;
+        let id = self.of_statement(body, statement).nth(position + tree.count() - 1)?;
+        Some(NodeAt { body, id, tree })
     }
 
     /// The node of a statement.
     pub fn node_of(&self, body: BodyId, tree: &'a Node) -> Option<NodeAt<'a>> {
+        if tree.sugar.is_some() {
+            // It is the last of its nodes, but for those of literals, which were made later.
+            let position = tree.position_of(tree)? + tree.count() - 1;
+            let id = self.of_statement(body, tree).nth(position)?;
+            return Some(NodeAt { body, id, tree });
+        }
         let origins = &self.model.bodies.get(body)?.origins;
         // Nodes are created in the order of their statements.
         let nodes = &self.model.bodies[body].nodes;
@@ -59,7 +71,7 @@ impl<'a> SourceMap<'a> {
     pub fn entity_at(&self, offset: u32) -> Option<Entity> {
         let (body, scope) = self.body_at(offset)?;
         if let Some(NodeAt { id, tree, .. }) = self.node_at(offset) {
-            if let Some(graph) = tree.attrs.as_ref().and_then(|attrs| graph_around(&attrs.items, offset))
+            if let Some(graph) = graph_around(tree, offset)
                 && has(graph.span, offset)
             {
                 let inner = self.graph_id(body, id, graph.span)?;
@@ -162,9 +174,8 @@ fn innermost(nodes: &[Node], offset: u32) -> Option<&Node> {
         else {
             return found;
         };
-        let attrs = node.attrs.as_ref().map_or(&[][..], |attrs| &attrs.items);
         found = Some(node);
-        match graph_around(attrs, offset) {
+        match graph_around(node, offset) {
             Some(graph) if has(graph.body_span, offset) => nodes = &graph.body,
             _ => return found,
         }

@@ -12,7 +12,7 @@
 //! ```
 
 use super::{Scope, SourceMap};
-use crate::ast::{Field, FieldValue, List, Node, Notes};
+use crate::ast::{Field, FieldValue, List, Node, Notes, SugarForm};
 use crate::identifier::name_text;
 use onnx_ir::diag::{Edit, Entity, ModelChange, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
@@ -39,8 +39,12 @@ impl SourceMap<'_> {
 
     fn rename(&self, entity: Entity, name: &str, edits: &mut Vec<Edit>) -> Option<()> {
         let span = match entity {
-            Entity::NodeOp(b, n) => self.node(b, n)?.op,
-            Entity::NodeInput(b, n, i) => *self.node(b, n)?.inputs.get(i as usize)?,
+            Entity::NodeOp(b, n) => self.node(b, n).filter(|node| node.form() == SugarForm::Call)?.op,
+            Entity::NodeInput(b, n, i) => {
+                let node = self.node(b, n)?;
+                let span = *node.inputs.get(i as usize)?;
+                node.named_inputs().find(|input| *input == span)?
+            }
             Entity::Attr(b, n, i) => self.attr(b, n, i)?.name,
             _ => return None,
         };
@@ -50,7 +54,8 @@ impl SourceMap<'_> {
     fn remove(&self, entity: Entity, edits: &mut Vec<Edit>) -> Option<()> {
         match entity {
             Entity::Node(b, n) => {
-                let node = self.node(b, n)?;
+                // A part of an expression has no place of its own.
+                let node = self.node(b, n).filter(|node| node.sugar.is_none() && !node.outputs.is_empty())?;
                 self.take_out_comments(node.notes.start().unwrap_or(node.span.start), edits);
                 self.take_out_notes(&node.notes, edits);
                 self.take_out(node.span, edits);
@@ -75,6 +80,7 @@ impl SourceMap<'_> {
                 self.take_entry(list, at, |e| e.span(), edits)?;
             }
             Entity::Attr(b, n, i) => {
+                self.node(b, n).filter(|node| !node.has_named_attributes())?;
                 let (list, at) = self.attr_at(b, n, i)?;
                 self.take_out_notes(&list.items[at].notes, edits);
                 self.take_entry_or_list(list, at, |a| a.span, edits)?;
@@ -201,7 +207,7 @@ impl SourceMap<'_> {
 
     fn cast(&self, operand: Entity, elem: ElemType, edits: &mut Vec<Edit>) -> Option<()> {
         let Entity::NodeInput(b, n, i) = operand else { return None };
-        let node = self.node(b, n)?;
+        let node = self.node(b, n).filter(|node| node.sugar.is_none() && !node.outputs.is_empty())?;
         let span = *node.inputs.get(i as usize)?;
         let (body, names) = (&self.model.bodies[b], &self.model.names);
         let value = body.nodes[n].inputs.get(i as usize).copied()??;

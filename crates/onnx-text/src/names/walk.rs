@@ -3,7 +3,7 @@
 
 use super::{NameId, NameInfo, NameKind, NameRole, Occurrence, ScopeId, Spelling, TextScope, plain};
 use crate::ast::{
-    self, Attr, AttrValue, Dim, Element, Field, FieldValue, Graph, Node, Type, TypeArg, ValueInfo,
+    self, Attr, AttrValue, Dim, Element, Field, FieldValue, Graph, Node, SugarForm, Type, TypeArg, ValueInfo,
 };
 use onnx_ir::diag::Span;
 use std::borrow::Cow;
@@ -182,6 +182,13 @@ impl<'s> Walk<'s> {
         for field in node.notes.fields() {
             self.note(&field.value, scope);
         }
+        for inner in node.nested() {
+            self.node(inner, scope, function);
+        }
+        if node.form() != SugarForm::Call {
+            node.named_inputs().for_each(|input| self.value(input, scope, NameRole::Use));
+            return;
+        }
         let domain = node.domain.map_or(Cow::Borrowed(""), |span| plain(self.source, span, Spelling::Name));
         if let Some(span) = node.domain {
             self.name(NameKind::Domain, FILE, None, span, NameRole::Use);
@@ -198,7 +205,7 @@ impl<'s> Walk<'s> {
                 self.name(NameKind::Operator, FILE, domain, node.op, NameRole::Use)
             }
         };
-        for &input in &node.inputs {
+        for input in node.named_inputs() {
             self.value(input, scope, NameRole::Use);
         }
         for attr in node.attrs.iter().flat_map(|list| &list.items) {

@@ -175,10 +175,14 @@ pub(super) enum Problem {
     NoBrackets(&'static str, &'static str),
     /// Elements, from one bracket to the other, in lists of lists.
     NestedElements,
-    /// A call, from its operator to its last bracket, where the name of a value belongs.
-    NestedCall,
-    /// An attribute, from its name to its value, where the name of a value belongs.
-    KeywordArgument,
+    /// Expressions are nested too deeply.
+    DeepExpression,
+    /// A comparison of a comparison.
+    TwoComparisons,
+    /// Attributes in `<…>` and among the operands.
+    AttributesTwice,
+    /// An operand after an attribute among the operands.
+    OperandAfterAttribute,
     /// A type after the name of a value, with a colon.
     TypeAfterName,
     /// A keyword before the name of a graph or function.
@@ -442,27 +446,38 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 None => d,
             };
         }
-        // Notations of programming languages.
-        Problem::NestedCall => {
-            let covered = place.to(last);
-            let call = shown(&source[covered.range()]);
-            return Diagnostic::new(
-                &code::UNEXPECTED_TOKEN,
-                covered,
-                format!("expected the name of a value, found the call `{call}`"),
-            )
-            .label("a call cannot be an operand")
-            .help(format!("assign its result to a name first, as in `t = {call}`"));
+        // Expressions.
+        Problem::DeepExpression => {
+            Diagnostic::new(&code::NESTING_TOO_DEEP, place, "expressions nest too deep")
+                .label("the operands of this are nested too deeply")
+                .help("assign a part of the expression to a name first")
         }
-        Problem::KeywordArgument => {
-            let attribute = shown(&source[place.to(last).range()]);
+        Problem::TwoComparisons => {
             return Diagnostic::new(
                 &code::UNEXPECTED_TOKEN,
-                place.to(last),
-                format!("expected the name of a value, found the attribute `{attribute}`"),
+                place,
+                format!("comparison of a comparison: {found}"),
             )
-            .label("attributes are written in `<…>`, before or after the operands")
-            .help(format!("write `<{attribute}>` before the `(`"));
+            .label("only one comparison can stand here")
+            .help("put one of them in parentheses");
+        }
+        Problem::AttributesTwice => {
+            return Diagnostic::new(
+                &code::UNEXPECTED_TOKEN,
+                place,
+                format!("attribute {found} among the operands, and others in `<…>`"),
+            )
+            .label("attributes are in one place")
+            .help("move it into the `<…>`");
+        }
+        Problem::OperandAfterAttribute => {
+            return Diagnostic::new(
+                &code::UNEXPECTED_TOKEN,
+                place,
+                format!("attribute {found} before an operand"),
+            )
+            .label("attributes come after all operands")
+            .help("move it to the end of the list");
         }
         Problem::TypeAfterName
         | Problem::Keyword

@@ -56,7 +56,7 @@ macro_rules! entry {
         $(#[$doc])*
         pub fn $name(source: &str) -> Parsed<Syntax<$tree>> {
             let lexed = lex(source);
-            let mut context = SimpleState(Context { source, emitted: Vec::new(), depth: 0, is_in_function: false });
+            let mut context = SimpleState(Context::of(source));
             let (tree, mut failures) =
                 $production.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
             failures.append(&mut context.emitted);

@@ -4,10 +4,10 @@
 //! one mistake costs at most one item.
 
 use super::failure::{Expected, Failure, Problem, Want};
-use super::grammar::{Inp, P, begins_graph, literal_operand, production};
+use super::grammar::{Inp, P, begins_graph, is_comparison, production};
 use super::look::{
-    LOOK, OddBracket, begins_item, closing, enclosing, ends_here, first_mismatch, is_apart, is_close,
-    is_open, is_surplus, leaves_list, next_close, odd_bracket, open_brackets,
+    OddBracket, begins_item, closing, enclosing, ends_here, first_mismatch, is_apart, is_close, is_open,
+    is_surplus, leaves_list, next_close, odd_bracket, open_brackets,
 };
 use crate::ast::{List, Name};
 use crate::lex::{Kind, MAX_FINDINGS, Token};
@@ -92,62 +92,6 @@ pub(super) fn value_name_as<'t>(want: Want) -> impl P<'t, Name> {
         }
         _ => inp.parse(name_as(want)),
     })
-}
-
-/// The name of an operand; attributes and calls are found among them, too.
-pub(super) fn operand<'t>() -> impl P<'t, Name> {
-    production(move |inp: &mut Inp<'t, '_>| {
-        let at = position(inp);
-        if peek(inp, 1) != Some(Kind::Equals)
-            && let Some(literal) = literal_operand(inp)
-        {
-            return Ok(literal);
-        }
-        let name = inp.parse(value_name_as(Want::Name))?;
-        keyword_argument(inp, at);
-        nested_call(inp, at);
-        Ok(name)
-    })
-}
-
-/// `Neg(x)` where only a name is allowed: reports and skips the brackets. `at` is the start of the name.
-fn nested_call(inp: &mut Inp<'_, '_>, at: usize) {
-    if peek(inp, 0) != Some(Kind::LParen) || starts_line(inp) {
-        return;
-    }
-    let mut depth = 0usize;
-    let here = position(inp);
-    let tokens = inp.full_slice();
-    let mut length = None;
-    for (i, token) in tokens[here..].iter().enumerate().take(LOOK) {
-        match token.kind {
-            Kind::LParen => depth += 1,
-            Kind::RParen if depth == 1 => {
-                length = Some(i + 1);
-                break;
-            }
-            Kind::RParen => depth -= 1,
-            Kind::LBrace | Kind::RBrace | Kind::Equals | Kind::Arrow => break,
-            _ => {}
-        }
-    }
-    let Some(length) = length else { return };
-    emit(inp, Failure::between(at, here + length - 1, Problem::NestedCall));
-    for _ in 0..length {
-        inp.skip();
-    }
-}
-
-/// `alpha = 1.0` among operands: reports and skips the value. `at` is where the name begins.
-fn keyword_argument(inp: &mut Inp<'_, '_>, at: usize) {
-    let value =
-        matches!(peek(inp, 1), Some(Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Ints));
-    let ends = matches!(peek(inp, 2), Some(Kind::Comma | Kind::RParen));
-    if peek(inp, 0) == Some(Kind::Equals) && value && ends {
-        emit(inp, Failure::between(at, at + 2, Problem::KeywordArgument));
-        inp.skip();
-        inp.skip();
-    }
 }
 
 /// A part of the name of an operator, which dots separate from others.
@@ -389,7 +333,8 @@ fn items<'t, O, C: Items<O>>(
                 if begins_item(kind) && next_close(inp) != Some(close) {
                     return Ok((out, not_closed(inp, open_at, close, start)));
                 } else if begins_item(kind) {
-                    let is_certain = is_apart(inp, length);
+                    // `x -1` may be `x - 1`.
+                    let is_certain = is_apart(inp, length) && !begins_with_minus(inp);
                     emit(inp, Failure::problem(at, Problem::MissingComma, Want::Comma).certain(is_certain));
                 } else {
                     emit(
@@ -406,6 +351,12 @@ fn items<'t, O, C: Items<O>>(
             None => return Ok((out, not_closed(inp, open_at, close, start))),
         }
     }
+}
+
+/// Whether the next token is a negative number.
+fn begins_with_minus(inp: &mut Inp<'_, '_>) -> bool {
+    let source = inp.state().source;
+    inp.peek().is_some_and(|t: Token| source.as_bytes().get(t.span.start as usize) == Some(&b'-'))
 }
 
 /// Whether the next bracket closes something around the one opened at `open_at`; `Relu(x}` before the `}` of the body has a wrong
@@ -570,6 +521,7 @@ fn skip_statement(inp: &mut Inp<'_, '_>, from: usize) {
             None => return,
             Some(Kind::RBrace) if depth == 0 => return,
             Some(_) if depth == 0 && position(inp) > begin && starts_line(inp) => return,
+            Some(Kind::LAngle | Kind::RAngle) if is_comparison(inp) => {}
             Some(kind) if is_open(kind) => depth += 1,
             Some(kind) if is_close(kind) => depth = depth.saturating_sub(1),
             Some(_) => {}

@@ -52,6 +52,7 @@ mod notes;
 mod numbers;
 mod opset;
 mod stored;
+mod sugar;
 #[cfg(test)]
 mod tests;
 mod value;

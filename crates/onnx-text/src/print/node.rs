@@ -22,6 +22,14 @@ impl Printer<'_> {
         }
         self.put("=");
         self.space();
+        match &node.sugar {
+            None => self.call(node),
+            Some(sugar) => self.expression(node, sugar),
+        }
+    }
+
+    /// `domain.op:overload <attributes> (inputs)`
+    pub(super) fn call(&mut self, node: &Node) {
         if let Some(domain) = node.domain {
             self.words(domain);
             self.put(".");
@@ -32,6 +40,7 @@ impl Printer<'_> {
             self.put_span(overload);
         }
         match &node.attrs {
+            _ if node.sugar.is_some() => self.arguments(node),
             None => self.operands(&node.inputs, node.inputs_span),
             Some(attrs) if attrs.span.start < node.inputs_span.start => {
                 self.space();

@@ -74,6 +74,23 @@ pub fn print_node(model: &Model, body: BodyId, node: NodeId, options: &RaiseOpti
     print(model, options, Defaults::plain(), |raiser| raiser.node(body, node), print::format_node)
 }
 
+/// Nodes as the lines of a text, one for each, which has annotations or not.
+pub(crate) fn print_nodes(model: &Model, body: BodyId, nodes: &[NodeId], is_annotated: bool) -> Vec<String> {
+    let defaults = match is_annotated {
+        true => {
+            Defaults { is_annotated, domain_is_set: false, tensor_name_is_set: false, ..Defaults::plain() }
+        }
+        false => Defaults::plain(),
+    };
+    let options = RaiseOptions::default();
+    let print = |&node: &NodeId| {
+        let mut raiser = Raiser::new(model, &options, defaults.clone());
+        let tree = raiser.node(body, node);
+        print::format_node(&raiser.out.text, &tree, &[], &FormatOptions::default())
+    };
+    nodes.iter().map(print).collect()
+}
+
 /// An attribute in a body as text; empty if the profile cannot express it.
 ///
 /// ```

@@ -250,7 +250,7 @@ impl Raiser<'_> {
             attrs = self.attrs(body, id);
         }
         let span = self.out.since(start);
-        Node { notes, name, outputs, domain, op, overload, attrs, inputs, inputs_span, span }
+        Node { notes, name, outputs, domain, op, overload, attrs, inputs, inputs_span, span, sugar: None }
     }
 
     fn attrs(&mut self, body: BodyId, node: NodeId) -> Option<List<Attr>> {

@@ -17,6 +17,7 @@ mod tensors;
 mod types;
 mod value;
 
+pub(crate) use fragment::print_nodes;
 pub use fragment::{
     print_attribute, print_function, print_graph, print_model, print_node, print_part, print_tensor,
     print_tensor_of, print_type, print_value, print_value_info,

@@ -5,7 +5,7 @@ use super::lines::{Encoding, LineTable};
 use crate::workspace::settings::Settings;
 use bytes::Bytes;
 use gen_lsp_types::{Location, Position, Range, TextEdit, Uri};
-use onnx_text::{Checked, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text};
+use onnx_text::{Checked, Readers, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text};
 use onnxtxt::ir::diag::{Diagnostic, Edit, Level, Parsed, Place, Span};
 use onnxtxt::ir::{Model, VerifyOptions};
 use onnxtxt::ops::infer::{Facts, InferOptions, infer};
@@ -164,13 +164,29 @@ impl Snapshot {
     }
 
     fn read(&self) -> &Parsed<Checked> {
+        let complete = |model: &mut Model| {
+            let known = self.settings.registry.as_deref();
+            let registry = known.unwrap_or_else(|| registry_of(model));
+            onnxtxt::ops::literals::complete(model, registry)
+        };
         self.read.get_or_init(|| match self.kind {
             TextKind::Value | TextKind::OperatorSet => {
                 Parsed::new(Checked { syntax: Default::default(), model: Model::new() }, Vec::new())
             }
-            TextKind::Model => onnx_text::check_with(&self.text, Level::Syntax, |_| Vec::new()),
-            kind => onnx_text::check_part_with(&self.text, kind, Level::Syntax, |_| Vec::new()),
+            TextKind::Model => {
+                onnx_text::check_completed(Readers::Ours, &self.text, Level::Syntax, &complete, |_| {
+                    Vec::new()
+                })
+            }
+            kind => {
+                onnx_text::check_part_completed(&self.text, kind, Level::Syntax, &complete, |_| Vec::new())
+            }
         })
+    }
+
+    /// The text with its model, as far as it could be read.
+    pub(crate) fn checked(&self) -> &Checked {
+        &self.read().value
     }
 
     /// The tree, as much of it as could be built.

@@ -184,6 +184,7 @@ fn refactorings(snapshot: &Snapshot, span: Span, client: &Client, actions: &mut 
             }
             Some(Called::Operator { .. }) | None => {}
         }
+        actions.extend(expand_expression(snapshot, span, client));
         actions.extend(annotate(snapshot, at, span, client));
         actions.extend(to_initializer(snapshot, at, client));
     }
@@ -200,6 +201,18 @@ fn refactorings(snapshot: &Snapshot, span: Span, client: &Client, actions: &mut 
         actions.push(later(snapshot, title, CodeActionKind::RefactorExtract, change));
     }
     actions.extend(convert(snapshot, span));
+}
+
+/// Writes a plain statement for each node of an expression.
+fn expand_expression(snapshot: &Snapshot, span: Span, client: &Client) -> Option<CodeAction> {
+    let expansions = onnx_text::expand(snapshot.text(), snapshot.checked());
+    let expansion = expansions.into_iter().find(|expansion| has(expansion.statement, span.start))?;
+    Some(CodeAction {
+        title: "Expand the expression".to_owned(),
+        kind: Some(CodeActionKind::RefactorRewrite),
+        edit: Some(edit_of(snapshot, &[expansion.edit], client)),
+        ..CodeAction::default()
+    })
 }
 
 /// The version of a domain that a body imports.
@@ -476,6 +489,14 @@ mod tests {
         let text =
             done(&model("  c = Con$0stant <value = float {1}> ()\n  y = Add(x, c)"), "Move the constant `c`");
         assert!(text.contains("=> (float[N,4] y) <float c = {1}> {\n  y = Add(x, c)\n}"), "{text}");
+    }
+
+    #[test]
+    fn expressions_are_expanded() {
+        let text = done(&model("  y = Re$0lu(-x * 2)"), "Expand the expression");
+        let plain =
+            "  y_1 = Neg(x)\n  c_2 = Constant <value = float {2}> ()\n  y_2 = Mul(y_1, c_2)\n  y = Relu(y_2)";
+        assert_eq!(text, model(plain));
     }
 
     #[test]

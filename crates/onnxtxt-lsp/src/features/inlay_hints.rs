@@ -10,7 +10,7 @@ use crate::document::Snapshot;
 use crate::server::Demand;
 use gen_lsp_types::{InlayHint, InlayHintKind, Range};
 use onnx_text::NodeAt;
-use onnx_text::ast::Node;
+use onnx_text::ast::{Node, SugarForm};
 use onnxtxt::ir::diag::Span;
 use onnxtxt::ops::schema::ParamKind;
 
@@ -67,7 +67,8 @@ fn of_node(snapshot: &Snapshot, at: NodeAt<'_>, hints: &mut Vec<InlayHint>) {
             });
         }
     }
-    if !settings.parameters {
+    // The operands of a sign have no names.
+    if !settings.parameters || at.tree.form() != SugarForm::Call {
         return;
     }
     let names: Vec<String> = match called(snapshot, at.body, at.id) {

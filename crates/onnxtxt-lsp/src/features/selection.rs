@@ -96,10 +96,19 @@ fn nodes(nodes_of: &[Node], at: u32, add: &mut impl FnMut(Span)) {
     let next = nodes_of.partition_point(|node| node.span.end < at);
     let Some(node) = nodes_of.get(next).filter(|node| has(node.span, at)) else { return };
     add(node.span);
+    expression(node, at, add);
+}
+
+/// The parts of a node, and of the expressions in it.
+fn expression(node: &Node, at: u32, add: &mut impl FnMut(Span)) {
     add(node.inputs_span);
     if let Some(attrs) = &node.attrs {
         add(attrs.span);
         attrs.items.iter().for_each(|attr| attribute(attr, at, add));
+    }
+    if let Some(inner) = node.nested().find(|inner| has(inner.span, at)) {
+        add(inner.span);
+        expression(inner, at, add);
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum Directive {
     Json(Level),
     Fix(Level, Fixes),
     Fmt,
+    /// `fmt --expand`: formats the text without expressions.
+    Expand,
     Print {
         profile: Profile,
         elide: Option<usize>,
@@ -80,6 +82,7 @@ impl Directive {
             | Directive::Json(_)
             | Directive::Fix(..)
             | Directive::Fmt
+            | Directive::Expand
             | Directive::Print { .. }
             | Directive::Infer
             | Directive::Schedule
@@ -105,6 +108,7 @@ impl Directive {
             | Directive::Json(_)
             | Directive::Fix(..)
             | Directive::Fmt
+            | Directive::Expand
             | Directive::Print { .. }
             | Directive::Infer
             | Directive::Schedule
@@ -207,7 +211,7 @@ fn directive(line: &str) -> Result<Directive, String> {
         return Err(unknown_verb(verb));
     }
     // Directives with options.
-    let mut fixes = Fixes::Safe;
+    let (mut fixes, mut expands) = (Fixes::Safe, false);
     let (mut level, mut profile, mut elide, mut metadata) = (Level::Types, Profile::Onnx, None, true);
     while let Some(word) = words.next() {
         let mut value = || words.next().unwrap_or_default();
@@ -232,6 +236,7 @@ fn directive(line: &str) -> Result<Directive, String> {
             ("print", "--elide") => {
                 elide = Some(value().parse().map_err(|_| "`--elide` expects a number".to_owned())?);
             }
+            ("fmt", "--expand") => expands = true,
             ("fix", "--unsafe") => fixes = Fixes::Unsafe,
             ("print", "--no-metadata") => metadata = false,
             _ => return Err(unknown(word)),
@@ -247,6 +252,7 @@ fn directive(line: &str) -> Result<Directive, String> {
         "render" => Ok(Directive::Render(level)),
         "json" => Ok(Directive::Json(level)),
         "fix" => Ok(Directive::Fix(level, fixes)),
+        "fmt" if expands => Ok(Directive::Expand),
         "fmt" => Ok(Directive::Fmt),
         "print" => Ok(Directive::Print { profile, elide, metadata }),
         "roundtrip" => Ok(Directive::Roundtrip),

@@ -46,6 +46,7 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
         }
         Directive::Roundtrip => roundtrip(&case.text),
         Directive::CheckReference(_)
+        | Directive::Expand
         | Directive::Infer
         | Directive::Schedule
         | Directive::Target(_)

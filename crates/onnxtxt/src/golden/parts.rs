@@ -59,6 +59,7 @@ pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) 
         }
         Directive::Roundtrip => roundtrip(&part),
         Directive::CheckReference(_)
+        | Directive::Expand
         | Directive::Infer
         | Directive::Schedule
         | Directive::Target(_)

@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::directives::{self, Directive, Expected};
 use super::{Case, checks, claims, execute, interface, opsets, parts, passes, schedules};
+use crate::complete::check_text;
 use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
@@ -10,8 +11,8 @@ use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, TargetRuntime};
 use onnx_text::render::{RenderOptions, SourceKind, SourceText, human, json};
 use onnx_text::{
-    Checked, FormatOptions, RaiseOptions, Readers, SourceMap, Syntax, TextKind, apply_fixes, ast, check,
-    check_for, check_value, format, raise,
+    Checked, FormatOptions, RaiseOptions, Readers, SourceMap, Syntax, TextKind, apply_fixes, ast,
+    check_value, format, raise,
 };
 
 /// Runs the directives of a test; the error explains which expectation fails.
@@ -51,7 +52,11 @@ pub fn run(case: &Case) -> Result<(), String> {
         let context = at(*line);
         let needs_text = matches!(
             directive,
-            Directive::Render(_) | Directive::Json(_) | Directive::Fix(..) | Directive::Fmt
+            Directive::Render(_)
+                | Directive::Json(_)
+                | Directive::Fix(..)
+                | Directive::Fmt
+                | Directive::Expand
         );
         if let (Some(file), true) = (context.file(), needs_text) {
             return Err(format!(
@@ -93,6 +98,7 @@ pub fn run(case: &Case) -> Result<(), String> {
             }
             // Text that is printed again.
             Directive::Fmt => fmt(&context)?,
+            Directive::Expand => expand(&context)?,
             Directive::Print { profile, elide, metadata } => {
                 let model = context.model()?;
                 let options = RaiseOptions {
@@ -198,12 +204,12 @@ pub fn judged(text: &str, options: &VerifyOptions) -> Parsed<Checked> {
 
 fn judged_for(readers: Readers, text: &str, options: &VerifyOptions) -> Parsed<Checked> {
     let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), options);
-    check_for(readers, text, options.level, judge)
+    check_text(readers, text, options.level, judge)
 }
 
 /// The text, which must have no errors.
 pub(crate) fn sound(text: &str) -> Result<Checked, String> {
-    let checked = check(text, &VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() });
+    let checked = check_text(Readers::Ours, text, Level::Syntax, |_| Vec::new());
     without_errors(checked, text)
 }
 
@@ -238,6 +244,22 @@ fn fmt(context: &Context<'_>) -> Result<(), String> {
         return Err(format!("formatting has changed the model:\n{once}"));
     }
     snapshot(context, "fmt", once.trim_end())?;
+    Ok(())
+}
+
+/// Compares the text without expressions, which is the same model.
+fn expand(context: &Context<'_>) -> Result<(), String> {
+    let text = &context.case.text;
+    let checked = sound(text)?;
+    let expanded = onnx_text::expanded(text, &checked);
+    let again = sound(&expanded)?;
+    if again.syntax.tree.statements().any(|statement| statement.sugar.is_some()) {
+        return Err(format!("an expression is left:\n{expanded}"));
+    }
+    if bytes(&checked.model)? != bytes(&again.model)? {
+        return Err(format!("the expanded text is another model:\n{expanded}"));
+    }
+    snapshot(context, "expand", formatted(&expanded, &again.syntax).trim_end())?;
     Ok(())
 }
 

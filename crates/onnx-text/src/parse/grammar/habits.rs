@@ -4,7 +4,7 @@
 //! ```text
 //! graph g (x: float[N]) => (float[N] y) {       a keyword; a type after the name
 //!    y = Loop <body = { a = Relu(x) }> (m, c)   a graph without a signature
-//!    z = Add(y, 1.0)                            a literal operand
+//!    z = Add(y, {1.0})                          elements of a tensor as an operand
 //!    return z                                   a statement that does not exist
 //! }
 //! ```
@@ -97,12 +97,12 @@ pub(in crate::parse::grammar) fn graph_without_signature(inp: &mut Inp<'_, '_>) 
     }))
 }
 
-/// `1.0` or `[1, -1]` in place of an operand: reports it, and takes its text for the name of a value.
-pub(in crate::parse) fn literal_operand(inp: &mut Inp<'_, '_>) -> Option<Name> {
+/// `{1.5}` in place of an operand: reports it, and takes its text for the name of a value. A list of numbers in brackets is an operand.
+pub(in crate::parse::grammar) fn literal_operand(inp: &mut Inp<'_, '_>) -> Option<Name> {
     let at = position(inp);
     let length = match peek(inp, 0) {
-        Some(Kind::Int | Kind::Float | Kind::Special | Kind::Numbers | Kind::Ints) => 1,
-        Some(kind @ (Kind::LBracket | Kind::LBrace)) if is_literals(inp) => {
+        Some(Kind::Numbers) => 1,
+        Some(kind @ (Kind::LBracket | Kind::LBrace)) if is_literals(inp) && !begins_numbers(inp) => {
             let close = closing(kind);
             inp.full_slice()[at..].iter().take(LOOK).position(|t| t.kind == close)? + 1
         }
@@ -116,7 +116,7 @@ pub(in crate::parse) fn literal_operand(inp: &mut Inp<'_, '_>) -> Option<Name> {
         true => Problem::LiteralInFunction,
         false => Problem::Literal,
     };
-    // `Add(x 1.0)` is one mistake.
+    // `Add(x {1.0})` is one mistake.
     let emitted = &mut inp.state().emitted;
     if emitted.last().is_some_and(|f| f.problem == Problem::MissingComma && f.at as usize == at) {
         emitted.pop();

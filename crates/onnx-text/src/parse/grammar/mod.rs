@@ -9,16 +9,18 @@ mod habits;
 mod nodes;
 mod notes;
 mod opset;
+mod sugar;
 mod tensors;
 mod types;
 mod value;
 
 pub(super) use attributes::*;
 pub(super) use graphs::*;
-pub(super) use habits::*;
+use habits::*;
 pub(super) use nodes::*;
 pub(super) use notes::*;
 pub(super) use opset::*;
+pub(super) use sugar::*;
 pub(super) use tensors::*;
 pub(super) use types::*;
 pub(super) use value::value;
@@ -26,8 +28,8 @@ pub(super) use value::value;
 use super::failure::{Expected, Failure, Problem, Want};
 use super::look::{LOOK, closing};
 use super::primitives::{
-    arrow, bare, begins_branch, block, emit, gappy, last_span, list, name, name_as, node_equals, operand,
-    part_as, peek, position, starts_line, token, token_as, value_name_as,
+    arrow, bare, begins_branch, block, emit, gappy, last_span, list, name, name_as, node_equals, part_as,
+    peek, position, starts_line, token, token_as, value_name_as,
 };
 use crate::ast::*;
 use crate::lex::{Kind, Token};
@@ -47,10 +49,27 @@ pub(super) struct Context<'t> {
     pub(super) source: &'t str,
     /// Mistakes that were recovered from.
     pub(super) emitted: Vec<Failure>,
-    /// The nesting of values. An optional has no brackets for the lexer to count.
+    /// The nesting of values and of expressions, which have no brackets for the lexer to count.
     pub(super) depth: usize,
+    /// Operands of calls that are not complete, other than names.
+    pub(super) operands: Vec<Pending>,
+    /// Attributes among such operands.
+    pub(super) named: Vec<NamedAttr>,
     /// Whether the text is inside a function, which has no initializers.
     pub(super) is_in_function: bool,
+}
+impl<'t> Context<'t> {
+    /// The state before the first token.
+    pub(super) fn of(source: &'t str) -> Self {
+        Context {
+            source,
+            emitted: Vec::new(),
+            depth: 0,
+            operands: Vec::new(),
+            named: Vec::new(),
+            is_in_function: false,
+        }
+    }
 }
 /// Its position in the input.
 pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X<'t>>;

@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// `node = notes node_name? names node_equals operator attributes? "(" names ")" attributes?`
+/// `node = notes node_name? names node_equals (operator attributes? "(" operands ")" attributes? | expression)`
 pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
-    let mut notes = notes(inp)?;
+    let notes = notes(inp)?;
     return_statement(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let node_name = optional(inp, Kind::LBracket, node_name)?;
@@ -20,6 +20,15 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         emit(inp, Failure::problem(at, Problem::NoResults, Want::Equals));
         SmallVec::new()
     };
+    if has_results && begins_expression(inp) {
+        let at = position(inp);
+        let expr = expression(inp, 0, false)?;
+        if expr.is_operand() {
+            return Err(Failure::expected(at, Want::Operator));
+        }
+        return statement(inp, expr, (notes, node_name, outputs), start);
+    }
+    let call = span_of_next(inp);
     let (domain, op, overload) = operator(inp)?;
     let mut attrs = node_attributes(inp)?;
     let ends = !matches!(peek(inp, 0), None | Some(Kind::LParen))
@@ -48,25 +57,48 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
             inputs,
             inputs_span,
             span,
+            sugar: None,
         });
     }
     if attrs.is_none() && peek(inp, 0) != Some(Kind::LParen) {
         return Err(Failure::expected(position(inp), Expected::from(Want::LParen).and(Want::LAngle)));
     }
+    let mark = mark(inp);
     let (inputs, inputs_span) = inp.parse(gappy(Kind::LParen, operand(), |at| at))?;
     // `Relu(x) = y`
     if !has_results && peek(inp, 0) == Some(Kind::Equals) && !starts_line(inp) {
         inp.skip();
         outputs = names(inp)?;
     }
-    if attrs.is_none() && !begins_header(inp) {
+    if attrs.is_none() && !begins_header(inp) && !is_comparison(inp) {
         attrs = node_attributes(inp)?;
     }
     let span = start.to(last_span(inp));
+    let mut node = Node {
+        notes,
+        name: node_name,
+        outputs,
+        domain,
+        op,
+        overload,
+        attrs,
+        inputs,
+        inputs_span,
+        span,
+        sugar: None,
+    };
+    let height = take_operands(inp, mark, &mut node);
+    if has_results && goes_on(inp) {
+        let head = (std::mem::take(&mut node.notes), node.name.take(), std::mem::take(&mut node.outputs));
+        node.span = call.to(last_span(inp));
+        let first = of_call(inp, node, height)?;
+        let expr = rest(inp, first)?;
+        return statement(inp, expr, head, start);
+    }
     // Annotations on the same line belong to the item before them.
     if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
         let line = note_line(inp);
-        notes.0.get_or_insert_default().lines.push(line);
+        node.notes.0.get_or_insert_default().lines.push(line);
     }
     if peek(inp, 0) == Some(Kind::Comma) && !begins_branch(inp) {
         // `a = F(x), y = G(a)`: statements have no separator.
@@ -74,7 +106,7 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         emit(inp, Failure::problem(at, Problem::StrayComma, Expected::default()));
         inp.skip();
     }
-    Ok(Node { notes, name: node_name, outputs, domain, op, overload, attrs, inputs, inputs_span, span })
+    Ok(node)
 }
 
 /// Whether `(…)` and a second `(` follow.

@@ -1,0 +1,292 @@
+//! Gives the literals of a text their types: `Add(x, 1)` adds a constant of the type of `x`.
+//!
+//! A text with expressions has literals among its operands (`grammar/sugar.md`), and what type one has depends on its operator:
+//!
+//! ```text
+//! y = Reshape(x, [2, -1])      int64: the parameter has one type
+//! y = x * 2                    the type of `x`: both parameters are of one type variable
+//! y = Gather(x, 0)             int64: no other operand decides
+//! ```
+//!
+//! Equal literals of a graph are one `Constant`, before the first node that reads it.
+
+use crate::infer::{Facts, InferOptions, infer};
+use crate::schema::{ElemSet, Lookup, Param, Registry, Schema};
+use onnx_ir::{
+    Attr, AttrValue, Body, BodyId, Cursor, ElemType, GraphId, Model, Name, Names, NodeId, NodeSpec, Origin,
+    Tensor, ValueDef, ValueId, normalize_domain,
+};
+use onnx_text::literal_of;
+use std::collections::HashMap;
+
+/// A literal as an operand.
+#[derive(Clone)]
+struct Use {
+    body: BodyId,
+    node: NodeId,
+    input: usize,
+    text: String,
+    /// Its type, once that is known.
+    elem: Option<ElemType>,
+}
+
+/// The type of a literal can depend on that of a node with literals: this many in a row are followed.
+const MAX_ROUNDS: usize = 8;
+
+/// Gives all literals of a model their types, and defines their values. Returns whether it has defined all of them.
+///
+/// ```
+/// use onnx_ir::diag::Level;
+/// use onnx_ops::{literals, schema::Registry};
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 21]>
+///     g (double[N] x) => (double[N] y) { y = x * 2 }"#;
+/// let complete = |model: &mut onnx_ir::Model| literals::complete(model, Registry::builtin());
+/// let read = onnx_text::check_completed(Default::default(), text, Level::Syntax, &complete, |_| Vec::new());
+/// let printed = onnx_text::print_model(&read.value.model, &Default::default());
+/// assert!(printed.contains("c_2 = Constant <value = double {2}> ()\n    y = Mul(x, c_2)"), "{printed}");
+/// ```
+pub fn complete(model: &mut Model, registry: &Registry) -> bool {
+    let mut uses: Vec<Use> = model.bodies.ids().flat_map(|body| uses(model, body)).collect();
+    if uses.is_empty() {
+        return true;
+    }
+    // The types of one round may tell those of the next.
+    let mut scratch: Option<Model> = None;
+    for _ in 0..MAX_ROUNDS {
+        let known = scratch.as_ref().unwrap_or(&*model);
+        let facts = infer(known, registry, &InferOptions::default()).facts;
+        let mut is_new = false;
+        for place in uses.iter_mut().filter(|place| place.elem.is_none()) {
+            place.elem = Typing::of(known, registry, &facts, place).told(place);
+            is_new |= place.elem.is_some();
+        }
+        if !is_new || uses.iter().all(|place| place.elem.is_some()) {
+            break;
+        }
+        let mut next = model.clone();
+        define(&mut next, uses.iter().filter(|place| place.elem.is_some()).cloned().collect());
+        scratch = Some(next);
+    }
+    let facts = Facts::default();
+    for place in uses.iter_mut().filter(|place| place.elem.is_none()) {
+        place.elem = Some(Typing::of(model, registry, &facts, place).default(place));
+    }
+    define(model, uses)
+}
+
+/// The text of the literal that a value is.
+fn text_of<'m>(model: &'m Model, body: &Body, value: ValueId) -> Option<&'m str> {
+    let value = &body.values[value];
+    let is_undefined = matches!(value.def, ValueDef::Unbound(_));
+    literal_of(&model.names[value.name]).filter(|_| is_undefined)
+}
+
+/// All uses of literals in a body.
+fn uses(model: &Model, body: BodyId) -> Vec<Use> {
+    let b = &model.bodies[body];
+    if b.values.ids().all(|value| text_of(model, b, value).is_none()) {
+        return Vec::new();
+    }
+    let mut uses = Vec::new();
+    for node in b.walk().nodes() {
+        for (input, value) in b.nodes[node].inputs.iter().enumerate() {
+            if let Some(text) = value.and_then(|value| text_of(model, b, value)) {
+                uses.push(Use { body, node, input, text: text.to_owned(), elem: None });
+            }
+        }
+    }
+    uses
+}
+
+fn schema<'r>(model: &Model, registry: &'r Registry, body: BodyId, node: NodeId) -> Option<&'r Schema> {
+    let node = &model.bodies[body].nodes[node];
+    let domain = normalize_domain(model.text(node.domain));
+    let newest = || registry.newest_version(domain).map(i64::from);
+    let version = model.newest_import(body, domain).or_else(newest)?;
+    match registry.lookup(domain, model.text(node.op), version) {
+        Lookup::Found(id) => Some(registry.get(id)),
+        Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
+    }
+}
+
+struct Typing<'a> {
+    b: &'a Body,
+    facts: &'a Facts,
+    body: BodyId,
+    node: NodeId,
+    schema: Option<&'a Schema>,
+}
+
+impl<'a> Typing<'a> {
+    fn of(model: &'a Model, registry: &'a Registry, facts: &'a Facts, place: &Use) -> Self {
+        let Use { body, node, .. } = *place;
+        Typing { b: &model.bodies[body], facts, body, node, schema: schema(model, registry, body, node) }
+    }
+
+    /// The type that the parameter or the other values of the node tell.
+    fn told(&self, place: &Use) -> Option<ElemType> {
+        let Some(schema) = self.schema else { return Some(natural(&place.text)) };
+        let param = schema.input(place.input)?;
+        let (allowed, fraction) = (param.types.tensors, has_fraction(&place.text));
+        let fits = |elem: &ElemType| allowed.contains(*elem) && can_be(*elem, fraction);
+        let told = allowed.single().or_else(|| self.of_variable(place.input, param));
+        told.or_else(|| self.of_other(place.input, allowed)).filter(fits)
+    }
+
+    /// The type of a literal that nothing tells.
+    fn default(&self, place: &Use) -> ElemType {
+        let natural = natural(&place.text);
+        let Some(param) = self.schema.and_then(|schema| schema.input(place.input)) else { return natural };
+        let (allowed, fraction) = (param.types.tensors, has_fraction(&place.text));
+        let fits = |elem: &ElemType| allowed.contains(*elem) && can_be(*elem, fraction);
+        let preferred = [natural, ElemType::FLOAT].into_iter().find(fits);
+        preferred.or_else(|| allowed.iter().find(fits)).unwrap_or(natural)
+    }
+
+    /// The element type of another value of the node with the same type variable.
+    fn of_variable(&self, input: usize, param: &Param) -> Option<ElemType> {
+        let schema = self.schema?;
+        let node = &self.b.nodes[self.node];
+        let same = |other: Option<&Param>| other.is_some_and(|other| other.ty == param.ty);
+        let inputs = node.inputs.iter().enumerate().filter(|(i, _)| *i != input && same(schema.input(*i)));
+        let outputs = node.outputs.iter().enumerate().filter(|(i, _)| same(schema.output(*i)));
+        inputs.chain(outputs).find_map(|(_, value)| self.elem_of((*value)?))
+    }
+
+    /// The element type of another operand, for an operator that takes numbers of several types, as `Pow` does.
+    fn of_other(&self, input: usize, allowed: ElemSet) -> Option<ElemType> {
+        let inputs = self.b.nodes[self.node].inputs.iter().enumerate();
+        let mut others = inputs.filter(|(i, _)| *i != input && allowed.contains(ElemType::FLOAT));
+        others.find_map(|(_, value)| self.elem_of((*value)?))
+    }
+
+    fn elem_of(&self, value: ValueId) -> Option<ElemType> {
+        self.facts.get(self.body, value).ty.elem()
+    }
+}
+
+/// The type of a literal by itself.
+fn natural(text: &str) -> ElemType {
+    if has_fraction(text) { ElemType::FLOAT } else { ElemType::INT64 }
+}
+
+/// Whether a literal has a number that is not an integer.
+fn has_fraction(text: &str) -> bool {
+    numbers(text).any(|number| number.contains(['.', 'e', 'E', 'i', 'I', 'n', 'N']))
+}
+
+/// Whether a literal can be of a type: `0.5` is not an integer, and no number is a string or a truth value.
+fn can_be(elem: ElemType, fraction: bool) -> bool {
+    let is_other =
+        [ElemType::STRING, ElemType::BOOL, ElemType::COMPLEX64, ElemType::COMPLEX128].contains(&elem);
+    !(is_other || fraction && elem.is_integer())
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.trim_matches(['[', ']']).split(',').map(str::trim).filter(|number| !number.is_empty())
+}
+
+/// A literal as a tensor; `None` if its type does not have one of the numbers.
+fn tensor(names: &mut Names, text: &str, elem: ElemType) -> Option<Tensor> {
+    let is_list = text.starts_with('[');
+    let numbers: Vec<String> = numbers(text)
+        // An integer would be the bits of a narrow float.
+        .map(|number| match elem.is_integer() || has_fraction(number) {
+            true => number.to_owned(),
+            false => format!("{number}.0"),
+        })
+        .collect();
+    let dims = if is_list { format!("[{}]", numbers.len()) } else { String::new() };
+    let text = format!("{}{dims} {{{}}}", elem.name()?, numbers.join(", "));
+    onnx_text::read_tensor(&text, names).into_result().ok()?
+}
+
+/// Defines the values of literals by constants. Returns whether all of them are defined.
+fn define(model: &mut Model, uses: Vec<Use>) -> bool {
+    let mut tensors: HashMap<(String, ElemType), Tensor> = HashMap::new();
+    let mut wanted: HashMap<BodyId, HashMap<NodeId, Vec<Use>>> = HashMap::new();
+    let mut is_whole = true;
+    for mut place in uses {
+        let natural = natural(&place.text);
+        // A number that does not fit the type of another operand has its own type, which is reported.
+        let candidates = [place.elem.unwrap_or(natural), natural];
+        let tensor = candidates
+            .into_iter()
+            .find_map(|elem| Some((elem, tensor(&mut model.names, &place.text, elem)?)));
+        let Some((elem, tensor)) = tensor else {
+            is_whole = false;
+            continue;
+        };
+        place.elem = Some(elem);
+        tensors.insert((place.text.clone(), elem), tensor);
+        wanted.entry(place.body).or_default().entry(place.node).or_default().push(place);
+    }
+    let bodies: Vec<BodyId> = model.bodies.ids().collect();
+    for body in bodies {
+        let Some(mut wanted) = wanted.remove(&body) else { continue };
+        let mut defined: HashMap<(GraphId, String, ElemType), ValueId> = HashMap::new();
+        let mut cursor = Cursor::new(model, body);
+        loop {
+            while let Some(node) = cursor.next_node() {
+                for Use { input, text, elem, .. } in wanted.remove(&node).into_iter().flatten() {
+                    let Some(elem) = elem else { continue };
+                    let Some(tensor) = tensors.get(&(text.clone(), elem)) else { continue };
+                    let (graph, domain) = (cursor.graph(), cursor.body().nodes[node].domain);
+                    let value = *defined
+                        .entry((graph, text.clone(), elem))
+                        .or_insert_with(|| constant(&mut cursor, domain, &text, tensor.clone()));
+                    cursor.body_mut().nodes[node].inputs[input] = Some(value);
+                }
+            }
+            if !cursor.goto_next_graph() {
+                break;
+            }
+        }
+    }
+    is_whole
+}
+
+/// Inserts a `Constant` before the current node, whose domain it has if that is the one of ONNX.
+fn constant(cursor: &mut Cursor<'_>, domain: Option<Name>, text: &str, tensor: Tensor) -> ValueId {
+    let is_of_onnx = normalize_domain(cursor.text(domain)).is_empty();
+    let domain = domain.filter(|_| is_of_onnx).or((!is_of_onnx).then(Name::empty));
+    let (op, attr, name) = (cursor.name("Constant"), cursor.name("value"), cursor.fresh_name(&stem(text)));
+    let spec = NodeSpec { name: None, op: Some(op), domain, overload: None, origin: Origin::NONE };
+    let node = cursor.insert(spec, [], [name]);
+    let body = cursor.body_mut();
+    // As in a text: the tensor of an attribute has a name if nodes have a domain.
+    let name = domain.filter(|domain| domain.is_empty());
+    let tensor = body.tensors.push(Tensor { name, ..tensor });
+    body.nodes[node].attrs.push(Attr::new(attr, AttrValue::Tensor(tensor)));
+    cursor.result(node, 0).expect("a constant has a result")
+}
+
+/// Longer names tell no more.
+const MAX_NAME: usize = 20;
+
+/// `c_0_5` for `0.5`, `c_2_m1` for `[2, -1]`.
+fn stem(text: &str) -> String {
+    let number = |number: &str| {
+        let signed = number.replace('-', "m");
+        signed.replace(|c: char| !c.is_ascii_alphanumeric(), "_").trim_end_matches('_').to_owned()
+    };
+    let name = numbers(text).map(number).fold("c".to_owned(), |name, number| name + "_" + &number);
+    if name.len() > MAX_NAME || name == "c" { "c_list".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_constants_are_identifiers() {
+        let cases =
+            [("2", "c_2"), ("-1.5", "c_m1_5"), ("[2, -1]", "c_2_m1"), ("1e-3", "c_1em3"), ("[]", "c_list")];
+        for (text, name) in cases {
+            assert_eq!(stem(text), name);
+        }
+        assert_eq!(stem("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"), "c_list");
+        assert_eq!(stem("1."), "c_1");
+    }
+}

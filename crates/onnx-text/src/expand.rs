@@ -1,0 +1,89 @@
+//! Statements with expressions as plain statements: one for each node that they stand for (`grammar/sugar.md`).
+//!
+//! ```text
+//! y = Relu(x * w)      →      y_1 = Mul(x, w)
+//!                             y = Relu(y_1)
+//! ```
+
+use crate::ast::Node;
+use crate::check::Checked;
+use crate::check::beyond::sugar;
+use crate::map::SourceMap;
+use crate::raise::print_nodes;
+use onnx_ir::diag::{Edit, Span};
+use onnx_ir::{BodyId, NodeId, Origin};
+use std::collections::HashMap;
+
+/// A statement, or a number of external data without quotes, and what replaces it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Expansion {
+    /// Its place.
+    pub statement: Span,
+    /// The edit that replaces it by plain syntax.
+    pub edit: Edit,
+}
+
+/// The text without expressions. All other lines stay as they are.
+#[must_use]
+pub fn expanded(source: &str, checked: &Checked) -> String {
+    let mut text = String::with_capacity(source.len());
+    let mut end = 0;
+    for Expansion { edit, .. } in expand(source, checked) {
+        text.push_str(&source[end..edit.span.start as usize]);
+        text.push_str(&edit.text);
+        end = edit.span.end as usize;
+    }
+    text.push_str(&source[end..]);
+    text
+}
+
+/// The expansions of all statements with expressions, in the order of the text. The model must have types for its literals
+/// ([`check_completed`](crate::check_completed)).
+///
+/// ```
+/// use onnx_ir::diag::Level;
+///
+/// let text = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x) => (float[N] y) {\n    y = Abs(-x)\n}\n";
+/// let checked = onnx_text::check_with(text, Level::Syntax, |_| Vec::new()).value;
+/// let expansions = onnx_text::expand(text, &checked);
+/// assert_eq!(expansions[0].edit.text, "y_1 = Neg(x)\n    y = Abs(y_1)");
+/// ```
+#[must_use]
+pub fn expand(source: &str, checked: &Checked) -> Vec<Expansion> {
+    let tree = &checked.syntax.tree;
+    let (_, numbers) = sugar(source, tree);
+    let quoted = |&at: &Span| Edit { span: at, text: format!("\"{}\"", &source[at.range()]) };
+    let mut expansions: Vec<Expansion> =
+        numbers.iter().map(|at| Expansion { statement: *at, edit: quoted(at) }).collect();
+    let statements: Vec<&Node> = tree.statements().filter(|node| node.sugar.is_some()).collect();
+    if statements.is_empty() {
+        return expansions;
+    }
+    let map = SourceMap::new(source, tree, &checked.model);
+    let mut made: HashMap<(BodyId, Origin), Vec<NodeId>> = HashMap::new();
+    for (id, body) in checked.model.bodies.iter() {
+        for node in body.walk().nodes() {
+            made.entry((id, body.origins[node])).or_default().push(node);
+        }
+    }
+    let is_annotated = checked.syntax.annotated.is_some();
+    let mut end = 0;
+    for statement in statements {
+        // The graphs of an expression are replaced with it.
+        if statement.span.end <= end {
+            continue;
+        }
+        end = statement.span.end;
+        let start = Origin(statement.span.start);
+        let nodes = map.node_at(start.0).and_then(|at| Some((at.body, made.get(&(at.body, start))?)));
+        let Some((body, nodes)) = nodes else { continue };
+        let span = Span::new(statement.notes.start().unwrap_or(start.0), statement.span.end);
+        let line = source[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let indent: String = source[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+        let lines = print_nodes(&checked.model, body, nodes, is_annotated);
+        let text = lines.join("\n").replace('\n', &format!("\n{indent}"));
+        expansions.push(Expansion { statement: statement.span, edit: Edit { span, text } });
+    }
+    expansions.sort_by_key(|expansion| expansion.statement);
+    expansions
+}

@@ -1,0 +1,28 @@
+//! The types of literals among the operands of a text, which depend on their operators.
+
+use onnx_ir::Model;
+use onnx_ir::diag::{Diagnostic, Level, Parsed};
+use onnx_text::{Checked, Readers};
+
+/// Gives the literals of a model that was read from a text their types; returns whether all have one.
+#[cfg(feature = "ops")]
+pub(crate) fn complete(model: &mut Model) -> bool {
+    let registry = onnx_ops::opset::registry_of(model);
+    onnx_ops::literals::complete(model, registry)
+}
+
+/// Without operators, no literal has a type.
+#[cfg(not(feature = "ops"))]
+pub(crate) fn complete(_: &mut Model) -> bool {
+    false
+}
+
+/// Reads a text and checks its model by `judge`.
+pub(crate) fn check_text(
+    readers: Readers,
+    text: &str,
+    level: Level,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) -> Parsed<Checked> {
+    onnx_text::check_completed(readers, text, level, &complete, judge)
+}
