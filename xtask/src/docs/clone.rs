@@ -29,7 +29,7 @@ pub(super) fn run(words: &[String]) -> Result<()> {
             fs::read_to_string(project.join(page)).with_context(|| format!("no {page} in the clone"))?;
         commands.extend(commands_of(&text));
     }
-    // What the others need is installed first.
+    // Shells install the programs that the others need.
     commands.sort_by_key(|command| !command.is_shell);
     let mut times = Vec::new();
     for Shown { line, status, .. } in commands {
