@@ -3,8 +3,8 @@
 
 import re
 
-from pygments.lexer import Lexer
-from pygments.token import Comment, Keyword, Name, Number, Punctuation, String, Text
+from pygments.lexer import Lexer  # type: ignore[import-untyped, unused-ignore]
+from pygments.token import Comment, Keyword, Name, Number, Punctuation, String, Text  # type: ignore[import-untyped, unused-ignore]
 
 __all__ = ["OnnxTextLexer"]
 

@@ -25,7 +25,10 @@ def run(tmp_path, *arguments):
 
 def test_stubs_are_those_of_the_module(tmp_path):
     pytest.importorskip("mypy")
-    run(tmp_path, "mypy.stubtest", "onnxtxt", "--ignore-missing-stub")
+    # The class of Pygments that it derives from has no stubs.
+    allowed = tmp_path / "allowed.txt"
+    allowed.write_text("onnxtxt.pygments.OnnxTextLexer\n")
+    run(tmp_path, "mypy.stubtest", "onnxtxt", "--ignore-missing-stub", "--allowlist", str(allowed))
 
 
 def test_mypy_accepts_the_example(tmp_path):

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 try:
-    from google.protobuf.message import Message
+    from google.protobuf.message import Message  # type: ignore[import-untyped, unused-ignore]
     from onnx import (
         AttributeProto,
         FunctionProto,

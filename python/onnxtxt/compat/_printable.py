@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from onnxtxt.compat._messages import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
@@ -24,7 +25,7 @@ def _number(value: float) -> str:
 
 
 def _value(attribute: AttributeProto) -> str:
-    for field, text in [
+    single: list[tuple[str, Callable[[Any], str]]] = [
         ("f", lambda value: _number(value)),
         ("i", str),
         ("s", lambda value: repr(_quoted(value))),
@@ -32,10 +33,11 @@ def _value(attribute: AttributeProto) -> str:
         ("g", lambda value: f"<graph {value.name}>"),
         ("tp", lambda value: f"<Type Proto {value}>"),
         ("sparse_tensor", lambda value: "<Sparse Tensor>"),
-    ]:
+    ]
+    for field, text in single:
         if attribute.HasField(field):
             return text(getattr(attribute, field))
-    for field, text in [
+    lists: list[tuple[str, Callable[[Any], str]]] = [
         ("floats", lambda values: _list(map(_number, values))),
         ("ints", lambda values: _list(map(str, values))),
         ("strings", lambda values: str([_quoted(value) for value in values])),
@@ -43,7 +45,8 @@ def _value(attribute: AttributeProto) -> str:
         ("sparse_tensors", lambda values: "[<Sparse Tensor>, ...]"),
         ("type_protos", lambda values: f"[ {' '.join(f'<Type Proto {value}>,' for value in values)[:-1]} ]"),
         ("graphs", lambda values: f"[ {' '.join(f'<graph {value.name}>,' for value in values)[:-1]} ]"),
-    ]:
+    ]
+    for field, text in lists:
         values = getattr(attribute, field)
         if values:
             return text(values)
@@ -87,15 +90,19 @@ def printable_tensor_proto(t: TensorProto) -> str:
     return f"%{t.name}[{TensorProto.DataType.Name(t.data_type)}, {'x'.join(map(str, t.dims)) or 'scalar'}]"
 
 
-def printable_node(node: NodeProto, prefix: str = "", subgraphs: bool = False) -> str | tuple[str, list[GraphProto]]:
-    """A node; with `subgraphs`, and the graphs of its attributes."""
+def _node(node: NodeProto, prefix: str) -> tuple[str, list[GraphProto]]:
     names = lambda values: ", ".join(f"%{name}" for name in values)  # noqa: E731
     attributes = ", ".join(sorted(f"{attribute.name} = {_value(attribute)}" for attribute in node.attribute))
     text = f"{node.op_type}{f'[{attributes}]' if attributes else ''}({names(node.input)})"
     if node.output:
         text = f"{names(node.output)} = {text}"
-    graphs = [graph for attribute in node.attribute for graph in _graphs(attribute)]
-    return (prefix + text, graphs) if subgraphs else prefix + text
+    return prefix + text, [graph for attribute in node.attribute for graph in _graphs(attribute)]
+
+
+def printable_node(node: NodeProto, prefix: str = "", subgraphs: bool = False) -> str | tuple[str, list[GraphProto]]:
+    """A node; with `subgraphs`, and the graphs of its attributes."""
+    text, graphs = _node(node, prefix)
+    return (text, graphs) if subgraphs else text
 
 
 def printable_graph(graph: GraphProto, prefix: str = "") -> str:
@@ -120,9 +127,9 @@ def printable_graph(graph: GraphProto, prefix: str = "") -> str:
         else:
             head += " )"
     lines.append(f"{prefix}{head} {{")
-    nested = []
+    nested: list[GraphProto] = []
     for node in graph.node:
-        text, graphs = printable_node(node, prefix + "  ", subgraphs=True)
+        text, graphs = _node(node, prefix + "  ")
         lines.append(text)
         nested += graphs
     outputs = ", ".join(f"%{value.name}" for value in graph.output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import KeysView, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ class _Row(NamedTuple):
 
 
 _T = TensorProto
-_ROWS = {
+_ROWS: dict[int, _Row] = {
     _T.FLOAT: _Row("float32", _T.FLOAT, 32),
     _T.UINT8: _Row("uint8", _T.INT32, 8),
     _T.INT8: _Row("int8", _T.INT32, 8),
@@ -50,7 +49,7 @@ _ROWS = {
     _T.FLOAT6E2M3: _Row("float6_e2m3fn", _T.INT32, 6),
     _T.FLOAT6E3M2: _Row("float6_e3m2fn", _T.INT32, 6),
 }
-_FIELDS = {
+_FIELDS: dict[int, str] = {
     _T.FLOAT: "float_data",
     _T.INT32: "int32_data",
     _T.INT64: "int64_data",
@@ -63,7 +62,6 @@ INTEGERS = {_T.INT8, _T.INT16, _T.INT32, _T.INT64, _T.UINT8, _T.UINT16, _T.UINT3
 _FLOATS_OF_8_BITS = {_T.FLOAT8E4M3FN, _T.FLOAT8E4M3FNUZ, _T.FLOAT8E5M2, _T.FLOAT8E5M2FNUZ}
 
 
-@lru_cache(None)
 def tensor_dtype_to_np_dtype(tensor_dtype: int) -> np.dtype[Any]:
     """NumPy's type for an element type. Types that NumPy does not have are those of the package ml_dtypes, which must be installed."""
     name = _ROWS[tensor_dtype].dtype

@@ -119,7 +119,7 @@ OP_SET_ID_VERSION_MAP: dict[tuple[str, int], int] = {
     for domain in domains
 }
 # Values of attributes: the class of an element, the field and the type of one, and those of a list. In the order in which they are tried.
-_ATTRIBUTES = [
+_ATTRIBUTES: list[tuple[Any, str, Any, str, Any]] = [
     (numbers.Integral, "i", AttributeProto.INT, "ints", AttributeProto.INTS),
     (numbers.Real, "f", AttributeProto.FLOAT, "floats", AttributeProto.FLOATS),
     ((str, bytes), "s", AttributeProto.STRING, "strings", AttributeProto.STRINGS),
@@ -271,7 +271,7 @@ def make_sparse_tensor(values: TensorProto, indices: TensorProto, dims: Sequence
 
 
 # The fields of values in sequences and optionals, by their type.
-_CONTENT = {
+_CONTENT: dict[int, str] = {
     SequenceProto.TENSOR: "tensor_value",
     SequenceProto.SPARSE_TENSOR: "sparse_tensor_value",
     SequenceProto.SEQUENCE: "sequence_value",
@@ -359,7 +359,8 @@ def make_attribute_ref(
     reference = name if ref_attr_name is None else ref_attr_name
     if not reference:
         raise ValueError("ref_attr_name must be non-empty")
-    attribute = AttributeProto(name=name, type=attr_type, ref_attr_name=reference)
+    attribute = AttributeProto(name=name, ref_attr_name=reference)
+    attribute.type = attr_type  # type: ignore[assignment, unused-ignore]
     _set(attribute, doc_string=doc_string or None)
     return attribute
 

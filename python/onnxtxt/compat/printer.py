@@ -25,7 +25,7 @@ def to_text(proto: ModelProto | FunctionProto | GraphProto | NodeProto) -> str:
     'y = Relu(x)'
     """
     if isinstance(proto, ModelProto):
-        read = onnxtxt.decode(proto)
+        read: onnxtxt.Model | onnxtxt.Part = onnxtxt.decode(proto)
     elif isinstance(proto, FunctionProto):
         read = onnxtxt.parse_function(proto)
     elif isinstance(proto, GraphProto):
