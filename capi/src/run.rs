@@ -81,6 +81,23 @@ impl AsMut<[u8]> for Writable {
     }
 }
 
+/// The inputs of a run; `None` if the list or one of its values is null.
+///
+/// # Safety
+///
+/// `inputs` is null or a list of `count` entries, which lives as long as it is used.
+unsafe fn feeds<'a>(inputs: *const Feed, count: usize) -> Option<&'a [Feed]> {
+    if count == 0 {
+        return Some(&[]);
+    }
+    if inputs.is_null() {
+        return None;
+    }
+    // SAFETY: not null, so a list of `count` entries.
+    let inputs = unsafe { std::slice::from_raw_parts(inputs, count) };
+    inputs.iter().all(|feed| !feed.data.is_null()).then_some(inputs)
+}
+
 /// Computes the outputs. `outputs` has a place for each output of the session: a null pointer, which is replaced by a value of the caller, or a
 /// tensor of the caller. A tensor that has the type and shape of the result and is not shared is overwritten, so that a caller who runs a model
 /// again and again gets each result at the same address; another one is replaced. `options` may be null. If the run fails, `why` receives the
@@ -98,15 +115,12 @@ pub unsafe extern "C" fn onnxtxt_run(
     unsafe {
         let Some(session) = session.as_ref() else { return Status::Argument };
         let places = session.outputs.len();
-        if (outputs.is_null() && places > 0) || (inputs.is_null() && count > 0) {
+        let Some(inputs) = feeds(inputs, count) else { return Status::Argument };
+        if outputs.is_null() && places > 0 {
             return Status::Argument;
         }
-        let inputs: &[Feed] = if count == 0 { &[] } else { std::slice::from_raw_parts(inputs, count) };
         let outputs: &mut [*mut Data] =
             if places == 0 { &mut [] } else { std::slice::from_raw_parts_mut(outputs, places) };
-        if inputs.iter().any(|feed| feed.data.is_null()) {
-            return Status::Argument;
-        }
         attempt(why, || run(session, inputs, outputs, options.as_ref()))
     }
 }
@@ -129,10 +143,10 @@ pub unsafe extern "C" fn onnxtxt_run_in_memory(
     unsafe {
         let Some(session) = session.as_ref() else { return Status::Argument };
         let places = session.outputs.len();
-        if (memory.is_null() && places > 0) || (inputs.is_null() && count > 0) {
+        let Some(inputs) = feeds(inputs, count) else { return Status::Argument };
+        if memory.is_null() && places > 0 {
             return Status::Argument;
         }
-        let inputs: &[Feed] = if count == 0 { &[] } else { std::slice::from_raw_parts(inputs, count) };
         let memory: &[Memory] = if places == 0 { &[] } else { std::slice::from_raw_parts(memory, places) };
         let outputs: &mut [*mut Data] = if places == 0 || outputs.is_null() {
             &mut []
@@ -140,10 +154,7 @@ pub unsafe extern "C" fn onnxtxt_run_in_memory(
             std::slice::from_raw_parts_mut(outputs, places)
         };
         let has_place = !outputs.is_empty() || memory.iter().all(|one| !one.bytes.is_null());
-        if inputs.iter().any(|feed| feed.data.is_null())
-            || outputs.iter().any(|it| !it.is_null())
-            || !has_place
-        {
+        if outputs.iter().any(|it| !it.is_null()) || !has_place {
             return Status::Argument;
         }
         attempt(why, || run_in_memory(session, inputs, memory, outputs, options.as_ref()))

@@ -9,13 +9,7 @@
 #include <mutex>
 #include <string>
 
-#define CHECK(what)                                                           \
-    do {                                                                      \
-        if (!(what)) {                                                        \
-            std::cerr << __FILE__ << ':' << __LINE__ << ": " #what << '\n';   \
-            std::exit(1);                                                     \
-        }                                                                     \
-    } while (false)
+#include "check.hpp"
 
 using namespace onnxtxt;
 
