@@ -1,6 +1,6 @@
 //! `cargo xtask docs --clone`: a clone of the project, in which every command of README and the tour runs, those of the installation first.
 //!
-//! What is not committed is not in the clone. Compiling takes most of the time; the next call compiles only changes.
+//! Changes that are not committed are not in the clone. Compiling takes most of the time; the next call compiles only changes.
 
 use crate::{dirs, process};
 use anyhow::{Context as _, Result, ensure};
