@@ -6,8 +6,8 @@
 //!                            y = Add(y_2, b)
 //! ```
 //!
-//! What a literal is depends on the operator. Its value is named by its text after [`LITERAL`], and nothing defines it until
-//! who knows the operators does ([`literal_of`]).
+//! The type of a literal depends on its operator, which is not known here. The value is named by the text of the literal after [`LITERAL`], and is
+//! undefined until a crate that knows the operators defines it ([`literal_of`]).
 
 use super::Cx;
 use super::literals::{Escapes, unquote};

@@ -91,15 +91,11 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     if has_results && goes_on(inp) {
         let head = (std::mem::take(&mut node.notes), node.name.take(), std::mem::take(&mut node.outputs));
         node.span = call.to(last_span(inp));
-        let first = of_call(inp, node, height)?;
+        let first = of_node(inp, node, height)?;
         let expr = rest(inp, first)?;
         return statement(inp, expr, head, start);
     }
-    // Annotations on the same line belong to the item before them.
-    if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
-        let line = note_line(inp);
-        node.notes.0.get_or_insert_default().lines.push(line);
-    }
+    notes_on_line(inp, &mut node.notes);
     if peek(inp, 0) == Some(Kind::Comma) && !begins_branch(inp) {
         // `a = F(x), y = G(a)`: statements have no separator.
         let at = position(inp);

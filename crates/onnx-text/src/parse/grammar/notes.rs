@@ -20,6 +20,14 @@ pub(in crate::parse) fn notes(inp: &mut Inp<'_, '_>) -> Out<Notes> {
     }
 }
 
+/// Annotations on the line of an item belong to it.
+pub(in crate::parse::grammar) fn notes_on_line(inp: &mut Inp<'_, '_>, notes: &mut Notes) {
+    if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
+        let line = note_line(inp);
+        notes.0.get_or_insert_default().lines.push(line);
+    }
+}
+
 /// One `#@` line. Errors in it are limited to the line.
 pub(in crate::parse) fn note_line(inp: &mut Inp<'_, '_>) -> NoteLine {
     inp.skip();

@@ -54,7 +54,7 @@ pub(in crate::parse) fn operand<'t>() -> impl P<'t, Name> {
         let is_name = matches!(peek(inp, 0), Some(Kind::Ident | Kind::String | Kind::Bytes));
         match peek(inp, 1) {
             Some(Kind::Comma | Kind::RParen) if is_name => inp.parse(value_name_as(Want::Name)),
-            Some(Kind::Equals) if is_name && !is_equality(inp, 1) => {
+            Some(Kind::Equals) if is_name && !has_equals_after(inp, 1) => {
                 let at = position(inp);
                 let attr = attr(inp)?;
                 let place = Span::at(attr.name.start);
@@ -118,7 +118,7 @@ pub(in crate::parse::grammar) fn infixes(
     Ok(left)
 }
 
-fn of_node(inp: &Inp<'_, '_>, node: Node, height: usize) -> Out<Expr> {
+pub(in crate::parse::grammar) fn of_node(inp: &Inp<'_, '_>, node: Node, height: usize) -> Out<Expr> {
     if height > MAX_NESTING {
         return Err(Failure::problem(position(inp), Problem::DeepExpression, Expected::default()));
     }
@@ -200,11 +200,6 @@ fn call(inp: &mut Inp<'_, '_>) -> Out<Expr> {
     of_node(inp, node, height)
 }
 
-/// A call that was parsed as a plain node, as the first operand of a statement that continues with a sign or a subscript.
-pub(in crate::parse::grammar) fn of_call(inp: &Inp<'_, '_>, node: Node, height: usize) -> Out<Expr> {
-    of_node(inp, node, height)
-}
-
 /// Where the operands of a call begin among the pending ones.
 pub(in crate::parse::grammar) fn mark(inp: &mut Inp<'_, '_>) -> Mark {
     let state = inp.state();
@@ -219,18 +214,10 @@ pub(in crate::parse::grammar) fn take_operands(inp: &mut Inp<'_, '_>, mark: Mark
     }
     let (operands, named) = (state.operands.len(), state.named.len());
     let named = state.named.split_off(mark.1.min(named));
-    let mut pending = state.operands.split_off(mark.0.min(operands)).into_iter().peekable();
+    let pending = state.operands.split_off(mark.0.min(operands));
     node.inputs.retain(|input| !named.iter().any(|named| *input == Span::at(named.attr.name.start)));
     let mut height = 0;
-    let operands = node.inputs.iter().map(|input| {
-        // An operand with a mistake may have left its own.
-        while pending.next_if(|next| next.span.start < input.start).is_some() {}
-        pending.next_if(|next| next.span == *input).map_or(Operand::Name, |next| {
-            height = height.max(next.height);
-            next.operand
-        })
-    });
-    let operands: Vec<Operand> = operands.collect();
+    let operands = operands_at(node.inputs.iter().copied(), pending, &mut height).collect();
     node.sugar = Some(Box::new(Sugar::of(SugarForm::Call, operands)));
     if let (Some(first), Some(last)) = (named.first(), named.last()) {
         let span = first.attr.span.to(last.attr.span);
@@ -246,6 +233,23 @@ pub(in crate::parse::grammar) fn take_operands(inp: &mut Inp<'_, '_>, mark: Mark
         node.attrs.get_or_insert(List { items, span });
     }
     height + 1
+}
+
+/// The operands at these places: those that were pending, and names. Raises `height` to that of the highest.
+fn operands_at(
+    places: impl Iterator<Item = Span>,
+    pending: Vec<Pending>,
+    height: &mut usize,
+) -> impl Iterator<Item = Operand> {
+    let mut pending = pending.into_iter().peekable();
+    places.map(move |place| {
+        // An operand with a mistake may have left its own.
+        while pending.next_if(|next| next.span.start < place.start).is_some() {}
+        pending.next_if(|next| next.span == place).map_or(Operand::Name, |next| {
+            *height = (*height).max(next.height);
+            next.operand
+        })
+    })
 }
 
 /// `subscript = "[" (subscript_item ("," subscript_item)*)? "]" | Ints`
@@ -265,21 +269,10 @@ pub(in crate::parse) fn subscript(inp: &mut Inp<'_, '_>, base: Expr) -> Out<Expr
         let mark = mark(inp);
         let items: List<Subscript> = inp.parse(list(Kind::LBracket, production(subscript_item)))?;
         subscripts = items.items;
-        let mut pending = inp.state().operands.split_off(mark.0).into_iter().peekable();
-        for item in &subscripts {
-            let Subscript::Index(span) = item else { continue };
-            while pending.next_if(|next| next.span.start < span.start).is_some() {}
-            operands.push(pending.next_if(|next| next.span == *span).map_or(Operand::Name, |next| {
-                height = height.max(next.height);
-                next.operand
-            }));
-        }
+        let pending = inp.state().operands.split_off(mark.0);
+        operands.extend(operands_at(indices(&subscripts), pending, &mut height));
     }
-    for item in &subscripts {
-        if let Subscript::Index(span) = item {
-            node.inputs.push(*span);
-        }
-    }
+    node.inputs.extend(indices(&subscripts));
     operands.resize_with(node.inputs.len(), || Operand::Literal);
     node.span = base.outer.to(last_span(inp));
     node.inputs_span = open.to(last_span(inp));
@@ -287,6 +280,14 @@ pub(in crate::parse) fn subscript(inp: &mut Inp<'_, '_>, base: Expr) -> Out<Expr
     sugar.subscripts = subscripts;
     node.sugar = Some(Box::new(sugar));
     of_node(inp, node, height + 1)
+}
+
+/// The places of the indices of a subscript.
+fn indices(subscripts: &[Subscript]) -> impl Iterator<Item = Span> + '_ {
+    subscripts.iter().filter_map(|item| match item {
+        Subscript::Index(span) => Some(*span),
+        Subscript::Range(_) => None,
+    })
 }
 
 /// `subscript_item = Int? ":" Int? (":" Int?)? | expression`
@@ -332,11 +333,7 @@ pub(in crate::parse::grammar) fn statement(
     };
     let span = start.to(last_span(inp));
     let mut node = Node { notes, name, outputs, span, ..*node };
-    // Annotations on the same line belong to the item before them.
-    if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
-        let line = note_line(inp);
-        node.notes.0.get_or_insert_default().lines.push(line);
-    }
+    notes_on_line(inp, &mut node.notes);
     Ok(node)
 }
 
@@ -408,8 +405,8 @@ fn is_adjacent(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
     before.is_some_and(|before| tokens.get(at).is_some_and(|token| token.span.start == before.span.end))
 }
 
-/// Whether `==` is here.
-fn is_equality(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
+/// Whether `=` is right after a token, as in `==` and `<=`.
+fn has_equals_after(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
     peek(inp, ahead + 1) == Some(Kind::Equals) && is_adjacent(inp, ahead + 1)
 }
 
@@ -433,9 +430,9 @@ fn infix(inp: &mut Inp<'_, '_>, ahead: usize, is_inside: bool) -> Option<(usize,
             _ => Some((1, 2)),
         },
         Kind::At => Some((1, 3)),
-        Kind::Equals => is_equality(inp, ahead).then_some((2, COMPARISON)),
+        Kind::Equals => has_equals_after(inp, ahead).then_some((2, COMPARISON)),
         Kind::LAngle | Kind::RAngle => {
-            let has_equals = is_equality_after(inp, ahead);
+            let has_equals = has_equals_after(inp, ahead);
             let length = 1 + usize::from(has_equals);
             let end = inp.full_slice().get(at + length - 1)?.span.end as usize;
             let source = inp.state().source.as_bytes();
@@ -448,11 +445,6 @@ fn infix(inp: &mut Inp<'_, '_>, ahead: usize, is_inside: bool) -> Option<(usize,
     }
 }
 
-/// Whether `=` is right after a token.
-fn is_equality_after(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
-    peek(inp, ahead + 1) == Some(Kind::Equals) && is_adjacent(inp, ahead + 1)
-}
-
 /// Whether a list of attributes begins here.
 fn begins_attributes(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
     peek(inp, ahead) == Some(Kind::LAngle)
@@ -460,7 +452,7 @@ fn begins_attributes(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
             Some(Kind::RAngle | Kind::Note | Kind::Doc) => true,
             Some(Kind::Ident | Kind::String | Kind::Bytes) => match peek(inp, ahead + 2) {
                 Some(Kind::Colon) => true,
-                Some(Kind::Equals) => !is_equality(inp, ahead + 2),
+                Some(Kind::Equals) => !has_equals_after(inp, ahead + 2),
                 _ => false,
             },
             _ => false,
