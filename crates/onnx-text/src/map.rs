@@ -28,7 +28,8 @@ pub struct SourceMap<'a> {
     index: Arc<Index>,
 }
 
-/// Cached results of maps of one text and model, for who keeps text, tree and model and makes a [`SourceMap`] when a place is asked for.
+/// Cached results of maps of one text and model. They borrow nothing: who keeps text, tree and model keeps them beside these, and makes a
+/// [`SourceMap`] by [`with_index`](SourceMap::with_index) when a place is asked for, from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct SourceIndex(Arc<Index>);
 
