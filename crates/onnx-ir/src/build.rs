@@ -65,12 +65,30 @@ pub struct BodyBuilder<'m> {
     /// The model's types.
     pub types: &'m mut Types,
     bodies: &'m mut crate::PrimaryMap<BodyId, Body>,
+    filling: Box<Filling>,
+}
+
+/// A body that is being filled.
+#[derive(Default)]
+struct Filling {
     body: Body,
     /// The visible value of each name.
     visible: Visible,
     /// Shadowed entries of `visible`, to restore at the end of a graph.
     log: Vec<(Name, Option<ValueId>)>,
     scopes: Vec<Scope>,
+}
+
+/// A [`BodyBuilder`] that does not borrow its model, between two calls of who reads a text in pieces.
+pub struct PausedBody(Box<Filling>);
+
+impl PausedBody {
+    /// The builder again, of the model that it was paused in.
+    #[inline]
+    pub fn resume(self, model: &mut Model) -> BodyBuilder<'_> {
+        let Model { names, types, bodies, .. } = model;
+        BodyBuilder { names, types, bodies, filling: self.0 }
+    }
 }
 
 /// A value for each name, in pages: of all the names of a model, a body has a few, and a model may have as many bodies
@@ -109,15 +127,20 @@ impl<'m> BodyBuilder<'m> {
         types: &'m mut Types,
         bodies: &'m mut crate::PrimaryMap<BodyId, Body>,
     ) -> Self {
-        Self {
-            names,
-            types,
-            bodies,
-            body: Body::default(),
-            visible: Visible::default(),
-            log: Vec::new(),
-            scopes: Vec::new(),
-        }
+        Self { names, types, bodies, filling: Box::default() }
+    }
+
+    /// Releases the model, to be continued by [`PausedBody::resume`].
+    #[inline]
+    pub fn pause(self) -> PausedBody {
+        PausedBody(self.filling)
+    }
+
+    /// Makes room for as many nodes and values more, where a reader knows about how many will come.
+    pub fn reserve(&mut self, nodes: usize, values: usize) {
+        self.filling.body.nodes.reserve(nodes);
+        self.filling.body.origins.reserve(nodes);
+        self.filling.body.values.reserve(values);
     }
 
     /// Interns a name.
@@ -127,79 +150,78 @@ impl<'m> BodyBuilder<'m> {
 
     /// The body so far.
     pub fn body(&self) -> &Body {
-        &self.body
+        &self.filling.body
     }
 
     /// The body so far, for what has no method here (attributes, documentation, metadata).
     pub fn body_mut(&mut self) -> &mut Body {
-        &mut self.body
+        &mut self.filling.body
     }
 
     /// Adds the body to the model.
     pub fn finish(mut self) -> BodyId {
-        debug_assert!(self.scopes.is_empty(), "every graph has ended");
-        self.body.fit();
-        self.bodies.push(self.body)
+        debug_assert!(self.filling.scopes.is_empty(), "every graph has ended");
+        self.filling.body.fit();
+        self.bodies.push(self.filling.body)
     }
 
     /// Begins the root graph, or a graph of the node that is being built.
     pub fn begin_graph(&mut self, name: Option<Name>, owner: Option<NodeId>) -> GraphId {
-        let graph = self.body.graphs.push(Graph { name, owner, ..Graph::default() });
-        self.scopes.push(Scope { graph, log_start: self.log.len() });
+        let graph = self.filling.body.graphs.push(Graph { name, owner, ..Graph::default() });
+        self.filling.scopes.push(Scope { graph, log_start: self.filling.log.len() });
         graph
     }
 
     /// Ends the innermost graph. Names that it used and nothing has defined yet may still be defined by the
     /// enclosing one.
     pub fn end_graph(&mut self) {
-        let Some(scope) = self.scopes.pop() else { return };
-        let Some(outer) = self.scopes.last().map(|s| s.graph) else {
+        let Some(scope) = self.filling.scopes.pop() else { return };
+        let Some(outer) = self.filling.scopes.last().map(|s| s.graph) else {
             // Nothing was visible before the root began.
-            self.visible = Visible::default();
-            self.log.clear();
+            self.filling.visible = Visible::default();
+            self.filling.log.clear();
             return;
         };
         let mut kept = Vec::new();
         // From the newest to the oldest, so that a name logged twice gets its first value back.
-        while self.log.len() > scope.log_start
-            && let Some((name, before)) = self.log.pop()
+        while self.filling.log.len() > scope.log_start
+            && let Some((name, before)) = self.filling.log.pop()
         {
-            let unbound = self
-                .visible
-                .slot(name)
-                .filter(|&v| self.body.values[v].def == ValueDef::Unbound(scope.graph) && before.is_none());
+            let unbound = self.filling.visible.slot(name).filter(|&v| {
+                self.filling.body.values[v].def == ValueDef::Unbound(scope.graph) && before.is_none()
+            });
             if let Some(value) = unbound {
-                self.body.values[value].def = ValueDef::Unbound(outer);
+                self.filling.body.values[value].def = ValueDef::Unbound(outer);
                 kept.push((name, None));
             } else {
-                *self.visible.slot(name) = before;
+                *self.filling.visible.slot(name) = before;
             }
         }
-        self.log.extend(kept.into_iter().rev());
+        self.filling.log.extend(kept.into_iter().rev());
     }
 
     #[inline]
     fn graph(&self) -> GraphId {
-        self.scopes.last().expect("a graph has begun").graph
+        self.filling.scopes.last().expect("a graph has begun").graph
     }
 
     /// The graph that is being filled.
     #[inline]
     pub fn current_graph(&mut self) -> &mut Graph {
         let graph = self.graph();
-        &mut self.body.graphs[graph]
+        &mut self.filling.body.graphs[graph]
     }
 
     #[inline]
     fn show(&mut self, name: Name, value: ValueId) {
-        let slot = self.visible.slot(name);
+        let slot = self.filling.visible.slot(name);
         let before = slot.replace(value);
-        self.log.push((name, before));
+        self.filling.log.push((name, before));
     }
 
     /// Restores the previous meaning of a name in the current graph, so that its value is reachable only by id.
     fn hide(&mut self, name: Name) {
-        *self.visible.slot(name) = None;
+        *self.filling.visible.slot(name) = None;
     }
 
     /// Whether `graph` is the current one (a value defined there belongs to it).
@@ -214,10 +236,11 @@ impl<'m> BodyBuilder<'m> {
     fn owner_of(&self, node: NodeId) -> Option<GraphId> {
         // A visible output belongs to a graph that is still open; its node is in that graph's list. Open graphs are
         // few, and nodes are created in order, so the innermost graph whose first node is not after it owns it.
-        self.scopes
+        self.filling
+            .scopes
             .iter()
             .rev()
-            .find(|s| self.body.graphs[s.graph].nodes.first().is_some_and(|&first| first <= node))
+            .find(|s| self.filling.body.graphs[s.graph].nodes.first().is_some_and(|&first| first <= node))
             .map(|s| s.graph)
     }
 
@@ -225,17 +248,17 @@ impl<'m> BodyBuilder<'m> {
     #[inline]
     fn define(&mut self, name: Name, def: ValueDef) -> ValueId {
         if name.is_empty() {
-            return self.body.values.push(Value { name, def });
+            return self.filling.body.values.push(Value { name, def });
         }
         let here = self.graph();
-        let shown = *self.visible.slot(name);
+        let shown = *self.filling.visible.slot(name);
         match shown {
-            Some(value) if self.body.values[value].def == ValueDef::Unbound(here) => {
-                self.body.values[value].def = def;
+            Some(value) if self.filling.body.values[value].def == ValueDef::Unbound(here) => {
+                self.filling.body.values[value].def = def;
                 value
             }
             _ => {
-                let value = self.body.values.push(Value { name, def });
+                let value = self.filling.body.values.push(Value { name, def });
                 self.show(name, value);
                 value
             }
@@ -248,11 +271,11 @@ impl<'m> BodyBuilder<'m> {
         if name.is_empty() {
             return None;
         }
-        if let Some(value) = *self.visible.slot(name) {
+        if let Some(value) = *self.filling.visible.slot(name) {
             return Some(value);
         }
         let def = ValueDef::Unbound(self.graph());
-        let value = self.body.values.push(Value { name, def });
+        let value = self.filling.body.values.push(Value { name, def });
         self.show(name, value);
         Some(value)
     }
@@ -267,7 +290,7 @@ impl<'m> BodyBuilder<'m> {
         let graph = self.graph();
         let value = self.define(port.name.unwrap_or(Name::empty()), ValueDef::Input(graph));
         port.value = Some(value);
-        self.body.graphs[graph].inputs.push(port);
+        self.filling.body.graphs[graph].inputs.push(port);
         value
     }
 
@@ -289,27 +312,27 @@ impl<'m> BodyBuilder<'m> {
         port.value = port
             .name
             .filter(|n| !n.is_empty())
-            .and_then(|n| *self.visible.slot(n))
-            .filter(|&v| self.is_here(self.body.values[v].def));
+            .and_then(|n| *self.filling.visible.slot(n))
+            .filter(|&v| self.is_here(self.filling.body.values[v].def));
         self.current_graph().value_info.push(port);
     }
 
     /// Stores a tensor of an attribute or a sparse tensor.
     pub fn tensor(&mut self, tensor: Tensor) -> TensorId {
-        self.body.tensors.push(tensor)
+        self.filling.body.tensors.push(tensor)
     }
 
     /// Adds an initializer: a default for the input of its name, or a value of its own.
     pub fn initializer(&mut self, tensor: Tensor) -> ValueId {
         let value = self.initialized(tensor.name.unwrap_or(Name::empty()));
-        let tensor = self.body.tensors.push(tensor);
+        let tensor = self.filling.body.tensors.push(tensor);
         self.current_graph().initializers.push(Initializer { value, tensor });
         value
     }
 
     /// Adds a sparse initializer; its name is that of its values.
     pub fn sparse_initializer(&mut self, tensor: SparseTensor) -> ValueId {
-        let name = tensor.values.and_then(|t| self.body.tensors[t].name).unwrap_or(Name::empty());
+        let name = tensor.values.and_then(|t| self.filling.body.tensors[t].name).unwrap_or(Name::empty());
         let value = self.initialized(name);
         self.current_graph().sparse_initializers.push(SparseInitializer { value, tensor });
         value
@@ -318,8 +341,8 @@ impl<'m> BodyBuilder<'m> {
     fn initialized(&mut self, name: Name) -> ValueId {
         let here = self.graph();
         if !name.is_empty()
-            && let Some(value) = *self.visible.slot(name)
-            && matches!(self.body.values[value].def, ValueDef::Input(g) | ValueDef::Initializer(g) if g == here)
+            && let Some(value) = *self.filling.visible.slot(name)
+            && matches!(self.filling.body.values[value].def, ValueDef::Input(g) | ValueDef::Initializer(g) if g == here)
         {
             return value;
         }
@@ -331,13 +354,13 @@ impl<'m> BodyBuilder<'m> {
     pub fn begin_node(&mut self, spec: NodeSpec, inputs: impl IntoIterator<Item = Name>) -> NodeId {
         let NodeSpec { name, op, domain, overload, origin } = spec;
         let make = || Node { name, op, domain, overload, ..Node::default() };
-        let node = self.body.nodes.push_with(make);
+        let node = self.filling.body.nodes.push_with(make);
         for name in inputs {
             let value = self.resolve(name);
-            self.body.nodes[node].inputs.push(value);
+            self.filling.body.nodes[node].inputs.push(value);
         }
         if origin != Origin::NONE {
-            self.body.origins[node] = origin;
+            self.filling.body.origins[node] = origin;
         }
         self.current_graph().nodes.push(node);
         node
@@ -345,17 +368,17 @@ impl<'m> BodyBuilder<'m> {
 
     /// Ends a node: its outputs become visible to later nodes. An empty name is an omitted output.
     pub fn end_node(&mut self, node: NodeId, outputs: impl IntoIterator<Item = Name>) {
-        self.body.nodes[node].outputs.clear();
+        self.filling.body.nodes[node].outputs.clear();
         for (i, name) in outputs.into_iter().enumerate() {
             let position = u32::try_from(i).expect("a node has fewer than 2^32 outputs");
             let value = (!name.is_empty()).then(|| self.define(name, ValueDef::Output(node, position)));
-            self.body.nodes[node].outputs.push(value);
+            self.filling.body.nodes[node].outputs.push(value);
         }
     }
 
     /// Adds an attribute to a node.
     pub fn attr(&mut self, node: NodeId, attr: Attr) {
-        self.body.nodes[node].attrs.push(attr);
+        self.filling.body.nodes[node].attrs.push(attr);
     }
 }
 

@@ -232,6 +232,11 @@ impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
         Self { items: vec![default.clone(); len], default, key: PhantomData }
     }
 
+    /// Makes room for the facts of `additional` more entities.
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        self.items.reserve(additional);
+    }
+
     /// Shrinks the capacity.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.items.shrink_to_fit();

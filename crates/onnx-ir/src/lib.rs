@@ -66,7 +66,7 @@ pub use body::{
     Body, DeviceGroup, Graph, Initializer, Node, NodeDeviceConfiguration, NodeExtra, Origin, Port,
     QuantizationAnnotation, ShardedAxis, ShardingSpec, SimpleSharding, SparseInitializer, Value, ValueDef,
 };
-pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
+pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec, PausedBody};
 pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
 pub use edit::{Cursor, Declaration, NodeNameSet, Use, Uses, drop_declarations};
 #[doc(hidden)]

@@ -138,14 +138,14 @@ impl<'m> GraphBuilder<'m> {
     /// graph, an `Identity` provides it under the new name.
     pub fn output(&mut self, name: &str, value: ValueId, ty: impl Into<Option<TypeId>>) -> ValueId {
         let name = self.b.name(name);
-        let Value { name: old, def } = self.b.body.values[value];
+        let Value { name: old, def } = self.b.filling.body.values[value];
         let at = self.made.iter().rposition(|&made| made == value);
         let is_computed = matches!(def, ValueDef::Output(..)) && self.b.is_here(def);
         let value = match at {
             _ if old == name => value,
             Some(at) if is_computed => {
                 self.made.remove(at);
-                self.b.body.values[value].name = name;
+                self.b.filling.body.values[value].name = name;
                 value
             }
             Some(_) | None => self.node("Identity").input(value).output_of(name),
@@ -197,7 +197,7 @@ impl<'m> GraphBuilder<'m> {
 
     /// Renames generated names that the program has used since, and updates declarations.
     fn name_apart(&mut self) {
-        let Body { graphs, values, tensors, .. } = &mut self.b.body;
+        let Body { graphs, values, tensors, .. } = &mut self.b.filling.body;
         let made: HashSet<ValueId, RandomState> = self.made.iter().copied().collect();
         let given: HashSet<Name, RandomState> =
             values.iter().filter(|(id, _)| !made.contains(id)).map(|(_, value)| value.name).collect();
@@ -226,7 +226,7 @@ impl NodeHost for GraphBuilder<'_> {
     }
 
     fn parts(&mut self) -> (&mut Names, &mut Body) {
-        (self.b.names, &mut self.b.body)
+        (self.b.names, &mut self.b.filling.body)
     }
 
     fn output(&mut self, node: NodeId, name: Option<&str>, stem: &str) -> ValueId {
@@ -234,10 +234,10 @@ impl NodeHost for GraphBuilder<'_> {
             Some(name) => (self.b.name(name), false),
             None => (self.b.names.fresh(stem), true),
         };
-        let at =
-            u32::try_from(self.b.body.nodes[node].outputs.len()).expect("a node has fewer than 2^32 outputs");
-        let value = self.b.body.values.push(Value { name, def: ValueDef::Output(node, at) });
-        self.b.body.nodes[node].outputs.push(Some(value));
+        let at = u32::try_from(self.b.filling.body.nodes[node].outputs.len())
+            .expect("a node has fewer than 2^32 outputs");
+        let value = self.b.filling.body.values.push(Value { name, def: ValueDef::Output(node, at) });
+        self.b.filling.body.nodes[node].outputs.push(Some(value));
         self.made.extend(is_made.then_some(value));
         value
     }

@@ -14,6 +14,21 @@ impl Cx<'_> {
         graph: &ast::Graph,
         owner: Option<NodeId>,
     ) -> GraphId {
+        let id = self.begin_graph(b, graph, owner);
+        for node in &graph.body {
+            self.node(b, node);
+        }
+        self.end_graph(b, graph);
+        id
+    }
+
+    /// The part of a graph before its nodes.
+    pub(super) fn begin_graph(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        graph: &ast::Graph,
+        owner: Option<NodeId>,
+    ) -> GraphId {
         let name = self.name(b.names, graph.name);
         let id = b.begin_graph(Some(name), owner);
         self.graph_notes(b, &graph.notes, owner.is_none());
@@ -26,20 +41,22 @@ impl Cx<'_> {
         for initializer in inputs.iter().chain(values) {
             self.initializer(b, initializer);
         }
-        for node in &graph.body {
-            self.node(b, node);
-        }
+        id
+    }
+
+    /// The part of a graph after its nodes.
+    pub(super) fn end_graph(&mut self, b: &mut BodyBuilder<'_>, graph: &ast::Graph) {
         for output in &graph.outputs.items {
             self.no_data(output, "output");
             let port = self.port(b, output);
             b.output_port(port);
         }
+        let values = graph.values.as_ref().map_or(&[][..], |l| &l.items);
         for value in values.iter().filter(|v| v.data.is_none()) {
             let port = self.port(b, value);
             b.value_info(port);
         }
         b.end_graph();
-        id
     }
 
     pub(super) fn no_data(&mut self, value: &ast::ValueInfo, what: &str) {

@@ -23,12 +23,12 @@ mod types;
 mod value;
 
 use crate::ast;
-use crate::lex::MAX_FINDINGS;
-use crate::parse::{self, Syntax};
+use crate::lex::{MAX_FINDINGS, lex};
+use crate::parse::{self, Part, Syntax};
 use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
 use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
-use onnx_ir::{BodyBuilder, Model, Name, Names};
+use onnx_ir::{BodyBuilder, Model, Name, Names, PausedBody};
 use std::collections::HashMap;
 
 pub use aliases::elem_type_named;
@@ -57,12 +57,12 @@ pub(crate) use value::read_value_syntax;
 /// assert_eq!(read.value.walk_main().count(), 1); // there is a model nevertheless
 /// ```
 pub fn read_model(source: &str) -> Parsed<Model> {
-    read_syntax(source).map(|(_, model)| model)
-}
-
-/// [`read_model`] with the syntax of the source.
-pub(crate) fn read_syntax(source: &str) -> Parsed<(Syntax<ast::File>, Model)> {
-    close(source, read_open(source))
+    if let Some(diagnostic) = too_large(source) {
+        return Parsed::new(Model::new(), vec![diagnostic]);
+    }
+    let (mut read, literals) = read_parts(source);
+    add_untyped(source, &literals, &mut read.diagnostics);
+    read
 }
 
 /// A model as far as the text alone says what it is.
@@ -75,11 +75,16 @@ pub(crate) struct Open {
 
 /// Adds the findings about what the text alone does not say.
 pub(crate) fn close(source: &str, mut read: Parsed<Open>) -> Parsed<(Syntax<ast::File>, Model)> {
-    if !read.value.literals.is_empty() {
-        read.diagnostics.extend(sugar::without_type(source, &read.value.literals));
-        parse::sort(&mut read.diagnostics);
-    }
+    add_untyped(source, &read.value.literals, &mut read.diagnostics);
     read.map(|open| (open.syntax, open.model))
+}
+
+/// Adds the findings about literals whose types only their operators say.
+fn add_untyped(source: &str, literals: &[Span], diagnostics: &mut Vec<Diagnostic>) {
+    if !literals.is_empty() {
+        diagnostics.extend(sugar::without_type(source, literals));
+        parse::sort(diagnostics);
+    }
 }
 
 /// Reads a model in which literals among the operands may have no type yet.
@@ -110,36 +115,117 @@ pub(crate) fn too_large(source: &str) -> Option<Diagnostic> {
 /// Lowers a parsed model. The findings are those of lowering, without those of the parser.
 pub fn lower(source: &str, syntax: &Syntax<ast::File>) -> Parsed<Model> {
     let (mut lowered, literals) = lower_open(source, syntax);
-    if !literals.is_empty() {
-        lowered.diagnostics.extend(sugar::without_type(source, &literals));
-        parse::sort(&mut lowered.diagnostics);
-    }
+    add_untyped(source, &literals, &mut lowered.diagnostics);
     lowered
 }
 
 /// The same, with the places of literals whose types are not known.
 fn lower_open(source: &str, syntax: &Syntax<ast::File>) -> (Parsed<Model>, Vec<Span>) {
-    let mut model = Model::new();
-    let mut cx = Cx::new(source, syntax.annotated.is_some());
+    let mut lowering = Lowering::new(source, syntax.annotated.is_some());
     let file = &syntax.tree;
-    let first = file.graph.as_ref().map(|g| &g.notes);
-    // Notes of the file are those before the header; without one, the graph's.
-    let file_notes = if file.header.is_some() { &file.notes } else { first.unwrap_or(&file.notes) };
-    cx.file_notes(&mut model.names, file_notes);
-    cx.header(&mut model, file);
-    if let Some(graph) = file.graph.as_ref().filter(|_| !cx.graph_is_placeholder) {
-        let mut builder = BodyBuilder::new(&mut model);
-        cx.graph(&mut builder, graph, None);
-        let body = builder.finish();
-        model.main = Some(body);
+    if let Some(graph) = &file.graph {
+        lowering.part(Part::GraphBegins(file, graph));
+        graph.body.iter().for_each(|node| lowering.part(Part::Node(node)));
+        lowering.part(Part::GraphEnds(graph));
     }
-    for function in &file.functions {
-        cx.function(&mut model, function);
+    file.functions.iter().for_each(|function| lowering.part(Part::Function(file, function)));
+    lowering.end(file)
+}
+
+/// Reads a model without keeping its tree: each node is lowered when it has been parsed. The findings are the same.
+fn read_parts(source: &str) -> (Parsed<Model>, Vec<Span>) {
+    let lexed = lex(source);
+    let mut lowering = Lowering::new(source, lexed.annotated.is_some());
+    lowering.tokens = lexed.tokens.len();
+    let Parsed { value: syntax, mut diagnostics } =
+        parse::parse_parts(source, lexed, &mut |part| lowering.part(part));
+    let (mut lowered, literals) = lowering.end(&syntax.tree);
+    diagnostics.append(&mut lowered.diagnostics);
+    parse::sort(&mut diagnostics);
+    (Parsed::new(lowered.value, diagnostics), literals)
+}
+
+/// A model that is made of the parts of a file, in their order.
+struct Lowering<'s> {
+    cx: Cx<'s>,
+    model: Model,
+    /// The main graph, from its beginning to its end.
+    main: Option<PausedBody>,
+    has_begun: bool,
+    /// The number of tokens of the text, 0 if it is not known.
+    tokens: usize,
+}
+
+impl<'s> Lowering<'s> {
+    fn new(source: &'s str, annotated: bool) -> Self {
+        let cx = Cx::new(source, annotated);
+        Lowering { cx, model: Model::new(), main: None, has_begun: false, tokens: 0 }
     }
-    cx.training(&mut model, file);
-    cx.model_notes(&mut model, file_notes, file.header.is_some());
-    parse::sort(&mut cx.diagnostics);
-    (Parsed::new(model, cx.diagnostics), cx.literals)
+
+    fn part(&mut self, part: Part<'_>) {
+        let Lowering { cx, model, main, .. } = self;
+        match part {
+            Part::GraphBegins(file, graph) => {
+                self.begin(file, Some(graph));
+                if !self.cx.graph_is_placeholder {
+                    let mut b = BodyBuilder::new(&mut self.model);
+                    // A statement has a dozen tokens at least, with the name of a value and maybe that of the node.
+                    let nodes = self.tokens / 12;
+                    b.names.reserve(nodes);
+                    b.reserve(nodes, nodes);
+                    self.cx.begin_graph(&mut b, graph, None);
+                    self.main = Some(b.pause());
+                }
+            }
+            Part::Node(node) => {
+                if let Some(paused) = main.take() {
+                    let mut b = paused.resume(model);
+                    cx.node(&mut b, node);
+                    *main = Some(b.pause());
+                }
+            }
+            Part::GraphEnds(graph) => {
+                if let Some(paused) = main.take() {
+                    let mut b = paused.resume(model);
+                    cx.end_graph(&mut b, graph);
+                    let body = b.finish();
+                    model.main = Some(body);
+                }
+            }
+            Part::Function(file, function) => {
+                self.begin(file, None);
+                _ = self.cx.function(&mut self.model, function);
+            }
+        }
+    }
+
+    /// The header and the annotations of the file, which come before everything else.
+    fn begin(&mut self, file: &ast::File, graph: Option<&ast::Graph>) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.cx.file_notes(&mut self.model.names, file_notes(file, graph));
+            self.cx.header(&mut self.model, file);
+        }
+    }
+
+    /// The model, and the places of literals whose types are not known. `file` has the header and the main graph, of which only the
+    /// annotations matter.
+    fn end(mut self, file: &ast::File) -> (Parsed<Model>, Vec<Span>) {
+        let graph = file.graph.as_ref();
+        self.begin(file, graph);
+        let Lowering { mut cx, mut model, .. } = self;
+        cx.training(&mut model, file);
+        cx.model_notes(&mut model, file_notes(file, graph), file.header.is_some());
+        parse::sort(&mut cx.diagnostics);
+        (Parsed::new(model, cx.diagnostics), cx.literals)
+    }
+}
+
+/// The annotations of a file: those before the header; without one, those of the graph.
+fn file_notes<'a>(file: &'a ast::File, graph: Option<&'a ast::Graph>) -> &'a ast::Notes {
+    match graph {
+        Some(graph) if file.header.is_none() => &graph.notes,
+        _ => &file.notes,
+    }
 }
 
 /// Which field of a tensor a plain list of elements is stored in.
@@ -218,7 +304,10 @@ impl<'s> Cx<'s> {
     fn name_with(&mut self, names: &mut Names, span: Span, escapes: Escapes) -> Name {
         let spelling = self.text(span);
         match spelling.as_bytes() {
-            [b'"' | b'b' | b'\'', ..] if spelling.ends_with(['"', '\'']) => {
+            [b'"', inside @ .., b'"'] if memchr::memchr(b'\\', inside).is_none() => {
+                names.intern(&spelling[1..spelling.len() - 1])
+            }
+            [b'"' | b'b' | b'\'', .., b'"' | b'\''] | [b'"' | b'\''] => {
                 if escapes == Escapes::Literal
                     && spelling.contains('\\')
                     && let Some(warning) = check_escapes(spelling, span)

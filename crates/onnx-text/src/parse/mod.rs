@@ -1,8 +1,8 @@
 //! Tokens to syntax tree. Never fails: returns the tree that could be built and everything that was wrong.
 //!
 //! One parser function for each production of `grammar/onnx-text.ebnf`, under the same name. The grammar needs no
-//! backtracking: where a production has alternatives, the next tokens decide. This folder is the only one that names
-//! chumsky.
+//! backtracking: where a production has alternatives, the next tokens decide. Statements of the most frequent form are read by hand
+//! (`grammar/plain.rs`), everything else by the grammar. This folder is the only one that names chumsky.
 
 mod failure;
 mod grammar;
@@ -17,6 +17,7 @@ use crate::lex::{Kind, Lexed, MAX_FINDINGS, Token, lex};
 use chumsky::Parser;
 use chumsky::inspector::SimpleState;
 use failure::Failure;
+pub(crate) use grammar::Part;
 use grammar::{Context, production, whole};
 use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use std::collections::HashMap;
@@ -49,6 +50,24 @@ impl<T> Syntax<Option<T>> {
         let Syntax { tree, comments, annotated } = self;
         tree.map(|tree| Syntax { tree, comments, annotated })
     }
+}
+
+/// Parses a model and passes on its parts, which are not in the tree then: the main graph of the tree has no nodes, and the file has no
+/// functions. Nothing that is passed on depends on what comes after it.
+pub(crate) fn parse_parts(
+    source: &str,
+    lexed: Lexed,
+    receive: &mut dyn FnMut(Part<'_>),
+) -> Parsed<Syntax<ast::File>> {
+    let (tree, failures) = {
+        let mut context = SimpleState(Context { receive: Some(receive), ..Context::of(source) });
+        let model = production(grammar::model);
+        let (tree, mut failures) =
+            model.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
+        failures.append(&mut context.emitted);
+        (tree, failures)
+    };
+    finish(source, lexed, tree.unwrap_or_default(), failures)
 }
 
 macro_rules! entry {
@@ -105,6 +124,21 @@ entry!(
     /// One value in a file of its own: a tensor, sparse tensor, sequence, map or optional.
     parse_value, whole(grammar::value), Option<ast::Value>
 );
+
+/// [`parse_model`] by the grammar alone.
+#[cfg(test)]
+pub(crate) fn parse_model_by_grammar(source: &str) -> Parsed<Syntax<ast::File>> {
+    let lexed = lex(source);
+    let (tree, failures) = {
+        let mut context = SimpleState(Context { has_plain_reader: false, ..Context::of(source) });
+        let model = production(grammar::model);
+        let (tree, mut failures) =
+            model.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
+        failures.append(&mut context.emitted);
+        (tree, failures)
+    };
+    finish(source, lexed, tree.unwrap_or_default(), failures)
+}
 
 fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<Syntax<T>> {
     let Lexed { tokens, comments, mut diagnostics, annotated, swallowing } = lexed;

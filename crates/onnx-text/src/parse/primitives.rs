@@ -4,12 +4,12 @@
 //! one mistake costs at most one item.
 
 use super::failure::{Expected, Failure, Problem, Want};
-use super::grammar::{Inp, P, begins_graph, is_comparison, production};
+use super::grammar::{Inp, P, PlainReader, begins_graph, is_comparison, production};
 use super::look::{
     OddBracket, begins_item, closing, enclosing, ends_here, first_mismatch, is_apart, is_close, is_open,
     is_surplus, leaves_list, next_close, odd_bracket, open_brackets,
 };
-use crate::ast::{List, Name};
+use crate::ast::{List, Name, Node};
 use crate::lex::{Kind, MAX_FINDINGS, Token};
 use onnx_ir::diag::Span;
 use smallvec::SmallVec;
@@ -432,68 +432,79 @@ fn skip_item(inp: &mut Inp<'_, '_>, open: Kind, from: usize) {
     }
 }
 
-/// `{ item item … }`: a block of statements. A broken one is skipped to the next line that begins a statement.
-pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O>, Span)> {
-    production(move |inp: &mut Inp<'t, '_>| {
-        let open_at = position(inp);
-        let start = inp.parse(token(Kind::LBrace))?;
-        let mut out = Vec::new();
-        loop {
-            if gives_up(inp) {
-                return Ok((out, start.to(last_span(inp))));
+/// `{ item item … }`: a block of nodes, each of which `each` gets. A broken one is skipped to the next line that begins a statement.
+/// Does not fail after the opening brace.
+pub(super) fn block<'t>(
+    inp: &mut Inp<'t, '_>,
+    item: impl P<'t, Node>,
+    each: &mut dyn FnMut(&mut Node),
+) -> Result<Span, Failure> {
+    let open_at = position(inp);
+    let start = inp.parse(token(Kind::LBrace))?;
+    let mut plain = PlainReader::new();
+    loop {
+        if gives_up(inp) {
+            return Ok(start.to(last_span(inp)));
+        }
+        let source = inp.state().source;
+        let has_plain_reader = inp.state().has_plain_reader;
+        while has_plain_reader && let Some(end) = plain.read(source, inp.full_slice(), position(inp)) {
+            while position(inp) < end {
+                inp.skip();
             }
-            match peek(inp, 0) {
-                Some(Kind::RBrace) => {
-                    inp.skip();
-                    return Ok((out, start.to(last_span(inp))));
-                }
-                None => return Ok((out, not_closed(inp, open_at, Kind::RBrace, start))),
-                // A header or a signature of a function: the body before it was not closed.
-                Some(Kind::LAngle) if starts_line(inp) => {
-                    return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
-                }
-                Some(Kind::Ident | Kind::String) if starts_line(inp) && begins_graph(inp, 0) => {
-                    return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
-                }
-                // `a = Relu(x) ]`
-                Some(kind) if is_close(kind) => {
-                    let at = position(inp);
-                    match odd_bracket(inp.full_slice(), open_at, at) {
-                        OddBracket::Wrong => {
-                            let wrong = Failure::problem(at, Problem::WrongBracket, Want::RBrace);
-                            emit(inp, wrong.inside(open_at));
-                            inp.skip();
-                            return Ok((out, start.to(last_span(inp))));
-                        }
-                        OddBracket::OfEnclosing => {
-                            return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
-                        }
-                        OddBracket::Stray => {}
+            each(&mut plain.node);
+        }
+        match peek(inp, 0) {
+            Some(Kind::RBrace) => {
+                inp.skip();
+                return Ok(start.to(last_span(inp)));
+            }
+            None => return Ok(not_closed(inp, open_at, Kind::RBrace, start)),
+            // A header or a signature of a function: the body before it was not closed.
+            Some(Kind::LAngle) if starts_line(inp) => {
+                return Ok(not_closed(inp, open_at, Kind::RBrace, start));
+            }
+            Some(Kind::Ident | Kind::String) if starts_line(inp) && begins_graph(inp, 0) => {
+                return Ok(not_closed(inp, open_at, Kind::RBrace, start));
+            }
+            // `a = Relu(x) ]`
+            Some(kind) if is_close(kind) => {
+                let at = position(inp);
+                match odd_bracket(inp.full_slice(), open_at, at) {
+                    OddBracket::Wrong => {
+                        let wrong = Failure::problem(at, Problem::WrongBracket, Want::RBrace);
+                        emit(inp, wrong.inside(open_at));
+                        inp.skip();
+                        return Ok(start.to(last_span(inp)));
                     }
+                    OddBracket::OfEnclosing => {
+                        return Ok(not_closed(inp, open_at, Kind::RBrace, start));
+                    }
+                    OddBracket::Stray => {}
                 }
-                // The next attribute of the node that owns this graph.
-                Some(Kind::Comma) if begins_branch(inp) => {
-                    return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
-                }
-                _ => {}
             }
-            let before = inp.save();
-            match inp.parse(&item) {
-                Ok(value) => out.push(value),
-                Err(failure) => {
-                    let begin = *before.cursor().inner();
-                    inp.rewind(before);
-                    let failure = if failure.at as usize == begin {
-                        Failure { expected: Expected::from(want).and(Want::RBrace), ..failure }
-                    } else {
-                        failure
-                    };
-                    emit(inp, failure);
-                    skip_statement(inp, failure.at as usize);
-                }
+            // The next attribute of the node that owns this graph.
+            Some(Kind::Comma) if begins_branch(inp) => {
+                return Ok(not_closed(inp, open_at, Kind::RBrace, start));
+            }
+            _ => {}
+        }
+        let before = inp.save();
+        match inp.parse(&item) {
+            Ok(mut node) => each(&mut node),
+            Err(failure) => {
+                let begin = *before.cursor().inner();
+                inp.rewind(before);
+                let failure = if failure.at as usize == begin {
+                    Failure { expected: Expected::from(Want::Node).and(Want::RBrace), ..failure }
+                } else {
+                    failure
+                };
+                emit(inp, failure);
+                skip_statement(inp, failure.at as usize);
             }
         }
-    })
+    }
 }
 
 /// Whether a comma and an attribute with a graph follow: `, else_branch = e () => …`.

@@ -1,5 +1,7 @@
 //! Parser findings and recovery.
 
+mod plain;
+
 use super::*;
 use onnx_ir::diag::Place;
 

@@ -4,6 +4,37 @@ use super::*;
 
 /// `graph = notes name value_infos? arrow value_infos values? body`
 pub(in crate::parse) fn graph(inp: &mut Inp<'_, '_>) -> Out<Graph> {
+    let mut graph = graph_head(inp)?;
+    (graph.body, graph.body_span) = body(inp)?;
+    graph.span = graph.name.to(graph.body_span);
+    Ok(graph)
+}
+
+/// The main graph of a file. Who receives the parts of the file gets its nodes; otherwise they are in the tree.
+pub(in crate::parse::grammar) fn main_graph(inp: &mut Inp<'_, '_>, file: &File, first: Notes) -> Out<Graph> {
+    let mut graph = graph_head(inp)?;
+    if !first.is_empty() {
+        graph.notes = first;
+    }
+    let has_body = peek(inp, 0) == Some(Kind::LBrace);
+    match inp.state().receive.take_if(|_| has_body) {
+        Some(receive) => {
+            receive(Part::GraphBegins(file, &graph));
+            graph.body_span = block(inp, production(node), &mut |node| receive(Part::Node(node)))?;
+            graph.span = graph.name.to(graph.body_span);
+            receive(Part::GraphEnds(&graph));
+            inp.state().receive = Some(receive);
+        }
+        None => {
+            (graph.body, graph.body_span) = body(inp)?;
+            graph.span = graph.name.to(graph.body_span);
+        }
+    }
+    Ok(graph)
+}
+
+/// The part of a graph before its body.
+fn graph_head(inp: &mut Inp<'_, '_>) -> Out<Graph> {
     let notes = notes(inp)?;
     keyword_before(inp);
     let name = inp.parse(name_as(Want::Graph))?;
@@ -11,8 +42,8 @@ pub(in crate::parse) fn graph(inp: &mut Inp<'_, '_>) -> Out<Graph> {
     inp.parse(arrow())?;
     let outputs = value_infos(inp)?;
     let values = optional(inp, Kind::LAngle, values)?;
-    let (body, body_span) = body(inp)?;
-    Ok(Graph { notes, name, inputs, outputs, values, body, body_span, span: name.to(body_span) })
+    let here = Span::at(last_span(inp).end);
+    Ok(Graph { notes, name, inputs, outputs, values, body: Vec::new(), body_span: here, span: name.to(here) })
 }
 
 /// `function = notes header? name attributes? value_infos arrow value_infos values? body`
@@ -45,7 +76,10 @@ pub(in crate::parse) fn function(inp: &mut Inp<'_, '_>) -> Out<Function> {
 
 /// `body = "{" node* "}"`
 pub(in crate::parse) fn body(inp: &mut Inp<'_, '_>) -> Out<(Vec<Node>, Span)> {
-    let (mut nodes, span) = inp.parse(block(production(node), Want::Node))?;
+    let mut nodes = Vec::new();
+    let span = block(inp, production(node), &mut |node| {
+        nodes.push(std::mem::replace(node, Node::at(Span::at(0))));
+    })?;
     nodes.shrink_to_fit();
     Ok((nodes, span))
 }

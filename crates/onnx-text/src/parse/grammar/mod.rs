@@ -9,6 +9,7 @@ mod habits;
 mod nodes;
 mod notes;
 mod opset;
+mod plain;
 mod sugar;
 mod tensors;
 mod types;
@@ -20,6 +21,7 @@ use habits::*;
 pub(super) use nodes::*;
 pub(super) use notes::*;
 pub(super) use opset::*;
+pub(super) use plain::PlainReader;
 pub(super) use sugar::*;
 pub(super) use tensors::*;
 pub(super) use types::*;
@@ -57,7 +59,24 @@ pub(super) struct Context<'t> {
     pub(super) named: Vec<NamedAttr>,
     /// Whether the text is inside a function, which has no initializers.
     pub(super) is_in_function: bool,
+    /// Whether plain statements are read without the grammar.
+    pub(super) has_plain_reader: bool,
+    /// Who gets the parts of a file as they are read, in place of the tree.
+    pub(super) receive: Option<&'t mut dyn FnMut(Part<'_>)>,
 }
+
+/// A part of a file that is complete.
+pub(crate) enum Part<'a> {
+    /// The main graph up to its body, in a file of which the header is known.
+    GraphBegins(&'a File, &'a Graph),
+    /// A node of the main graph.
+    Node(&'a Node),
+    /// The end of the main graph.
+    GraphEnds(&'a Graph),
+    /// A function of a file of which the header is known.
+    Function(&'a File, &'a Function),
+}
+
 impl<'t> Context<'t> {
     /// The state before the first token.
     pub(super) fn of(source: &'t str) -> Self {
@@ -68,6 +87,8 @@ impl<'t> Context<'t> {
             operands: Vec::new(),
             named: Vec::new(),
             is_in_function: false,
+            has_plain_reader: true,
+            receive: None,
         }
     }
 }
@@ -94,17 +115,16 @@ pub(in crate::parse) fn model(inp: &mut Inp<'_, '_>) -> Out<File> {
         file.notes = std::mem::take(&mut first);
         file.header = Some(header(inp)?);
     }
-    file.graph = item_or_body(inp, graph);
-    if let Some(graph) = &mut file.graph
-        && !first.is_empty()
-    {
-        graph.notes = first;
-    }
+    let graph = item_or_body(inp, |inp| main_graph(inp, &file, first));
+    file.graph = graph;
     inp.state().is_in_function = true;
     while inp.peek().is_some() {
         let at = position(inp);
         if let Some(f) = item_or_body(inp, function) {
-            file.functions.push(f);
+            match &mut inp.state().receive {
+                Some(receive) => receive(Part::Function(&file, &f)),
+                None => file.functions.push(f),
+            }
         }
         if position(inp) == at {
             inp.skip();
@@ -114,9 +134,9 @@ pub(in crate::parse) fn model(inp: &mut Inp<'_, '_>) -> Out<File> {
 }
 
 /// A graph or function. If its signature cannot be parsed, its body is still parsed to report errors in it.
-pub(in crate::parse) fn item_or_body<O>(
-    inp: &mut Inp<'_, '_>,
-    item: fn(&mut Inp<'_, '_>) -> Out<O>,
+pub(in crate::parse) fn item_or_body<'t, 'p, O>(
+    inp: &mut Inp<'t, 'p>,
+    item: impl FnOnce(&mut Inp<'t, 'p>) -> Out<O>,
 ) -> Option<O> {
     let before = inp.save();
     let failure = match item(inp) {

@@ -330,6 +330,17 @@ proptest! {
     }
 
     #[test]
+    fn plain_statements_are_those_of_the_grammar(
+        choices in prop::collection::vec(any::<u8>(), 0..400),
+        gaps in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let text = text(&choices, &gaps);
+        let trees = [parse_model(&text), crate::parse::parse_model_by_grammar(&text)];
+        let [ours, by_grammar] = trees.map(|parsed| format!("{:?}", (parsed.value, parsed.diagnostics)));
+        prop_assert_eq!(ours, by_grammar);
+    }
+
+    #[test]
     fn pieces_are_the_whole(choices in prop::collection::vec(any::<u8>(), 0..400)) {
         let text = text(&choices, &[]);
         let (parsed, options) = (parse_model(&text), FormatOptions::default());
