@@ -61,7 +61,7 @@ pub(super) struct Context<'t> {
     pub(super) is_in_function: bool,
     /// Whether plain statements are read without the grammar.
     pub(super) has_plain_reader: bool,
-    /// Who gets the parts of a file as they are read, in place of the tree.
+    /// The receiver of the parts of a file, which gets them as they are read, in place of the tree.
     pub(super) receive: Option<&'t mut dyn FnMut(Part<'_>)>,
 }
 
