@@ -11,6 +11,7 @@ use crate::output::numbers::count;
 use crate::output::unified_diff::diff;
 use crate::session::findings;
 use crate::session::progress::Work;
+use crate::session::watch::watch;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::VerifyOptions;
@@ -36,6 +37,7 @@ Examples:
   onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
   onnxtxt check --profile reference model.onnxtxt   what the reference parser would reject
   onnxtxt check < model.onnx                   stdin
+  onnxtxt check --watch model.onnxtxt          again after each change
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
     /// Models in any format, and folders; - (or none) is stdin
@@ -71,6 +73,9 @@ pub(crate) struct Args {
     /// The readers of a text: with `reference`, also report syntax that the reference parser rejects
     #[arg(long, value_enum, default_value = "onnx")]
     profile: ReadersArg,
+    /// Check again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     opset: OpsetArgs,
 }
@@ -119,6 +124,14 @@ impl LevelArg {
 const EXTENSIONS: &[&str] = &["onnx", "onnxtxt", "onnxtext"];
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    match args.watch {
+        true => watch(&args.files, EXTENSIONS, session, |session| check(args, session)),
+        false => check(args, session),
+    }
+}
+
+/// Checks all files once.
+fn check(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let asked = args.filter()?;
     ensure!(args.fix || args.diff || !args.unsafe_fixes, "`--unsafe-fixes` requires `--fix` or `--diff`");
     let targets = args.target.iter().map(|name| target(name)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -167,7 +180,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let found = options.filter.apply(loaded.diagnostics.clone());
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
         report(args, session, &loaded, found);
-        if files.last() == Some(path) {
+        if files.last() == Some(path) && !args.watch {
             // The process ends soon and frees everything at once: dropping a large model takes time.
             std::mem::forget(loaded);
         }

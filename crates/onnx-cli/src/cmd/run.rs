@@ -7,6 +7,7 @@ use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::{Prepared, Warnings};
 use crate::output::results::{self, Results, Shown};
 use crate::session::progress::Work;
+use crate::session::watch::watch;
 use crate::session::{Session, Status};
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Model;
@@ -29,6 +30,7 @@ Examples:
   onnxtxt run model.onnx -i test_data_set_0              input_0.pb and so on, as in ONNX's own tests
   onnxtxt run model.onnx --random -D N=1                 made-up inputs of the declared types
   onnxtxt run model.onnx -i x=x.npy --format json        the outputs as JSON, whole, an object a line
+  onnxtxt run model.onnxtxt --random --watch             again after each change
   onnxtxt run model.onnx --random --dump op:Conv         what the convolutions give, too
   onnxtxt run model.onnx -i x.npz --check-nan            where NaN comes from
   onnxtxt run model.onnx -i x.npz --schedule s.txt       by a schedule that `lower` has written")]
@@ -59,6 +61,9 @@ pub(crate) struct Args {
     /// Also output the results of these nodes: a name, #17, op:Conv or /glob*/; may be repeated
     #[arg(long, value_name = "SELECTION")]
     dump: Vec<Selection>,
+    /// Run again whenever the model or another file that it reads changes, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     schedule: ScheduleArgs,
     #[command(flatten)]
@@ -68,6 +73,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    match args.watch {
+        true => watch(std::slice::from_ref(&args.file), &[], session, |session| run_once(args, session)),
+        false => run_once(args, session),
+    }
+}
+
+fn run_once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let prepared = Prepared::open(&args.file, &args.opset, session)?;
     prepared.admit(Purpose::Inference, &args.limits, session)?;
     args.dump.iter().try_for_each(|selection| selection.ensure_some(&prepared.loaded.model))?;

@@ -4,6 +4,7 @@ pub(crate) mod findings;
 pub(crate) mod next_step;
 pub(crate) mod panics;
 pub(crate) mod progress;
+pub(crate) mod watch;
 
 use crate::args::global::{Color, Format, Global};
 use crate::input::read_files::Unreadable;

@@ -46,6 +46,7 @@ mod streams;
 mod sugar;
 mod train;
 mod visible;
+mod watch;
 mod whole_files;
 mod why;
 

@@ -21,7 +21,7 @@ fn is_writing(folder: &Folder) -> bool {
 
 /// The signals that this process, and so its children, ignore, one bit each.
 #[cfg(unix)]
-fn ignored_signals() -> u64 {
+pub(crate) fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
     u64::from_str_radix(bits.trim(), 16).unwrap()

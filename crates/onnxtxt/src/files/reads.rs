@@ -31,6 +31,11 @@ impl Reads {
         }
     }
 
+    /// The files, by the names under which they were read.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|(_, path)| &**path)
+    }
+
     /// Records the files that the model at `path` refers to, whether or not they are read.
     pub fn note_external(&mut self, model: &Model, path: &Path) {
         let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
