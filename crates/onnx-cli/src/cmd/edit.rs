@@ -16,6 +16,7 @@ use onnx_text::RaiseOptions;
 use onnxtxt::edit::KeptWeights;
 use onnxtxt::edit::new_errors;
 use onnxtxt::{File, Text, Weights};
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +28,7 @@ use std::process::Command;
 /// written as the editor leaves it.
 ///
 /// The file stays as it is if the text is unchanged, or if it has errors that the model did not have: then the editor can be
-/// opened again. A changed text that is not written is kept in a file that is named, also if the editor fails.
+/// opened again, at the line of the first of them if it is one of the usual editors. A changed text that is not written is kept in a file that is named, also if the editor fails.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -106,8 +107,9 @@ struct Edit<'e> {
 fn edited(args: &Args, session: &mut Session, edit: &Edit<'_>) -> anyhow::Result<Status> {
     let Edit { input, target, to, old, kept, shown, path } = edit;
     let modified = std::fs::metadata(&args.file).and_then(|metadata| metadata.modified()).ok();
+    let mut line = None;
     let (text, mut new) = loop {
-        open_editor(path)?;
+        open_editor(path, line)?;
         let text = std::fs::read(path).context("cannot read the edited text")?;
         if text == shown.as_bytes() {
             session.note("edit: nothing changed");
@@ -121,6 +123,7 @@ fn edited(args: &Args, session: &mut Session, edit: &Edit<'_>) -> anyhow::Result
         if !asks_again()? {
             return Ok(Status::Findings);
         }
+        line = first_line(&new, &found);
     };
     let text = std::str::from_utf8(&text).context("cannot read the edited text")?;
     if args.dry_run || args.print_diff {
@@ -163,23 +166,78 @@ fn read(input: &Input, text: &[u8], old: &Model, kept: &KeptWeights) -> (Loaded,
     (new, found)
 }
 
-/// Lets the user edit a file.
-fn open_editor(path: &Path) -> anyhow::Result<()> {
+/// The line of the first error, from 1.
+fn first_line(loaded: &Loaded, found: &[Diagnostic]) -> Option<u32> {
+    loaded.with_source(false, |source| {
+        let errors = found.iter().filter(|found| found.is_error());
+        let place =
+            errors.filter_map(|error| source.span(error.primary.place)).map(|span| span.start).min()?;
+        Some(source.position(place).line)
+    })
+}
+
+/// How an editor is asked to open a file at a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AtLine {
+    /// `vi +7 FILE`
+    Plus,
+    /// `hx FILE:7`
+    Colon,
+    /// `code --goto FILE:7`
+    Goto,
+    /// It is not known.
+    Never,
+}
+
+impl AtLine {
+    /// For an editor with its arguments, as `$EDITOR` has it.
+    fn of(editor: &str) -> AtLine {
+        let program = editor.split_whitespace().next().unwrap_or_default();
+        let name = Path::new(program).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        match name {
+            "vi" | "vim" | "nvim" | "gvim" | "view" | "nano" | "emacs" | "emacsclient" | "kak" | "micro"
+            | "joe" | "mg" | "ne" | "gedit" => AtLine::Plus,
+            "hx" | "helix" | "subl" | "zed" => AtLine::Colon,
+            "code" | "codium" | "code-insiders" | "cursor" => AtLine::Goto,
+            _ => AtLine::Never,
+        }
+    }
+
+    /// The arguments for a file.
+    fn arguments(self, path: &Path, line: Option<u32>) -> Vec<OsString> {
+        let colon = |line: u32| {
+            let mut place = path.as_os_str().to_owned();
+            place.push(format!(":{line}"));
+            place
+        };
+        match (self, line) {
+            (AtLine::Plus, Some(line)) => vec![format!("+{line}").into(), path.into()],
+            (AtLine::Colon, Some(line)) => vec![colon(line)],
+            (AtLine::Goto, Some(line)) => vec!["--goto".into(), colon(line)],
+            (AtLine::Never, Some(_)) | (_, None) => vec![path.into()],
+        }
+    }
+}
+
+/// Lets the user edit a file, from a line on if that is possible.
+fn open_editor(path: &Path, line: Option<u32>) -> anyhow::Result<()> {
     let given = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
     let editor = given("VISUAL").or_else(|| given("EDITOR")).unwrap_or_else(|| usual.to_owned());
+    let arguments = AtLine::of(&editor).arguments(path, line);
     let mut command = if cfg!(unix) {
         // The variable may have arguments and quotes.
         let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(path);
+        command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor);
         command
     } else {
         let mut words = editor.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or(usual));
-        command.args(words).arg(path);
+        command.args(words);
         command
     };
-    let status = command.status().with_context(|| format!("cannot run the editor `{editor}`"))?;
+    let status =
+        command.args(arguments).status().with_context(|| format!("cannot run the editor `{editor}`"))?;
     ensure!(status.success(), "the editor `{editor}` failed ({status}): nothing is changed");
     Ok(())
 }
@@ -193,4 +251,22 @@ fn asks_again() -> anyhow::Result<bool> {
     let mut answer = String::new();
     let length = io::stdin().read_line(&mut answer).context("cannot read the answer")?;
     Ok(length > 0 && !answer.trim().to_ascii_lowercase().starts_with('n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn editors_open_at_a_line() {
+        let arguments = |editor: &str, line| {
+            let arguments = AtLine::of(editor).arguments(Path::new("m.onnxtxt"), line);
+            arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(arguments("vi", None), ["m.onnxtxt"]);
+        assert_eq!(arguments("/usr/bin/nvim -u NONE", Some(7)), ["+7", "m.onnxtxt"]);
+        assert_eq!(arguments("hx", Some(7)), ["m.onnxtxt:7"]);
+        assert_eq!(arguments("code --wait", Some(7)), ["--goto", "m.onnxtxt:7"]);
+        assert_eq!(arguments("sed -i s/a/b/", Some(7)), ["m.onnxtxt"]);
+    }
 }
