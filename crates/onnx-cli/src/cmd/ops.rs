@@ -7,7 +7,7 @@ use crate::input::Form;
 use crate::output;
 use crate::session::{Session, Status};
 use onnx_ops::schema::{BodyKind, Registry};
-use onnxtxt::describe::{Listed, Spec, card, domain_text, listed, operator_json, operators_json};
+use onnxtxt::describe::{Listed, Spec, card, domain_text, listed, operator_json, operators_json, snippet};
 use std::path::PathBuf;
 
 /// List operators, or show the signature of one and the changes of each version
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 Examples:
   onnxtxt ops Conv                            the newest version, and what each version changed
   onnxtxt ops Conv@11                         the version in force where ai.onnx is imported in version 11
+  onnxtxt ops Conv --snippet                  a statement to be filled in
   onnxtxt ops                                 all operators
   onnxtxt ops --domain ai.onnx.ml --version 3    those of a version of a domain
   onnxtxt ops ai.onnx.ml.Scaler --json        every version, for programs
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     /// The operators of this version of the domain (default: ai.onnx)
     #[arg(long, value_name = "VERSION")]
     version: Option<i64>,
+    /// Print a statement of the operator to be filled in: what it requires, and as comments what it also accepts
+    #[arg(long, requires = "name", conflicts_with = "json")]
+    snippet: bool,
     /// Print a JSON document instead of text; the same as --format json
     #[arg(long)]
     json: bool,
@@ -64,6 +68,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             spec.domain = spec.domain.or(args.domain.as_deref());
             let operator = spec.find(registry)?;
             match wants_json {
+                _ if args.snippet => snippet(registry, &operator),
                 true => document(&operator_json(registry, &operator)),
                 false => card(registry, &operator, session.colors_data()),
             }

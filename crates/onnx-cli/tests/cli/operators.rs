@@ -136,3 +136,23 @@ fn attributes_that_are_element_types_come_with_their_numbers() {
         }
     }
 }
+
+/// Each statement of an operator is one that the program reads without a mistake of syntax.
+#[test]
+fn a_snippet_is_a_statement() {
+    assert_eq!(text(&["ops", "Relu", "--snippet"]), "Y = Relu(X)\n");
+    let conv = text(&["ops", "Conv", "--snippet"]);
+    assert!(conv.starts_with("# optional inputs: B\n# attributes: auto_pad = \"NOTSET\" (NOTSET"), "{conv}");
+    assert!(conv.ends_with("Y = Conv(X, W)\n"), "{conv}");
+    assert!(text(&["ops", "Cast", "--snippet"]).ends_with("output = Cast <to = 1> (input)\n"));
+    let folder = Folder::new(&[]);
+    for name in
+        ["If", "Loop", "Scan", "LSTM", "Concat", "ai.onnx.ml.Scaler", "ai.onnx.ml.TreeEnsemble", "Optional"]
+    {
+        let snippet = text(&["ops", name, "--snippet"]);
+        folder.write("n.onnxtxt", snippet.as_bytes());
+        let done = folder.run(&["check", "--level", "syntax", "n.onnxtxt"]);
+        assert_eq!(done.code, 0, "{snippet}{}", done.said());
+    }
+    folder.run(&["ops", "--snippet"]).expect(2);
+}
