@@ -65,6 +65,7 @@ const CALLS: &[(&str, usize, &str)] = &[
     ("crates/onnx-cli/src/cmd/draw.rs", 1, "-o"),
     ("crates/onnx-cli/src/cmd/edit.rs", 1, "-o, or the input"),
     ("crates/onnx-cli/src/cmd/git.rs", 1, "core.attributesFile in the configuration of the user"),
+    ("crates/onnx-cli/src/cmd/infer.rs", 1, "-o, or the input in place"),
     ("crates/onnx-cli/src/cmd/lower.rs", 1, "-o"),
     ("crates/onnx-cli/src/cmd/merge.rs", 2, "-o"),
     ("crates/onnx-cli/src/cmd/ops/export.rs", 1, "--export"),

@@ -1,19 +1,23 @@
 //! `onnxtxt infer`: infers the types and shapes of all values, or explains those of one.
 
+mod comments;
 mod facts;
 mod why;
 
-use crate::args::operators::OpsetArgs;
-use crate::input::Input;
-use crate::output;
-use crate::output::emit::{OutArgs, emit};
+use crate::args::operators::{Operators, OpsetArgs};
+use crate::input::{Form, Input, Loaded};
+use crate::output::emit::{Destination, OutArgs, emit};
+use crate::output::{self, OutputTarget};
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
+use anyhow::{Context as _, ensure};
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
-use onnx_ops::infer::{InferOptions, Refined, apply, infer};
-use std::path::PathBuf;
+use onnx_ops::infer::{Facts, InferOptions, Refined, apply, infer};
+use onnx_text::RaiseOptions;
+use onnxtxt::{File, Text};
+use std::path::{Path, PathBuf};
 use why::RequestedValue;
 
 /// Infer the types and shapes of all values
@@ -26,6 +30,7 @@ Examples:
   onnxtxt infer model.onnx                       the model as text, with the types of all values
   onnxtxt infer model.onnx -o typed.onnx
   onnxtxt infer --why logits model.onnx          how the type of one value comes about, step by step
+  onnxtxt infer --comments model.onnxtxt         the text with `#: float[N]` at the ends of lines
   onnxtxt infer --json model.onnx                what is known of each value, for programs")]
 pub(crate) struct Args {
     /// The model; - is stdin
@@ -42,6 +47,10 @@ pub(crate) struct Args {
     /// Print the inferred facts of all values, or of the one asked for, as a JSON document; the same as --format json without -o
     #[arg(long, conflicts_with_all = ["output", "in_place"])]
     json: bool,
+    /// Write the text with the inferred types of results as comments at the ends of lines, `#: float[N]`; those of the last time are
+    /// replaced
+    #[arg(long, conflicts_with_all = ["why", "json", "to"])]
+    comments: bool,
     #[command(flatten)]
     opset: OpsetArgs,
 }
@@ -79,11 +88,44 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::to_people(&text)?;
         return Ok(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error)));
     }
+    if args.comments {
+        drop(work);
+        let text = commented(&input, &loaded, &operators, inference.facts)?;
+        write_text(&destination, &args.file, &text)?;
+        return Ok(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error)));
+    }
     let applied = apply(&mut loaded.model, &mut inference.facts);
     refined(session, &loaded.model, &applied.refined);
     let written = emit(&destination, &input, &mut loaded, session, &work)?;
     drop(work);
     Ok(written.and(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error))))
+}
+
+/// The text of a model with the types of results as comments. A model that is not a text has them in the text that it is printed as.
+fn commented(
+    input: &Input,
+    loaded: &Loaded,
+    operators: &Operators,
+    mut facts: Facts,
+) -> anyhow::Result<String> {
+    if loaded.syntax().is_some() {
+        return comments::commented(loaded, &mut facts).context("the model has no text");
+    }
+    let text = Text::new(&loaded.model, &RaiseOptions::default()).to_text();
+    let mut file = File::new(input.name.clone(), None, text.into());
+    file.form = Form::Text;
+    let printed = file.load();
+    let mut facts = infer(&printed.model, operators.of(&printed.model), &InferOptions::default()).facts;
+    comments::commented(&printed, &mut facts).context("the model has no text")
+}
+
+fn write_text(destination: &Destination, input: &Path, text: &str) -> anyhow::Result<()> {
+    let name = destination.target.name();
+    ensure!(destination.to == Form::Text, "comments are written into text, and {name} is not");
+    match &destination.target {
+        OutputTarget::Stdout => output::model_text(text),
+        target @ OutputTarget::File(_) => output::put(target, Some(input), text.as_bytes()),
+    }
 }
 
 /// Maximum number of symbols that are reported one by one.
