@@ -46,7 +46,7 @@ function onnxtxt() {
       endScope: "punctuation",
       contains,
     }));
-    const marks = (close) => rule("punctuation", "", `(?!${close})` + /[{}()\[\]<>,=:.@?$;+\-*\/]/.source);
+    const marks = (close) => rule("punctuation", "", `(?!${close})` + /[{}()\[\]<>,=:.@?$;+\-*\/!]/.source);
     for (const bracket of brackets) {
       bracket.contains = [...bracket.contains, ...brackets, marks(bracket.end)];
     }

@@ -13,7 +13,7 @@ _TOKEN = re.compile(
     |(?P<string>b?"(?:[^"\\]|\\.)*")
     |(?P<number>(?:-?[0-9]+(\.[0-9]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)|-?[0-9]+|-([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY]|[nN][aA][nN]))(?![A-Za-z0-9_]))
     |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
-    |(?P<mark>=>|\*\*|[{}()\[\]<>,=:.@?$;+\-*\/])""",
+    |(?P<mark>=>|\*\*|[{}()\[\]<>,=:.@?$;+\-*\/!])""",
     re.DOTALL | re.VERBOSE,
 )
 _FIRST_LINE = re.compile(r"\ufeff?(#@ onnxtxt [0-9]*)")

@@ -6,8 +6,8 @@ use onnx_ir::diag::{Diagnostic, Level, Parsed};
 use onnx_ir::{Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::{
-    Checked, Fixes, FormatOptions, MAX_FINDINGS, Readers, Syntax, apply_fixes, ast::File, check_completed,
-    check_with, format, lower, parse_model,
+    Checked, Fixes, FormatOptions, MAX_FINDINGS, NamedNumbers, Readers, Syntax, apply_fixes, ast::File,
+    check_completed, check_with, format, lower, parse_model,
 };
 
 /// Any bytes, in every role that a text can have: comments lie between tokens in their order, each on its line, and findings
@@ -63,7 +63,9 @@ pub(super) fn fmt(data: &[u8]) {
 pub(super) fn sugar(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let read = |text: &str| {
-        let complete = |model: &mut Model| onnx_ops::literals::complete(model, registry_of(model));
+        let complete = |model: &mut Model, numbers: &NamedNumbers| {
+            onnx_ops::literals::complete(model, registry_of(model), numbers)
+        };
         check_completed(Readers::Ours, text, Level::Syntax, &complete, |_| Vec::new()).into_result()
     };
     let Ok(before) = read(text) else { return };

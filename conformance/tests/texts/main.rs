@@ -7,6 +7,7 @@ mod fragments;
 mod fuzz_targets;
 mod one_mistake;
 mod random_fixes;
+mod random_labels;
 mod random_models;
 mod random_sugar;
 mod reference_reads_ours;

@@ -10,28 +10,28 @@
 //!
 //! Equal literals of a graph are one `Constant`, before the first node that reads it.
 
-use crate::infer::{Facts, InferOptions, infer};
-use crate::schema::{ElemSet, Lookup, Param, Registry, Schema};
+use crate::infer::infer_literals;
+use crate::schema::{Lookup, Param, Registry, Schema};
 use onnx_ir::{
-    Attr, AttrValue, Body, BodyId, Cursor, ElemType, GraphId, Model, Name, Names, NodeId, NodeSpec, Origin,
-    Tensor, ValueDef, ValueId, normalize_domain,
+    Attr, AttrType, AttrValue, Body, BodyId, Cursor, ElemType, GraphId, Model, Name, Names, Node, NodeId,
+    NodeSpec, Origin, Tensor, ValueDef, ValueId, normalize_domain,
 };
-use onnx_text::literal_of;
+use onnx_text::{NamedNumbers, literal_of};
 use std::collections::HashMap;
 
 /// A literal as an operand.
 #[derive(Clone)]
-struct Use {
-    body: BodyId,
-    node: NodeId,
-    input: usize,
-    text: String,
+pub(crate) struct Use<'r> {
+    pub(crate) body: BodyId,
+    pub(crate) node: NodeId,
+    pub(crate) input: usize,
+    pub(crate) text: String,
+    schema: Option<&'r Schema>,
     /// Its type, once that is known.
     elem: Option<ElemType>,
+    /// Whether two calls of its function tell two types.
+    is_contradicted: bool,
 }
-
-/// The type of a literal can depend on that of a node with literals: this many in a row are followed.
-const MAX_ROUNDS: usize = 8;
 
 /// Gives all literals of a model their types, and defines their values. Returns whether it has defined all of them.
 ///
@@ -41,36 +41,20 @@ const MAX_ROUNDS: usize = 8;
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
 ///     g (double[N] x) => (double[N] y) { y = x * 2 }"#;
-/// let complete = |model: &mut onnx_ir::Model| literals::complete(model, Registry::builtin());
+/// let complete = |model: &mut onnx_ir::Model, numbers: &_| literals::complete(model, Registry::builtin(), numbers);
 /// let read = onnx_text::check_completed(Default::default(), text, Level::Syntax, &complete, |_| Vec::new());
 /// let printed = onnx_text::print_model(&read.value.model, &Default::default());
 /// assert!(printed.contains("c_2 = Constant <value = double {2}> ()\n    y = Mul(x, c_2)"), "{printed}");
 /// ```
-pub fn complete(model: &mut Model, registry: &Registry) -> bool {
-    let mut uses: Vec<Use> = model.bodies.ids().flat_map(|body| uses(model, body)).collect();
+pub fn complete(model: &mut Model, registry: &Registry, numbers: &NamedNumbers) -> bool {
+    attributes(model, registry, numbers);
+    let mut uses: Vec<Use<'_>> = model.bodies.ids().flat_map(|body| uses(model, registry, body)).collect();
     if uses.is_empty() {
         return true;
     }
-    // The types of one round may tell those of the next.
-    let mut scratch: Option<Model> = None;
-    for _ in 0..MAX_ROUNDS {
-        let known = scratch.as_ref().unwrap_or(&*model);
-        let facts = infer(known, registry, &InferOptions::default()).facts;
-        let mut is_new = false;
-        for place in uses.iter_mut().filter(|place| place.elem.is_none()) {
-            place.elem = Typing::of(known, registry, &facts, place).told(place);
-            is_new |= place.elem.is_some();
-        }
-        if !is_new || uses.iter().all(|place| place.elem.is_some()) {
-            break;
-        }
-        let mut next = model.clone();
-        define(&mut next, uses.iter().filter(|place| place.elem.is_some()).cloned().collect());
-        scratch = Some(next);
-    }
-    let facts = Facts::default();
-    for place in uses.iter_mut().filter(|place| place.elem.is_none()) {
-        place.elem = Some(Typing::of(model, registry, &facts, place).default(place));
+    let elems: Vec<ElemType> = infer_literals(model, registry, uses.clone()).iter().map(Use::elem).collect();
+    for (place, elem) in uses.iter_mut().zip(elems) {
+        (place.elem, place.is_contradicted) = (Some(elem), false);
     }
     define(model, uses)
 }
@@ -83,16 +67,19 @@ fn text_of<'m>(model: &'m Model, body: &Body, value: ValueId) -> Option<&'m str>
 }
 
 /// All uses of literals in a body.
-fn uses(model: &Model, body: BodyId) -> Vec<Use> {
+fn uses<'r>(model: &Model, registry: &'r Registry, body: BodyId) -> Vec<Use<'r>> {
     let b = &model.bodies[body];
     if b.values.ids().all(|value| text_of(model, b, value).is_none()) {
         return Vec::new();
     }
     let mut uses = Vec::new();
     for node in b.walk().nodes() {
+        let mut schema_of_node = None;
         for (input, value) in b.nodes[node].inputs.iter().enumerate() {
             if let Some(text) = value.and_then(|value| text_of(model, b, value)) {
-                uses.push(Use { body, node, input, text: text.to_owned(), elem: None });
+                let schema = *schema_of_node.get_or_insert_with(|| schema(model, registry, body, node));
+                let text = text.to_owned();
+                uses.push(Use { body, node, input, text, schema, elem: None, is_contradicted: false });
             }
         }
     }
@@ -110,59 +97,57 @@ fn schema<'r>(model: &Model, registry: &'r Registry, body: BodyId, node: NodeId)
     }
 }
 
-struct Typing<'a> {
-    b: &'a Body,
-    facts: &'a Facts,
-    body: BodyId,
-    node: NodeId,
-    schema: Option<&'a Schema>,
-}
-
-impl<'a> Typing<'a> {
-    fn of(model: &'a Model, registry: &'a Registry, facts: &'a Facts, place: &Use) -> Self {
-        let Use { body, node, .. } = *place;
-        Typing { b: &model.bodies[body], facts, body, node, schema: schema(model, registry, body, node) }
-    }
-
-    /// The type that the parameter or the other values of the node tell.
-    fn told(&self, place: &Use) -> Option<ElemType> {
-        let Some(schema) = self.schema else { return Some(natural(&place.text)) };
-        let param = schema.input(place.input)?;
-        let (allowed, fraction) = (param.types.tensors, has_fraction(&place.text));
-        let fits = |elem: &ElemType| allowed.contains(*elem) && can_be(*elem, fraction);
-        let told = allowed.single().or_else(|| self.of_variable(place.input, param));
-        told.or_else(|| self.of_other(place.input, allowed)).filter(fits)
+impl Use<'_> {
+    /// The type that the parameter or the other values of the node tell: inputs, and the declared types of outputs.
+    pub(crate) fn told(
+        &self,
+        node: &Node,
+        input: &dyn Fn(ValueId) -> Option<ElemType>,
+        outputs: &[Option<ElemType>],
+    ) -> Option<ElemType> {
+        let Some(schema) = self.schema else { return Some(natural(&self.text)) };
+        let param = schema.input(self.input)?;
+        let allowed = param.types.tensors;
+        let others = || node.inputs.iter().enumerate().filter(|(i, _)| *i != self.input);
+        // Another value of the node with the same type variable.
+        let same = |other: Option<&Param>| other.is_some_and(|other| other.ty == param.ty);
+        let of_inputs =
+            || others().filter(|(i, _)| same(schema.input(*i))).find_map(|(_, value)| input((*value)?));
+        let of_outputs = || {
+            outputs.iter().enumerate().filter(|(i, _)| same(schema.output(*i))).find_map(|(_, elem)| *elem)
+        };
+        // Another operand, for an operator that takes numbers of several types, as `Pow` does.
+        let of_other = || {
+            let takes_numbers = allowed.contains(ElemType::FLOAT);
+            others().filter(|_| takes_numbers).find_map(|(_, value)| input((*value)?))
+        };
+        let told = allowed.single().or_else(of_inputs).or_else(of_outputs).or_else(of_other);
+        told.filter(|elem| self.fits(*elem, param))
     }
 
     /// The type of a literal that nothing tells.
-    fn default(&self, place: &Use) -> ElemType {
-        let natural = natural(&place.text);
-        let Some(param) = self.schema.and_then(|schema| schema.input(place.input)) else { return natural };
-        let (allowed, fraction) = (param.types.tensors, has_fraction(&place.text));
-        let fits = |elem: &ElemType| allowed.contains(*elem) && can_be(*elem, fraction);
-        let preferred = [natural, ElemType::FLOAT].into_iter().find(fits);
-        preferred.or_else(|| allowed.iter().find(fits)).unwrap_or(natural)
+    pub(crate) fn default(&self) -> ElemType {
+        let natural = natural(&self.text);
+        let Some(param) = self.schema.and_then(|schema| schema.input(self.input)) else { return natural };
+        let preferred = [natural, ElemType::FLOAT].into_iter().find(|elem| self.fits(*elem, param));
+        preferred
+            .or_else(|| param.types.tensors.iter().find(|elem| self.fits(*elem, param)))
+            .unwrap_or(natural)
     }
 
-    /// The element type of another value of the node with the same type variable.
-    fn of_variable(&self, input: usize, param: &Param) -> Option<ElemType> {
-        let schema = self.schema?;
-        let node = &self.b.nodes[self.node];
-        let same = |other: Option<&Param>| other.is_some_and(|other| other.ty == param.ty);
-        let inputs = node.inputs.iter().enumerate().filter(|(i, _)| *i != input && same(schema.input(*i)));
-        let outputs = node.outputs.iter().enumerate().filter(|(i, _)| same(schema.output(*i)));
-        inputs.chain(outputs).find_map(|(_, value)| self.elem_of((*value)?))
+    fn fits(&self, elem: ElemType, param: &Param) -> bool {
+        param.types.tensors.contains(elem) && can_be(elem, has_fraction(&self.text))
     }
 
-    /// The element type of another operand, for an operator that takes numbers of several types, as `Pow` does.
-    fn of_other(&self, input: usize, allowed: ElemSet) -> Option<ElemType> {
-        let inputs = self.b.nodes[self.node].inputs.iter().enumerate();
-        let mut others = inputs.filter(|(i, _)| *i != input && allowed.contains(ElemType::FLOAT));
-        others.find_map(|(_, value)| self.elem_of((*value)?))
+    /// Adds what one run of the graph of its node tells.
+    pub(crate) fn decide(&mut self, told: Option<ElemType>) {
+        self.is_contradicted |= self.elem.zip(told).is_some_and(|(known, told)| known != told);
+        self.elem = self.elem.or(told);
     }
 
-    fn elem_of(&self, value: ValueId) -> Option<ElemType> {
-        self.facts.get(self.body, value).ty.elem()
+    /// The type that all runs agree on.
+    fn elem(&self) -> ElemType {
+        self.elem.filter(|_| !self.is_contradicted).unwrap_or_else(|| self.default())
     }
 }
 
@@ -188,7 +173,7 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A literal as a tensor; `None` if its type does not have one of the numbers.
-fn tensor(names: &mut Names, text: &str, elem: ElemType) -> Option<Tensor> {
+pub(crate) fn tensor(names: &mut Names, text: &str, elem: ElemType) -> Option<Tensor> {
     let is_list = text.starts_with('[');
     let numbers: Vec<String> = numbers(text)
         // An integer would be the bits of a narrow float.
@@ -203,14 +188,14 @@ fn tensor(names: &mut Names, text: &str, elem: ElemType) -> Option<Tensor> {
 }
 
 /// Defines the values of literals by constants. Returns whether all of them are defined.
-fn define(model: &mut Model, uses: Vec<Use>) -> bool {
+fn define(model: &mut Model, uses: Vec<Use<'_>>) -> bool {
     let mut tensors: HashMap<(String, ElemType), Tensor> = HashMap::new();
-    let mut wanted: HashMap<BodyId, HashMap<NodeId, Vec<Use>>> = HashMap::new();
+    let mut wanted: HashMap<BodyId, HashMap<NodeId, Vec<Use<'_>>>> = HashMap::new();
     let mut is_whole = true;
     for mut place in uses {
         let natural = natural(&place.text);
         // A number that does not fit the type of another operand has its own type, which is reported.
-        let candidates = [place.elem.unwrap_or(natural), natural];
+        let candidates = [place.elem(), natural];
         let tensor = candidates
             .into_iter()
             .find_map(|elem| Some((elem, tensor(&mut model.names, &place.text, elem)?)));
@@ -245,6 +230,46 @@ fn define(model: &mut Model, uses: Vec<Use>) -> bool {
         }
     }
     is_whole
+}
+
+/// Makes tensors of numbers among operands where the operator wants a tensor: `Constant(value = 1.0)`.
+fn attributes(model: &mut Model, registry: &Registry, numbers: &NamedNumbers) {
+    for &(body, node) in &numbers.nodes {
+        let Some(schema) = schema(model, registry, body, node) else { continue };
+        let is_scalar = schema.inputs.is_empty();
+        for i in 0..model.bodies[body].nodes[node].attrs.len() {
+            let attr = &model.bodies[body].nodes[node].attrs[i];
+            let is_tensor =
+                schema.attr(model.text(attr.name)).is_some_and(|param| param.ty == AttrType::TENSOR);
+            let Some((text, elem)) = attr.value().and_then(number_text).filter(|_| is_tensor) else {
+                continue;
+            };
+            // One element of an operator with inputs is a list, as that of a `ConstantOfShape`.
+            let text = if text.starts_with('[') || is_scalar { text } else { format!("[{text}]") };
+            let Some(tensor) = tensor(&mut model.names, &text, elem) else { continue };
+            let b = &mut model.bodies[body];
+            let tensor = b.tensors.push(Tensor { name: numbers.tensor_name, ..tensor });
+            let attr = &mut b.nodes[node].attrs[i];
+            attr.ty = Some(AttrType::TENSOR);
+            attr.values.clear();
+            attr.values.push(AttrValue::Tensor(tensor));
+        }
+    }
+}
+
+/// The text of numbers in an attribute, and the element type of their tensor.
+fn number_text(value: &AttrValue) -> Option<(String, ElemType)> {
+    fn list<T: std::fmt::Display>(items: &[T]) -> String {
+        let items: Vec<String> = items.iter().map(T::to_string).collect();
+        format!("[{}]", items.join(", "))
+    }
+    match value {
+        AttrValue::Int(number) => Some((number.to_string(), ElemType::INT64)),
+        AttrValue::Ints(numbers) => Some((list(numbers), ElemType::INT64)),
+        AttrValue::Float(number) => Some((number.to_string(), ElemType::FLOAT)),
+        AttrValue::Floats(numbers) => Some((list(numbers), ElemType::FLOAT)),
+        _ => None,
+    }
 }
 
 /// Inserts a `Constant` before the current node, whose domain it has if that is the one of ONNX.

@@ -250,13 +250,15 @@ pub enum Dim {
     Int(Span),
     /// `N`, `"N+1"`
     Param(Name),
+    /// `N+1`, without quotes
+    Expr(Span),
 }
 
 impl Dim {
     /// Its span.
     pub fn span(self) -> Span {
         match self {
-            Dim::Unknown(s) | Dim::Int(s) | Dim::Param(s) => s,
+            Dim::Unknown(s) | Dim::Int(s) | Dim::Param(s) | Dim::Expr(s) => s,
         }
     }
 }

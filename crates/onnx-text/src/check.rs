@@ -30,7 +30,7 @@ pub use value::value_span;
 pub use value::{CheckedValue, check_value};
 
 use crate::ast;
-use crate::lower::Open;
+use crate::lower::{NamedNumbers, Open};
 use crate::map::SourceMap;
 use crate::parse::Syntax;
 use crate::sniff::TextKind;
@@ -73,12 +73,12 @@ pub fn check_for(
     level: Level,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) -> Parsed<Checked> {
-    check_completed(readers, source, level, &|_| false, judge)
+    check_completed(readers, source, level, &|_, _| false, judge)
 }
 
-/// Gives the literals among the operands of a model their types, if it knows the operators ([`literal_of`](crate::literal_of)), and
-/// returns whether it does.
-pub type Complete<'c> = &'c dyn Fn(&mut Model) -> bool;
+/// Gives the literals among the operands of a model their types, and makes tensors of numbers in attributes, if it knows the operators
+/// ([`literal_of`](crate::literal_of), [`NamedNumbers`]). Returns whether each literal has a type.
+pub type Complete<'c> = &'c dyn Fn(&mut Model, &NamedNumbers) -> bool;
 
 /// Does the same as [`check_for`] for a text in which operands may be literals.
 pub fn check_completed(
@@ -111,7 +111,7 @@ pub fn check_part_with(
     level: Level,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) -> Parsed<Checked> {
-    check_part_completed(source, kind, level, &|_| false, judge)
+    check_part_completed(source, kind, level, &|_, _| false, judge)
 }
 
 /// Does the same as [`check_part_with`] for a text in which operands may be literals.
@@ -135,9 +135,12 @@ pub fn check_part_completed(
 fn completed(source: &str, read: Parsed<Open>, complete: Complete<'_>) -> Parsed<Checked> {
     let mut read = read;
     // A literal without a type may be a consequence of a mistake.
-    let is_whole = |read: &mut Parsed<Open>| complete(&mut read.value.model) || read.is_partial();
-    if !read.value.literals.is_empty() && is_whole(&mut read) {
-        read.value.literals.clear();
+    let Open { model, literals, numbers, .. } = &mut read.value;
+    if !(literals.is_empty() && numbers.nodes.is_empty()) {
+        let is_complete = complete(model, numbers);
+        if is_complete || read.is_partial() {
+            read.value.literals.clear();
+        }
     }
     crate::lower::close(source, read).map(|(syntax, model)| Checked { syntax, model })
 }

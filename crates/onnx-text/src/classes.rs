@@ -64,7 +64,7 @@ const ATTRIBUTE_TYPES: &[&str] = &[
 ];
 /// Signs of expressions, which are not tokens of plain text.
 #[allow(dead_code, reason = "for grammars, which `cargo xtask codegen` writes")]
-const SIGNS: &[&str] = &["+", "-", "*", "/", "**"];
+const SIGNS: &[&str] = &["+", "-", "*", "/", "**", "!"];
 /// Words that are numbers, in any case.
 const NUMBERS: &[&str] = &["inf", "infinity", "nan"];
 

@@ -5,22 +5,55 @@
 //!                             y = Relu(y_1)
 //! ```
 
+mod declarations;
+
 use crate::ast::Node;
 use crate::check::Checked;
 use crate::check::beyond::sugar;
+use crate::lower::dim_expression;
 use crate::map::SourceMap;
 use crate::raise::print_nodes;
+use declarations::Insertion;
 use onnx_ir::diag::{Edit, Span};
 use onnx_ir::{BodyId, NodeId, Origin};
 use std::collections::HashMap;
 
-/// A statement, or a number of external data without quotes, and what replaces it.
+/// A statement, a dimension or a number of external data without quotes, and what replaces it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expansion {
     /// Its place.
     pub statement: Span,
     /// The edit that replaces it by plain syntax.
     pub edit: Edit,
+    /// The declarations of its results.
+    declared: Vec<Insertion>,
+}
+
+impl Expansion {
+    /// All edits, in the order of the text: also those of the declarations to which the types of results go.
+    #[must_use]
+    pub fn edits(&self) -> Vec<Edit> {
+        edits([self])
+    }
+
+    /// Whether it has edits of declarations.
+    pub(crate) fn is_declared(&self) -> bool {
+        !self.declared.is_empty()
+    }
+
+    /// Whether a declaration of both is inserted at one place.
+    pub(crate) fn meets(&self, other: &Expansion) -> bool {
+        self.declared.iter().any(|one| other.declared.iter().any(|other| one.meets(other)))
+    }
+}
+
+/// The edits of several expansions, in the order of the text.
+pub(crate) fn edits<'e>(expansions: impl IntoIterator<Item = &'e Expansion> + Clone) -> Vec<Edit> {
+    let mut edits: Vec<Edit> =
+        expansions.clone().into_iter().map(|expansion| expansion.edit.clone()).collect();
+    edits.extend(declarations::edits(expansions.into_iter().flat_map(|expansion| &expansion.declared)));
+    edits.sort_by_key(|edit| edit.span);
+    edits
 }
 
 /// The text without expressions. All other lines stay as they are.
@@ -28,7 +61,7 @@ pub struct Expansion {
 pub fn expanded(source: &str, checked: &Checked) -> String {
     let mut text = String::with_capacity(source.len());
     let mut end = 0;
-    for Expansion { edit, .. } in expand(source, checked) {
+    for edit in edits(&expand(source, checked)) {
         text.push_str(&source[end..edit.span.start as usize]);
         text.push_str(&edit.text);
         end = edit.span.end as usize;
@@ -51,10 +84,10 @@ pub fn expanded(source: &str, checked: &Checked) -> String {
 #[must_use]
 pub fn expand(source: &str, checked: &Checked) -> Vec<Expansion> {
     let tree = &checked.syntax.tree;
-    let (_, numbers) = sugar(source, tree);
-    let quoted = |&at: &Span| Edit { span: at, text: format!("\"{}\"", &source[at.range()]) };
-    let mut expansions: Vec<Expansion> =
-        numbers.iter().map(|at| Expansion { statement: *at, edit: quoted(at) }).collect();
+    let (_, unquoted) = sugar(source, tree);
+    let quoted = |&at: &Span| Edit { span: at, text: format!("\"{}\"", dim_expression(&source[at.range()])) };
+    let quoted = |at: &Span| Expansion { statement: *at, edit: quoted(at), declared: Vec::new() };
+    let mut expansions: Vec<Expansion> = unquoted.iter().map(quoted).collect();
     let statements: Vec<&Node> = tree.statements().filter(|node| node.sugar.is_some()).collect();
     if statements.is_empty() {
         return expansions;
@@ -65,6 +98,10 @@ pub fn expand(source: &str, checked: &Checked) -> Vec<Expansion> {
         for node in body.walk().nodes() {
             made.entry((id, body.origins[node])).or_default().push(node);
         }
+    }
+    let mut declared: HashMap<u32, Vec<Insertion>> = HashMap::new();
+    for (statement, insertion) in declarations::find(source, tree) {
+        declared.entry(statement).or_default().push(insertion);
     }
     let is_annotated = checked.syntax.annotated.is_some();
     let mut end = 0;
@@ -82,7 +119,8 @@ pub fn expand(source: &str, checked: &Checked) -> Vec<Expansion> {
         let indent: String = source[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
         let lines = print_nodes(&checked.model, body, nodes, is_annotated);
         let text = lines.join("\n").replace('\n', &format!("\n{indent}"));
-        expansions.push(Expansion { statement: statement.span, edit: Edit { span, text } });
+        let declared = declared.remove(&start.0).unwrap_or_default();
+        expansions.push(Expansion { statement: statement.span, edit: Edit { span, text }, declared });
     }
     expansions.sort_by_key(|expansion| expansion.statement);
     expansions

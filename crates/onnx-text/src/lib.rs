@@ -71,8 +71,8 @@ pub use literal::LiteralOperand;
 #[cfg(feature = "print")]
 pub use lower::read_operator_set;
 pub use lower::{
-    elem_type_named, literal_of, lower, read_attribute, read_function, read_graph, read_model, read_node,
-    read_part, read_tensor, read_type, read_value, read_value_info,
+    NamedNumbers, elem_type_named, literal_of, lower, read_attribute, read_function, read_graph, read_model,
+    read_node, read_part, read_tensor, read_type, read_value, read_value_info,
 };
 pub use map::{NodeAt, OpsetMap, SourceIndex, SourceMap};
 pub use names::{

@@ -82,7 +82,10 @@ impl<'a> SourceMap<'a> {
             Entity::Graph(b, g) => self.scope(b, g).map(|s| s.name),
             Entity::Input(b, g, i) => at(self.scope(b, g)?.inputs, i),
             Entity::Output(b, g, i) => at(self.scope(b, g)?.outputs, i),
-            Entity::ValueInfo(b, g, i) => self.value(self.scope(b, g)?, Kind::ValueInfos, i),
+            Entity::ValueInfo(b, g, i) => {
+                let scope = self.scope(b, g)?;
+                self.value(scope, Kind::ValueInfos, i).or_else(|| self.typed_result(scope, b, g, i))
+            }
             Entity::Initializer(b, g, i) => self.value(self.scope(b, g)?, Kind::Dense, i),
             Entity::InitializerEntry(b, g, i, k) => {
                 let scope = self.scope(b, g)?;
@@ -176,6 +179,15 @@ impl<'a> SourceMap<'a> {
             };
             signature.chain(inputs.chain(scope.values).filter(is_meant)).map(|v| v.span)
         })
+    }
+
+    /// The result whose statement states the type of an entry of `value_info`: from the type to its name.
+    fn typed_result(&self, scope: Scope<'a>, body: BodyId, graph: GraphId, i: u32) -> Option<Span> {
+        let entry = self.model.bodies.get(body)?.graphs.get(graph)?.value_info.get(i as usize)?;
+        let name = self.model.text(entry.name);
+        let mut results = scope.body.iter().flat_map(Node::typed_results);
+        let is_of_entry = |result: Span| crate::lower::spelled_name(self.text(result)) == name;
+        results.find(|(result, _)| is_of_entry(*result)).map(|(result, ty)| ty.span().to(result))
     }
 
     /// The field of this name at a position.

@@ -2,18 +2,18 @@
 
 use onnx_ir::Model;
 use onnx_ir::diag::{Diagnostic, Level, Parsed};
-use onnx_text::{Checked, Readers};
+use onnx_text::{Checked, NamedNumbers, Readers};
 
 /// Gives the literals of a model that was read from a text their types; returns whether all have one.
 #[cfg(feature = "ops")]
-pub(crate) fn complete(model: &mut Model) -> bool {
+pub(crate) fn complete(model: &mut Model, numbers: &NamedNumbers) -> bool {
     let registry = onnx_ops::opset::registry_of(model);
-    onnx_ops::literals::complete(model, registry)
+    onnx_ops::literals::complete(model, registry, numbers)
 }
 
 /// Without operators, no literal has a type.
 #[cfg(not(feature = "ops"))]
-pub(crate) fn complete(_: &mut Model) -> bool {
+pub(crate) fn complete(_: &mut Model, _: &NamedNumbers) -> bool {
     false
 }
 

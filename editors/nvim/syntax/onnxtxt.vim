@@ -6,7 +6,7 @@ if exists('b:current_syntax')
 endif
 
 " Of several items that match at one place, Vim takes the one defined last.
-syn match onnxtxtPunctuation /\v\=\>|\*\*|[{}()\[\]<>,=:.@?$;+\-*\/]/
+syn match onnxtxtPunctuation /\v\=\>|\*\*|[{}()\[\]<>,=:.@?$;+\-*\/!]/
 syn match onnxtxtName /\v[A-Za-z_][A-Za-z0-9_]*/
 syn match onnxtxtKey /\v[A-Za-z_][A-Za-z0-9_]*\ze\s*:/
 syn match onnxtxtOperator /\v\.@1<=[A-Za-z_][A-Za-z0-9_]*\ze\s*:/

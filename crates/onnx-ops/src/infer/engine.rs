@@ -8,6 +8,7 @@ use super::callee::{Callee, CalleeKey};
 use super::declared::Declared;
 use super::facts::{Fact, FactSource, Facts, Outputs};
 use super::fitting::Fitting;
+use super::literals::Literals;
 use super::merge::meet;
 use super::node::NodeCx;
 use super::signature;
@@ -65,25 +66,36 @@ pub struct Inference {
 ///
 /// Time is linear in the size of the model, and in the number of different calls of functions, up to a limit.
 pub fn infer(model: &Model, registry: &Registry, options: &InferOptions) -> Inference {
-    run(model, registry, options, None).0
+    run(Engine::new(model, registry), options).0
+}
+
+/// [`infer`] that gives literals their types on its way.
+pub(super) fn infer_with<'m>(
+    model: &'m Model,
+    registry: &'m Registry,
+    options: &InferOptions,
+    literals: Literals<'m>,
+) -> Literals<'m> {
+    let mut engine = Engine::new(model, registry);
+    // The findings are not those of the model with constants.
+    engine.quiet = 1;
+    engine.literals = Some(Box::new(literals));
+    let (_, engine) = run(engine, options);
+    engine.literals.map(|literals| *literals).unwrap_or_default()
 }
 
 /// [`infer`] with a trace of what rules read.
 pub(super) fn traced(model: &Model, registry: &Registry, options: &InferOptions) -> (Inference, Trace) {
-    let (inference, trace) = run(model, registry, options, Some(Trace::default()));
-    (inference, trace.unwrap_or_default())
+    let mut engine = Engine::new(model, registry);
+    engine.trace = Some(Trace::default());
+    let (inference, engine) = run(engine, options);
+    (inference, engine.trace.unwrap_or_default())
 }
 
-fn run(
-    model: &Model,
-    registry: &Registry,
-    options: &InferOptions,
-    trace: Option<Trace>,
-) -> (Inference, Option<Trace>) {
-    let mut engine = Engine::new(model, registry);
+fn run<'m>(mut engine: Engine<'m>, options: &InferOptions) -> (Inference, Engine<'m>) {
+    let model = engine.model;
     engine.known_defaults = options.known_defaults;
     engine.propagates = options.propagates;
-    engine.trace = trace;
     engine.alike = Alike::for_nodes(model.bodies.values().map(|b| b.nodes.len()).sum());
     engine.fuel = steps(model, options);
     if let Some(main) = model.main {
@@ -101,8 +113,9 @@ fn run(
         }
     }
     engine.name_calls(steps(model, options));
-    let facts = Facts { dims: engine.dims, bodies: engine.bodies };
-    (Inference { facts, diagnostics: engine.findings }, engine.trace)
+    let facts = Facts { dims: std::mem::take(&mut engine.dims), bodies: std::mem::take(&mut engine.bodies) };
+    let diagnostics = std::mem::take(&mut engine.findings);
+    (Inference { facts, diagnostics }, engine)
 }
 
 /// Number of steps for a model.
@@ -161,6 +174,8 @@ pub(super) struct Engine<'m> {
     pub(super) quiet: u32,
     /// The trace of what rules read, if requested.
     pub(super) trace: Option<Trace>,
+    /// The literals that get their types on the way, if there are any.
+    pub(super) literals: Option<Box<Literals<'m>>>,
     pub(super) fuel: usize,
     pub(super) depth: usize,
     /// How often the graphs around the node have been run before.
@@ -219,6 +234,7 @@ impl<'m> Engine<'m> {
             suggestions: Suggestions::default(),
             quiet: 0,
             trace: None,
+            literals: None,
             fuel: MIN_STEPS,
             depth: 0,
             repeats: 0,
@@ -405,6 +421,9 @@ impl<'m> Engine<'m> {
         if self.fuel == 0 {
             self.tell_to_stop(node);
             return;
+        }
+        if self.literals.is_some() {
+            self.type_literals(node);
         }
         match self.callee(node) {
             Callee::Operator(schema) => self.operator(node, schema),

@@ -9,7 +9,7 @@
 //!                            └ *: inputs [`x`, `w`], a plain node but for its form
 //! ```
 
-use super::{Attr, AttrValue, File, Graph, Node, Type};
+use super::{Attr, AttrValue, File, Graph, Node, ScalarKind, Type};
 use onnx_ir::diag::Span;
 
 /// The parts of a node that are not plain syntax.
@@ -34,6 +34,8 @@ pub enum SugarForm {
     Call,
     /// `x + y`: the sign stands for the operator.
     Infix,
+    /// `x != y`: `Not` of `Equal`.
+    Unequal,
     /// `-x`
     Prefix,
     /// `x[0, 1:3]`: the `[` stands for the operator, and the first input is before it.
@@ -135,8 +137,15 @@ impl Node {
                 // `x[:]` is the value itself.
                 (sugar.subscripts.iter().filter(is_index).count() + usize::from(sugar.slices())).max(1)
             }
+            Some(sugar) if sugar.form == SugarForm::Unequal => 2,
             Some(_) | None => 1,
         }
+    }
+
+    /// The types that are stated for results, with the results.
+    pub fn typed_results(&self) -> impl Iterator<Item = (Span, &Type)> {
+        let types = self.sugar.iter().flat_map(|sugar| &sugar.types);
+        self.outputs.iter().copied().zip(types).filter_map(|(output, ty)| Some((output, ty.as_ref()?)))
     }
 
     /// The node that stands for the node at a position among those that the model has of this statement; the operands come first.
@@ -230,6 +239,24 @@ impl Sugar {
 }
 
 impl Attr {
+    /// Whether the value is a number or a list that may be one of numbers.
+    pub(crate) fn is_number(&self) -> bool {
+        match &self.value {
+            Some(AttrValue::Scalar(scalar)) => scalar.kind != ScalarKind::String,
+            Some(AttrValue::Ints(_) | AttrValue::List(_)) => true,
+            Some(
+                AttrValue::Reference(_)
+                | AttrValue::Graph(_)
+                | AttrValue::Tensor(_)
+                | AttrValue::Type(_)
+                | AttrValue::Sparse(_)
+                | AttrValue::Braced(_)
+                | AttrValue::Record(_),
+            )
+            | None => false,
+        }
+    }
+
     /// The element type that the value of an attribute among operands names: `to = float`.
     pub(crate) fn elem_type_name(&self) -> Option<Span> {
         match &self.value {

@@ -14,6 +14,7 @@ use crate::ast::{
     self, Attr, AttrValue, Data, Dim, Element, Field, FieldValue, Function, Graph, List, Node, Scalar,
     ScalarKind, Type, TypeArg, ValueInfo,
 };
+use crate::lower::dim_expression;
 use crate::narrow::Narrow;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
@@ -32,13 +33,13 @@ pub enum Readers {
 /// The constructs of a text that the reference parser rejects, in the order of the text.
 pub(super) fn find(source: &str, checked: &Checked, readers: Readers) -> Vec<Diagnostic> {
     let all = readers == Readers::Reference;
-    let mut walk = Walk { source, all, expressions: Vec::new(), numbers: Vec::new(), found: Vec::new() };
+    let mut walk = Walk { source, all, expressions: Vec::new(), unquoted: Vec::new(), found: Vec::new() };
     let syntax = &checked.syntax;
     walk.comments(&syntax.comments);
     walk.file(&syntax.tree);
     let expressions = std::mem::take(&mut walk.expressions);
     walk.found.extend(rejected_expressions(source, checked, &expressions));
-    walk.found.extend(std::mem::take(&mut walk.numbers).into_iter().map(|at| rejected_number(source, at)));
+    walk.found.extend(std::mem::take(&mut walk.unquoted).into_iter().map(|at| without_quotes(source, at)));
     crate::parse::sort(&mut walk.found);
     walk.found
 }
@@ -48,41 +49,54 @@ struct Walk<'s> {
     all: bool,
     /// Statements with expressions.
     expressions: Vec<Span>,
-    /// Numbers without quotes in external data.
-    numbers: Vec<Span>,
+    /// Numbers of external data and expressions in dimensions, both without quotes.
+    unquoted: Vec<Span>,
     found: Vec<Diagnostic>,
 }
 
-/// The statements with expressions, and the numbers of external data without quotes.
+/// The statements with expressions; numbers of external data and expressions in dimensions, both without quotes.
 #[cfg(feature = "print")]
 pub(crate) fn sugar(source: &str, tree: &ast::File) -> (Vec<Span>, Vec<Span>) {
     let mut walk =
-        Walk { source, all: true, expressions: Vec::new(), numbers: Vec::new(), found: Vec::new() };
+        Walk { source, all: true, expressions: Vec::new(), unquoted: Vec::new(), found: Vec::new() };
     walk.file(tree);
-    (walk.expressions, walk.numbers)
+    (walk.expressions, walk.unquoted)
 }
 
-/// `"offset": 4096`: quoted for the reference.
-fn rejected_number(source: &str, at: Span) -> Diagnostic {
-    let text = format!("\"{}\"", &source[at.range()]);
-    let mut finding = Diagnostic::new(
-        &code::BEYOND_REFERENCE,
-        at,
-        "the reference parser rejects a number in external data",
-    )
-    .label("expected a string")
-    .fix("quote it", vec![Edit { span: at, text }], true);
+/// `"offset": 4096`, `float[P+S]`: quoted for the reference.
+fn without_quotes(source: &str, at: Span) -> Diagnostic {
+    let spelled = &source[at.range()];
+    let is_number = spelled.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let what = if is_number { "a number in external data" } else { "an expression in a dimension" };
+    let text = format!("\"{}\"", dim_expression(spelled));
+    let message = format!("the reference parser rejects {what}");
+    let mut finding = Diagnostic::new(&code::BEYOND_REFERENCE, at, message)
+        .label(if is_number { "expected a string" } else { "expected a name or a string" })
+        .fix("quote it", vec![Edit { span: at, text }], true);
     finding.deny();
     finding
 }
 
 /// Reports expressions. They differ from extended syntax: no model needs them, and they are replaced without a loss.
 fn rejected_expressions(source: &str, checked: &Checked, statements: &[Span]) -> Vec<Diagnostic> {
-    let mut edits: HashMap<u32, Edit> = HashMap::new();
+    let mut edits: HashMap<u32, Vec<Edit>> = HashMap::new();
     #[cfg(feature = "print")]
     if !statements.is_empty() {
-        let expanded = crate::expand::expand(source, checked).into_iter();
-        edits.extend(expanded.map(|expansion| (expansion.statement.start, expansion.edit)));
+        let expanded = crate::expand::expand(source, checked);
+        for (i, expansion) in expanded.iter().enumerate() {
+            // Fixes that insert at one place exclude each other: the first statement of a graph takes the others with it.
+            let is_first =
+                expansion.is_declared() && !expanded[..i].iter().any(|before| before.meets(expansion));
+            let edit = match is_first {
+                true => {
+                    let with_it =
+                        expanded[i..].iter().filter(|other| other.meets(expansion) || *other == expansion);
+                    crate::expand::edits(with_it)
+                }
+                false => expansion.edits(),
+            };
+            edits.insert(expansion.statement.start, edit);
+        }
     }
     #[cfg(not(feature = "print"))]
     let _ = checked;
@@ -92,8 +106,8 @@ fn rejected_expressions(source: &str, checked: &Checked, statements: &[Span]) ->
         let is_safe = !source[statement.range()].contains(['#', '\n']);
         let mut finding =
             Diagnostic::new(&code::BEYOND_REFERENCE, statement, "the reference parser rejects expressions")
-                .label("an operand, a sign or an attribute that is not plain syntax")
-                .maybe_fix("write a statement for each node", edit.map(|edit| vec![edit]), is_safe);
+                .label("an operand, a sign, an attribute or a type that is not plain syntax")
+                .maybe_fix("write a statement for each node", edit, is_safe);
         finding.deny();
         finding
     };
@@ -264,8 +278,10 @@ impl<'s> Walk<'s> {
                     self.extended(*elem, "an element type by number");
                 }
                 for dim in dims.iter().flat_map(|dims| &dims.items) {
-                    if let Dim::Param(name) = dim {
-                        self.name(*name, "dimension", Quotes::Accepted);
+                    match dim {
+                        Dim::Param(name) => self.name(*name, "dimension", Quotes::Accepted),
+                        Dim::Expr(at) if self.all => self.unquoted.push(*at),
+                        Dim::Expr(_) | Dim::Int(_) | Dim::Unknown(_) => {}
                     }
                 }
             }
@@ -313,7 +329,7 @@ impl<'s> Walk<'s> {
                     FieldValue::Int(at) if self.all => Some(at),
                     _ => None,
                 });
-                self.numbers.extend(numbers);
+                self.unquoted.extend(numbers);
                 self.elements(list);
             }
             Data::Record(record) => self.extended(record.span, "a tensor record"),

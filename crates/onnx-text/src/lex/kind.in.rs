@@ -72,7 +72,7 @@ pub(crate) enum Kind {
     Numbers,
     /// `[1, 2, 3]` of plain integers, made from `LBracket`.
     Ints,
-    /// `+`, `-`, `*`, `/` or `**` of an expression, made from a `BadName` or from `Unknown`.
+    /// `+`, `-`, `*`, `/`, `**` or the `!` of `!=` in an expression, made from a `BadName` or from `Unknown`.
     Sign,
 
     // Mistakes, which the driver reports and replaces.

@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Numbers,
     /// `[1, 2, 3]` of plain integers, made from `LBracket`.
     Ints,
-    /// `+`, `-`, `*`, `/` or `**` of an expression, made from a `BadName` or from `Unknown`.
+    /// `+`, `-`, `*`, `/`, `**` or the `!` of `!=` in an expression, made from a `BadName` or from `Unknown`.
     Sign,
     /// `0x1F`, `1e`, `3abc`
     BadNumber,

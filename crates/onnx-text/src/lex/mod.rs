@@ -14,6 +14,7 @@ pub(crate) use token::{Kind, Token};
 
 use crate::identifier::is_identifier;
 use logos::Logos;
+use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 
 /// The deepest nesting of brackets. Protobuf decoders stop at 100 nested messages; a graph in a list in an attribute is three
@@ -66,6 +67,18 @@ pub(crate) fn lex(source: &str) -> Lexed {
     lexed
 }
 
+/// An open bracket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// A `<`.
+    Angle,
+    /// The `[` of dimensions: signs need no white space there.
+    Dims,
+    /// A `(` in them.
+    Group,
+    Other,
+}
+
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 struct Driver<'s> {
@@ -73,8 +86,8 @@ struct Driver<'s> {
     /// Strings that begin here or later end with their line at the latest.
     single_line_from: usize,
     out: Lexed,
-    /// The open brackets: whether each is a `<`.
-    open: Vec<bool>,
+    /// The open brackets.
+    open: Vec<Open>,
     starts_line: bool,
     end: usize,
     /// The last run of characters that belong to no token.
@@ -164,6 +177,10 @@ impl Driver<'_> {
                 base = end;
                 lexer = Kind::lexer(&source[base..to]);
             }
+            if kind == Kind::BadName && self.dimension(start, end) {
+                self.end = end;
+                continue;
+            }
             if matches!(kind, Kind::BadName | Kind::Unknown | Kind::Dot | Kind::Semicolon | Kind::LAngle)
                 && let Some(foreign) = self.foreign(kind, start, end, to)
             {
@@ -239,10 +256,16 @@ impl Driver<'_> {
         let place = span(start, end);
         match kind {
             Kind::LBrace | Kind::LParen | Kind::LBracket | Kind::LAngle => {
-                let is_angle = kind == Kind::LAngle;
+                let outer = self.open.last().copied();
+                let open = match kind {
+                    Kind::LAngle => Open::Angle,
+                    Kind::LBracket if self.follows_type() => Open::Dims,
+                    Kind::LParen if matches!(outer, Some(Open::Dims | Open::Group)) => Open::Group,
+                    _ => Open::Other,
+                };
                 // Nothing that `<` opens begins with another one: the first is a comparison.
-                if !is_angle || self.open.last() != Some(&true) || !self.is_apart(place) {
-                    self.open.push(is_angle);
+                if open != Open::Angle || outer != Some(Open::Angle) || !self.is_apart(place) {
+                    self.open.push(open);
                 }
                 if self.open.len() > MAX_NESTING {
                     self.report(
@@ -255,9 +278,9 @@ impl Driver<'_> {
                 }
             }
             Kind::RAngle => {
-                self.open.pop_if(|is_angle| *is_angle);
+                self.open.pop_if(|open| *open == Open::Angle);
             }
-            Kind::RBrace | Kind::RParen | Kind::RBracket => while self.open.pop() == Some(true) {},
+            Kind::RBrace | Kind::RParen | Kind::RBracket => while self.open.pop() == Some(Open::Angle) {},
             Kind::Unterminated if self.single_line_from != usize::MAX => {
                 // A token that usually follows strings probably follows this one instead of being part of it.
                 let text = &self.source[place.range()];
@@ -333,6 +356,41 @@ impl Driver<'_> {
             && bytes.get(place.end as usize).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'=')
     }
 
+    /// Whether the name of an element type is the last token.
+    fn follows_type(&self) -> bool {
+        let last = self.out.tokens.last().filter(|token| token.kind == Kind::Ident);
+        last.is_some_and(|token| ElemType::from_name(&self.source[token.span.range()]).is_some())
+    }
+
+    /// The `+S*2` of `float[P+S*2]`: signs and words of an expression in a dimension. Returns whether it is one.
+    fn dimension(&mut self, start: usize, end: usize) -> bool {
+        let open = self.open.last().copied();
+        if !matches!(open, Some(Open::Dims | Open::Group)) {
+            return false;
+        }
+        let text = &self.source[start..end];
+        let before = self.out.tokens.last().filter(|token| token.span.end as usize == start);
+        let before = before.map(|token| token.kind);
+        let follows_operand = matches!(before, Some(Kind::Ident | Kind::Int | Kind::RParen));
+        if !(follows_operand || text.starts_with('-')) {
+            return false;
+        }
+        let Some(parts) = parts_of_dimension(text) else { return false };
+        // `batch-size` is a name that lacks its quotes: white space around the sign tells a difference from it.
+        let is_joined = before == Some(Kind::Ident)
+            && parts.iter().all(|(kind, part)| *kind != Kind::Sign || matches!(*part, "-" | "/"))
+            && parts.iter().any(|(kind, _)| *kind == Kind::Ident);
+        if is_joined && open == Some(Open::Dims) {
+            return false;
+        }
+        let mut at = start;
+        for (kind, part) in parts {
+            self.push(kind, span(at, at + part.len()));
+            at += part.len();
+        }
+        true
+    }
+
     /// The sign of an expression, after an operand (`x + 1`) or before one (`-x`). Returns whether it is one.
     fn sign(&mut self, place: Span) -> bool {
         let text = &self.source[place.range()];
@@ -352,7 +410,8 @@ impl Driver<'_> {
             )
         );
         if follows_operand {
-            let is_sign = matches!(text, "+" | "-" | "*" | "/" | "**");
+            let is_unequal = text == "!" && self.source[place.end as usize..].starts_with('=');
+            let is_sign = matches!(text, "+" | "-" | "*" | "/" | "**") || is_unequal;
             if is_sign {
                 self.push(Kind::Sign, place);
             }
@@ -476,6 +535,38 @@ impl Driver<'_> {
         }
         true
     }
+}
+
+/// The signs, symbols and integers of a part of a dimension; `None` for any other text.
+fn parts_of_dimension(text: &str) -> Option<Vec<(Kind, &str)>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.bytes().next() {
+        let is_of = |byte: u8| match first {
+            b'0'..=b'9' => byte.is_ascii_digit(),
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => byte.is_ascii_alphanumeric() || byte == b'_',
+            _ => false,
+        };
+        let (kind, length) = match first {
+            b'*' if rest.starts_with("**") => (Kind::Sign, 2),
+            // `//` begins a comment.
+            b'/' if rest.starts_with("//") => return None,
+            b'+' | b'-' | b'*' | b'/' => (Kind::Sign, 1),
+            b'0'..=b'9' => (Kind::Int, rest.bytes().take_while(|byte| is_of(*byte)).count()),
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
+                (Kind::Ident, rest.bytes().take_while(|byte| is_of(*byte)).count())
+            }
+            _ => return None,
+        };
+        let (part, after) = rest.split_at(length);
+        // `2N` is not a product.
+        if kind == Kind::Int && after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return None;
+        }
+        parts.push((kind, part));
+        rest = after;
+    }
+    Some(parts)
 }
 
 /// `x*w`, `x+1`: names rarely have these signs, unlike `-` and `/`.

@@ -1,7 +1,7 @@
 //! Graphs, functions and nodes.
 
 use super::sugar::{Inputs, Outputs};
-use super::{Cx, Fields};
+use super::{Cx, Fields, ResultType};
 use crate::ast;
 use onnx_ir::diag::{Diagnostic, Span, code};
 use onnx_ir::{BodyBuilder, Function, FunctionId, GraphId, Model, NodeId, NodeSpec, Origin, Port};
@@ -14,11 +14,14 @@ impl Cx<'_> {
         graph: &ast::Graph,
         owner: Option<NodeId>,
     ) -> GraphId {
+        // Each graph has the types of its own results.
+        let outer = std::mem::take(&mut self.result_types);
         let id = self.begin_graph(b, graph, owner);
         for node in &graph.body {
             self.node(b, node);
         }
         self.end_graph(b, graph);
+        self.result_types = outer;
         id
     }
 
@@ -46,16 +49,24 @@ impl Cx<'_> {
 
     /// The part of a graph after its nodes.
     pub(super) fn end_graph(&mut self, b: &mut BodyBuilder<'_>, graph: &ast::Graph) {
+        let mut results = std::mem::take(&mut self.result_types);
         for output in &graph.outputs.items {
             self.no_data(output, "output");
-            let port = self.port(b, output);
+            let mut port = self.port(b, output);
+            // The type of a result is that of the output, unless the output states another one.
+            let of_result = results.iter().position(|result| Some(result.name) == port.name);
+            if let Some(at) = of_result.filter(|&at| port.ty.is_none_or(|ty| ty == results[at].ty)) {
+                port.ty = Some(results.remove(at).ty);
+            }
             b.output_port(port);
         }
         let values = graph.values.as_ref().map_or(&[][..], |l| &l.items);
         for value in values.iter().filter(|v| v.data.is_none()) {
             let port = self.port(b, value);
+            results.retain(|result| !result.repeats(&port));
             b.value_info(port);
         }
+        self.declare_results(b, results);
         b.end_graph();
     }
 
@@ -99,10 +110,21 @@ impl Cx<'_> {
         b.initializer(tensor);
     }
 
+    /// The types that statements state for their results, as entries of `value_info`.
+    fn declare_results(&mut self, b: &mut BodyBuilder<'_>, results: Vec<ResultType>) {
+        for ResultType { name, ty, .. } in results {
+            b.value_info(Port { name: Some(name), ty: Some(ty), ..Port::default() });
+        }
+    }
+
     pub(super) fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) -> NodeId {
         let origin = Origin(node.span.start);
         if node.sugar.is_none() {
             return self.call(b, node, None, origin);
+        }
+        for (result, ty) in node.typed_results() {
+            let (name, ty) = (self.name(b.names, result), self.ty(b, ty));
+            self.result_types.push(ResultType { name, ty });
         }
         let outputs: Outputs = node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
         let result = outputs.iter().find(|output| !output.is_empty());
@@ -143,6 +165,9 @@ impl Cx<'_> {
         if let Some(attrs) = &node.attrs {
             b.body_mut().nodes[id].attrs.reserve_exact(attrs.items.len());
             for attr in &attrs.items {
+                if attr.is_number() && node.has_named_attributes() && self.numbers_here.last() != Some(&id) {
+                    self.numbers_here.push(id);
+                }
                 let lowered = match self.elem_type_number(b, node, attr) {
                     Some(number) => Some(number),
                     None => self.attr(b, attr, Some(id)),
@@ -184,9 +209,11 @@ impl Cx<'_> {
             }
         }
         // Nodes, outputs and declarations.
+        let outer = std::mem::take(&mut self.result_types);
         for node in &function.body {
             self.node(&mut b, node);
         }
+        let mut results = std::mem::replace(&mut self.result_types, outer);
         for output in &function.outputs.items {
             self.no_data(output, "output of a function");
             let name = self.name(b.names, output.name);
@@ -201,10 +228,13 @@ impl Cx<'_> {
         for value in io.chain(function.values.iter().flat_map(|l| &l.items)) {
             self.no_data(value, "entry of a function's value info");
             let port = self.port(&mut b, value);
+            results.retain(|result| !result.repeats(&port));
             b.value_info(port);
         }
+        self.declare_results(&mut b, results);
         b.end_graph();
         let body = b.finish();
+        self.end_body(body);
         // The header.
         let mut lowered = Function {
             name: Some(name),

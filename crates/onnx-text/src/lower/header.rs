@@ -185,7 +185,9 @@ impl Cx<'_> {
         };
         let mut b = BodyBuilder::new(model);
         self.graph(&mut b, graph, None);
-        Some(b.finish())
+        let body = b.finish();
+        self.end_body(body);
+        Some(body)
     }
 }
 

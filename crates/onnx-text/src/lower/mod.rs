@@ -28,7 +28,7 @@ use crate::parse::{self, Part, Syntax};
 use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
 use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
-use onnx_ir::{BodyBuilder, Model, Name, Names, PausedBody};
+use onnx_ir::{BodyBuilder, BodyId, Model, Name, Names, NodeId, PausedBody, Port, TypeId};
 use std::collections::HashMap;
 
 pub use aliases::elem_type_named;
@@ -39,6 +39,7 @@ pub use fragment::{
 #[cfg(feature = "print")]
 pub use opset::read_operator_set;
 pub use sugar::literal_of;
+pub(crate) use types::dim_expression;
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
@@ -71,6 +72,17 @@ pub(crate) struct Open {
     pub(crate) model: Model,
     /// The places of literals among the operands, whose types depend on the operators ([`literal_of`]).
     pub(crate) literals: Vec<Span>,
+    pub(crate) numbers: NamedNumbers,
+}
+
+/// The nodes that have numbers for attributes among their operands, as `Constant(value = 1.0)`. Those who know the operators make
+/// tensors of them where an operator wants one.
+#[derive(Clone, Debug, Default)]
+pub struct NamedNumbers {
+    /// The nodes, in the order of the text.
+    pub nodes: Vec<(BodyId, NodeId)>,
+    /// The name of a tensor in an attribute of this text.
+    pub tensor_name: Option<Name>,
 }
 
 /// Adds the findings about what the text alone does not say.
@@ -90,7 +102,12 @@ fn add_untyped(source: &str, literals: &[Span], diagnostics: &mut Vec<Diagnostic
 /// Reads a model in which literals among the operands may have no type yet.
 pub(crate) fn read_open(source: &str) -> Parsed<Open> {
     if let Some(diagnostic) = too_large(source) {
-        let value = Open { syntax: Syntax::default(), model: Model::new(), literals: Vec::new() };
+        let value = Open {
+            syntax: Syntax::default(),
+            model: Model::new(),
+            literals: Vec::new(),
+            numbers: NamedNumbers::default(),
+        };
         return Parsed::new(value, vec![diagnostic]);
     }
     lower_parsed(source, parse::parse_model(source))
@@ -99,10 +116,10 @@ pub(crate) fn read_open(source: &str) -> Parsed<Open> {
 /// Lowers what was parsed; the findings are those of both.
 fn lower_parsed(source: &str, parsed: Parsed<Syntax<ast::File>>) -> Parsed<Open> {
     let Parsed { value: syntax, mut diagnostics } = parsed;
-    let (Parsed { value: model, diagnostics: mut lowered }, literals) = lower_open(source, &syntax);
+    let (Parsed { value: model, diagnostics: mut lowered }, literals, numbers) = lower_open(source, &syntax);
     diagnostics.append(&mut lowered);
     parse::sort(&mut diagnostics);
-    Parsed::new(Open { syntax, model, literals }, diagnostics)
+    Parsed::new(Open { syntax, model, literals, numbers }, diagnostics)
 }
 
 /// The finding for a text whose spans would overflow.
@@ -114,13 +131,13 @@ pub(crate) fn too_large(source: &str) -> Option<Diagnostic> {
 
 /// Lowers a parsed model. The findings are those of lowering, without those of the parser.
 pub fn lower(source: &str, syntax: &Syntax<ast::File>) -> Parsed<Model> {
-    let (mut lowered, literals) = lower_open(source, syntax);
+    let (mut lowered, literals, _) = lower_open(source, syntax);
     add_untyped(source, &literals, &mut lowered.diagnostics);
     lowered
 }
 
-/// The same, with the places of literals whose types are not known.
-fn lower_open(source: &str, syntax: &Syntax<ast::File>) -> (Parsed<Model>, Vec<Span>) {
+/// The same, with what depends on the operators.
+fn lower_open(source: &str, syntax: &Syntax<ast::File>) -> (Parsed<Model>, Vec<Span>, NamedNumbers) {
     let mut lowering = Lowering::new(source, syntax.annotated.is_some());
     let file = &syntax.tree;
     if let Some(graph) = &file.graph {
@@ -139,7 +156,7 @@ fn read_parts(source: &str) -> (Parsed<Model>, Vec<Span>) {
     lowering.tokens = lexed.tokens.len();
     let Parsed { value: syntax, mut diagnostics } =
         parse::parse_parts(source, lexed, &mut |part| lowering.part(part));
-    let (mut lowered, literals) = lowering.end(&syntax.tree);
+    let (mut lowered, literals, _) = lowering.end(&syntax.tree);
     diagnostics.append(&mut lowered.diagnostics);
     parse::sort(&mut diagnostics);
     (Parsed::new(lowered.value, diagnostics), literals)
@@ -189,6 +206,7 @@ impl<'s> Lowering<'s> {
                     let mut b = paused.resume(model);
                     cx.end_graph(&mut b, graph);
                     let body = b.finish();
+                    cx.end_body(body);
                     model.main = Some(body);
                 }
             }
@@ -207,16 +225,16 @@ impl<'s> Lowering<'s> {
         }
     }
 
-    /// The model, and the places of literals whose types are not known. `file` has the header and the main graph, of which only the
+    /// The model, and what depends on the operators. `file` has the header and the main graph, of which only the
     /// annotations matter.
-    fn end(mut self, file: &ast::File) -> (Parsed<Model>, Vec<Span>) {
+    fn end(mut self, file: &ast::File) -> (Parsed<Model>, Vec<Span>, NamedNumbers) {
         let graph = file.graph.as_ref();
         self.begin(file, graph);
         let Lowering { mut cx, mut model, .. } = self;
         cx.training(&mut model, file);
         cx.model_notes(&mut model, file_notes(file, graph), file.header.is_some());
         parse::sort(&mut cx.diagnostics);
-        (Parsed::new(model, cx.diagnostics), cx.literals)
+        (Parsed::new(model, cx.diagnostics), cx.literals, cx.numbers)
     }
 }
 
@@ -257,6 +275,25 @@ struct Cx<'s> {
     fresh_names: Option<sugar::FreshNames>,
     /// The literals among the operands.
     literals: Vec<Span>,
+    /// The nodes with numbers for attributes among their operands, in the bodies before this one.
+    numbers: NamedNumbers,
+    /// Likewise in this body.
+    numbers_here: Vec<NodeId>,
+    /// The stated types of results in the graph or function that is read.
+    result_types: Vec<ResultType>,
+}
+
+/// The type that a statement states for a result.
+struct ResultType {
+    name: Name,
+    ty: TypeId,
+}
+
+impl ResultType {
+    /// Whether a declaration says the same.
+    fn repeats(&self, declaration: &Port) -> bool {
+        declaration.name == Some(self.name) && declaration.ty == Some(self.ty)
+    }
 }
 
 /// The name of a spelling, quoted or not.
@@ -282,7 +319,15 @@ impl<'s> Cx<'s> {
             graph_is_placeholder: false,
             fresh_names: None,
             literals: Vec::new(),
+            numbers: NamedNumbers { nodes: Vec::new(), tensor_name: default },
+            numbers_here: Vec::new(),
+            result_types: Vec::new(),
         }
+    }
+
+    /// A body is complete.
+    fn end_body(&mut self, body: BodyId) {
+        self.numbers.nodes.extend(self.numbers_here.drain(..).map(|node| (body, node)));
     }
 
     fn text(&self, span: Span) -> &'s str {

@@ -101,6 +101,8 @@ pub(crate) fn operator_of(sign: &str, form: SugarForm) -> &'static str {
         ("<=", _) => "LessOrEqual",
         (">", _) => "Greater",
         (">=", _) => "GreaterOrEqual",
+        // Of the `Equal` before it.
+        (_, SugarForm::Unequal) => "Not",
         _ => "Equal",
     }
 }
@@ -151,6 +153,12 @@ impl Cx<'_> {
     ) -> (NodeId, Name) {
         let (inputs, last) = match node.form() {
             SugarForm::Subscript => self.subscript(b, node, &inputs, stem, origin),
+            SugarForm::Unequal => {
+                let equal = self.fresh(b, stem);
+                let outputs = SmallVec::from_iter([equal]);
+                self.simple(b, &Node::at(node.span), "Equal", inputs, outputs, origin);
+                (SmallVec::from_iter([equal]), None)
+            }
             SugarForm::Call | SugarForm::Infix | SugarForm::Prefix => (inputs, None),
         };
         let outputs = outputs.unwrap_or_else(|| SmallVec::from_iter([self.fresh(b, stem)]));

@@ -89,7 +89,7 @@ impl Cx<'_> {
         for dim in dims.map_or(&[][..], |d| &d.items) {
             match *dim {
                 ast::Dim::Int(at) => shape.push(int_at(self, at).unwrap_or(0)),
-                ast::Dim::Unknown(at) | ast::Dim::Param(at) => {
+                ast::Dim::Unknown(at) | ast::Dim::Param(at) | ast::Dim::Expr(at) => {
                     let dim = shown(self.text(at));
                     let message =
                         format!("dimension `{dim}` must be a number: a tensor with data has a fixed shape");

@@ -233,6 +233,7 @@ impl Cx<'_> {
             ast::Dim::Unknown(_) => DimValue::Unknown,
             ast::Dim::Int(span) => int_at(self, span).map_or(DimValue::Unknown, DimValue::Value),
             ast::Dim::Param(span) => DimValue::Param(self.name(names, span)),
+            ast::Dim::Expr(span) => DimValue::Param(names.intern(&dim_expression(self.text(span)))),
         };
         Some(dims.items.iter().map(dim).map(Dim::from).collect())
     }
@@ -259,6 +260,24 @@ impl Cx<'_> {
             _ => return None,
         }
         Some(types.intern(new))
+    }
+}
+
+/// The name of a dimension that is an expression without quotes: without white space and comments, but for a blank after a comma, and for
+/// those that tell a difference or quotient of symbols from a name, as `M - N` (`grammar/dimensions.md`).
+pub(crate) fn dim_expression(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for line in text.lines() {
+        let end = [line.find('#'), line.find("//")].into_iter().flatten().min().unwrap_or(line.len());
+        plain.extend(line[..end].chars().filter(|c| !c.is_whitespace()));
+    }
+    let is_sign = |c: char| matches!(c, '-' | '/');
+    let is_joined = plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || is_sign(c))
+        && plain.split(is_sign).filter(|part| part.starts_with(|c: char| !c.is_ascii_digit())).count() > 1;
+    match is_joined {
+        true => plain.replace('-', " - ").replace('/', " / "),
+        false => plain.replace(',', ", "),
     }
 }
 

@@ -182,6 +182,9 @@ impl<'s> Walk<'s> {
         for field in node.notes.fields() {
             self.note(&field.value, scope);
         }
+        for (_, ty) in node.typed_results() {
+            self.ty(ty, scope);
+        }
         for inner in node.nested() {
             self.node(inner, scope, function);
         }
@@ -280,16 +283,16 @@ impl<'s> Walk<'s> {
 
     /// The symbols of a dimension: an identifier is one, and so is every identifier of a formula.
     fn dim(&mut self, dim: Dim, scope: ScopeId) {
-        let Dim::Param(span) = dim else { return };
+        let (Dim::Param(span) | Dim::Expr(span)) = dim else { return };
         let root = self.scopes[scope.0 as usize].root;
         let text = self.spelled(span);
-        if !text.starts_with('"') {
+        if matches!(dim, Dim::Param(_)) && !text.starts_with('"') {
             self.symbol(span, root, Spelling::Name);
             return;
         }
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let bytes = text.as_bytes();
-        let mut at = 1;
+        let mut at = usize::from(text.starts_with('"'));
         while at < bytes.len() {
             let rest = &text[at..];
             let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());

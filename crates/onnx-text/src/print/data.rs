@@ -4,7 +4,8 @@ use super::line::Printer;
 use super::list::{BRACES, Layout, ListStyle};
 use super::numbers;
 use super::stored::shown;
-use crate::ast::{Data, Dim, List, Type, TypeArg, ValueInfo};
+use crate::ast::{Data, Dim, List, Scalar, Type, TypeArg, ValueInfo};
+use crate::lower::dim_expression;
 use onnx_ir::diag::Span;
 
 impl Printer<'_> {
@@ -73,6 +74,10 @@ impl Printer<'_> {
                 // Dimensions that are one token contain no comments: pending ones come after it.
                 Dim::Int(span) if !has_comments => self.put(self.slice(*span)),
                 Dim::Int(span) | Dim::Param(span) => self.put_span(*span),
+                Dim::Expr(span) => {
+                    let text = dim_expression(self.slice(*span));
+                    self.put_at(span.start, &text);
+                }
             }
         }
         self.put_at(if has_comments { dims.span.end } else { 0 }, "]");
@@ -83,6 +88,10 @@ impl Printer<'_> {
     pub(super) fn data(&mut self, data: &Data) {
         match data {
             Data::Numbers(span) => self.numbers(*span),
+            Data::Elements(list) if self.row_of_elements(list).is_some() => {
+                let style = self.row_of_elements(list).map_or(ListStyle::Fill, ListStyle::Rows);
+                self.list(BRACES, list, style, Layout::Broken, |p, scalar| p.put_span(scalar.span));
+            }
             Data::Elements(list) if self.is_long(data) && !self.has_comment_before(list.span.end) => {
                 let source = self.source;
                 let texts = list.items.iter().map(|s| source.get(s.span.range()).unwrap_or_default());
@@ -102,16 +111,23 @@ impl Printer<'_> {
     pub(super) fn is_long(&self, data: &Data) -> bool {
         match data {
             Data::Numbers(span) => self.is_longer(*span),
-            Data::Elements(list) => self.are_too_many(list.items.len()),
+            Data::Elements(list) => {
+                self.are_too_many(list.items.len()) || self.row_of_elements(list).is_some()
+            }
             Data::External(_) | Data::Record(_) => false,
             Data::Sparse(parts) => parts.items.iter().any(|a| self.breaks(a)),
             Data::Stored(stored) => self.are_too_many(shown(stored)),
         }
     }
 
-    /// Whether numbers of the source do not fit on a line in any case.
+    /// The length of the rows that were set by hand.
+    fn row_of_elements(&self, list: &List<Scalar>) -> Option<usize> {
+        self.rows(list.items.iter().map(|scalar| scalar.span))
+    }
+
+    /// Whether numbers of the source do not fit on a line in any case, or have rows.
     pub(super) fn is_longer(&self, numbers: Span) -> bool {
-        numbers::is_longer(self.slice(numbers), self.width)
+        numbers::is_longer(self.slice(numbers), self.width) || self.row_of(numbers).is_some()
     }
 
     /// Whether this many literals cannot fit on a line: each needs a character, a comma and a space.

@@ -3,7 +3,7 @@
 use super::INDENT;
 use super::line::{Blank, Gap, Printer};
 use super::wrap::Break;
-use crate::ast::{List, Name};
+use crate::ast::{List, Name, Type};
 use onnx_ir::diag::Span;
 
 /// The layout of the items of a broken list.
@@ -13,6 +13,8 @@ pub(super) enum ListStyle {
     Lines,
     /// As many to a line as fit.
     Fill,
+    /// This many a line.
+    Rows(usize),
 }
 
 /// Layout of a list: whether it may be on one line.
@@ -78,15 +80,17 @@ impl Printer<'_> {
             self.piece(Break::Open);
             self.gap = Gap::Soft(Break::Empty);
         }
-        let between = match (style, broken) {
-            (ListStyle::Fill, _) => Gap::Soft(Break::Fill),
+        let between = |i: usize| match (style, broken) {
+            (ListStyle::Rows(row), true) if i.is_multiple_of(row) => Gap::Hard(Blank::No),
+            (ListStyle::Rows(_), true) => Gap::Space,
+            (ListStyle::Fill | ListStyle::Rows(_), _) => Gap::Soft(Break::Fill),
             (ListStyle::Lines, true) => Gap::Hard(Blank::Keep),
             (ListStyle::Lines, false) => Gap::Soft(Break::Space),
         };
         for (i, it) in items.iter().enumerate() {
             if i > 0 {
                 self.put(",");
-                self.gap = between;
+                self.gap = between(i);
             }
             item(self, it);
         }
@@ -124,15 +128,28 @@ impl Printer<'_> {
 
     /// `a, , c` without brackets.
     pub(super) fn results(&mut self, names: &[Name]) {
+        self.typed_results(names, &[]);
+    }
+
+    /// `float[N] a, , c` without brackets.
+    pub(super) fn typed_results(&mut self, names: &[Name], types: &[Option<Type>]) {
         let Some((first, rest)) = names.split_first() else { return };
-        self.put_span(*first);
+        let mut types = types.iter();
+        let mut result = |p: &mut Self, name: Name| {
+            if let Some(Some(ty)) = types.next() {
+                p.ty(ty);
+                p.space();
+            }
+            p.put_span(name);
+        };
+        result(self, *first);
         if !rest.is_empty() {
             self.indent += INDENT;
             self.piece(Break::Open);
             for name in rest {
                 self.put(",");
                 self.gap = Gap::Soft(Break::Fill);
-                self.put_span(*name);
+                result(self, *name);
             }
             self.piece(Break::Dedent);
             self.piece(Break::Close);

@@ -51,6 +51,7 @@ mod node;
 mod notes;
 mod numbers;
 mod opset;
+mod rows;
 mod stored;
 mod sugar;
 #[cfg(test)]

@@ -16,7 +16,10 @@ impl Printer<'_> {
             self.put("]");
             self.space();
         }
-        self.results(&node.outputs);
+        match node.sugar.as_deref().filter(|sugar| !sugar.types.is_empty()) {
+            None => self.results(&node.outputs),
+            Some(sugar) => self.typed_results(&node.outputs, &sugar.types),
+        }
         if !node.outputs.is_empty() {
             self.space();
         }
@@ -113,6 +116,9 @@ impl Printer<'_> {
                 p.notes(&element.notes);
                 p.attr_value(&element.value);
             });
+        } else if let Some(row) = self.row_of_literals(list) {
+            let put = |p: &mut Self, e: &AttrElement| p.put_span(e.value.span());
+            self.list(brackets, list, ListStyle::Rows(row), Layout::Broken, put);
         } else if self.are_too_many(items.len()) && !self.has_comment_before(list.span.end) {
             let source = self.source;
             let texts = items.iter().map(|e| source.get(e.value.span().range()).unwrap_or_default());
@@ -166,6 +172,12 @@ impl Printer<'_> {
         !attr.notes.is_empty() || attr.value.as_ref().is_some_and(|v| self.value_breaks(v))
     }
 
+    /// The length of the rows that were set by hand in a list of literals.
+    fn row_of_literals(&self, list: &List<AttrElement>) -> Option<usize> {
+        let is_literals = list.items.iter().all(|e| self.is_literal(e));
+        self.rows(list.items.iter().map(|e| e.value.span())).filter(|_| is_literals)
+    }
+
     fn element_breaks(&self, element: &AttrElement) -> bool {
         !element.notes.is_empty() || self.value_breaks(&element.value)
     }
@@ -178,7 +190,9 @@ impl Printer<'_> {
             AttrValue::Tensor(tensor) => self.is_long(&tensor.data),
             AttrValue::Sparse(sparse) => sparse.parts.items.iter().any(|a| self.breaks(a)),
             AttrValue::List(list) | AttrValue::Braced(list) => {
-                self.are_too_many(list.items.len()) || list.items.iter().any(|e| self.element_breaks(e))
+                self.are_too_many(list.items.len())
+                    || list.items.iter().any(|e| self.element_breaks(e))
+                    || self.row_of_literals(list).is_some()
             }
             AttrValue::Record(parts) => parts.items.iter().any(|a| self.breaks(a)),
         }

@@ -12,6 +12,7 @@
 use super::INDENT;
 use super::line::{Gap, Printer};
 use super::list::{BRACES, Brackets, Layout, ListStyle, SQUARE, whole};
+use super::rows;
 use onnx_ir::diag::Span;
 
 pub(super) const PACKED: Brackets = ["{{", "}}"];
@@ -80,12 +81,19 @@ impl Printer<'_> {
     pub(super) fn numbers(&mut self, span: Span) {
         let spelling = self.slice(span);
         let (brackets, list) = parts(spelling);
-        if is_longer(spelling, self.width) {
+        if let Some(row) = self.row_of(span) {
+            self.in_rows(brackets, span, spelled(list), row);
+        } else if is_longer(spelling, self.width) {
             self.long(brackets, span, count(list), spelled(list));
         } else {
             let items: smallvec::SmallVec<[&str; 32]> = spelled(list).collect();
             self.items(brackets, &items, whole(span), ListStyle::Fill, Layout::Auto, |p, text| p.put(text));
         }
+    }
+
+    /// The length of the rows that were set by hand in a list of numbers.
+    pub(super) fn row_of(&self, span: Span) -> Option<usize> {
+        rows::of_numbers(parts(self.slice(span)).1, self.width).filter(|_| !self.rigid)
     }
 
     /// Literals that do not fit on a line.

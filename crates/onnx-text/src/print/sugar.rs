@@ -20,7 +20,7 @@ impl Printer<'_> {
         }
         match sugar.form {
             SugarForm::Call => self.call(node),
-            SugarForm::Infix => {
+            SugarForm::Infix | SugarForm::Unequal => {
                 self.operand(node, 0);
                 self.space();
                 self.put_span(node.op);

@@ -5,7 +5,7 @@ use super::lines::{Encoding, LineTable};
 use crate::workspace::settings::Settings;
 use bytes::Bytes;
 use gen_lsp_types::{Location, Position, Range, TextEdit, Uri};
-use onnx_text::{Checked, Readers, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text};
+use onnx_text::{Checked, NamedNumbers, Readers, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text};
 use onnxtxt::ir::diag::{Diagnostic, Edit, Level, Parsed, Place, Span};
 use onnxtxt::ir::{Model, VerifyOptions};
 use onnxtxt::ops::infer::{Facts, InferOptions, infer};
@@ -164,10 +164,10 @@ impl Snapshot {
     }
 
     fn read(&self) -> &Parsed<Checked> {
-        let complete = |model: &mut Model| {
+        let complete = |model: &mut Model, numbers: &NamedNumbers| {
             let known = self.settings.registry.as_deref();
             let registry = known.unwrap_or_else(|| registry_of(model));
-            onnxtxt::ops::literals::complete(model, registry)
+            onnxtxt::ops::literals::complete(model, registry, numbers)
         };
         self.read.get_or_init(|| match self.kind {
             TextKind::Value | TextKind::OperatorSet => {

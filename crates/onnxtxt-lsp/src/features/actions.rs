@@ -210,7 +210,7 @@ fn expand_expression(snapshot: &Snapshot, span: Span, client: &Client) -> Option
     Some(CodeAction {
         title: "Expand the expression".to_owned(),
         kind: Some(CodeActionKind::RefactorRewrite),
-        edit: Some(edit_of(snapshot, &[expansion.edit], client)),
+        edit: Some(edit_of(snapshot, &expansion.edits(), client)),
         ..CodeAction::default()
     })
 }

@@ -53,7 +53,9 @@ fn of_node(snapshot: &Snapshot, at: NodeAt<'_>, hints: &mut Vec<InlayHint>) {
     let settings = snapshot.settings().hints;
     let node = &snapshot.model().bodies[at.body].nodes[at.id];
     if settings.types {
-        for (name, value) in at.tree.outputs.iter().zip(&node.outputs) {
+        let is_stated = |name: &Span| at.tree.typed_results().any(|(result, _)| result == *name);
+        let results = at.tree.outputs.iter().zip(&node.outputs);
+        for (name, value) in results.filter(|(name, _)| !is_stated(name)) {
             let Some(ty) = value.and_then(|value| type_of(snapshot, at.body, value)) else { continue };
             hints.push(InlayHint {
                 position: snapshot.position(name.end),

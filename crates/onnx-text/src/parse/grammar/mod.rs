@@ -57,6 +57,8 @@ pub(super) struct Context<'t> {
     pub(super) operands: Vec<Pending>,
     /// Attributes among such operands.
     pub(super) named: Vec<NamedAttr>,
+    /// The types of results of the statement that is read, with their positions.
+    pub(super) types: Vec<(usize, Type)>,
     /// Whether the text is inside a function, which has no initializers.
     pub(super) is_in_function: bool,
     /// Whether plain statements are read without the grammar.
@@ -86,6 +88,7 @@ impl<'t> Context<'t> {
             depth: 0,
             operands: Vec::new(),
             named: Vec::new(),
+            types: Vec::new(),
             is_in_function: false,
             has_plain_reader: true,
             receive: None,

@@ -9,7 +9,9 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let node_name = optional(inp, Kind::LBracket, node_name)?;
     let has_results =
-        !matches!((peek(inp, 0), peek(inp, 1)), (Some(Kind::Ident), Some(Kind::LParen | Kind::LAngle)));
+        !matches!((peek(inp, 0), peek(inp, 1)), (Some(Kind::Ident), Some(Kind::LParen | Kind::LAngle)))
+            || begins_result_type(inp);
+    inp.state().types.clear();
     let mut outputs = if has_results {
         let outputs = names(inp)?;
         inp.parse(node_equals())?;
@@ -20,13 +22,15 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         emit(inp, Failure::problem(at, Problem::NoResults, Want::Equals));
         SmallVec::new()
     };
+    // The operator, or an expression.
+    let types = std::mem::take(&mut inp.state().types);
     if has_results && begins_expression(inp) {
         let at = position(inp);
         let expr = expression(inp, 0, false)?;
         if expr.is_operand() {
             return Err(Failure::expected(at, Want::Operator));
         }
-        return statement(inp, expr, (notes, node_name, outputs), start);
+        return statement(inp, expr, (notes, node_name, outputs), types, start);
     }
     let call = span_of_next(inp);
     let (domain, op, overload) = operator(inp)?;
@@ -93,8 +97,9 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         node.span = call.to(last_span(inp));
         let first = of_node(inp, node, height)?;
         let expr = rest(inp, first)?;
-        return statement(inp, expr, head, start);
+        return statement(inp, expr, head, types, start);
     }
+    set_result_types(&mut node, types);
     notes_on_line(inp, &mut node.notes);
     if peek(inp, 0) == Some(Kind::Comma) && !begins_branch(inp) {
         // `a = F(x), y = G(a)`: statements have no separator.
@@ -168,14 +173,20 @@ pub(in crate::parse) fn node_name(inp: &mut Inp<'_, '_>) -> Out<Name> {
     Ok(node_name)
 }
 
-/// `names = name? ("," name?)*`; a final empty one is dropped.
+/// `names = (type_? name)? ("," (type_? name)?)*`; a final empty one is dropped, and types wait in the state.
 pub(in crate::parse) fn names(inp: &mut Inp<'_, '_>) -> Out<SmallVec<[Name; 2]>> {
     let mut out = SmallVec::new();
     loop {
         match peek(inp, 0) {
             Some(Kind::Comma) => out.push(Span::at(last_span(inp).end)),
             Some(Kind::Equals) => return Ok(out),
-            _ => out.push(inp.parse(value_name_as(if out.is_empty() { Want::Node } else { Want::Name }))?),
+            _ => {
+                if begins_result_type(inp) {
+                    let ty = type_(inp)?;
+                    inp.state().types.push((out.len(), ty));
+                }
+                out.push(inp.parse(value_name_as(if out.is_empty() { Want::Node } else { Want::Name }))?);
+            }
         }
         if peek(inp, 0) != Some(Kind::Comma) {
             return Ok(out);

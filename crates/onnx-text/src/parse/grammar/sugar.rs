@@ -4,6 +4,8 @@
 
 use super::*;
 use crate::lex::MAX_NESTING;
+use crate::parse::look::{is_close, is_open};
+use onnx_ir::ElemType;
 
 /// The deepest nesting of expressions in expressions.
 const MAX_DEPTH: usize = 64;
@@ -112,7 +114,9 @@ pub(in crate::parse::grammar) fn infixes(
         node.op = sign;
         node.inputs = SmallVec::from_iter([left.span, right.span]);
         node.inputs_span = outer;
-        node.sugar = Some(Box::new(Sugar::of(SugarForm::Infix, vec![left.operand, right.operand])));
+        let is_unequal = inp.state().source[sign.range()].starts_with('!');
+        let form = if is_unequal { SugarForm::Unequal } else { SugarForm::Infix };
+        node.sugar = Some(Box::new(Sugar::of(form, vec![left.operand, right.operand])));
         left = of_node(inp, node, height)?;
     }
     Ok(left)
@@ -326,6 +330,7 @@ pub(in crate::parse::grammar) fn statement(
     inp: &mut Inp<'_, '_>,
     expr: Expr,
     (notes, name, outputs): (Notes, Option<Name>, SmallVec<[Name; 2]>),
+    types: Vec<(usize, Type)>,
     start: Span,
 ) -> Out<Node> {
     let Operand::Node(node) = expr.operand else {
@@ -333,8 +338,64 @@ pub(in crate::parse::grammar) fn statement(
     };
     let span = start.to(last_span(inp));
     let mut node = Node { notes, name, outputs, span, ..*node };
+    set_result_types(&mut node, types);
     notes_on_line(inp, &mut node.notes);
     Ok(node)
+}
+
+/// Whether a type is the next result's, as in `float[N] y = Relu(x)`: a name follows it on its line, and a comma or `=` the name.
+pub(in crate::parse::grammar) fn begins_result_type(inp: &mut Inp<'_, '_>) -> bool {
+    let (at, source) = (position(inp), inp.state().source);
+    let tokens = inp.full_slice();
+    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
+    if kind(at) != Some(Kind::Ident) || matches!(kind(at + 1), Some(Kind::Comma | Kind::Equals)) {
+        return false;
+    }
+    // The token after the brackets that begin at one, or that one.
+    let after = |from: usize, open: Kind| -> Option<usize> {
+        if kind(from) != Some(open) {
+            return Some(from);
+        }
+        let mut depth = 0usize;
+        for (i, token) in tokens.iter().enumerate().skip(from).take(LOOK) {
+            match token.kind {
+                kind if is_open(kind) => depth += 1,
+                kind if is_close(kind) && depth == 1 => return Some(i + 1),
+                kind if is_close(kind) => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    };
+    let is_type = match kind(at + 1) {
+        Some(Kind::Ident | Kind::String | Kind::Bytes) => is_element_type(&source[tokens[at].span.range()]),
+        Some(Kind::LParen | Kind::LBracket | Kind::Ints) => true,
+        _ => false,
+    };
+    let end = after(at + 1, Kind::LParen).and_then(|end| match kind(end) {
+        Some(Kind::Ints) => Some(end + 1),
+        _ => after(end, Kind::LBracket),
+    });
+    let Some(end) = end.filter(|_| is_type) else { return false };
+    let is_on_line = tokens.get(end).is_some_and(|t| !t.starts_line);
+    is_on_line
+        && matches!(kind(end), Some(Kind::Ident | Kind::String | Kind::Bytes))
+        && matches!(kind(end + 1), Some(Kind::Comma | Kind::Equals))
+}
+
+/// The types of the results of a statement become a part of its sugar.
+pub(in crate::parse::grammar) fn set_result_types(node: &mut Node, types: Vec<(usize, Type)>) {
+    if types.is_empty() {
+        return;
+    }
+    let plain = node.inputs.len();
+    let sugar = node.sugar.get_or_insert_with(|| plain_call(plain));
+    sugar.types.resize_with(node.outputs.len(), || None);
+    for (i, ty) in types {
+        if let Some(of_result) = sugar.types.get_mut(i) {
+            *of_result = Some(ty);
+        }
+    }
 }
 
 /// Whether the part of a statement after its `=` begins like an expression, and not like a call.
@@ -405,6 +466,10 @@ fn is_adjacent(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
     before.is_some_and(|before| tokens.get(at).is_some_and(|token| token.span.start == before.span.end))
 }
 
+fn is_element_type(word: &str) -> bool {
+    ElemType::from_name(word).is_some()
+}
+
 /// Whether `=` is right after a token, as in `==` and `<=`.
 fn has_equals_after(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
     peek(inp, ahead + 1) == Some(Kind::Equals) && is_adjacent(inp, ahead + 1)
@@ -427,6 +492,7 @@ fn infix(inp: &mut Inp<'_, '_>, ahead: usize, is_inside: bool) -> Option<(usize,
         Kind::Sign => match text_at(inp, ahead) {
             "**" => Some((1, PREFIX + 1)),
             "*" | "/" => Some((1, 3)),
+            "!" => Some((2, COMPARISON)),
             _ => Some((1, 2)),
         },
         Kind::At => Some((1, 3)),

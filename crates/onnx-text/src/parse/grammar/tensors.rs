@@ -193,7 +193,7 @@ fn nested(inp: &mut Inp<'_, '_>, nest: Nest, ty: Option<&Type>) -> Data {
         Some(Type::Tensor { dims: Some(dims), .. }) => {
             let number = |dim: &Dim| match dim {
                 Dim::Int(span) => source[span.range()].parse().ok(),
-                Dim::Param(_) | Dim::Unknown(_) => None,
+                Dim::Param(_) | Dim::Expr(_) | Dim::Unknown(_) => None,
             };
             dims.items.iter().map(number).collect::<Option<Vec<usize>>>()
         }

@@ -147,16 +147,86 @@ pub(in crate::parse) fn dims(inp: &mut Inp<'_, '_>) -> Out<List<Dim>> {
     inp.parse(list(Kind::LBracket, production(dim)))
 }
 
-/// `dim = "?" | Int | name`
+/// `dim = "?" | Int | name | dim_sum`
 pub(in crate::parse) fn dim(inp: &mut Inp<'_, '_>) -> Out<Dim> {
+    if begins_dim_sum(inp) {
+        let start = span_of_next(inp);
+        dim_sum(inp)?;
+        return Ok(Dim::Expr(start.to(last_span(inp))));
+    }
     let dim = match inp.peek() {
         Some(Token { kind: Kind::Question, span, .. }) => Dim::Unknown(span),
         Some(Token { kind: Kind::Int, span, .. }) => Dim::Int(span),
-        // `batch.size`, `N-1`
+        // `batch.size`
         Some(Token { kind: Kind::Ident, span, .. }) => return Ok(Dim::Param(bare(inp, span, false))),
         Some(Token { kind: Kind::String | Kind::Bytes, span, .. }) => Dim::Param(span),
         _ => return Err(Failure::expected(position(inp), Want::Dim)),
     };
     inp.skip();
     Ok(dim)
+}
+
+/// Whether a dimension is an expression: `P+S`, `(H-1)/2`, `max(P, S)`.
+fn begins_dim_sum(inp: &mut Inp<'_, '_>) -> bool {
+    match (peek(inp, 0), peek(inp, 1)) {
+        (Some(Kind::LParen | Kind::Sign), _) | (Some(Kind::Ident), Some(Kind::LParen)) => true,
+        (Some(Kind::Ident | Kind::Int), Some(Kind::Sign)) => true,
+        (Some(Kind::Ident), Some(Kind::Int)) => is_difference(inp, 1),
+        _ => false,
+    }
+}
+
+/// `dim_sum = Sign? dim_part (Sign Sign? dim_part | Int)*`: which signs bind first is for those to decide who read the text.
+pub(in crate::parse) fn dim_sum(inp: &mut Inp<'_, '_>) -> Out<()> {
+    loop {
+        if peek(inp, 0) == Some(Kind::Sign) {
+            inp.skip();
+        }
+        dim_part(inp)?;
+        // `N-1` has no sign of its own.
+        while peek(inp, 0) == Some(Kind::Int) && is_difference(inp, 0) {
+            inp.skip();
+        }
+        if peek(inp, 0) != Some(Kind::Sign) {
+            return Ok(());
+        }
+        inp.skip();
+    }
+}
+
+/// `dim_part = Ident | Int | "(" dim_sum ")" | Ident "(" dim_sum ("," dim_sum)* ")"`
+pub(in crate::parse) fn dim_part(inp: &mut Inp<'_, '_>) -> Out<()> {
+    match peek(inp, 0) {
+        Some(Kind::Int) => {
+            inp.skip();
+            return Ok(());
+        }
+        Some(Kind::Ident) => {
+            inp.skip();
+            if peek(inp, 0) != Some(Kind::LParen) {
+                return Ok(());
+            }
+        }
+        Some(Kind::LParen) => {}
+        _ => return Err(Failure::expected(position(inp), Want::Dim)),
+    }
+    let open_at = position(inp);
+    inp.skip();
+    dim_sum(inp)?;
+    while peek(inp, 0) == Some(Kind::Comma) {
+        inp.skip();
+        dim_sum(inp)?;
+    }
+    inp.parse(token(Kind::RParen)).map_err(|failure| failure.inside(open_at))?;
+    Ok(())
+}
+
+/// Whether an integer is the `-1` of `N-1`.
+fn is_difference(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
+    let (at, source) = (position(inp) + ahead, inp.state().source);
+    let tokens = inp.full_slice();
+    let before = at.checked_sub(1).and_then(|i| tokens.get(i));
+    let is_signed = |t: &Token| source[t.span.range()].starts_with('-');
+    before
+        .is_some_and(|before| tokens.get(at).is_some_and(|t| is_signed(t) && t.span.start == before.span.end))
 }
