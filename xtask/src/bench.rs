@@ -136,9 +136,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Builds the extension module and measures the package with it.
 fn python(names: &[String], args: &Args) -> Result<()> {
-    crate::python::run(&crate::python::Args { no_test: true, users: false, only: None, dev: false })?;
+    let module = crate::python::build(&args.profile)?;
     let mut bench = Command::new(venv::ensure(Env::Reference)?);
-    bench.current_dir(dirs::root()).env("PYTHONPATH", dirs::root().join("target/python/module"));
+    bench.current_dir(dirs::root()).env("PYTHONPATH", module);
     bench.arg("benches/python.py").arg("--runs").arg(args.runs.to_string());
     process::run(bench.args(args.json.then_some("--json")).args(names))
 }

@@ -2,14 +2,14 @@
 //! implementation.
 //!
 //! `target/python/module` has the package, for `PYTHONPATH`. `pip install ./python` builds and installs it for other environments.
-//! With `--dev`, the module is compiled as tests are, with the profile of the workspace: then it shares the other packages that
-//! the tests have compiled.
+//! With `--dev`, the module is compiled as tests are: then it shares the packages that the tests have compiled, and only its own crate
+//! is left.
 
 use crate::venv::{self, Env};
 use crate::{dirs, process};
 use anyhow::{Context as _, Result};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[derive(clap::Args)]
@@ -30,38 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let (source, target) = (dirs::root().join("python"), dirs::root().join("target/python"));
-    let mut build = Command::new(env!("CARGO"));
-    build.current_dir(&source).args(["build", "--locked"]);
-    let built_in = if args.dev {
-        // Of the file, cargo reads the profiles.
-        build.arg("--config").arg(dirs::root().join("Cargo.toml"));
-        let shared = dirs::root().join("target");
-        build.arg("--target-dir").arg(&shared);
-        shared.join("debug")
-    } else {
-        build.arg("--release").arg("--target-dir").arg(&target);
-        target.join("release")
-    };
-    process::run(&mut build)?;
-    let (built, name) = if cfg!(windows) {
-        ("onnxtxt_python.dll", "_native.pyd")
-    } else if cfg!(target_os = "macos") {
-        ("libonnxtxt_python.dylib", "_native.abi3.so")
-    } else {
-        ("libonnxtxt_python.so", "_native.abi3.so")
-    };
-    let module = target.join("module");
-    let package = module.join("onnxtxt");
-    copy_package(&source.join("onnxtxt"), &package)
-        .and_then(|()| {
-            // The old one may be loaded by a program: it is replaced, not overwritten.
-            let new = package.join(format!("{name}.new"));
-            fs::copy(built_in.join(built), &new)?;
-            fs::rename(&new, package.join(name))
-        })
-        .with_context(|| format!("cannot write {}", package.display()))?;
-    println!("{}", module.display());
+    let module = build(if args.dev { "dev" } else { "release" })?;
     if args.no_test {
         return Ok(());
     }
@@ -79,6 +48,54 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     test(&venv::ensure(Env::Reference)?, "python/tests", args, &module)
+}
+
+/// Whether a change of this file may change what the package does: that of the crates below is tested beside them.
+pub(crate) fn concerns(path: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "python/",
+        "docs/python.md",
+        "crates/onnx-cli/src/",
+        "crates/onnx-exec/src/",
+        "crates/onnxtxt/src/",
+        "xtask/src/python.rs",
+    ];
+    PARTS.iter().any(|part| path.starts_with(part))
+}
+
+/// Builds the package with a profile, and returns the folder of it for `PYTHONPATH`.
+pub(crate) fn build(profile: &str) -> Result<PathBuf> {
+    let (root, own) = (dirs::root(), dirs::root().join("target/python"));
+    let mut build = Command::new(env!("CARGO"));
+    build.current_dir(&root).args(["build", "--locked", "--lib", "--profile", profile]);
+    let built_in = if profile == "dev" {
+        // Packages have the features that all others together ask for, those of tests too: so all are selected, and the smallest test.
+        build.args(["--workspace", "--test", "gradient_list"]);
+        root.join("target/debug")
+    } else {
+        build.args(["--package", "onnxtxt-python", "--target-dir"]).arg(&own);
+        own.join(profile)
+    };
+    process::run(&mut build)?;
+    let (built, name) = if cfg!(windows) {
+        ("onnxtxt_python.dll", "_native.pyd")
+    } else if cfg!(target_os = "macos") {
+        ("libonnxtxt_python.dylib", "_native.abi3.so")
+    } else {
+        ("libonnxtxt_python.so", "_native.abi3.so")
+    };
+    let module = own.join("module");
+    let package = module.join("onnxtxt");
+    copy_package(&root.join("python/onnxtxt"), &package)
+        .and_then(|()| {
+            // The old one may be loaded by a program: it is replaced, not overwritten.
+            let new = package.join(format!("{name}.new"));
+            fs::copy(built_in.join(built), &new)?;
+            fs::rename(&new, package.join(name))
+        })
+        .with_context(|| format!("cannot write {}", package.display()))?;
+    println!("{}", module.display());
+    Ok(module)
 }
 
 /// Runs tests with the module.
@@ -112,4 +129,15 @@ fn copy_package(from: &Path, to: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_is_tested_when_it_changes() {
+        assert!(concerns("python/onnxtxt/inference.py") && concerns("crates/onnxtxt/src/lib.rs"));
+        assert!(!concerns("crates/onnx-text/src/lib.rs") && !concerns("docs/cli.md"));
+    }
 }

@@ -314,9 +314,9 @@ fn packages(selection: &[&str]) -> Result<Vec<Compiled>> {
 }
 
 /// Workspaces that link what nothing of ours may, so that no other step compiles them.
-const OTHER_WORKSPACES: &[&str] = &["capi", "fuzz", "python", "threads"];
+pub(crate) const OTHER_WORKSPACES: &[&str] = &["capi", "fuzz", "threads"];
 
-/// Compiles the C interface, the fuzz targets, the Python module, and the pool as the thread checkers see it, without linking or running them.
+/// Compiles the C interface, the fuzz targets, and the pool as the thread checkers see it, without linking or running them.
 fn other_workspaces(_: &mut Context) -> Result<Outcome> {
     for workspace in OTHER_WORKSPACES {
         process::run(
@@ -327,8 +327,6 @@ fn other_workspaces(_: &mut Context) -> Result<Outcome> {
                 .arg("--target-dir")
                 .arg(dirs::root().join("target/workspaces"))
                 .args(["--", "-D", "warnings"])
-                // The module is for any Python from 3.9 on.
-                .env("PYO3_NO_PYTHON", "1")
                 // The fuzzing runtime is C++, which is not needed where nothing is linked.
                 .env("CUSTOM_LIBFUZZER_PATH", dirs::root().join("target/libFuzzer.a")),
         )?;
@@ -499,17 +497,19 @@ fn c_interface(context: &mut Context) -> Result<Outcome> {
     xtask(&["capi"])
 }
 
+/// The tests of the Python package, if a change concerns it: of the module as the tests above are compiled, and with `--all` as it is installed.
 fn python_module(context: &mut Context) -> Result<Outcome> {
-    if !context.everything {
+    if !context.everything && !changed_files().iter().any(|path| python::concerns(path)) {
         return Ok(Outcome::LeftOut(
-            "the Python module is only linted; it is tested with --all, or `cargo xtask python [--dev]`"
+            "the Python module is only linted; it is tested when it or the crates that it calls change, with --all, or \
+             `cargo xtask python [--dev]`"
                 .to_owned(),
         ));
     }
     if context.python.is_none() {
         return Ok(Outcome::LeftOut(doctor::hint("python3")));
     }
-    python::run(&python::Args { no_test: false, users: false, only: None, dev: false })?;
+    python::run(&python::Args { no_test: false, users: false, only: None, dev: !context.everything })?;
     Ok(Outcome::Passed)
 }
 

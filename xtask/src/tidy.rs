@@ -10,6 +10,7 @@ mod counts;
 mod imports;
 mod layout;
 mod libraries;
+mod locks;
 mod packed;
 mod source;
 mod text;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         layout::unsafe_is_listed(&files),
         charged::lists_are_charged(&files),
         imports::point_down(&files),
+        locks::versions_agree(&files),
         comments::long_functions_have_headings(&files),
         comments::safety_names_a_bound(&files),
         counts::nouns_agree(&files),
