@@ -1,5 +1,8 @@
 """Commands that run the model: simplify with verification, quantize with calibration; files of weights, comparisons, comments."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -124,3 +127,30 @@ def test_nodes_have_comments(tmp_path):
     assert [node.comment for node in binary.graph.nodes] == ["a comment", ""]
     binary.save(tmp_path / "m.onnxtxt")
     assert onnxtxt.open(tmp_path / "m.onnxtxt").graph.nodes[0].comment == "a comment"
+
+
+def test_ctrl_c_ends_a_verification_and_changes_nothing():
+    script = f"""
+import numpy as np, onnxtxt, os, signal, threading
+text = '''<ir_version: 10, opset_import: ["": 21, "my": 1]>
+g (float[N] x) => (float[N] y) {{
+    same = Identity(x) most = my.Trips(same) true = Constant <value = bool {{1}}> ()
+    y = Loop (most, true, x) <body = b (int64 i, bool c, float[N] v) => (bool d, float[N] w) {{ d = Identity(c) s = Sin(v) w = Cos(s) }}>
+}}'''
+calls = []
+def trips(x):
+    calls.append(x)
+    if len(calls) == 1:
+        return np.array(1)
+    # The model as it would become runs for about a minute.
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+    return np.array(2_000_000)
+model = onnxtxt.parse(text)
+model.operators["my.Trips"] = trips
+try:
+    model.simplify(verify={{"x": np.zeros(10_000, np.float32)}})
+except KeyboardInterrupt:
+    print("interrupted", len(calls), [node.op_type for node in model.graph.nodes])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert "interrupted 2 ['Identity', 'Trips', 'Constant', 'Loop']" in done.stdout, done

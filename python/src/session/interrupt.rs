@@ -83,8 +83,30 @@ impl Watch {
 }
 
 thread_local! {
-    /// Watches the work of this thread, see [`watched`].
+    /// Watches the work of this thread, see [`Watching`].
     static HERE: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
+}
+
+/// A watch over work that asks by [`ask_here`] whether it ends.
+pub(crate) struct Watching(Arc<Watch>);
+
+impl Watching {
+    pub(crate) fn new(py: Python<'_>, timeout: Option<f64>) -> PyResult<Watching> {
+        Ok(Watching(Arc::new(Watch::new(py, timeout, None)?)))
+    }
+
+    /// Does work on this thread, which does not hold the interpreter.
+    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = HERE.replace(Some(Arc::clone(&self.0)));
+        let done = work();
+        HERE.set(before);
+        done
+    }
+
+    /// The exception of work that was ended.
+    pub(crate) fn raised(&self) -> Option<PyErr> {
+        self.0.raised()
+    }
 }
 
 /// Does work without the interpreter, during which [`ask_here`] watches. Returns also what ended it.
@@ -93,14 +115,9 @@ pub(crate) fn watched<T: Send>(
     timeout: Option<f64>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<(T, Option<PyErr>)> {
-    let watch = Arc::new(Watch::new(py, timeout, None)?);
-    let done = py.detach(|| {
-        let before = HERE.replace(Some(Arc::clone(&watch)));
-        let done = work();
-        HERE.set(before);
-        done
-    });
-    Ok((done, watch.raised()))
+    let watching = Watching::new(py, timeout)?;
+    let done = py.detach(|| watching.during(work));
+    Ok((done, watching.raised()))
 }
 
 /// Whether the work of this thread ends now.

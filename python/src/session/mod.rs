@@ -9,7 +9,7 @@ mod port;
 mod profile;
 mod ready;
 
-pub(crate) use interrupt::{ask_here, watched};
+pub(crate) use interrupt::{Watching, ask_here, watched};
 pub(crate) use operator::{compile, operators};
 
 use crate::array::dictionary;
@@ -46,6 +46,10 @@ impl PyExecutable {
 
     /// Computes the outputs for inputs by name: arrays, which must not change before it returns. Raises `Error` if a type or shape does
     /// not fit, and `TimeoutError` after `timeout` seconds.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.compile().run({"x": np.array([-1, 2], np.float32)}, threads=1)
+    /// {'y': array([1., 0.], dtype=float32)}
     #[pyo3(signature = (inputs, *, threads = None, seed = 0, timeout = None))]
     fn run<'py>(
         &self,

@@ -6,6 +6,7 @@ use super::run::Verification;
 use super::selection::{chosen, nodes_of};
 use crate::finding::Finding;
 use crate::model::{PyModel, findings, header, module};
+use crate::session::Watching;
 use onnx_ir::pass::{Inline, Report, compact, inline, is_function, outline};
 use onnx_ir::{FunctionId, Model};
 use onnx_ops::functions::{Expand, expand};
@@ -80,15 +81,18 @@ impl PyModel {
         atol: Option<f64>,
     ) -> PyResult<PyReport> {
         let verification = Verification::of(py, self, verify, (rtol, atol))?;
-        self.change(py, "simplify", |model| {
+        let watching = Watching::new(py, None)?;
+        let done = self.change(py, "simplify", |model| {
             let report = simplify(model);
             let registry = registry_of(model);
             let different = match verification {
-                Some(verification) => verification.differences(registry, model),
+                Some(verification) => watching.during(|| verification.differences(registry, model)),
                 None => Vec::new(),
             };
             Ok(if different.is_empty() { Ok(report) } else { Err(different) })
-        })
+        });
+        // A run that was ended has a finding, so that the model has not changed.
+        watching.raised().map_or(done, Err)
     }
 
     /// Runs passes by name, in order: `dead-code`, `common-subexpressions`, `topological-sort`, …; `onnxtxt.passes()` lists them.

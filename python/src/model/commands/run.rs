@@ -127,14 +127,14 @@ impl Verification {
         Ok(Some(Verification { loaded: runnable.loaded, before, tolerance, options: runnable.options }))
     }
 
-    /// Findings about outputs that are others after the change.
+    /// Findings about outputs that are others after the change. A watch over this thread can end the runs.
     pub(super) fn differences(self, registry: &onnx_ops::schema::Registry, model: &Model) -> Vec<Diagnostic> {
         let mut changed = self.loaded.became(model.clone());
         let found = changed.load_weights();
         if !found.is_empty() {
             return found;
         }
-        let options = RunOptions::default();
+        let options = RunOptions { interrupt: Some(Arc::new(ask_here)), ..RunOptions::default() };
         let tolerance = self.tolerance.for_models([model]);
         let compare = |before: &Baseline<'_>| {
             let found = before.differences(&changed.model, registry, &self.options, &options, &tolerance);
