@@ -23,9 +23,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from onnxtxt._native import Error, Session
+from onnxtxt._native import Error, Model, Session, __version__
+from onnxtxt._native import open as open_model
+from onnxtxt._ort_values import IOBinding, OrtDevice, OrtValue
 
 _CPU = "CPUExecutionProvider"
 
@@ -37,13 +37,22 @@ __all__ = [
     "InferenceSession",
     "ModelMetadata",
     "NodeArg",
+    "OrtDevice",
     "OrtValue",
     "RunOptions",
+    "SessionIOBinding",
     "SessionOptions",
+    "disable_telemetry_events",
+    "enable_telemetry_events",
     "get_all_providers",
     "get_available_providers",
+    "get_build_info",
     "get_device",
+    "get_version_string",
+    "has_collective_ops",
+    "preload_dlls",
     "set_default_logger_severity",
+    "set_default_logger_verbosity",
     "set_seed",
 ]
 
@@ -112,6 +121,8 @@ class SessionOptions(_Config):
         self.log_severity_level = -1
         self.log_verbosity_level = 0
         self._sizes: dict[str, int] = {}
+        self._initializers: dict[str, Any] = {}
+        self._providers: list[str] = []
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Keeps an entry; it has no effect."""
@@ -125,9 +136,24 @@ class SessionOptions(_Config):
         """Sets the size of a symbol in the shapes of inputs."""
         self._sizes[name] = int(size)
 
+    def add_initializer(self, name: str, ortvalue: OrtValue) -> None:
+        """Replaces an initializer of the model, such as one whose weights several sessions share."""
+        self._initializers[name] = ortvalue.numpy()
+
+    def add_external_initializers(self, names: Sequence[str], values: Sequence[OrtValue]) -> None:
+        """Replaces initializers of the model, such as those whose files are elsewhere."""
+        if len(names) != len(values):
+            raise ValueError(f"{len(names)} names and {len(values)} values are given, expected as many")
+        for name, value in zip(names, values):
+            self.add_initializer(name, value)
+
+    def add_provider(self, provider_name: str, options: Mapping[str, str] | None = None) -> None:
+        """Adds a provider. Sessions warn about those that do not exist; runs are on the processor."""
+        self._providers.append(provider_name)
+
     def has_providers(self) -> bool:
         """Whether providers were added to the options."""
-        return False
+        return bool(self._providers)
 
     def register_custom_ops_library(self, path: str) -> None:
         """Raises ``NotImplementedError``: pass functions as ``InferenceSession(…, operators={…})``."""
@@ -199,203 +225,6 @@ class ModelMetadata:
             setattr(self, key, value)
 
 
-#: Element types of ``OrtValue``, by the type of NumPy.
-_ELEMENTS = {
-    "float32": ("float", 1), "uint8": ("uint8", 2), "int8": ("int8", 3), "uint16": ("uint16", 4), "int16": ("int16", 5),
-    "int32": ("int32", 6), "int64": ("int64", 7), "object": ("string", 8), "bool": ("bool", 9), "float16": ("float16", 10),
-    "float64": ("double", 11), "uint32": ("uint32", 12), "uint64": ("uint64", 13), "complex64": ("complex64", 14),
-    "complex128": ("complex128", 15), "bfloat16": ("bfloat16", 16), "float8_e4m3fn": ("float8e4m3fn", 17),
-    "float8_e4m3fnuz": ("float8e4m3fnuz", 18), "float8_e5m2": ("float8e5m2", 19), "float8_e5m2fnuz": ("float8e5m2fnuz", 20),
-    "uint4": ("uint4", 21), "int4": ("int4", 22), "float4_e2m1fn": ("float4e2m1", 23),
-}  # fmt: skip
-
-
-class OrtValue:
-    """A value in the memory of the processor: an array, a list of arrays, or ``None``."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    @staticmethod
-    def ortvalue_from_numpy(numpy_obj: Any, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1) -> OrtValue:
-        """A value over an array, which is not copied."""
-        _ensure_cpu(device_type)
-        return OrtValue(np.asarray(numpy_obj))
-
-    @staticmethod
-    def ortvalue_from_shape_and_type(
-        shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1
-    ) -> OrtValue:
-        """A value of zeros; the type is one of NumPy, or a number of ``onnx.TensorProto``."""
-        _ensure_cpu(device_type)
-        return OrtValue(np.zeros(tuple(shape), _element_dtype(element_type)))
-
-    @staticmethod
-    def from_dlpack(data: Any) -> OrtValue:
-        """A value over the memory of another library."""
-        return OrtValue(np.from_dlpack(data))
-
-    def numpy(self) -> Any:
-        """The array."""
-        return self._value
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self._value) if dtype is None else np.asarray(self._value, dtype)
-
-    def __dlpack__(self, *, stream: Any = None) -> Any:
-        return self._value.__dlpack__()
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return int(self._value.ctypes.data)
-
-    def device_name(self) -> str:
-        """``cpu``."""
-        return "cpu"
-
-    def shape(self) -> list[int]:
-        """The sizes of the axes."""
-        return list(np.shape(self._value))
-
-    def element_type(self) -> int:
-        """The number of the element type in ``onnx.TensorProto``."""
-        return _ELEMENTS.get(self._value.dtype.name, ("undefined", 0))[1]
-
-    def data_type(self) -> str:
-        """``tensor(float)``."""
-        if isinstance(self._value, list):
-            return f"seq({OrtValue(self._value[0]).data_type() if self._value else 'tensor(undefined)'})"
-        return f"tensor({_ELEMENTS.get(self._value.dtype.name, ('undefined', 0))[0]})"
-
-    def tensor_size_in_bytes(self) -> int:
-        """The bytes of the elements."""
-        return int(self._value.nbytes)
-
-    def has_value(self) -> bool:
-        """Whether it has a value: an optional may be empty."""
-        return self._value is not None
-
-    def is_tensor(self) -> bool:
-        """Whether it is an array."""
-        return isinstance(self._value, np.ndarray)
-
-    def is_sparse_tensor(self) -> bool:
-        """``False``: sparse tensors are stored as dense ones."""
-        return False
-
-    def is_tensor_sequence(self) -> bool:
-        """Whether it is a list of arrays."""
-        return isinstance(self._value, list)
-
-    def update_inplace(self, np_arr: Any) -> None:
-        """Copies elements into the array."""
-        if np.shape(np_arr) != self._value.shape or np.asarray(np_arr).dtype != self._value.dtype:
-            raise ValueError(f"the new elements are {np.shape(np_arr)}, expected {self._value.dtype}{self._value.shape}")
-        self._value[...] = np_arr
-
-
-def _dtype(name: str) -> Any:
-    try:
-        return np.dtype(name)
-    except TypeError:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
-
-
-def _element_dtype(element_type: Any) -> Any:
-    """The type of NumPy for one, or for a number of ``onnx.TensorProto``."""
-    if not isinstance(element_type, int):
-        return np.dtype(element_type)
-    name = next((name for name, (_, number) in _ELEMENTS.items() if number == element_type), None)
-    if name is None:
-        raise ValueError(f"element_type is {element_type}, expected a number of onnx.TensorProto")
-    return _dtype(name)
-
-
-def _ensure_cpu(device: str) -> None:
-    if device.lower() != "cpu":
-        raise RuntimeError(f"unknown device {device!r}, expected `cpu`")
-
-
-class IOBinding:
-    """Inputs and outputs that are bound before a run."""
-
-    def __init__(self, session: InferenceSession) -> None:
-        self._session = session
-        self._inputs: dict[str, Any] = {}
-        self._outputs: dict[str, Any] = {}
-        self._results: list[Any] = []
-
-    def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
-        """Binds an array."""
-        self._inputs[name] = arr_on_cpu
-
-    def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
-        """Binds a value."""
-        self._inputs[name] = ortvalue.numpy()
-
-    def bind_input(
-        self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
-    ) -> None:
-        """Binds elements at an address, which must stay there as long as the binding is used."""
-        _ensure_cpu(device_type)
-        self._inputs[name] = _at(element_type, shape, buffer_ptr)
-
-    def bind_output(
-        self,
-        name: str,
-        device_type: str = "cpu",
-        device_id: int = 0,
-        element_type: Any = None,
-        shape: Sequence[int] | None = None,
-        buffer_ptr: int | None = None,
-    ) -> None:
-        """Asks for an output; with ``buffer_ptr``, its elements are written there."""
-        _ensure_cpu(device_type)
-        self._outputs[name] = None if buffer_ptr is None else _at(element_type, shape or (), buffer_ptr)
-
-    def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
-        """Asks for an output in the memory of a value."""
-        self._outputs[name] = ortvalue.numpy()
-
-    def synchronize_inputs(self) -> None:
-        """Nothing: inputs are there."""
-
-    def synchronize_outputs(self) -> None:
-        """Nothing: outputs are there."""
-
-    def get_outputs(self) -> list[OrtValue]:
-        """The outputs of the last run."""
-        return [OrtValue(value) for value in self._results]
-
-    def copy_outputs_to_cpu(self) -> list[Any]:
-        """The outputs of the last run as arrays."""
-        return list(self._results)
-
-    def clear_binding_inputs(self) -> None:
-        """Forgets all inputs."""
-        self._inputs.clear()
-
-    def clear_binding_outputs(self) -> None:
-        """Forgets all outputs."""
-        self._outputs.clear()
-        self._results = []
-
-
-def _at(element_type: Any, shape: Sequence[int], address: int) -> Any:
-    import ctypes
-
-    dtype, shape = _element_dtype(element_type), tuple(shape)
-    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
-
-
 class InferenceSession:
     """A model that is ready to be run, with the interface of ``onnxruntime.InferenceSession``.
 
@@ -416,9 +245,8 @@ class InferenceSession:
         self._options = sess_options if sess_options is not None else SessionOptions()
         threads = int(getattr(self._options, "intra_op_num_threads", 0)) or None
         sizes = list(getattr(self._options, "_sizes", {}).items()) or None
-        self._session = Session(
-            path_or_bytes, threads=threads, operators=dict(operators) if operators else None, sizes=sizes
-        )
+        model = _with_initializers(path_or_bytes, getattr(self._options, "_initializers", {}))
+        self._session = Session(model, threads=threads, operators=dict(operators) if operators else None, sizes=sizes)
         inputs = [_node_arg(port) for port in self._session.inputs]
         self._inputs = [arg for arg, port in zip(inputs, self._session.inputs) if not port.has_default]
         self._overridable = [arg for arg, port in zip(inputs, self._session.inputs) if port.has_default]
@@ -535,7 +363,7 @@ class InferenceSession:
         provider_options: Sequence[dict[Any, Any]] | None = None,
     ) -> None:
         """Warns about providers that do not exist; runs are on the processor."""
-        for provider in providers or ():
+        for provider in [*(providers or ()), *getattr(self._options, "_providers", ())]:
             name = provider if isinstance(provider, str) else provider[0]
             if name != _CPU:
                 message = f"Specified provider '{name}' is not in available provider names. Available providers: '{_CPU}'"
@@ -581,6 +409,22 @@ class InferenceSession:
         return name
 
 
+#: The name under which ``onnxruntime`` has the class of ``io_binding`` as well.
+SessionIOBinding = IOBinding
+
+
+def _with_initializers(source: Any, arrays: Mapping[str, Any]) -> Any:
+    """A model with other initializers; the same if there are none."""
+    if not arrays:
+        return source
+    model = source.copy() if isinstance(source, Model) else open_model(source)
+    for name, array in arrays.items():
+        if name not in model.graph.initializers:
+            raise Error(f"the model has no initializer `{name}`")
+        model.graph.initializers[name] = array
+    return model
+
+
 def _node_arg(port: Any) -> NodeArg:
     return NodeArg(port.name, [] if port.shape is None else port.shape, port.type)
 
@@ -612,5 +456,36 @@ def get_device() -> str:
     return "CPU"
 
 
+def get_version_string() -> str:
+    """The version of this package."""
+    return __version__
+
+
+def get_build_info() -> str:
+    """The name and version of this package."""
+    return f"onnxtxt {__version__}"
+
+
+def has_collective_ops() -> bool:
+    """``False``: nodes do not communicate with other machines."""
+    return False
+
+
+def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
+    """Nothing: no libraries are needed."""
+
+
+def disable_telemetry_events() -> None:
+    """Nothing: nothing is sent."""
+
+
+def enable_telemetry_events() -> None:
+    """Nothing: nothing is sent."""
+
+
 def set_default_logger_severity(severity: int) -> None:
+    """Nothing: there is no log."""
+
+
+def set_default_logger_verbosity(level: int) -> None:
     """Nothing: there is no log."""

@@ -11,7 +11,7 @@ import onnxtxt
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-MODULES = ["inference", "backend", "testing", *(f"compat.{name}" for name in reference_counts.MODULES)]
+MODULES = ["inference", "_ort_values", "backend", "testing", *(f"compat.{name}" for name in reference_counts.MODULES)]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -131,3 +131,69 @@ def test_values_are_bound():
         assert value.is_tensor() and value.device_name().lower() == "cpu"
         [z] = session.run_with_ort_values(["z"], {"x": value})
         assert z.numpy().tolist() == [6, -4]
+
+
+#: What programs find in onnxruntime and not here: devices and providers that do not exist here, and its compiler of models.
+NOT_HERE = {
+    "onnxruntime": {
+        "AdapterFormat", "LoraAdapter", "ModelCompiler", "OrtAllocatorType", "OrtArenaCfg", "OrtCompileApiFlags", "OrtDeviceMemoryType",
+        "OrtDeviceVendorId", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpContextData", "OrtEpContextDataBuffer", "OrtEpDevice",
+        "OrtExecutionProviderDevicePolicy", "OrtExternalInitializerInfo", "OrtHardwareDevice", "OrtHardwareDeviceType", "OrtMemType",
+        "OrtMemoryInfo", "OrtMemoryInfoDeviceType", "OrtSparseFormat", "OrtSyncStream", "SparseTensor", "capi", "contextlib", "copy_tensors",
+        "create_and_register_allocator", "create_and_register_allocator_v2", "cuda_version", "get_ep_devices", "import_capi_exception",
+        "onnxruntime_validation", "package_name", "print_debug_info", "register_execution_provider_library",
+        "set_global_thread_pool_sizes", "unregister_execution_provider_library", "version",
+    },
+    "InferenceSession": {
+        "create_ortvalue_from_shape_and_type", "get_input_epdevices", "get_input_memory_infos", "get_output_memory_infos",
+        "get_provider_graph_assignment_info", "get_tuning_results", "release_captured_graph", "run_with_ortvaluevector",
+        "set_ep_dynamic_options", "set_tuning_results",
+    },
+    "OrtValue": {"as_sparse_tensor", "ort_value_from_sparse_tensor"},
+    "SessionOptions": {
+        "add_external_initializers_from_files_in_memory", "add_free_dimension_override_by_denotation", "add_provider_for_devices",
+        "clear_ep_context_data_read_func", "set_ep_context_data_read_func", "set_load_cancellation_flag",
+        "set_provider_selection_policy", "set_provider_selection_policy_delegate",
+    },
+    "RunOptions": {"add_active_adapter"},
+    "OrtDevice": set(),
+    "IOBinding": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_names_are_those_of_onnxruntime(name):
+    def names(module):
+        thing = module if name == "onnxruntime" else getattr(module, name)
+        thing = thing() if name in ("SessionOptions", "RunOptions") else thing
+        return {name for name in dir(thing) if not name.startswith("_")}
+
+    assert names(onnxruntime) - names(onnxtxt) == NOT_HERE[name]
+
+
+def test_initializers_are_those_of_the_options():
+    for module in (onnxtxt, onnxruntime):
+        options = module.SessionOptions()
+        weights = np.array([10, 20, 30], np.float32)
+        value = module.OrtValue.ortvalue_from_numpy(weights)
+        options.add_initializer("w", value)
+        text = TEXT.replace("x, float[3] w = {1, 2, 3}) =>", "x) =>").replace("z) {", "z) <float[3] w = {1, 2, 3}> {")
+        session = module.InferenceSession(onnxtxt.parse(text).to_bytes(), options)
+        assert session.run(["z"], {"x": X})[0].tolist() == [60, -40], module
+    options = onnxtxt.SessionOptions()
+    options.add_external_initializers(["v"], [onnxtxt.OrtValue.ortvalue_from_numpy(weights)])
+    with pytest.raises(onnxtxt.Error, match="no initializer `v`"):
+        onnxtxt.InferenceSession(onnxtxt.parse(text).to_bytes(), options)
+
+
+def test_values_have_types_that_numpy_has_not():
+    for module in (onnxtxt, onnxruntime):
+        bits = np.array([0x3F80, 0x4000], np.uint16)
+        value = module.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, 16)
+        assert (value.data_type(), value.shape(), value.data_ptr()) == ("tensor(bfloat16)", [2], bits.ctypes.data), module
+    with pytest.raises(ValueError, match="expected 2 for bfloat16"):
+        onnxtxt.OrtValue.ortvalue_from_numpy_with_onnx_type(np.zeros(2, np.float32), 16)
+    device = onnxtxt.OrtDevice.make("cpu", 0)
+    assert (device.device_type(), device.device_id()) == (onnxtxt.OrtDevice.cpu(), 0)
+    with pytest.raises(RuntimeError, match="unknown device 'cuda'"):
+        onnxtxt.OrtDevice.make("cuda", 0)
