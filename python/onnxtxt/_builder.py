@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from onnxtxt._native import Graph, Model, Value
+from onnxtxt._native import Graph, Model, Value, explain, ops
+
+if TYPE_CHECKING:
+    # The operators for type checkers, and for editors that complete their names and attributes.
+    from onnxtxt._operator_methods import OperatorMethods
+else:
+    OperatorMethods = object
 
 
-class GraphBuilder:
+@functools.cache
+def _documentation(op_type: str) -> str | None:
+    """What the operator computes, and its operands; ``None`` for a function of a model."""
+    try:
+        return explain(op_type)
+    except ValueError:
+        return None
+
+
+@functools.cache
+def _operator_names() -> tuple[str, ...]:
+    """The operators of ai.onnx that may be added to a graph."""
+    return tuple(operator["name"] for operator in ops(domain="ai.onnx") if not operator["deprecated"])
+
+
+class GraphBuilder(OperatorMethods):
     """Builds the main graph of a model, or another graph, by values.
 
     Each operator is a method. Its positional arguments are values, arrays (which become initializers), numbers (which get the
@@ -25,6 +47,8 @@ class GraphBuilder:
     >>> model = b.build()
     >>> model.graph.outputs[0].type
     'float[N,3]'
+
+    Names of operators and their attributes are completed, and checked by type checkers; ``help(b.Conv)`` describes one.
 
     Graphs in attributes are functions that get a builder; they see the values around them:
 
@@ -135,5 +159,8 @@ class GraphBuilder:
         def add(*inputs: Any, **attributes: Any) -> Any:
             return self.op(op_type, *inputs, **attributes)
 
-        add.__name__ = op_type
+        add.__name__, add.__doc__ = op_type, _documentation(op_type)
         return add
+
+    def __dir__(self) -> list[str]:
+        return sorted([*object.__dir__(self), *_operator_names()])
