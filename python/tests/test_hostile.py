@@ -141,9 +141,11 @@ def turn():
         if isinstance(value, np.ndarray) and value.size and value.dtype.kind in "fiu":
             value.reshape(-1)[0] = 1
             value.sum()
+'''
 
-
-raised = {}
+#: The end of a script: calls `turn` so many times, and then from several threads.
+TURNS = r'''
+raised, lock = {}, threading.Lock()
 
 
 def work(turns):
@@ -159,7 +161,8 @@ def work(turns):
                 print("panicked:", why, flush=True)
                 raise
             raise
-        raised[name] = raised.get(name, 0) + 1
+        with lock:
+            raised[name] = raised.get(name, 0) + 1
 
 
 warnings.simplefilter("ignore")
@@ -171,11 +174,12 @@ print("done", sum(raised.values()), raised)
 '''
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_argument_ends_the_interpreter(seed):
-    with tempfile.TemporaryFile("w+") as output:
+def ensure_survives(script, seed, count):
+    """Runs a script with a seed and a number of turns: it must end by itself, and some turns must succeed."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as folder:
         # Into a file, which keeps what is written before the end of the time.
-        run = subprocess.Popen([sys.executable, "-X", "faulthandler", "-c", SCRIPT, str(seed), "400"], stdout=output, stderr=output)
+        command = [sys.executable, "-X", "faulthandler", "-c", script + TURNS, str(seed), str(count)]
+        run = subprocess.Popen(command, stdout=output, stderr=output, cwd=folder)
         try:
             status = run.wait(LIMIT + 60)
         except subprocess.TimeoutExpired:
@@ -183,5 +187,10 @@ def test_no_argument_ends_the_interpreter(seed):
             status = "no status: it hangs"
         output.seek(0)
         text = output.read()
-    if status != 0 or "done 600" not in text or "nothing" not in text or "panicked" in text:
+    if status != 0 or f"done {count + 4 * (count // 8)}" not in text or "nothing" not in text or "panicked" in text or "AssertionError" in text:
         pytest.fail(f"seed {seed} ended with {status}:\n{text[-8000:]}", pytrace=False)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_argument_ends_the_interpreter(seed):
+    ensure_survives(SCRIPT, seed, 400)
