@@ -65,6 +65,10 @@ impl Fix {
     /// The text with the edits of this fix.
     ///
     /// Raises `ValueError` if the text is shorter than the one that the finding is about.
+    ///
+    /// >>> text = "g (flaot[N] x) => (float[N] y) { y = Relu(x) }"
+    /// >>> onnxtxt.parse(text).check("syntax")[0].fixes[0].apply(text)
+    /// 'g (float[N] x) => (float[N] y) { y = Relu(x) }'
     fn apply(&self, text: &str) -> PyResult<String> {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;

@@ -27,6 +27,10 @@ pub(crate) struct PyGoldenTest {
 impl PyGoldenTest {
     /// Runs the test. Raises `AssertionError` with the difference from what is expected. If it passes and snapshots are blessed, changed
     /// ones are written.
+    ///
+    /// >>> import pathlib
+    /// >>> size = pathlib.Path("neg.onnxtxt").write_text('#! check\n<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Neg(x) }')
+    /// >>> onnxtxt.golden_tests("neg.onnxtxt")[0].run()
     fn run(&self, py: Python<'_>) -> PyResult<()> {
         let done = py.detach(|| self.test.lock().unwrap_or_else(PoisonError::into_inner).run());
         done.map_err(PyAssertionError::new_err)
@@ -39,6 +43,11 @@ impl PyGoldenTest {
 
 /// The golden tests of a file or folder. With `bless`, snapshots and expected values are written. Values in `.npy` and `.npz` files are
 /// read by NumPy, and `#! expect same as onnxruntime` imports onnxruntime. Raises `Error` if directives are not valid.
+///
+/// >>> import pathlib
+/// >>> size = pathlib.Path("neg.onnxtxt").write_text('#! check\n<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Neg(x) }')
+/// >>> [test.name for test in onnxtxt.golden_tests("neg.onnxtxt")]
+/// ['neg']
 #[pyfunction]
 #[pyo3(signature = (path, *, bless = false))]
 fn golden_tests(py: Python<'_>, path: PathBuf, bless: bool) -> PyResult<Vec<PyGoldenTest>> {

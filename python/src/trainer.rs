@@ -87,11 +87,24 @@ impl PyTrainer {
     }
 
     /// Resets the state to what the initialization graphs compute.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> sorted(trainer.state())
+    /// ['biases', 'biases_v', 'count', 'filters', 'filters_v', 'offsets', 'offsets_v', 'weights', 'weights_v']
     fn initialize(&mut self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.trainer.initialize()).map_err(|found| self.refused(&found))
     }
 
     /// Makes a step with a batch. Returns the outputs that replace nothing of the state, such as the loss.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> data = np.load("examples/digits-train.npz")
+    /// >>> batch = {name: data[name][:64] for name in trainer.inputs if name in data}
+    /// >>> results = trainer.step(batch)
+    /// >>> sorted(results), trainer.steps
+    /// (['accuracy', 'digit', 'loss', 'probabilities'], 1)
     fn step<'py>(&mut self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         let given = self.given(inputs)?;
         let done = called(inputs.py(), &given, |given| self.trainer.step(given))?;
@@ -99,6 +112,13 @@ impl PyTrainer {
     }
 
     /// The outputs of a step, without its changes.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> data = np.load("examples/digits-train.npz")
+    /// >>> batch = {name: data[name][:64] for name in trainer.inputs if name in data}
+    /// >>> sorted(trainer.evaluate(batch)), trainer.steps
+    /// (['accuracy', 'digit', 'loss', 'probabilities'], 0)
     fn evaluate<'py>(&self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         let given = self.given(inputs)?;
         let done = called(inputs.py(), &given, |given| self.trainer.evaluate(given))?;
@@ -106,6 +126,13 @@ impl PyTrainer {
     }
 
     /// Runs the main graph with the state of now.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> data = np.load("examples/digits-train.npz")
+    /// >>> batch = {name: data[name][:64] for name in trainer.inputs if name in data}
+    /// >>> sorted(trainer.infer({"image": batch["image"]}))
+    /// ['digit', 'probabilities']
     fn infer<'py>(&self, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         let given = named(inputs)?;
         let done = called(inputs.py(), &given, |given| self.trainer.infer(given))?;
@@ -131,6 +158,11 @@ impl PyTrainer {
     }
 
     /// The state: the arrays that steps replace, by name. `numpy.savez` keeps it.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> {name: array.shape for name, array in trainer.state().items()}
+    /// {'filters': (32, 1, 3, 3), 'offsets': (32,), 'weights': (512, 10), 'biases': (10,), 'count': (), 'filters_v': (32, 1, 3, 3), 'offsets_v': (32,), 'weights_v': (512, 10), 'biases_v': (10,)}
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (name, tensor) in &self.trainer.state().variables {
@@ -140,6 +172,13 @@ impl PyTrainer {
     }
 
     /// Continues from a state after a number of steps, bit for bit. All arrays of the state must be there.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> np.savez("state.npz", **trainer.state())
+    /// >>> trainer.load_state(dict(np.load("state.npz")), steps=24)
+    /// >>> trainer.steps
+    /// 24
     #[pyo3(signature = (state, *, steps = 0))]
     fn load_state(&mut self, state: &Bound<'_, PyDict>, steps: u64) -> PyResult<()> {
         let variables: PyResult<Vec<_>> =
@@ -149,11 +188,22 @@ impl PyTrainer {
     }
 
     /// The model with the state as its initializers.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> trainer.model().check()
+    /// []
     fn model(&self) -> PyResult<PyModel> {
         Ok(PyModel::of(self.became()?))
     }
 
     /// Writes the model with the state as its initializers, in the form that the name of the file says. A text keeps its comments.
+    ///
+    /// >>> trainer = onnxtxt.Trainer(onnxtxt.open("examples/train-digits.onnxtxt"))
+    /// >>> trainer.initialize()
+    /// >>> trainer.save("trained.onnxtxt")
+    /// >>> onnxtxt.open("trained.onnxtxt").check()
+    /// []
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut loaded = self.became()?;
         py.detach(|| loaded.save(path)).map_err(|why| unsaved(&loaded, why))

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import onnxtxt
@@ -53,17 +54,33 @@ def documented():
                     yield f"{name}.{key}", getattr(member, "__doc__", None)
 
 
-def test_examples_of_the_documentation_run():
+def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(HERE.parents[1] / "examples")
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     seen = 0
     for name, text in documented():
         if isinstance(text, str) and ">>>" in text:
-            example = parser.get_doctest(text, {}, name, None, 0)
+            # As in the documentation of NumPy, the packages are imported.
+            example = parser.get_doctest(text, {"np": np, "onnxtxt": onnxtxt}, name, None, 0)
             output = []
             runner.run(example, out=output.append)
             assert not output, "".join(output)
             seen += 1
-    assert seen >= 8
+    assert seen >= 90
+
+
+def test_every_function_and_method_has_an_example():
+    for name in onnxtxt.__all__:
+        thing = getattr(onnxtxt, name)
+        if getattr(onnxtxt._native, name, None) is not thing:
+            continue
+        if not isinstance(thing, type):
+            assert name == "__version__" or ">>>" in thing.__doc__, name
+            continue
+        for key, member in vars(thing).items():
+            if not key.startswith("_") and callable(member):
+                assert ">>>" in (member.__doc__ or ""), f"{name}.{key}"
 
 
 def test_everything_public_is_documented():

@@ -455,6 +455,10 @@ impl PyAttributes {
     }
 
     /// The value of an attribute, or `default` if the node does not have it. Defaults of operators are not looked up.
+    ///
+    /// >>> node = onnxtxt.parse_node("y = LeakyRelu <alpha = 0.5> (x)").model.graph.nodes[0]
+    /// >>> node.attributes.get("alpha"), node.attributes.get("beta", 1.0)
+    /// (0.5, 1.0)
     #[pyo3(signature = (name, default = None))]
     fn get<'py>(
         &self,
@@ -505,16 +509,28 @@ impl PyAttributes {
     }
 
     /// The names of the attributes.
+    ///
+    /// >>> node = onnxtxt.parse_node("y = LeakyRelu <alpha = 0.5> (x)").model.graph.nodes[0]
+    /// >>> node.attributes.keys()
+    /// ['alpha']
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.names(py)
     }
 
     /// The values of the attributes, in the order of the names.
+    ///
+    /// >>> node = onnxtxt.parse_node("y = LeakyRelu <alpha = 0.5> (x)").model.graph.nodes[0]
+    /// >>> node.attributes.values()
+    /// [0.5]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.names(py)?.iter().map(|name| self.__getitem__(py, name)).collect()
     }
 
     /// Pairs of names and values.
+    ///
+    /// >>> node = onnxtxt.parse_node("y = LeakyRelu <alpha = 0.5> (x)").model.graph.nodes[0]
+    /// >>> node.attributes.items()
+    /// [('alpha', 0.5)]
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let item = |name: String| {
             let value = self.__getitem__(py, &name)?;

@@ -128,6 +128,12 @@ impl PyFunction {
     }
 
     /// Removes the function; calls of it stay.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> function = model.add_function("my", "Twice")
+    /// >>> function.remove()
+    /// >>> model.functions
+    /// ()
     fn remove(&self, py: Python<'_>) -> PyResult<()> {
         self.shared.write(py, |state| {
             self.get(state)?;
@@ -147,6 +153,14 @@ impl PyFunction {
     }
 
     /// The function as text.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[N] x) => (float[N] y) { y = my.Twice(x) } <domain: "my", opset_import: ["": 21]> Twice (a) => (b) { b = Add(a, a) }')
+    /// >>> print(model.functions[0].text())
+    /// <domain: "my", opset_import: ["": 21]>
+    /// Twice (a) => (b)
+    /// {
+    ///     b = Add(a, a)
+    /// }
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         self.read(py, |model, _| print_function(model, self.function, &RaiseOptions::default()))
     }
@@ -203,6 +217,10 @@ impl PyModel {
     }
 
     /// The function of a name: `name`, `domain.name` or `domain.name:overload`. Raises `KeyError` if there is none.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[N] x) => (float[N] y) { y = my.Twice(x) } <domain: "my", opset_import: ["": 21]> Twice (a) => (b) { b = Add(a, a) }')
+    /// >>> model.function_named("my.Twice").graph.nodes[0].op_type
+    /// 'Add'
     fn function_named(&self, py: Python<'_>, name: &str) -> PyResult<PyFunction> {
         let found = self.shared.read(py, |state| {
             let model = state.model();
@@ -217,6 +235,13 @@ impl PyModel {
     /// model imports the domain of the function.
     ///
     /// Raises `ValueError` if the model has such a function already.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> function = model.add_function("my", "Twice")
+    /// >>> a = function.graph.add_input("a")
+    /// >>> b = function.graph.add_output(function.graph.append("Add", [a, a]).output)
+    /// >>> function
+    /// <onnxtxt.Function my.Twice>
     #[pyo3(signature = (domain, name, *, attributes = Vec::new(), overload = ""))]
     fn add_function(
         &self,

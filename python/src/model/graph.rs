@@ -215,6 +215,10 @@ impl PyGraph {
     }
 
     /// The nodes of the graph and of the graphs nested in it, in the order of the text.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> [node.op_type for node in model.graph.all_nodes()]
+    /// ['Neg', 'Relu']
     fn all_nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let nodes = self.read(py, |state, graph| {
             state.model().bodies[self.body].walk_nodes(&graph.nodes).nodes().collect::<Vec<_>>()
@@ -235,6 +239,10 @@ impl PyGraph {
     }
 
     /// The value of a name that the graph defines. Raises `KeyError` if there is none.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.value_named("h").producer().op_type
+    /// 'Neg'
     fn value_named(&self, py: Python<'_>, name: &str) -> PyResult<PyValue> {
         let found = self.read(py, |state, graph| {
             let (model, body) = (state.model(), &state.model().bodies[self.body]);
@@ -245,6 +253,11 @@ impl PyGraph {
     }
 
     /// The node of a name, or the one that computes the value of this name. Raises `KeyError` if there is none.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.nodes[0].name = "first"
+    /// >>> model.graph.node_named("first").op_type
+    /// 'Neg'
     fn node_named(&self, py: Python<'_>, name: &str) -> PyResult<PyNode> {
         let found = self.read(py, |state, graph| {
             let (model, body) = (state.model(), &state.model().bodies[self.body]);
@@ -297,6 +310,10 @@ impl PyGraph {
     }
 
     /// Inserts a node before the one at `index` and returns it. The other parameters are those of `append`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.insert(0, "Abs", ["x"])
+    /// <onnxtxt.Node abs = Abs(x)>
     #[pyo3(signature = (index, op_type, inputs = None, attributes = None, *, outputs = None, domain = "", name = "", overload = ""))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn insert(
@@ -323,6 +340,10 @@ impl PyGraph {
     /// Adds an input and returns its value. `type` is a text such as `float[N,3]`; functions have inputs without types.
     ///
     /// Raises `ValueError` if the type cannot be read or the name is taken.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.add_input("bias", "float[1]")
+    /// <onnxtxt.Value float[1] bias>
     #[pyo3(signature = (name, r#type = None), text_signature = "($self, name, type=None)")]
     fn add_input(&self, py: Python<'_>, name: &str, r#type: Option<&str>) -> PyResult<PyValue> {
         let value = self.shared.write(py, |state| {
@@ -344,6 +365,12 @@ impl PyGraph {
 
     /// Adds an output: a value, under a name if one is given, and returns it. The value is renamed, or an `Identity` passes it on if its name
     /// is needed. Without a type, `Model.infer` declares one.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.add_output("h")
+    /// <onnxtxt.Value h>
+    /// >>> [value.name for value in model.graph.outputs]
+    /// ['y', 'h']
     #[pyo3(signature = (value, name = None, r#type = None), text_signature = "($self, value, name=None, type=None)")]
     fn add_output(
         &self,
@@ -363,6 +390,12 @@ impl PyGraph {
     }
 
     /// Removes the output at `index`; its value stays.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> value = model.graph.add_output("h")
+    /// >>> model.graph.remove_output(1)
+    /// >>> [value.name for value in model.graph.outputs]
+    /// ['y']
     fn remove_output(&self, py: Python<'_>, index: usize) -> PyResult<()> {
         self.shared.write(py, |state| {
             let count = self.get(state)?.outputs.len();
@@ -378,6 +411,12 @@ impl PyGraph {
     }
 
     /// Removes the input at `index`. Raises `ValueError` if something reads it, unless it is an initializer as well.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> value = model.graph.add_input("bias", "float[1]")
+    /// >>> model.graph.remove_input(1)
+    /// >>> [value.name for value in model.graph.inputs]
+    /// ['x']
     fn remove_input(&self, py: Python<'_>, index: usize) -> PyResult<()> {
         self.shared.write(py, |state| {
             let inputs = &self.get(state)?.inputs;
@@ -415,6 +454,10 @@ impl PyGraph {
     }
 
     /// A name that nothing in the model has: `stem`, or `stem_1` and so on.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.fresh_name("h"), model.graph.fresh_name("new")
+    /// ('h_1', 'new')
     fn fresh_name(&self, py: Python<'_>, stem: &str) -> PyResult<String> {
         self.shared.write(py, |state| {
             self.get(state)?;
@@ -425,6 +468,14 @@ impl PyGraph {
     }
 
     /// The graph as text. Raises `onnxtxt.Error` for a graph in a node, which the text of its node has.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> print(model.graph.text())
+    /// g (float[N] x) => (float[N] y)
+    /// {
+    ///     h = Neg(x)
+    ///     y = Relu(h)
+    /// }
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         self.shared.read_long(py, |state| {
             self.get(state)?;

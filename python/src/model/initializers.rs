@@ -57,6 +57,10 @@ impl PyInitializers {
     }
 
     /// The array of a name, or `default`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.graph.initializers.get("w"), model.graph.initializers.get("b")
+    /// (array([3., 4.], dtype=float32), None)
     #[pyo3(signature = (name, default = None))]
     fn get<'py>(
         &self,
@@ -149,16 +153,28 @@ impl PyInitializers {
     }
 
     /// The names of the initializers.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.graph.initializers.keys()
+    /// ['w']
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.names(py)
     }
 
     /// The arrays, in the order of the names.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.graph.initializers.values()
+    /// [array([3., 4.], dtype=float32)]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.names(py)?.iter().map(|name| self.__getitem__(py, name)).collect()
     }
 
     /// Pairs of names and arrays.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.graph.initializers.items()
+    /// [('w', array([3., 4.], dtype=float32))]
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let item = |name: String| {
             let array = self.__getitem__(py, &name)?;

@@ -112,6 +112,11 @@ fn load(py: Python<'_>, source: Source, form: Option<Form>) -> PyResult<PyModel>
 /// findings of `Model.check`. Large files are mapped, not read.
 ///
 /// Raises `MissingFileError` or `FileError` if the file cannot be read, `TypeError` for another object.
+///
+/// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+/// >>> model.save("net.onnx")
+/// >>> onnxtxt.open("net.onnx") == model
+/// True
 #[pyfunction]
 fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
     load(py, Source::of(source, StrIs::Path)?, None)
@@ -129,6 +134,10 @@ fn parse(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
 
 /// Decodes a model from bytes in any form, such as `onnx.ModelProto.SerializeToString()`, from another buffer, an open file, or an
 /// `onnx.ModelProto`.
+///
+/// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+/// >>> onnxtxt.decode(model.to_bytes()) == model
+/// True
 #[pyfunction]
 fn decode(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyModel> {
     load(py, Source::of(source, StrIs::Text)?, None)
@@ -268,6 +277,10 @@ fn encode(loaded: &Loaded) -> PyResult<Vec<u8>> {
 impl PyModel {
     /// A model with an empty main graph that imports `opset`: a version of ai.onnx, or a dict from domains to versions; by default the newest
     /// version. The version of the format is the one that came with it, unless `ir_version` says another one.
+    ///
+    /// >>> model = onnxtxt.Model.new(21)
+    /// >>> dict(model.opset_imports), len(model.graph.nodes)
+    /// ({'': 21}, 0)
     #[staticmethod]
     #[pyo3(signature = (opset = None, *, name = "g", ir_version = None))]
     fn new(
@@ -386,6 +399,16 @@ impl PyModel {
     ///
     /// `profile` is the syntax that it may use: `onnx`, `extended`, or `reference` for what the parser of the package onnx reads. Raises
     /// `onnxtxt.Error` if the profile cannot express the model.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> print(model.text())
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) => (float[N] y)
+    /// {
+    ///     h = Neg(x)
+    ///     y = Relu(h)
+    /// }
+    /// <BLANKLINE>
     #[pyo3(signature = (*, profile = "onnx"))]
     fn text(&self, py: Python<'_>, profile: &str) -> PyResult<String> {
         let profile = self::profile(profile)?;
@@ -423,6 +446,12 @@ impl PyModel {
     }
 
     /// A model with the same content, which edits of this one do not change. The data of tensors is shared.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> other = model.copy()
+    /// >>> other.graph.nodes[0].op_type = "Abs"
+    /// >>> model.graph.nodes[0].op_type
+    /// 'Neg'
     fn copy(&self, py: Python<'_>) -> PyResult<PyModel> {
         let copy = PyModel { shared: self.shared.copy(py), operators: OnceLock::new() };
         copy.with_operators_of(py, self)
@@ -475,6 +504,10 @@ impl PyModel {
     ///
     /// A model of which parts could not be read is refused, unless `partial` is true: those parts are lost. Raises `onnxtxt.Error` if it would
     /// be larger than 2 GiB, which protobuf cannot hold: `save(path, external_data=True)` writes such models.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> len(model.to_bytes())
+    /// 80
     #[pyo3(signature = (*, partial = false, external_data = "inline"))]
     fn to_bytes<'py>(
         &self,
@@ -491,6 +524,10 @@ impl PyModel {
     /// The model as an `onnx.ModelProto`, with its external weights, or with `external_data="keep"` where they are. Needs the package onnx.
     ///
     /// Raises `onnxtxt.Error` if the model is larger than 2 GiB, or if parts of it could not be read.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.to_proto().graph.node[0].op_type
+    /// 'Neg'
     #[pyo3(signature = (*, external_data = "inline"))]
     fn to_proto<'py>(&self, py: Python<'py>, external_data: &str) -> PyResult<Bound<'py, PyAny>> {
         let bytes = self.to_bytes(py, false, external_data)?;
@@ -505,6 +542,12 @@ impl PyModel {
     /// is true: those parts are lost.
     ///
     /// Raises `FileError` if the file cannot be written.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.save("net.onnx")
+    /// >>> model.save("net.onnxtxt", profile="reference")
+    /// >>> onnxtxt.open("net.onnxtxt") == onnxtxt.open("net.onnx")
+    /// True
     #[pyo3(signature = (path, *, form = None, external_data = None, profile = "onnx", partial = false))]
     fn save(
         &self,
@@ -530,6 +573,10 @@ impl PyModel {
 
     /// Prepares the model to be run. A model whose errors make its meaning unclear is refused, unless `unchecked` is true; other
     /// errors are a warning. With `exact`, floats of 16 bits are rounded after each node.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.compile().run({"x": np.array([-1, 2], np.float32)})
+    /// {'y': array([1., 0.], dtype=float32)}
     #[pyo3(signature = (*, exact = false, unchecked = false))]
     fn compile(&self, py: Python<'_>, exact: bool, unchecked: bool) -> PyResult<PyExecutable> {
         let custom = operators(self.operators(py))?;

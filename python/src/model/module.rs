@@ -105,6 +105,9 @@ fn invalid(why: NotFound) -> PyErr {
 }
 
 /// The passes of `Model.run_passes`: a list of pairs of name and summary.
+///
+/// >>> dict(onnxtxt.passes())["dead-code"]
+/// 'Remove nodes, initializers, functions and imports that nothing uses'
 #[pyfunction]
 fn passes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, pass::list())
@@ -115,6 +118,11 @@ fn passes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 ///
 /// `bless` is `no`, `safe` (snapshots are written, unless results change) or `force`. `snapshots` is the folder of snapshots, by default that of the
 /// tests.
+///
+/// >>> import pathlib
+/// >>> size = pathlib.Path("neg.onnxtxt").write_text('#! check\n<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Neg(x) }')
+/// >>> onnxtxt.test("neg.onnxtxt")
+/// [('neg', None)]
 #[pyfunction]
 #[pyo3(signature = (path, *, bless = "no", snapshots = None))]
 fn test(

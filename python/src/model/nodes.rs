@@ -100,11 +100,19 @@ impl PyNodes {
     }
 
     /// The position of a node. Raises `ValueError` if it is not one of these.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.nodes.index(model.graph.value_named("y").producer())
+    /// 1
     fn index(&self, node: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.find(node).ok_or_else(|| PyValueError::new_err("the graph does not list this node"))
     }
 
     /// 1 for a node that is one of these, otherwise 0.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.nodes.count(model.graph.nodes[0])
+    /// 1
     fn count(&self, node: &Bound<'_, PyAny>) -> usize {
         usize::from(self.find(node).is_some())
     }

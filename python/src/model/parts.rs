@@ -41,6 +41,10 @@ impl PyPart {
     }
 
     /// All findings up to a level, as a list. Rules about what is around the part do not apply.
+    ///
+    /// >>> part = onnxtxt.parse_graph("g (float[N] x) => (float[N] y) { y = Relu(z) }")
+    /// >>> [finding.code for finding in part.check("spec")]
+    /// ['E0203']
     #[pyo3(signature = (level = "types"))]
     fn check<'py>(&self, py: Python<'py>, level: &str) -> PyResult<Bound<'py, PyAny>> {
         let level: Level = super::level(level)?;
@@ -49,6 +53,9 @@ impl PyPart {
     }
 
     /// The part as text.
+    ///
+    /// >>> onnxtxt.parse_type("float[N, 3]").text()
+    /// 'float[N,3]\n'
     fn text(&self, py: Python<'_>) -> String {
         py.detach(|| self.part.text(&RaiseOptions::default()))
     }
@@ -63,6 +70,9 @@ impl PyPart {
     }
 
     /// The encoded message, such as a `NodeProto`.
+    ///
+    /// >>> onnxtxt.parse_type("float[N,3]").to_bytes()
+    /// b'\n\r\x08\x01\x12\t\n\x03\x12\x01N\n\x02\x08\x03'
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.part.encode()).map_err(failed)?;
         Ok(PyBytes::new(py, &bytes))

@@ -274,6 +274,10 @@ impl PyValue {
     }
 
     /// The node that computes the value; `None` for inputs, initializers and undefined values.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.value_named("h").producer().op_type, model.graph.value_named("x").producer()
+    /// ('Neg', None)
     fn producer(&self, py: Python<'_>) -> PyResult<Option<PyNode>> {
         self.read(py, |_, value| match value.def {
             ValueDef::Output(node, _) => Some(self.node(node)),
@@ -292,6 +296,10 @@ impl PyValue {
 
     /// The nodes that read the value, as pairs `(node, index of the operand)`, nested graphs included. `is_output` tells whether it is an
     /// output of a graph.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> [(node.op_type, index) for node, index in model.graph.value_named("h").uses()]
+    /// [('Relu', 0)]
     fn uses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let uses = self.read(py, |state, _| {
             let uses = state.uses(self.body);
@@ -357,6 +365,12 @@ impl PyValue {
     ///
     /// An output of a graph keeps its name: the other value takes it over. It is not changed if the other value is not computed in that
     /// graph, or is an output itself: then the result is false.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.value_named("h").replace_all_uses_with("x")
+    /// True
+    /// >>> model.graph.nodes[1].inputs[0].name
+    /// 'x'
     fn replace_all_uses_with(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let given = operands(value, &self.shared)?;
         self.shared.write(py, |state| {

@@ -120,6 +120,10 @@ impl PySession {
     ///
     /// Raises `Error` for inputs that do not fit and for nodes that fail, `TypeError` for objects that are not arrays, `TimeoutError`,
     /// and what an operator of Python has raised. Ctrl-C ends a run.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> onnxtxt.Session(model).run({"x": np.array([-1, 2], np.float32)}, intermediate=["h"])
+    /// {'y': array([1., 0.], dtype=float32), 'h': array([ 1., -2.], dtype=float32)}
     #[pyo3(signature = (feeds, outputs = None, *, intermediate = None, timeout = None, seed = 0, threads = None))]
     fn run<'py>(
         &self,
@@ -141,6 +145,10 @@ impl PySession {
     }
 
     /// The same, with the results as a list in the order of `outputs`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> onnxtxt.Session(model).run_list({"x": np.array([-1, 2], np.float32)}, ["y", "h"])
+    /// [array([1., 0.], dtype=float32), array([ 1., -2.], dtype=float32)]
     #[pyo3(signature = (feeds, outputs = None, *, timeout = None, seed = 0, threads = None))]
     fn run_list<'py>(
         &self,
@@ -171,6 +179,12 @@ impl PySession {
     }
 
     /// Cancels the runs of other threads: they raise `Error`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> session = onnxtxt.Session(model)
+    /// >>> session.cancel()
+    /// >>> session.run({"x": np.array([-1, 2], np.float32)})
+    /// {'y': array([1., 0.], dtype=float32)}
     fn cancel(&self) {
         let cancel = std::mem::take(&mut *self.cancel.lock().unwrap_or_else(PoisonError::into_inner));
         cancel.store(true, Ordering::Relaxed);

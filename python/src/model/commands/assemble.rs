@@ -17,6 +17,11 @@ impl PyModel {
     /// the outputs depend on), those of `to` its outputs. Or `nodes`, and what they read and others read of them.
     ///
     /// Values and nodes are objects, names, or selections such as `op:Conv`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> part = model.extract(to="h")
+    /// >>> [node.op_type for node in part.graph.nodes], part.graph.outputs[0].name
+    /// (['Neg'], 'h')
     #[pyo3(signature = (*, from_ = None, to = None, nodes = None))]
     fn extract(
         &self,
@@ -45,6 +50,12 @@ impl PyModel {
 
     /// Puts a part between a value and everything that reads it. The part is a model, or something to read one from, with one input for the
     /// value and one output; other inputs belong to values of this model by name, or as the dict `map` says.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> part = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] v) => (float[N] w) { w = Exp(v) }')
+    /// >>> report = model.insert("h", part, map={"v": "h"})
+    /// >>> [node.op_type for node in model.graph.nodes]
+    /// ['Neg', 'Exp', 'Relu']
     #[pyo3(signature = (at, part, *, map = None))]
     fn insert(
         &self,
@@ -66,6 +77,12 @@ impl PyModel {
 
     /// Puts a part in place of some nodes: `nodes`, or those that compute `to` from `from_`. Inputs and outputs of the part belong to values of
     /// this model by name, or as the dict `map` says.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> part = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] h) { h = Abs(x) }')
+    /// >>> report = model.replace(part, from_="x", to="h")
+    /// >>> [node.op_type for node in model.graph.nodes]
+    /// ['Abs', 'Relu']
     #[pyo3(signature = (part, *, nodes = None, from_ = None, to = None, map = None))]
     fn replace(
         &self,
@@ -95,6 +112,12 @@ impl PyModel {
 
     /// Appends other models: outputs become inputs of the same names, or as the dict `map` says for one other model. With `keep_outputs`, they
     /// stay outputs as well.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> second = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] v) => (float[N] w) { w = Exp(v) }')
+    /// >>> report = model.concat(second, map={"y": "v"})
+    /// >>> [node.op_type for node in model.graph.nodes]
+    /// ['Neg', 'Relu', 'Exp']
     #[pyo3(signature = (*others, map = None, keep_outputs = false))]
     fn concat(
         &self,

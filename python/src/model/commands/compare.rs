@@ -24,21 +24,41 @@ impl PyDifference {
 #[pymethods]
 impl PyDifference {
     /// The differences as dicts and lists, as `onnxtxt diff --json` prints them.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.diff(model.copy()).to_dict()["equal"]
+    /// True
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?.call_method1("loads", (render::json(&self.diff),))
     }
 
     /// The differences for a comment on a pull request.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> other = model.copy()
+    /// >>> other.graph.nodes[0].op_type = "Abs"
+    /// >>> "Abs" in model.diff(other).markdown()
+    /// True
     fn markdown(&self) -> String {
         render::markdown(&self.diff, &PyDifference::style())
     }
 
     /// The differences as a page for browsers.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> "<html" in model.diff(model.copy()).html()
+    /// True
     fn html(&self) -> String {
         render::html(&self.diff, &PyDifference::style())
     }
 
     /// The numbers of differences on one line.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> other = model.copy()
+    /// >>> other.graph.nodes[0].op_type = "Abs"
+    /// >>> print(model.diff(other).stat())
+    /// nodes: 1 changed · version: patch
     fn stat(&self) -> String {
         render::stat(&self.diff)
     }
@@ -66,6 +86,16 @@ impl PyDifference {
 impl PyModel {
     /// The differences to another model, by names and structure: `bool(difference)` tells whether there are any. With `interface`, only what users
     /// of the models see is compared.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> other = model.copy()
+    /// >>> other.graph.nodes[0].op_type = "Abs"
+    /// >>> print(model.diff(other))
+    /// nodes
+    ///   ~ h = Abs
+    ///     ~ op_type: Neg → Abs
+    /// nodes: 1 changed · version: patch
+    /// <BLANKLINE>
     #[pyo3(signature = (other, *, interface = false))]
     fn diff(&self, py: Python<'_>, other: &Bound<'_, PyAny>, interface: bool) -> PyResult<PyDifference> {
         let (mut old, mut new) = (self.snapshot(py), model_of(py, other)?);
@@ -78,6 +108,13 @@ impl PyModel {
     /// Merges the changes that `ours` and `theirs` made to this model, and returns the result.
     ///
     /// Raises `onnxtxt.Error` with the paths of the conflicts if both changed the same thing.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> ours, theirs = model.copy(), model.copy()
+    /// >>> ours.graph.nodes[0].op_type = "Abs"
+    /// >>> theirs.graph.nodes[1].op_type = "Tanh"
+    /// >>> [node.op_type for node in model.merge(ours, theirs).graph.nodes]
+    /// ['Abs', 'Tanh']
     fn merge(&self, py: Python<'_>, ours: &Bound<'_, PyAny>, theirs: &Bound<'_, PyAny>) -> PyResult<PyModel> {
         let (base, ours, theirs) = (self.snapshot(py), model_of(py, ours)?, model_of(py, theirs)?);
         for loaded in [&base, &ours, &theirs] {
@@ -98,6 +135,12 @@ impl PyModel {
     /// How a newer version of this model affects its users, as `onnxtxt semver --json` prints it: a dict with `old`, `new`, `needed` (`PATCH`,
     /// `MINOR`, `MAJOR` or `None`), `enough` (whether `model_version` says so), `least` (the least version that does), and `differences`, a list
     /// of dicts with `step` (the part of the version) and `message`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> other = model.copy()
+    /// >>> other.graph.inputs[0].name = "image"
+    /// >>> model.semver(other)["needed"]
+    /// 'MAJOR'
     fn semver<'py>(&self, py: Python<'py>, newer: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (mut old, mut new) = (self.snapshot(py), model_of(py, newer)?);
         complete(py, &mut old)?;

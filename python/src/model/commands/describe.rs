@@ -12,6 +12,11 @@ use pyo3::types::PyDict;
 impl PyModel {
     /// Renames values, nodes and symbols of dimensions: a dict from old to new names. An old name between slashes is a regular expression, whose
     /// groups the new one refers to as `$1`. Without `values`, `nodes` and `symbols`, all three are renamed.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> report = model.rename({"x": "image", "N": "batch"})
+    /// >>> model.graph.inputs[0]
+    /// <onnxtxt.Value float[batch] image>
     #[pyo3(signature = (rules, *, values = false, nodes = false, symbols = false))]
     fn rename(
         &self,
@@ -30,6 +35,11 @@ impl PyModel {
 
     /// Sets dimensions of inputs, and infers all other types again: `set_shape(N=4)` sets a symbol, `shapes={"x": [1, 3, "H", None]}` the shape
     /// of an input, `dynamic={"batch": 0}` a symbol for an axis of every input.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> report = model.set_shape(N=4)
+    /// >>> model.graph.outputs[0].shape
+    /// (4,)
     #[pyo3(signature = (*, shapes = None, dynamic = None, **sizes))]
     fn set_shape(
         &self,
@@ -69,6 +79,12 @@ impl PyModel {
 
     /// Removes documentation, metadata, inferable declarations and unused parts. Without options, all but the names of nodes; what the model
     /// computes does not change.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.doc_string = "documentation"
+    /// >>> report = model.strip(docs=True)
+    /// >>> model.doc_string
+    /// ''
     #[pyo3(signature = (*, docs = false, names = false, metadata = false, value_info = false, unused = false))]
     fn strip(
         &self,

@@ -14,6 +14,11 @@ impl PyModel {
     /// `may_have_errors` is true.
     ///
     /// Raises `ValueError` if `fails` is not true for this model; exceptions of `fails` end the search and are raised.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> small = model.reduce(lambda candidate: any(node.op_type == "Relu" for node in candidate.graph.nodes))
+    /// >>> [node.op_type for node in small.graph.nodes]
+    /// ['Relu']
     #[pyo3(signature = (fails, *, may_have_errors = false))]
     fn reduce(&self, py: Python<'_>, fails: &Bound<'_, PyAny>, may_have_errors: bool) -> PyResult<PyModel> {
         let loaded = self.snapshot(py);

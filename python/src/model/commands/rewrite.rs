@@ -98,6 +98,14 @@ impl PyModel {
     /// Runs passes by name, in order: `dead-code`, `common-subexpressions`, `topological-sort`, …; `onnxtxt.passes()` lists them.
     ///
     /// Raises `ValueError` for an unknown pass.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.append("Abs", ["x"])
+    /// <onnxtxt.Node abs = Abs(x)>
+    /// >>> bool(model.run_passes("dead-code"))
+    /// True
+    /// >>> len(model.graph.nodes)
+    /// 2
     #[pyo3(signature = (*names))]
     fn run_passes(&self, py: Python<'_>, names: Vec<String>) -> PyResult<PyReport> {
         let passes: Vec<Pass> =
@@ -108,6 +116,11 @@ impl PyModel {
     /// Converts the model to other versions of its operator sets: a version of ai.onnx, or a dict from domains to versions.
     ///
     /// Raises `onnxtxt.Error` if a node cannot be converted.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> report = model.convert_opset(17)
+    /// >>> dict(model.opset_imports)
+    /// {'': 17}
     fn convert_opset(&self, py: Python<'_>, version: &Bound<'_, PyAny>) -> PyResult<PyReport> {
         let versions: Vec<(String, i64)> = match version.extract::<i64>() {
             Ok(version) => vec![(String::new(), version)],
@@ -125,6 +138,11 @@ impl PyModel {
     ///
     /// `only` names functions (`name`, `domain.name`, `domain.name:overload`), or operators with `schema`; `depth` keeps calls in bodies that are
     /// this deep; with `schema`, operators that are defined by a function are expanded too.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[N] x) => (float[N] y) { y = my.Twice(x) } <domain: "my", opset_import: ["": 21]> Twice (a) => (b) { b = Add(a, a) }')
+    /// >>> report = model.inline()
+    /// >>> [node.op_type for node in model.graph.nodes]
+    /// ['Add']
     #[pyo3(signature = (*, only = None, depth = None, max_nodes = None, schema = false))]
     fn inline(
         &self,
@@ -154,6 +172,11 @@ impl PyModel {
 
     /// Moves nodes into a new function `domain.name`, and calls it in their place. `nodes` are nodes, or selections such as `op:Conv`, `/enc*/`,
     /// `#17` or a name.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> report = model.outline(["h", "y"], "local.NegRelu")
+    /// >>> model.graph.nodes[0].op_type, model.functions[0].name
+    /// ('NegRelu', 'NegRelu')
     fn outline(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>, name: &str) -> PyResult<PyReport> {
         let chosen = chosen(py, self, Some(nodes))?;
         let Some((domain, name)) = name.rsplit_once('.') else {

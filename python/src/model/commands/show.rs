@@ -17,6 +17,10 @@ use std::path::PathBuf;
 impl PyModel {
     /// A drawing of the graph: `svg`, `html`, `dot` or `mermaid`, as text, or in a file whose name says the form. `select` selects nodes to draw,
     /// as objects or as selections.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.draw(form="mermaid").splitlines()[0]
+    /// 'flowchart TB'
     #[pyo3(signature = (path = None, *, form = None, select = None))]
     fn draw(
         &self,
@@ -82,6 +86,10 @@ impl PyModel {
     /// `read_bytes`, `written_bytes`, `peak_activation_bytes` (of memory for inputs and results), `peak_at` and `nodes`, a list of dicts with
     /// `name`, `op`, `result`, `macs`, `flops`, `read_bytes` and more. Costs are numbers, texts with symbols such as `N*64`, or `None` where a
     /// shape is unknown. `by` sorts the nodes: `order`, `macs`, `flops` or `bytes`. Sizes of symbols can be given: `stats(N=1)`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.stats()["parameters"], model.stats()["flops"]
+    /// (2, 2)
     #[pyo3(signature = (*, by = "order", **sizes))]
     fn stats<'py>(
         &self,

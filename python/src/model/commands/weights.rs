@@ -109,6 +109,10 @@ impl PyModel {
     }
 
     /// The weights of the main graph and of graphs nested in it, as a dict from names to arrays that share the memory of the model.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.weights()
+    /// {'w': array([3., 4.], dtype=float32)}
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = self.shared.read(py, |state| {
             let model = state.model();
@@ -125,6 +129,11 @@ impl PyModel {
     }
 
     /// Replaces weights by name: a dict of arrays. Types and shapes must be those of the weights; others stay as they are.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> report = model.set_weights({"w": np.array([5, 6], np.float32)})
+    /// >>> model.weights()
+    /// {'w': array([5., 6.], dtype=float32)}
     fn set_weights(&self, py: Python<'_>, arrays: &Bound<'_, PyDict>) -> PyResult<PyReport> {
         let tensor =
             |(name, array): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((name.extract()?, stored(&array)?));
@@ -136,6 +145,12 @@ impl PyModel {
     /// `/encoder.*/`. Returns their number.
     ///
     /// Raises `onnxtxt.Error` if nothing is selected, or if the file has another form or cannot be written.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> model.export_weights("weights.npz")
+    /// 1
+    /// >>> np.load("weights.npz")["w"]
+    /// array([3., 4.], dtype=float32)
     #[pyo3(signature = (path, *, only = None))]
     fn export_weights(&self, py: Python<'_>, path: PathBuf, only: Option<Vec<String>>) -> PyResult<usize> {
         let only = only.unwrap_or_default();
@@ -150,11 +165,22 @@ impl PyModel {
     /// as they are.
     ///
     /// Raises `onnxtxt.Error` if a weight does not fit, or if the file cannot be read.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) <float[2] w = {3, 4}> { y = Add(x, w) }')
+    /// >>> np.savez("weights.npz", w=np.array([5, 6], np.float32))
+    /// >>> report = model.import_weights("weights.npz")
+    /// >>> model.weights()
+    /// {'w': array([5., 6.], dtype=float32)}
     fn import_weights(&self, py: Python<'_>, path: PathBuf) -> PyResult<PyReport> {
         self.change(py, "import_weights", |model| onnx_cli::import_weights(&path, model).map_err(unusable))
     }
 
     /// Stores equal weights once.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[1] x) => (float[1] y) <float[1] a = {3}, float[1] b = {3}> { t = Add(x, a) y = Mul(t, b) }')
+    /// >>> report = model.share_weights()
+    /// >>> len(model.weights())
+    /// 1
     fn share_weights(&self, py: Python<'_>) -> PyResult<PyReport> {
         self.change(py, "share_weights", |model| Ok(share_weights(model)))
     }

@@ -23,6 +23,17 @@ impl PyNode {
 #[pymethods]
 impl PyNode {
     /// Inserts a node before this one and returns it. The parameters are those of `Graph.append`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> node = model.graph.nodes[1]
+    /// >>> node.set_input(0, node.insert_before("Abs", ["h"]).output)
+    /// >>> print(model.graph.text())
+    /// g (float[N] x) => (float[N] y)
+    /// {
+    ///     h = Neg(x)
+    ///     abs = Abs(h)
+    ///     y = Relu(abs)
+    /// }
     #[pyo3(signature = (op_type, inputs = None, attributes = None, *, outputs = None, domain = "", name = "", overload = ""))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn insert_before(
@@ -40,6 +51,12 @@ impl PyNode {
     }
 
     /// Inserts a node after this one and returns it. The parameters are those of `Graph.append`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> first, last = model.graph.nodes
+    /// >>> last.set_input(0, first.insert_after("Mul", [first.output, 2.0]).output)
+    /// >>> [node.op_type for node in model.graph.nodes]
+    /// ['Neg', 'Mul', 'Relu']
     #[pyo3(signature = (op_type, inputs = None, attributes = None, *, outputs = None, domain = "", name = "", overload = ""))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn insert_after(
@@ -57,6 +74,13 @@ impl PyNode {
     }
 
     /// Adds an empty graph as an attribute, such as `then_branch`, and returns it. It sees the values of the graphs around it.
+    ///
+    /// >>> model = onnxtxt.Model.new(21)
+    /// >>> c, x = model.graph.add_input("c", "bool"), model.graph.add_input("x", "float")
+    /// >>> node = model.graph.append("If", [c])
+    /// >>> branch = node.add_graph("then_branch")
+    /// >>> branch.add_output(branch.append("Neg", [x]).output)
+    /// <onnxtxt.Value neg>
     #[pyo3(signature = (attribute, name = None))]
     fn add_graph(&self, py: Python<'_>, attribute: &str, name: Option<&str>) -> PyResult<PyGraph> {
         let graph = self.shared.write(py, |state| {
@@ -76,6 +100,12 @@ impl PyNode {
     ///
     /// Raises `ValueError` if something reads its results: replace their uses first, by `Value.replace_all_uses_with`, or the node, by
     /// `Node.replace_with`.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> node = model.graph.append("Abs", ["x"])
+    /// >>> node.remove()
+    /// >>> len(model.graph.nodes)
+    /// 2
     fn remove(&self, py: Python<'_>) -> PyResult<()> {
         self.shared.write(py, |state| {
             let home = self.home(state)?;
@@ -98,6 +128,12 @@ impl PyNode {
     /// the new values get them, or an `Identity` passes them on.
     ///
     /// Raises `ValueError` if the number of values is not that of the results.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> node = model.graph.nodes[0]
+    /// >>> node.replace_with(node.insert_after("Abs", [node.inputs[0]]).output)
+    /// >>> [node.op_type for node in model.graph.nodes]
+    /// ['Abs', 'Relu']
     #[pyo3(signature = (*values))]
     fn replace_with(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<()> {
         let given = operands(values.as_any(), &self.shared)?;

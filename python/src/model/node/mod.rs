@@ -215,6 +215,11 @@ impl PyNode {
     /// Replaces operand `index`: a value, a name, an array (which becomes an initializer), or `None` to leave it out.
     ///
     /// Raises `IndexError` if the node has no such operand.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.nodes[1].set_input(0, "x")
+    /// >>> model.graph.nodes[1].inputs
+    /// (<onnxtxt.Value float[N] x>,)
     fn set_input(&self, py: Python<'_>, index: usize, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let given = Operand::of(value, &self.shared)?;
         self.shared.write(py, |state| {
@@ -283,6 +288,10 @@ impl PyNode {
     }
 
     /// The node as text, with the graphs in it.
+    ///
+    /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
+    /// >>> model.graph.nodes[0].text()
+    /// 'h = Neg(x)'
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         self.shared.read_long(py, |state| {
             self.get(state)?;
