@@ -4,6 +4,8 @@
 >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }')
 >>> model.check()
 []
+
+Examples in the documentation of functions and methods need no imports but ``import numpy as np, onnxtxt``, and are run by the tests.
 """
 
 from collections.abc import MutableMapping as _MutableMapping, Sequence as _Sequence
