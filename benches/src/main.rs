@@ -18,6 +18,7 @@ mod models;
 mod pair;
 mod peer;
 mod program;
+mod roofline;
 mod table;
 
 use anyhow::{Context as _, Result, ensure};
@@ -26,6 +27,7 @@ use clap::{Parser, Subcommand};
 use models::{Contest, ModelArgs, serve};
 use pair::Bench;
 use peer::Peer;
+use roofline::RooflineArgs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -65,6 +67,8 @@ enum What {
     Models(ModelArgs),
     /// Name the kernels that are slower fused than their nodes are one by one
     Fusion(ModelArgs),
+    /// Time that kernels lose to the peaks of the processor, by class, on models that a seed draws
+    Roofline(RooflineArgs),
 }
 
 fn main() -> ExitCode {
@@ -86,12 +90,16 @@ fn run() -> Result<()> {
     }
     let args = Args::parse();
     if let Some(what) = args.what {
-        let python = args.python.context("models need a Python environment (`cargo xtask venv`)")?;
-        let Args { corpus, folder, peers, runs, json, .. } = args;
-        let contest = |options| Contest { python, corpus, folder, peers, runs, json, options };
+        let Args { python, corpus, folder, peers, runs, json, .. } = args;
+        let contest = |python, options| Contest { python, corpus, folder, peers, runs, json, options };
+        let python = || python.context("models need a Python environment (`cargo xtask venv`)");
         return match what {
-            What::Models(options) => contest(options).run(),
-            What::Fusion(options) => contest(options).fusion(),
+            What::Models(options) => contest(python()?, options).run(),
+            What::Fusion(options) => contest(python()?, options).fusion(),
+            What::Roofline(options) => {
+                let python = if options.all { python()? } else { PathBuf::new() };
+                roofline::run(&contest(python, ModelArgs::all()), &options)
+            }
         };
     }
     let is_wanted = |case: &&Case| {

@@ -50,6 +50,12 @@ enum What {
         #[command(flatten)]
         models: ModelArgs,
     },
+    /// Sum up the time that kernels lose to the peaks of the processor, by class, on models that a seed draws
+    Roofline {
+        /// Options of the census, and names or files of models: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        census: Vec<std::ffi::OsString>,
+    },
     /// Measure the Python package beside onnxruntime and onnx, in one process: cases whose name has one of these words; without any, all
     Python { names: Vec<String> },
     /// Measure how long an editor waits for the language server: numbers of nodes, or `weights`; without any, all
@@ -97,6 +103,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(What::Fusion { models }) => {
             let mut bench = bench(args)?;
             process::run(bench.arg("--python").arg(runtimes()?).arg("fusion").args(models.arguments()))
+        }
+        Some(What::Roofline { census }) => {
+            let mut bench = bench(args)?;
+            if census.iter().any(|word| word == "--all") {
+                bench.arg("--python").arg(runtimes()?);
+            }
+            process::run(bench.arg("roofline").args(census))
         }
         Some(What::Models { models, reuse, write }) => {
             ensure!(

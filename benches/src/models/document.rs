@@ -4,6 +4,7 @@ use super::picture::picture;
 use super::row::{KernelRow, Row, geometric_mean};
 use super::table::{milliseconds, not_run, spread};
 use super::{GROUPS, PEERS};
+use crate::roofline::section;
 use crate::table::number;
 use anyhow::Result;
 use onnx_exec::Machine;
@@ -23,8 +24,12 @@ pub(super) fn write(
     versions: &[(String, String)],
 ) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let page = page(rows, machines, &about(machines, versions, rows));
-    std::fs::write(folder.join("performance.md"), &page)?;
+    let file = folder.join("performance.md");
+    let mut page = page(rows, machines, &about(machines, versions, rows));
+    // The census is measured by another command.
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    page = [page.trim_end(), "\n\n", section(&before)].concat().trim_end().to_owned() + "\n";
+    std::fs::write(file, &page)?;
     std::fs::write(folder.join("performance.svg"), picture(&page))?;
     eprintln!("{} is written", folder.join("performance.md").display());
     Ok(())

@@ -14,7 +14,7 @@ mod row;
 pub(crate) mod serve;
 mod side;
 mod table;
-mod tensor;
+pub(crate) mod tensor;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use onnx_exec::Machine;
@@ -58,6 +58,14 @@ pub(crate) struct ModelArgs {
     /// Hold this file locked while a model is timed, so that several that measure on one machine wait for one another
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
+}
+
+impl ModelArgs {
+    /// All models, one thread.
+    pub(crate) fn all() -> ModelArgs {
+        let (names, threads, set) = (Vec::new(), vec![1], "all".to_owned());
+        ModelArgs { names, threads, set, reuse: false, write: None, lock: None }
+    }
 }
 
 /// The program of a peer: a script in this crate, or a program of the workspace `peers`.
