@@ -15,6 +15,7 @@ mod apply_fixes;
 pub(crate) mod beyond;
 mod certain;
 mod commas;
+mod excerpt;
 #[cfg(all(feature = "print", feature = "verify"))]
 mod opset;
 mod value;
@@ -23,6 +24,7 @@ mod value;
 pub(crate) use apply_fixes::apply;
 pub use apply_fixes::{Fixed, Fixes, apply_fixes};
 pub use beyond::Readers;
+pub use excerpt::{Excerpt, ReadStatements};
 #[cfg(all(feature = "print", feature = "verify"))]
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::value_span;
@@ -88,7 +90,25 @@ pub fn check_completed(
     complete: Complete<'_>,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) -> Parsed<Checked> {
-    let mut checked = completed(source, crate::lower::read_open(source), complete);
+    let read = read_completed(source, complete);
+    let diagnostics = check_read(readers, source, &read, level, judge);
+    Parsed::new(read.value, diagnostics)
+}
+
+/// Parses and lowers a text, for [`check_read`]. The findings are those of reading; no comment of the text has allowed any of them.
+pub fn read_completed(source: &str, complete: Complete<'_>) -> Parsed<Checked> {
+    completed(source, crate::lower::read_open(source), complete)
+}
+
+/// The findings of [`check_completed`] about a text that [`read_completed`] has read, for those who check it by several levels.
+pub fn check_read(
+    readers: Readers,
+    source: &str,
+    read: &Parsed<Checked>,
+    level: Level,
+    judge: impl Fn(&Model) -> Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
+    let mut checked = Parsed::new(&read.value, read.diagnostics.clone());
     if level > Level::Syntax {
         let found = judge(&checked.value.model);
         add(&mut checked, source, found);
@@ -97,11 +117,11 @@ pub fn check_completed(
     certain::keep_certain(source, &mut checked.diagnostics, |text| crate::lower::read_open(text).diagnostics);
     // A tree with mistakes has constructs that were not written.
     if !checked.is_partial() {
-        let found = beyond::find(source, &checked.value, readers);
+        let found = beyond::find(source, checked.value, readers);
         checked.diagnostics.extend(found);
     }
     allow(&mut checked, source, level);
-    checked
+    checked.diagnostics
 }
 
 /// Checks a text that is a part of a model ([`read_part`](crate::read_part)).
@@ -122,13 +142,15 @@ pub fn check_part_completed(
     complete: Complete<'_>,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) -> Parsed<Checked> {
-    let mut checked = completed(source, crate::lower::read_part_open(source, kind), complete);
+    let read = completed(source, crate::lower::read_part_open(source, kind), complete);
+    let mut checked = Parsed::new(&read.value, read.diagnostics);
     if level > Level::Syntax {
         let found = judge(&checked.value.model);
         add(&mut checked, source, found);
     }
     allow(&mut checked, source, level);
-    checked
+    let diagnostics = checked.diagnostics;
+    Parsed::new(read.value, diagnostics)
 }
 
 /// The model of a text, with types for its literals.
@@ -146,9 +168,9 @@ fn completed(source: &str, read: Parsed<Open>, complete: Complete<'_>) -> Parsed
 }
 
 /// Leaves out the warnings that comments of the text allow, and sorts the findings.
-fn allow(checked: &mut Parsed<Checked>, source: &str, level: Level) {
+fn allow(checked: &mut Parsed<&Checked>, source: &str, level: Level) {
     let is_whole = !checked.is_partial();
-    let Checked { syntax, model } = &checked.value;
+    let Checked { syntax, model } = checked.value;
     let map = SourceMap::new(source, &syntax.tree, model);
     let found = std::mem::take(&mut checked.diagnostics);
     checked.diagnostics = allow::allow(source, syntax, &map, found, level, is_whole);
@@ -161,8 +183,8 @@ fn allow(checked: &mut Parsed<Checked>, source: &str, level: Level) {
 }
 
 /// Adds findings about the model, except those that may be consequences of syntax errors.
-fn add(checked: &mut Parsed<Checked>, source: &str, found: Vec<Diagnostic>) {
-    let Checked { syntax, model } = &checked.value;
+fn add(checked: &mut Parsed<&Checked>, source: &str, found: Vec<Diagnostic>) {
+    let Checked { syntax, model } = checked.value;
     let map = SourceMap::new(source, &syntax.tree, model);
     let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
         Place::Source(span) => Some(span),

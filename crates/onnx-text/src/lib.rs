@@ -54,8 +54,8 @@ mod tokens;
 mod visible;
 
 pub use check::{
-    Checked, Complete, Fixed, Fixes, Readers, apply_fixes, check_completed, check_for, check_part_completed,
-    check_part_with, check_with, value_span,
+    Checked, Complete, Excerpt, Fixed, Fixes, ReadStatements, Readers, apply_fixes, check_completed,
+    check_for, check_part_completed, check_part_with, check_read, check_with, read_completed, value_span,
 };
 #[cfg(all(feature = "print", feature = "verify"))]
 pub use check::{CheckedSet, check_operator_set};

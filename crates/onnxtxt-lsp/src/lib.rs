@@ -30,7 +30,7 @@ mod features;
 mod server;
 mod workspace;
 
-pub use document::{Document, Encoding, LineTable, Snapshot};
+pub use document::{Document, Encoding, LineTable, Remains, Snapshot};
 pub use server::{Options, ServerError, serve, serve_stdio};
 pub use workspace::settings::Settings;
 
@@ -38,4 +38,12 @@ pub use workspace::settings::Settings;
 #[doc(hidden)]
 pub fn exercise(snapshot: &Snapshot, at: usize) {
     features::exercise(snapshot, at);
+}
+
+/// The findings about the syntax, and all, as a client has them, for tests that compare.
+#[doc(hidden)]
+#[must_use]
+pub fn published(snapshot: &Snapshot, is_all: bool) -> Vec<gen_lsp_types::Diagnostic> {
+    let stage = if is_all { server::Stage::All } else { server::Stage::Syntax };
+    features::diagnostics::diagnostics(snapshot, stage)
 }

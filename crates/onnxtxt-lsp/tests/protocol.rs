@@ -178,6 +178,31 @@ fn findings_are_pulled() {
     client.stop();
 }
 
+/// While the user types, a client that asks for findings has those about the syntax at once, and asks again when it is told to.
+#[test]
+fn findings_about_types_follow_after_a_pause() {
+    let capabilities = json!({ "textDocument": { "diagnostic": {} }, "workspace": { "diagnostics": { "refreshSupport": true } } });
+    let (mut client, _) = Client::start(capabilities, json!({ "pause": 1000 }));
+    client.open(URI, MODEL);
+    let change = json!({ "range": { "start": { "line": 4, "character": 13 }, "end": { "line": 4, "character": 13 } }, "text": "q" });
+    client.notify(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [change] }),
+    );
+    let pull = json!({ "textDocument": document() });
+    let report = client.request("textDocument/diagnostic", pull.clone()).expect("a report");
+    assert_eq!(report["items"], json!([]), "operands are not checked yet");
+    loop {
+        match client.connection.receiver.recv_timeout(PATIENCE).expect("a request") {
+            Message::Request(request) if request.method == "workspace/diagnostic/refresh" => break,
+            _ => {}
+        }
+    }
+    let report = client.request("textDocument/diagnostic", pull).expect("a report");
+    assert_eq!(report["items"][0]["code"], "E0203", "{report}");
+    client.stop();
+}
+
 /// Every request about a document has an answer of the right shape.
 #[test]
 fn every_request_is_answered() {
@@ -323,12 +348,16 @@ fn requests_are_cancelled_and_outdated() {
     client.notify("$/cancelRequest", json!({ "id": 3 }));
     let code = |response: Response| response.response_result.err().map(|error| error.code);
     assert_eq!(code(client.answer(&second)), Some(-32800));
+    let third = client.send("textDocument/completion", at(4, 12));
     let change = json!({ "text": MODEL });
     client.notify(
         "textDocument/didChange",
         json!({ "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [change] }),
     );
     assert_eq!(code(client.answer(&first)), Some(-32801));
+    // An editor goes on with these while the user types.
+    let completion = client.answer(&third).response_result.expect("completions of the text as it was");
+    assert!(completion["items"].as_array().is_some_and(|items| !items.is_empty()));
     assert!(client.request("textDocument/hover", at(3, 3)).is_ok());
     client.stop();
 }

@@ -1,4 +1,5 @@
-//! Random edits of texts of the suite: after each, the document equals a fresh one, and no request panics.
+//! Random edits of texts of the suite: after each, the document equals a fresh one, and no request panics. Of longer texts, the findings
+//! about edited statements alone equal those of a text that is read as a whole.
 //!
 //! `ONNXTXT_EDITS=N` makes N edits, also of the texts of the corpus.
 
@@ -61,9 +62,147 @@ fn settled(text: &str, at: usize) -> usize {
     if text[..at].ends_with('\r') && text[at..].starts_with('\n') { at - 1 } else { at }
 }
 
+fn number_of_edits() -> usize {
+    std::env::var("ONNXTXT_EDITS").ok().and_then(|edits| edits.parse().ok()).unwrap_or(EDITS)
+}
+
+/// Copies of each statement of a text, so that most statements are far from an edit.
+const COPIES: usize = 20;
+
+/// What is typed within a statement; a bracket or a quote alone often changes what the rest of the text is.
+const IN_STATEMENTS: [&str; 10] = ["x", " ", ",", "1", "=", ".", "-", "y = Abs(x)", "\n", "# c\n"];
+
+fn word(random: &mut Random) -> &'static str {
+    match random.below(3) {
+        0 => WORDS[random.below(WORDS.len())],
+        _ => IN_STATEMENTS[random.below(IN_STATEMENTS.len())],
+    }
+}
+
+/// Edits of one long text.
+const EDITS_OF_LONG_TEXT: usize = 8;
+
+/// A text with copies of the statements of its bodies on lines of their own; `None` if it has none.
+fn longer(text: &str) -> Option<String> {
+    let read = onnx_text::parse_model(text);
+    let graph = read.value.tree.graph.iter().flat_map(|graph| &graph.body);
+    let functions = read.value.tree.functions.iter().flat_map(|function| &function.body);
+    let mut out = text.to_owned();
+    let mut nodes: Vec<_> = graph.chain(functions).map(|node| node.span).collect();
+    nodes.sort_unstable();
+    for node in nodes.iter().rev() {
+        let copy = format!("\n{}", &text[node.range()]);
+        out.insert_str(node.end as usize, &copy.repeat(COPIES));
+    }
+    (!nodes.is_empty()).then_some(out)
+}
+
+/// A replacement as a client sends it; the text follows.
+fn typed(
+    document: &Document,
+    text: &mut String,
+    (start, end): (usize, usize),
+    word: &str,
+) -> TextDocumentContentChangeEvent {
+    let offset = |at: usize| u32::try_from(at).unwrap();
+    let lines = document.lines();
+    let range = Range { start: lines.position(text, offset(start)), end: lines.position(text, offset(end)) };
+    text.replace_range(start..end, word);
+    TextDocumentContentChangePartial::new(range, None, word.to_owned()).into()
+}
+
+/// Edits in one place after another, as people make them, and findings after each. A pause, in which all findings are computed, comes
+/// now and then.
+#[test]
+fn findings_about_edited_statements_equal_those_of_fresh_documents() {
+    let edits = number_of_edits();
+    let texts: Vec<String> = texts(edits).iter().filter_map(|text| longer(text)).collect();
+    assert!(texts.len() > 100, "{} texts", texts.len());
+    let mut random = Random::new(11);
+    let (mut done, mut of_statements) = (0, 0);
+    while done < edits {
+        let mut text = texts[random.below(texts.len())].clone();
+        let uri = Uri("file:///m.onnxtxt".to_owned());
+        let fresh = |text: &str| {
+            onnxtxt_lsp::Snapshot::of_text(uri.clone(), text.to_owned(), Encoding::Utf8, Arc::default())
+        };
+        let mut document = Document::new(uri.clone(), 0, text.clone(), Encoding::Utf8, Arc::default());
+        let mut at = 0;
+        for version in 0..EDITS_OF_LONG_TEXT {
+            // A pause.
+            if version % 5 == 0 {
+                _ = onnxtxt_lsp::published(&document.snapshot(), true);
+            }
+            if version % 4 == 0 {
+                at = random.below(text.len() + 1);
+            }
+            let start = settled(&text, at);
+            let end = match random.below(4) {
+                0 => settled(&text, start + 1 + random.below(4)),
+                _ => start,
+            };
+            let word = word(&mut random);
+            let change = typed(&document, &mut text, (start, end), word);
+            at = start + word.len();
+            document.change(i32::try_from(version).unwrap(), vec![change]);
+            let snapshot = document.snapshot();
+            let found = onnxtxt_lsp::published(&snapshot, false);
+            of_statements += usize::from(!snapshot.is_read());
+            assert_eq!(found, onnxtxt_lsp::published(&fresh(&text), false), "{text}");
+            done += 1;
+        }
+    }
+    println!("{of_statements} of {done} edits were of statements alone");
+    assert!(of_statements > done / 4, "{of_statements} of {done}");
+}
+
+/// A long list of numbers is not read again, and all findings are the same.
+#[test]
+fn findings_beside_long_lists_of_numbers_equal_those_of_fresh_documents() {
+    let numbers = vec!["0.25"; 5_000].join(", ");
+    let model = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N,5000] x) => (float[N,5000] y)\n\
+         <float[5000] w = {{{numbers}}}, int64[2] s = {{-1, 5000}}>\n\
+         {{\n  a = Add(x, w)\n  b = Reshape(a, s)\n  c = Relu(b)\n  y = Mul(c, w)\n}}\n"
+    );
+    let uri = Uri("file:///m.onnxtxt".to_owned());
+    let mut random = Random::new(13);
+    let (mut done, mut without_numbers) = (0, 0);
+    while done < number_of_edits() / 4 {
+        let mut text = model.clone();
+        let mut document = Document::new(uri.clone(), 0, text.clone(), Encoding::Utf16, Arc::default());
+        _ = onnxtxt_lsp::published(&document.snapshot(), true);
+        let body = text.rfind('{').unwrap();
+        for version in 0..10 {
+            // One edit of ten is anywhere.
+            let from = if random.below(10) == 0 { 0 } else { body };
+            let start = settled(&text, from + random.below(text.len() + 1 - from));
+            let end = if random.below(3) == 0 { settled(&text, start + 2) } else { start };
+            let word = word(&mut random);
+            let change = typed(&document, &mut text, (start, end), word);
+            document.change(version, vec![change]);
+            let snapshot = document.snapshot();
+            for is_all in [false, true] {
+                let found = onnxtxt_lsp::published(&snapshot, is_all);
+                let fresh = onnxtxt_lsp::Snapshot::of_text(
+                    uri.clone(),
+                    text.clone(),
+                    Encoding::Utf16,
+                    Arc::default(),
+                );
+                assert_eq!(found, onnxtxt_lsp::published(&fresh, is_all), "{}", &text[body..]);
+            }
+            without_numbers += usize::from(!snapshot.is_read());
+            done += 1;
+        }
+    }
+    println!("{without_numbers} of {done} edits were checked without reading the numbers");
+    assert!(without_numbers > done / 4, "{without_numbers} of {done}");
+}
+
 #[test]
 fn documents_equal_fresh_ones_after_every_edit() {
-    let edits = std::env::var("ONNXTXT_EDITS").ok().and_then(|edits| edits.parse().ok()).unwrap_or(EDITS);
+    let edits = number_of_edits();
     let texts = texts(edits);
     assert!(texts.len() > 100, "{} texts", texts.len());
     let mut random = Random::new(7);
@@ -88,16 +227,7 @@ fn documents_equal_fresh_ones_after_every_edit() {
                     text = texts[random.below(texts.len())].clone();
                     TextDocumentContentChangeWholeDocument { text: text.clone() }.into()
                 }
-                _ => {
-                    let lines = document.lines();
-                    let offset = |at: usize| u32::try_from(at).unwrap();
-                    let range = Range {
-                        start: lines.position(&text, offset(start)),
-                        end: lines.position(&text, offset(end)),
-                    };
-                    text.replace_range(start..end, word);
-                    TextDocumentContentChangePartial::new(range, None, word.to_owned()).into()
-                }
+                _ => typed(&document, &mut text, (start, end), word),
             };
             let change: TextDocumentContentChangeEvent = change;
             // A snapshot that a request still holds does not change.

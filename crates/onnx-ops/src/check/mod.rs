@@ -12,7 +12,7 @@ mod spellings;
 pub use fixed::{FixedSymbol, fixed_symbols};
 pub(crate) use lints::{Lint, LintSite, idle, training_mode};
 
-use crate::infer::{InferOptions, infer};
+use crate::infer::{Facts, InferOptions, infer};
 use crate::schema::Registry;
 use onnx_ir::diag::{Diagnostic, Level, Severity};
 use onnx_ir::{Model, VerifyOptions, verify_with};
@@ -20,7 +20,18 @@ use onnx_ir::{Model, VerifyOptions, verify_with};
 /// Checks a model by every rule up to the level of the options, with the operators of a registry.
 #[must_use]
 pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec<Diagnostic> {
+    check_with_facts(model, registry, options).0
+}
+
+/// [`check`], and what inference has found out; on levels below `types`, nothing is inferred.
+#[must_use]
+pub fn check_with_facts(
+    model: &Model,
+    registry: &Registry,
+    options: &VerifyOptions,
+) -> (Vec<Diagnostic>, Option<Facts>) {
     let mut found = Vec::new();
+    let mut facts = None;
     if options.level >= Level::Types {
         let mut inference = infer(model, registry, &InferOptions::default());
         found = inference.diagnostics;
@@ -31,10 +42,11 @@ pub fn check(model: &Model, registry: &Registry, options: &VerifyOptions) -> Vec
             lints::check(model, registry, &inference.facts, &mut found);
         }
         imports::check(model, registry, &mut found);
+        facts = Some(inference.facts);
     }
     let mut found = verify_with(model, options, found);
     spellings::explain(model, registry, &mut found);
-    found
+    (found, facts)
 }
 
 /// Decides whether a model may be run: whether every error of [`check`] on level `types` leaves its meaning clear. Such errors are

@@ -16,7 +16,7 @@ const JUDGED: usize = 4;
 /// Makes the fixes certain that can be.
 pub(super) fn confirm(
     source: &str,
-    checked: &mut Parsed<Checked>,
+    checked: &mut Parsed<&Checked>,
     judge: impl Fn(&Model) -> Vec<Diagnostic>,
 ) {
     let place = |d: &Diagnostic| match d.primary.place {
@@ -28,7 +28,7 @@ pub(super) fn confirm(
     if open.is_empty() {
         return;
     }
-    let Checked { syntax: Syntax { tree, .. }, model } = &checked.value;
+    let Checked { syntax: Syntax { tree, .. }, model } = checked.value;
     let mut certain = Vec::new();
     let mut judged = 0;
     let graph = tree.graph.iter().map(|graph| (names_of_graph(source, graph), &graph.body));

@@ -5,7 +5,9 @@ use super::lines::{Encoding, LineTable};
 use crate::workspace::settings::Settings;
 use bytes::Bytes;
 use gen_lsp_types::{Location, Position, Range, TextEdit, Uri};
-use onnx_text::{Checked, NamedNumbers, Readers, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text};
+use onnx_text::{
+    Checked, NamedNumbers, ReadStatements, Readers, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text,
+};
 use onnxtxt::ir::diag::{Diagnostic, Edit, Level, Parsed, Place, Span};
 use onnxtxt::ir::{Model, VerifyOptions};
 use onnxtxt::ops::infer::{Facts, InferOptions, infer};
@@ -28,11 +30,24 @@ pub struct Snapshot {
     tokens: OnceLock<Vec<TextToken>>,
     names: OnceLock<TextNames>,
     facts: OnceLock<AllFacts>,
+    syntax_findings: OnceLock<Vec<Diagnostic>>,
     findings: OnceLock<Vec<Diagnostic>>,
+    /// The last version that was read as a whole, changed to this one.
+    known: Arc<ReadStatements>,
+    /// The same of this version, once it was read.
+    statements: OnceLock<Arc<ReadStatements>>,
     /// The texts in it, if it is a file of another language.
     embedded: OnceLock<Vec<Arc<Snapshot>>>,
     /// Whether it is such a text itself.
     is_embedded: bool,
+}
+
+/// What was computed of a version that is gone.
+#[derive(Debug, Default)]
+pub struct Remains {
+    _read: Option<Parsed<Checked>>,
+    _names: Option<TextNames>,
+    _facts: Option<AllFacts>,
 }
 
 /// Facts, which are simplified when they are read.
@@ -60,6 +75,7 @@ impl Snapshot {
         text: Arc<String>,
         lines: Arc<LineTable>,
         settings: Arc<Settings>,
+        known: Arc<ReadStatements>,
     ) -> Self {
         let kind = sniff_text(&text);
         Snapshot {
@@ -73,7 +89,10 @@ impl Snapshot {
             tokens: OnceLock::new(),
             names: OnceLock::new(),
             facts: OnceLock::new(),
+            syntax_findings: OnceLock::new(),
             findings: OnceLock::new(),
+            known,
+            statements: OnceLock::new(),
             embedded: OnceLock::new(),
             is_embedded: false,
         }
@@ -83,7 +102,7 @@ impl Snapshot {
     #[must_use]
     pub fn of_text(uri: Uri, text: String, encoding: Encoding, settings: Arc<Settings>) -> Self {
         let lines = Arc::new(LineTable::new(&text, encoding));
-        Snapshot::new(uri, 0, Arc::new(text), lines, settings)
+        Snapshot::new(uri, 0, Arc::new(text), lines, settings, Arc::default())
     }
 
     /// The texts in a file of another language: Markdown, Python. `None` for ONNX text itself.
@@ -99,8 +118,8 @@ impl Snapshot {
                 }
                 let lines = LineTable::new(&text, self.lines.encoding());
                 let (uri, version) = (self.uri.clone(), self.version);
-                let snapshot =
-                    Snapshot::new(uri, version, Arc::new(text), Arc::new(lines), Arc::new(settings));
+                let (text, lines, settings) = (Arc::new(text), Arc::new(lines), Arc::new(settings));
+                let snapshot = Snapshot::new(uri, version, text, lines, settings, Arc::default());
                 Arc::new(Snapshot { is_embedded: true, ..snapshot })
             };
             regions.map(snapshot).collect()
@@ -163,25 +182,38 @@ impl Snapshot {
         file
     }
 
-    fn read(&self) -> &Parsed<Checked> {
-        let complete = |model: &mut Model, numbers: &NamedNumbers| {
+    /// Gives the literals of a model their types.
+    fn complete(&self) -> impl Fn(&mut Model, &NamedNumbers) -> bool {
+        |model: &mut Model, numbers: &NamedNumbers| {
             let known = self.settings.registry.as_deref();
             let registry = known.unwrap_or_else(|| registry_of(model));
             onnxtxt::ops::literals::complete(model, registry, numbers)
-        };
+        }
+    }
+
+    fn read(&self) -> &Parsed<Checked> {
+        let complete = self.complete();
         self.read.get_or_init(|| match self.kind {
             TextKind::Value | TextKind::OperatorSet => {
                 Parsed::new(Checked { syntax: Default::default(), model: Model::new() }, Vec::new())
             }
-            TextKind::Model => {
-                onnx_text::check_completed(Readers::Ours, &self.text, Level::Syntax, &complete, |_| {
-                    Vec::new()
-                })
-            }
+            TextKind::Model => onnx_text::read_completed(&self.text, &complete),
             kind => {
                 onnx_text::check_part_completed(&self.text, kind, Level::Syntax, &complete, |_| Vec::new())
             }
         })
+    }
+
+    /// Whether the text was read as a whole.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.read.get().is_some()
+    }
+
+    /// Which statements have no findings, once the text was read.
+    pub(super) fn read_statements(&self) -> Option<Arc<ReadStatements>> {
+        self.statements.get().cloned()
     }
 
     /// The text with its model, as far as it could be read.
@@ -238,16 +270,39 @@ impl Snapshot {
         facts.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The findings that need no operators and types, which take a fraction of the time.
+    /// The findings that need no operators and types, which take a fraction of the time: where statements were edited, those alone are
+    /// read.
     #[must_use]
-    pub fn syntax_findings(&self) -> Vec<Diagnostic> {
-        let options = VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() };
-        let found = match self.kind {
-            TextKind::Value => onnx_text::check_value(&self.text, &options).diagnostics,
-            TextKind::OperatorSet => onnx_text::check_operator_set(&self.text, &options).diagnostics,
-            _ => self.read().diagnostics.clone(),
-        };
-        self.filter().apply(found)
+    pub fn syntax_findings(&self) -> &[Diagnostic] {
+        self.syntax_findings.get_or_init(|| {
+            let options = VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() };
+            let found = match self.kind {
+                TextKind::Value => onnx_text::check_value(&self.text, &options).diagnostics,
+                TextKind::OperatorSet => onnx_text::check_operator_set(&self.text, &options).diagnostics,
+                TextKind::Model => {
+                    let of_edited = || self.known.syntax_findings(&self.text, &self.complete());
+                    let is_read = self.read.get().is_some();
+                    (!is_read).then(of_edited).flatten().unwrap_or_else(|| {
+                        onnx_text::check_read(
+                            Readers::Ours,
+                            &self.text,
+                            self.read_statement_by_statement(),
+                            Level::Syntax,
+                            |_| Vec::new(),
+                        )
+                    })
+                }
+                _ => self.read().diagnostics.clone(),
+            };
+            self.filter().apply(found)
+        })
+    }
+
+    /// The model, whose statements are known from now on.
+    fn read_statement_by_statement(&self) -> &Parsed<Checked> {
+        let read = self.read();
+        self.statements.get_or_init(|| Arc::new(ReadStatements::of(&self.text, read)));
+        read
     }
 
     /// The findings of the level of the settings.
@@ -258,11 +313,43 @@ impl Snapshot {
             let found = match self.kind {
                 TextKind::Value => onnx_text::check_value(&self.text, &options).diagnostics,
                 TextKind::OperatorSet => onnx_text::check_operator_set(&self.text, &options).diagnostics,
-                TextKind::Model => self.settings.options().check(&self.file()).diagnostics,
+                TextKind::Model => self.model_findings(),
                 _ => self.file().part().map_or_else(Vec::new, |part| part.check(options.level)),
             };
             self.filter().apply(found)
         })
+    }
+
+    /// All findings about a model. What inference finds out is kept for other requests; long lists of numbers that were not edited are not
+    /// read again.
+    fn model_findings(&self) -> Vec<Diagnostic> {
+        let (file, options, level) = (self.file(), self.settings.options(), self.settings.check.level);
+        if self.read.get().is_none() {
+            let judge = |model: &Model| options.judge(&file, model).0;
+            if let Some((found, statements)) = self.known.findings(&self.text, level, &self.complete(), judge)
+            {
+                self.statements.get_or_init(|| Arc::new(statements));
+                return found;
+            }
+        }
+        let read = self.read_statement_by_statement();
+        let judge = |model: &Model| {
+            let (found, facts) = options.judge(&file, model);
+            if let Some(facts) = facts.filter(|_| std::ptr::eq(model, &read.value.model)) {
+                self.facts.get_or_init(|| AllFacts(Mutex::new(facts)));
+            }
+            found
+        };
+        onnx_text::check_read(Readers::Ours, &self.text, read, level, judge)
+    }
+
+    /// What was computed of the text, without the text.
+    pub(super) fn into_remains(self) -> Remains {
+        Remains {
+            _read: self.read.into_inner(),
+            _names: self.names.into_inner(),
+            _facts: self.facts.into_inner(),
+        }
     }
 
     fn filter(&self) -> &Filter {

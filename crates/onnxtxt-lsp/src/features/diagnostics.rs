@@ -3,9 +3,10 @@
 use crate::document::Snapshot;
 use crate::server::Stage;
 use gen_lsp_types::*;
-use onnx_text::SourceMap;
+use onnx_text::{SourceMap, ast};
 use onnxtxt::check::bound;
-use onnxtxt::ir::diag::{self, Severity, Span, code};
+use onnxtxt::ir::Model;
+use onnxtxt::ir::diag::{self, Place, Severity, Span, code};
 use serde_json::json;
 
 /// The findings about a document.
@@ -14,17 +15,24 @@ pub(crate) fn diagnostics(snapshot: &Snapshot, stage: Stage) -> Vec<Diagnostic> 
         return embedded.iter().flat_map(|embedded| diagnostics(embedded, stage)).collect();
     }
     let found = match stage {
-        Stage::Syntax => snapshot.syntax_findings(),
+        Stage::Syntax => snapshot.syntax_findings().to_vec(),
         Stage::All => snapshot.findings().to_vec(),
     };
-    let map = snapshot.map();
+    // Findings about the syntax are at bytes of the text, and no tree is needed.
+    let is_of_model = |label: &diag::Label| matches!(label.place, Place::Entity(_));
+    let is_of_model =
+        |finding: &diag::Diagnostic| is_of_model(&finding.primary) || finding.related.iter().any(is_of_model);
+    let (no_tree, no_model) = (ast::File::default(), Model::new());
+    let map = match found.iter().any(is_of_model) {
+        true => snapshot.map(),
+        false => SourceMap::new(snapshot.text(), &no_tree, &no_model),
+    };
     // An editor cannot show thousands either.
     bound(found).listed.iter().map(|finding| diagnostic(snapshot, finding, &map)).collect()
 }
 
 /// The findings as an answer; only whether they have changed, if the client has those of a result.
-pub(crate) fn report(snapshot: &Snapshot, previous: Option<&str>, stage: Stage) -> DocumentDiagnosticReport {
-    let items = diagnostics(snapshot, stage);
+pub(crate) fn report(items: Vec<Diagnostic>, previous: Option<&str>) -> DocumentDiagnosticReport {
     let result_id = result_id(&items);
     if previous == Some(&result_id) {
         return RelatedUnchangedDocumentDiagnosticReport {
@@ -167,7 +175,7 @@ mod tests {
         assert!(diagnostics(&snapshot, Stage::Syntax).is_empty());
         let id = result_id(&found);
         assert!(matches!(
-            report(&snapshot, Some(&id), Stage::All),
+            report(found, Some(&id)),
             DocumentDiagnosticReport::RelatedUnchangedDocumentDiagnosticReport(_)
         ));
     }

@@ -3,7 +3,7 @@
 use super::{Demand, Event, Pending, Server};
 use crate::document::Snapshot;
 use crate::workspace::View;
-use gen_lsp_types::{Position, Request as LspRequest, Uri};
+use gen_lsp_types::{Diagnostic, Position, Request as LspRequest, Uri};
 use lsp_server::{ErrorCode, Request, RequestId, Response};
 use serde::Deserialize as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +28,8 @@ pub(crate) struct RequestContext {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) view: View,
     pub(crate) demand: Demand,
+    /// Of a request for findings while the user types: those about operators and types of the last check, moved with the text.
+    pub(crate) interim: Option<Vec<Diagnostic>>,
 }
 
 /// Runs a function and returns the message of its panic, if it does.
@@ -100,21 +102,25 @@ impl Server {
             }
             _ => snapshot,
         };
+        let is_about_findings = method == "textDocument/diagnostic";
+        let interim = uri.as_ref().filter(|_| is_about_findings).and_then(|uri| self.interim(uri));
         let demand = Demand::default();
         let pending =
             Pending { demand: demand.clone(), document: uri.map(|uri| uri.0), method, begun: Instant::now() };
         if self.pending.insert(id.clone(), pending).is_some() {
             self.log.write(&format!("the client used the id {id} twice"));
         }
-        let context = RequestContext { snapshot, view: self.view(), demand };
-        self.workers.run(move || {
+        let is_urgent = interim.is_some();
+        let context = RequestContext { snapshot, view: self.view(), demand, interim };
+        let task = move || {
             let ended = context.demand.ended();
             let response = match ended {
                 Some(code) => Response::new_err(id, code as i32, super::ended_message(code).to_owned()),
                 None => respond(id, || handle(&context, params)),
             };
             Some(Event::Answered(response))
-        });
+        };
+        if is_urgent { self.workers.run_urgently(task) } else { self.workers.run(task) }
     }
 
     /// An open document, or the file.

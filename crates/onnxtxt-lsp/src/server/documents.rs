@@ -26,6 +26,10 @@ struct Open {
     is_changed: bool,
     /// The findings of the last whole check, moved with the text.
     shown: Vec<Diagnostic>,
+    /// Whether the user has typed since then.
+    is_typed: bool,
+    /// Whether a client that asks for findings has had only those that were there at once.
+    has_interim: bool,
 }
 
 impl Documents {
@@ -42,6 +46,18 @@ impl Documents {
     pub(crate) fn snapshots(&mut self) -> Vec<Arc<Snapshot>> {
         self.open.values_mut().map(|open| open.document.snapshot()).collect()
     }
+}
+
+/// Whether editors go on with the answer to a request while the user types: Visual Studio Code asks for completions at the first character
+/// of a word, selects from them by the others, and does not ask again.
+fn is_refined(method: &str) -> bool {
+    matches!(method, "textDocument/completion" | "textDocument/signatureHelp")
+}
+
+/// Whether a finding is about operators and types, which are checked later than the syntax.
+fn is_later(diagnostic: &Diagnostic) -> bool {
+    let Some(Code::String(id)) = &diagnostic.code else { return false };
+    diag::find(id).is_some_and(|code| code.level > Level::Syntax)
 }
 
 impl Server {
@@ -92,7 +108,14 @@ impl Server {
         let TextDocumentItem { uri, version, text, .. } = params.text_document;
         let settings = self.settings_of(&uri);
         let document = Document::new(uri.clone(), version, text, self.documents.encoding, settings);
-        let open = Open { document, check: Demand::default(), is_changed: true, shown: Vec::new() };
+        let open = Open {
+            document,
+            check: Demand::default(),
+            is_changed: true,
+            shown: Vec::new(),
+            is_typed: false,
+            has_interim: false,
+        };
         self.documents.open.insert(uri.0.clone(), open);
         self.check(&uri, Stage::Syntax);
         self.check_later();
@@ -103,7 +126,8 @@ impl Server {
             version,
             text_document_identifier: TextDocumentIdentifier { uri },
         } = params.text_document;
-        let is_of_document = |pending: &Pending| pending.document.as_deref() == Some(&uri.0);
+        let is_of_document =
+            |pending: &Pending| pending.document.as_deref() == Some(&uri.0) && !is_refined(&pending.method);
         let outdated =
             self.pending.iter().filter(|(_, pending)| is_of_document(pending)).map(|(id, _)| id.clone());
         for id in outdated.collect::<Vec<_>>() {
@@ -124,10 +148,26 @@ impl Server {
                 }
             }
         }
-        open.document.change(version, params.content_changes);
+        let remains = open.document.change(version, params.content_changes);
+        self.workers.run(move || {
+            drop(remains);
+            None
+        });
         open.is_changed = true;
+        open.is_typed = true;
         self.check(&uri, Stage::Syntax);
         self.check_later();
+    }
+
+    /// The findings about operators and types that an answer has while the user types: those of the last check. The client is told to ask
+    /// again after the next one. `None`: all findings are computed at once.
+    pub(super) fn interim(&mut self, uri: &Uri) -> Option<Vec<Diagnostic>> {
+        let open = self.documents.open.get_mut(&uri.0).filter(|open| open.is_typed)?;
+        if !self.client.refreshes.diagnostics {
+            return None;
+        }
+        open.has_interim = true;
+        Some(open.shown.iter().filter(|diagnostic| is_later(diagnostic)).cloned().collect())
     }
 
     fn closed(&mut self, params: DidCloseTextDocumentParams) {
@@ -149,16 +189,16 @@ impl Server {
         }
     }
 
-    /// Checks a document in a worker, unless the client asks for findings itself.
+    /// Checks a document in a worker. A client that asks for findings itself needs this only if it can be told to ask again.
     fn check(&mut self, uri: &Uri, stage: Stage) {
-        if self.client.pulls {
+        if self.client.pulls && (stage == Stage::Syntax || !self.client.refreshes.diagnostics) {
             return;
         }
         let Some(open) = self.documents.open.get_mut(&uri.0) else { return };
         let demand = Demand::default();
         open.check = demand.clone();
         let snapshot = open.document.snapshot();
-        self.workers.run(move || {
+        let check = move || {
             if demand.ended().is_some() {
                 return None;
             }
@@ -169,7 +209,11 @@ impl Server {
                 diagnostics,
             };
             demand.ended().is_none().then_some(Event::Found(params, stage))
-        });
+        };
+        match stage {
+            Stage::Syntax => self.workers.run_urgently(check),
+            Stage::All => self.workers.run(check),
+        }
     }
 
     fn check_later(&mut self) {
@@ -183,7 +227,10 @@ impl Server {
             .documents
             .open
             .iter_mut()
-            .filter_map(|(uri, open)| std::mem::take(&mut open.is_changed).then(|| Uri(uri.clone())))
+            .filter_map(|(uri, open)| {
+                open.is_typed = false;
+                std::mem::take(&mut open.is_changed).then(|| Uri(uri.clone()))
+            })
             .collect();
         for uri in changed {
             self.check(&uri, Stage::All);
@@ -200,12 +247,16 @@ impl Server {
         match stage {
             Stage::All => open.shown.clone_from(&found.diagnostics),
             Stage::Syntax => {
-                let is_later = |diagnostic: &&Diagnostic| {
-                    let Some(Code::String(id)) = &diagnostic.code else { return false };
-                    diag::find(id).is_some_and(|code| code.level > Level::Syntax)
-                };
-                found.diagnostics.extend(open.shown.iter().filter(is_later).cloned());
+                found
+                    .diagnostics
+                    .extend(open.shown.iter().filter(|diagnostic| is_later(diagnostic)).cloned());
             }
+        }
+        if self.client.pulls {
+            if std::mem::take(&mut open.has_interim) {
+                self.ask::<DiagnosticRefreshRequest>((), |_, _| {});
+            }
+            return;
         }
         self.connection.notify::<PublishDiagnosticsNotification>(found);
     }

@@ -19,7 +19,10 @@ impl Server {
         match request.method.as_str() {
             // Findings.
             "textDocument/diagnostic" => self.answer::<DocumentDiagnosticRequest>(request, |cx, params| {
-                Ok(diagnostics::report(&cx.snapshot, params.previous_result_id.as_deref(), Stage::All))
+                let stage = if cx.interim.is_some() { Stage::Syntax } else { Stage::All };
+                let mut found = diagnostics::diagnostics(&cx.snapshot, stage);
+                found.extend(cx.interim.iter().flatten().cloned());
+                Ok(diagnostics::report(found, params.previous_result_id.as_deref()))
             }),
             "workspace/diagnostic" => {
                 self.answer::<WorkspaceDiagnosticRequest>(request, workspace_diagnostics::report)

@@ -38,6 +38,7 @@ pub use onnx_text::{Fixed, Fixes, Readers};
 use crate::{File, Form, Loaded};
 use onnx_ir::diag::{Diagnostic, Parsed};
 use onnx_ir::{Model, VerifyOptions};
+use onnx_ops::infer::Facts;
 use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
 use onnx_ops::targets;
@@ -65,16 +66,20 @@ impl CheckOptions<'_> {
     /// [`Filter::apply`] selects those to report.
     #[must_use]
     pub fn check(&self, file: &File) -> Loaded {
-        let level = self.filter.level;
-        let options = VerifyOptions { level, ..VerifyOptions::default() };
-        Loaded::judged_for(self.readers, file, level, |model| {
-            let registry = self.registry.unwrap_or_else(|| registry_of(model));
-            let mut found = onnx_ops::check::check(model, registry, &options);
-            found.extend(self.targets.iter().flat_map(|target| targets::check(model, registry, target)));
-            targets::drop_repeated(&mut found);
-            found.extend(self.external_data(file, model));
-            found
-        })
+        Loaded::judged_for(self.readers, file, self.filter.level, |model| self.judge(file, model).0)
+    }
+
+    /// The findings about the model of a file, without those of reading it, and what inference has found out: nothing below the level of
+    /// types.
+    #[must_use]
+    pub fn judge(&self, file: &File, model: &Model) -> (Vec<Diagnostic>, Option<Facts>) {
+        let options = VerifyOptions { level: self.filter.level, ..VerifyOptions::default() };
+        let registry = self.registry.unwrap_or_else(|| registry_of(model));
+        let (mut found, facts) = onnx_ops::check::check_with_facts(model, registry, &options);
+        found.extend(self.targets.iter().flat_map(|target| targets::check(model, registry, target)));
+        targets::drop_repeated(&mut found);
+        found.extend(self.external_data(file, model));
+        (found, facts)
     }
 
     /// Applies the fixes of reported findings, checks the text again, and so on until there are none. Fixes that overlap are applied
