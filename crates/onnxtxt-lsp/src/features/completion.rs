@@ -52,13 +52,15 @@ const NOTE_KEYS: [(&str, &str); 10] = [
 /// Completions at a position.
 pub(crate) fn completion(snapshot: &Snapshot, position: Position, client: &Client) -> CompletionList {
     let offset = snapshot.offset(position);
+    let around = around(snapshot, offset);
     let cx = Completion {
         snapshot,
         offset,
         word: word_before(snapshot, offset),
         has_snippets: client.has_snippets,
+        is_statement: matches!(around, Around::Statement),
     };
-    let mut items = match around(snapshot, offset) {
+    let mut items = match around {
         Around::Inputs { op, index } => cx.inputs(op, index),
         Around::Attributes { op, value_of: None } => cx.attributes(op),
         Around::Attributes { op, value_of: Some(name) } => cx.attribute_value(op, name),
@@ -68,7 +70,8 @@ pub(crate) fn completion(snapshot: &Snapshot, position: Position, client: &Clien
         Around::Header { value_of: None } => words(&HEADER_KEYS, ": "),
         Around::Header { value_of: Some(key) } => cx.header_value(key),
         Around::Annotation => words(&NOTE_KEYS, ": "),
-        Around::Statement | Around::Nothing => Vec::new(),
+        Around::Statement => cx.statements(),
+        Around::Nothing => Vec::new(),
     };
     // A name may be empty, but editors refuse what has no label.
     items.retain(|item| !item.label.is_empty());
@@ -109,6 +112,8 @@ struct Completion<'s> {
     /// The word that is being typed.
     word: Span,
     has_snippets: bool,
+    /// Whether a statement begins here, which has results before its operator.
+    is_statement: bool,
 }
 
 impl Completion<'_> {
@@ -132,6 +137,14 @@ impl Completion<'_> {
             items.extend(self.domains());
         }
         items
+    }
+
+    /// Statements by the names of their operators, where nothing else is in the line. Without snippets there is nothing to offer: the name
+    /// of a result is the user's.
+    fn statements(&self) -> Vec<CompletionItem> {
+        let rest = self.snapshot.text().get(self.offset as usize..).unwrap_or_default();
+        let is_alone = rest.lines().next().is_none_or(|line| line.trim().is_empty());
+        if self.has_snippets && is_alone { self.of_domain("") } else { Vec::new() }
     }
 
     fn of_domain(&self, domain: &str) -> Vec<CompletionItem> {
@@ -179,6 +192,13 @@ impl Completion<'_> {
             number += 1;
             format!("${{{number}:{text}}}")
         };
+        let mut results = Vec::new();
+        if self.is_statement {
+            results.extend(
+                schema.outputs.iter().filter(|param| is_required(param)).map(|param| hole(&param.name)),
+            );
+        }
+        let results = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
         let required: Vec<String> = schema
             .attrs
             .iter()
@@ -188,7 +208,7 @@ impl Completion<'_> {
         let inputs: Vec<String> =
             schema.inputs.iter().filter(|param| is_required(param)).map(|param| hole(&param.name)).collect();
         let attrs = if required.is_empty() { String::new() } else { format!(" <{}>", required.join(", ")) };
-        format!("{}{attrs} ({})$0", schema.name, inputs.join(", "))
+        format!("{results}{}{attrs} ({})$0", schema.name, inputs.join(", "))
     }
 
     /// The edit that imports a domain, if the file has a list of imports.
@@ -510,6 +530,15 @@ mod tests {
         assert_eq!(chosen(&model("y = Re$0(x)"), "Relu"), model("y = Relu(x)"));
         let old = labels("<ir_version: 10, opset_import: [\"\": 13]> g (x) => (y) { y = $0 }");
         assert!(old.contains(&"Relu".to_owned()) && !old.contains(&"Gelu".to_owned()));
+    }
+
+    #[test]
+    fn statements_have_results() {
+        let chosen = |line: &str| chosen(&model(&format!("{line}\nz = Abs(x)")), "LeakyRelu");
+        let wanted = |line: &str| model(&format!("{line}\nz = Abs(x)"));
+        assert_eq!(chosen("Leaky$0"), wanted("${1:Y} = LeakyRelu (${2:X})$0"));
+        assert_eq!(chosen("y = Leaky$0"), wanted("y = LeakyRelu (${1:X})$0"));
+        assert!(labels(&model("Leaky$0 = Relu(x)")).is_empty(), "the name of a result");
     }
 
     #[test]
