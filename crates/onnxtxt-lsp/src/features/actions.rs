@@ -43,6 +43,8 @@ enum Change {
     Outline { from: u32, to: u32 },
     /// The model imports another version of the default operator set.
     Convert { opset: i64 },
+    /// Nodes come after those whose results they use.
+    Sort,
     /// All safe fixes.
     FixAll,
 }
@@ -187,6 +189,11 @@ fn refactorings(snapshot: &Snapshot, span: Span, client: &Client, actions: &mut 
         actions.extend(expand_expression(snapshot, span, client));
         actions.extend(annotate(snapshot, at, span, client));
         actions.extend(to_initializer(snapshot, at, client));
+        actions.extend(insert_cast(snapshot, at, span, client));
+        if snapshot.findings().iter().any(|found| found.code == &diag::code::NODE_ORDER) {
+            let title = "Sort the nodes".to_owned();
+            actions.push(later(snapshot, title, CodeActionKind::RefactorRewrite, Change::Sort));
+        }
     }
     if let Some(function) =
         snapshot.tree().functions.iter().position(|function| has(function.name, span.start))
@@ -255,6 +262,39 @@ fn annotate(snapshot: &Snapshot, at: NodeAt<'_>, span: Span, client: &Client) ->
         title: format!("Declare the type `{ty}` of `{}`", name.trim_matches('"')),
         kind: Some(CodeActionKind::RefactorRewrite),
         edit: Some(edit_of(snapshot, &[edit], client)),
+        ..CodeAction::default()
+    })
+}
+
+/// Casts the operand under the cursor to the type of another operand whose type must be the same.
+fn insert_cast(snapshot: &Snapshot, at: NodeAt<'_>, span: Span, client: &Client) -> Option<CodeAction> {
+    let tree = at.tree;
+    let i = tree.inputs.iter().position(|&name| has(name, span.start) && !name.is_empty())?;
+    let Some(Called::Operator { schema }) = called(snapshot, at.body, at.id) else { return None };
+    let node = &snapshot.model().bodies[at.body].nodes[at.id];
+    let elem = |input: usize| snapshot.facts().get(at.body, (*node.inputs.get(input)?)?).ty.elem();
+    let (param, given) = (schema.input(i)?, elem(i).filter(|_| tree.sugar.is_none())?);
+    let is_alike = |j: &usize| *j != i && schema.input(*j).is_some_and(|other| other.ty == param.ty);
+    let wanted = (0..node.inputs.len()).filter(is_alike).filter_map(elem).find(|other| *other != given)?;
+    let (operand, elem) = (tree.inputs[i], wanted.name()?);
+    let old = snapshot.slice(operand);
+    let quotes = if old.starts_with('"') { "\"" } else { "" };
+    let plain = old.trim_matches('"');
+    let new = fresh(snapshot, &format!("{plain}_{elem}"), |_| true);
+    // In a line of its own, if the statement has one.
+    let start = tree.notes.start().unwrap_or(tree.span.start);
+    let line = snapshot.lines().start(snapshot.text(), snapshot.lines().line(start));
+    let before = snapshot.slice(Span::new(line, start));
+    let between = if before.trim().is_empty() { format!("\n{before}") } else { " ".to_owned() };
+    let cast = format!("{quotes}{new}{quotes} = Cast <to = {}> ({old}){between}", wanted.0);
+    let edits = [
+        Edit { span: Span::at(start), text: cast },
+        Edit { span: operand, text: format!("{quotes}{new}{quotes}") },
+    ];
+    Some(CodeAction {
+        title: format!("Cast `{plain}` to {elem}"),
+        kind: Some(CodeActionKind::QuickFix),
+        edit: Some(edit_of(snapshot, &edits, client)),
         ..CodeAction::default()
     })
 }
@@ -379,7 +419,7 @@ fn apply(snapshot: &Snapshot, model: &mut Model, change: &Change) -> Answer<()> 
         Change::Outline { from, to } => {
             let body = model.main.ok_or_else(|| Failure("the model has no main graph".to_owned()))?;
             let nodes = selected(snapshot, *from, *to);
-            let name = fresh_name(snapshot);
+            let name = fresh(snapshot, "Function", |kind| kind == NameKind::Function);
             pass::outline(model, body, &nodes, LOCAL, &name)
                 .map(|_| ())
                 .map_err(|found| Failure(found.first().map(ToString::to_string).unwrap_or_default()))
@@ -389,6 +429,7 @@ fn apply(snapshot: &Snapshot, model: &mut Model, change: &Change) -> Answer<()> 
             let outcome = pass.run(model, registry);
             if outcome.is_done { Ok(()) } else { first(&outcome.report.diagnostics) }
         }
+        Change::Sort => first(&pass::topological_sort(model).diagnostics),
         Change::FixAll => Ok(()),
     }
 }
@@ -396,15 +437,14 @@ fn apply(snapshot: &Snapshot, model: &mut Model, change: &Change) -> Answer<()> 
 /// The domain of functions that are extracted.
 const LOCAL: &str = "local";
 
-/// A name that no function of the text has.
-fn fresh_name(snapshot: &Snapshot) -> String {
+/// A name like this one that no name of these kinds in the text has.
+fn fresh(snapshot: &Snapshot, like: &str, is_of_kind: impl Fn(NameKind) -> bool) -> String {
     let names = snapshot.names();
     let is_taken = |name: &str| {
-        names
-            .ids()
-            .any(|id| names.info(id).kind == NameKind::Function && names.text(snapshot.text(), id) == name)
+        names.ids().any(|id| is_of_kind(names.info(id).kind) && names.text(snapshot.text(), id) == name)
     };
-    (1..).map(|i| format!("Function{i}")).find(|name| !is_taken(name)).unwrap_or_default()
+    let numbered = (1..).map(|i| format!("{like}{i}"));
+    std::iter::once(like.to_owned()).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 /// The text of a changed model with the comments of the old one.
@@ -507,9 +547,23 @@ mod tests {
         assert!(text.contains("y = Abs") && !text.contains("F (v)"), "{text}");
         let text =
             done(&model("$[t = Abs(x)\nu = Neg(t)$]\ny = Exp(u)"), "Extract the nodes into a function");
-        assert!(text.contains("u = local.Function1") && text.contains("Function1 ("), "{text}");
+        assert!(text.contains("u = local.Function") && text.contains("\nFunction ("), "{text}");
         let text = done(&model("y = Soft$0plus(x)"), "Replace `Softplus` by its function body");
         assert!(text.contains("Exp") && !text.contains("= Softplus"), "{text}");
+    }
+
+    #[test]
+    fn operands_are_cast_and_nodes_sorted() {
+        let nodes = "  c = Constant <value = int64 {1}> ()\n  y = Add(x, ";
+        let cast = nodes.replace("  y", "  c_float = Cast <to = 1> (c)\n  y");
+        assert_eq!(
+            done(&model(&format!("{nodes}$0c)")), "Cast `c` to float"),
+            model(&format!("{cast}c_float)"))
+        );
+        let (_, found) = actions_at(&model("  y = Add(x, $0x)"));
+        assert!(found.iter().all(|action| !action.title.starts_with("Cast")), "the types are equal");
+        let text = done(&model("  y = Neg($0t)\n  t = Abs(x)"), "Sort the nodes");
+        assert!(text.find("t = Abs") < text.find("y = Neg"), "{text}");
     }
 
     #[test]
