@@ -59,7 +59,12 @@ enum What {
     /// Measure the Python package beside onnxruntime and onnx, in one process: cases whose name has one of these words; without any, all
     Python { names: Vec<String> },
     /// Measure how long an editor waits for the language server: numbers of nodes, or `weights`; without any, all
-    Lsp { names: Vec<String> },
+    Lsp {
+        names: Vec<String>,
+        /// Write the table of docs/editors.md
+        #[arg(long, conflicts_with = "names")]
+        write: bool,
+    },
     /// Compare builds with different profiles: those whose name has one of these words; without any, all. Takes an hour of compiling
     Profiles { names: Vec<String> },
 }
@@ -90,6 +95,9 @@ impl ModelArgs {
         words
     }
 }
+
+/// The comments around the table of docs/editors.md.
+const LATENCY: (&str, &str) = ("<!-- cargo xtask bench lsp --write -->", "<!-- end of the table -->");
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
@@ -132,7 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             process::run(&mut bench)
         }
         Some(What::Python { names }) => python(names, args),
-        Some(What::Lsp { names }) => {
+        Some(What::Lsp { names, write }) => {
             let mut latency = Command::new(env!("CARGO"));
             latency.current_dir(dirs::root()).args([
                 "run",
@@ -141,7 +149,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 "--package",
                 "onnxtxt-lsp",
             ]);
-            process::run(latency.args(["--example", "latency", "--"]).args(names))
+            latency.args(["--example", "latency", "--"]).args(names);
+            if !write {
+                return process::run(&mut latency);
+            }
+            let table = process::output(latency.arg("--markdown"))?;
+            let page = dirs::root().join("docs/editors.md");
+            let text = std::fs::read_to_string(&page)?;
+            let (before, rest) =
+                text.split_once(LATENCY.0).context("docs/editors.md has no place for the table")?;
+            let (_, after) = rest.split_once(LATENCY.1).context("the table of docs/editors.md has no end")?;
+            let text = format!("{before}{}\n{table}\n{}{after}", LATENCY.0, LATENCY.1);
+            Ok(std::fs::write(page, text)?)
         }
         Some(What::Profiles { names }) => profiles::run(names, args.runs),
     }

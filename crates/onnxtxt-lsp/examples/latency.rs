@@ -1,12 +1,12 @@
 //! How long a client waits for each answer: median and 99th percentile, for models of several sizes, over an in-memory connection.
 //!
 //! ```text
-//! cargo xtask bench lsp
-//! cargo run --profile dist -p onnxtxt-lsp --example latency -- [NODES | weights] …
+//! cargo xtask bench lsp [--write]
+//! cargo run --profile dist -p onnxtxt-lsp --example latency -- [--markdown] [NODES | weights] …
 //! ```
 //!
-//! `weights` is a model of 200 nodes with 50 MB of numbers in its text. A keystroke is an insertion of one character in a comment or
-//! a name in the middle of the text; `syntax` is the time until the findings that need no types come, `types` until all come.
+//! `weights` is a model of 200 nodes with 50 MB of numbers in its text. A keystroke makes a mistake in a line in the middle of the text, or
+//! takes it back; the findings about the syntax come first, and all of them after a check of operators and types.
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -51,11 +51,13 @@ impl Client {
         }
     }
 
-    /// Types a character at a line, and returns how long the findings take: those about the syntax, and all.
+    /// Types a character at the start of a line, or deletes the first one, and returns how long the findings take: those about the syntax,
+    /// and all.
     fn keystroke(&mut self, line: usize, text: &str) -> (Duration, Duration) {
         self.version += 1;
-        let at = json!({ "line": line, "character": 0 });
-        let change = json!({ "range": { "start": at, "end": at }, "text": text });
+        let start = json!({ "line": line, "character": 0 });
+        let end = json!({ "line": line, "character": usize::from(text.is_empty()) });
+        let change = json!({ "range": { "start": start, "end": end }, "text": text });
         let document = json!({ "uri": URI, "version": self.version });
         let begun = Instant::now();
         self.notify(
@@ -75,22 +77,87 @@ impl Client {
 }
 
 fn main() {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
-    println!("{:<10} {:<28} {:>10} {:>10}", "model", "request", "median", "p99");
+    let mut asked: Vec<String> = std::env::args().skip(1).collect();
+    let before = asked.len();
+    asked.retain(|word| word != "--markdown");
+    let is_markdown = asked.len() < before;
+    if !is_markdown {
+        println!("{:<10} {:<28} {:>10} {:>10}", "model", "request", "median", "p99");
+    }
     let sizes: Vec<usize> = match asked.iter().any(|word| word != "weights") {
         true => asked.iter().filter_map(|word| word.parse().ok()).collect(),
         false if asked.is_empty() => SIZES.to_vec(),
         false => Vec::new(),
     };
+    let mut measured = Vec::new();
     for nodes in sizes {
-        measure(&nodes.to_string(), &model(nodes, ""), nodes);
+        measured.push(Measured::of(counted_nodes(nodes), &model(nodes, ""), nodes, is_markdown));
     }
     if asked.is_empty() || asked.iter().any(|word| word == "weights") {
-        measure("weights", &model(200, &weights()), 200);
+        let name = "200 nodes, 50 MB of weights".to_owned();
+        measured.push(Measured::of(name, &model(200, &weights()), 200, is_markdown));
     }
-    if let Some(peak) = peak_memory() {
-        println!("peak memory: {peak}");
+    if is_markdown {
+        print!("{}", markdown(&measured));
     }
+}
+
+/// `2,000 nodes`
+fn counted_nodes(nodes: usize) -> String {
+    match nodes {
+        0..1_000 => format!("{nodes} nodes"),
+        _ => format!("{},{:03} nodes", nodes / 1_000, nodes % 1_000),
+    }
+}
+
+/// What was measured of a model.
+struct Measured {
+    model: String,
+    rows: Vec<Row>,
+    /// The greatest memory of the process so far: models are measured in the order of their sizes.
+    memory: Option<String>,
+}
+
+/// The times of a request.
+struct Row {
+    request: String,
+    median: Duration,
+    p99: Duration,
+}
+
+impl Measured {
+    fn of(model: String, text: &str, nodes: usize, is_quiet: bool) -> Measured {
+        let rows = measure(text, nodes);
+        let memory = peak_memory();
+        if !is_quiet {
+            for Row { request, median, p99 } in &rows {
+                println!("{model:<10} {request:<28} {:>10} {:>10}", shown(*median), shown(*p99));
+            }
+            println!("{model:<10} {:<28} {:>10}", "memory", memory.as_deref().unwrap_or("?"));
+        }
+        Measured { model, rows, memory }
+    }
+}
+
+/// A table: a line for each request, a column for each model, with median and 99th percentile.
+fn markdown(measured: &[Measured]) -> String {
+    let mut out = String::from("| median, p99 |");
+    measured.iter().for_each(|of| out += &format!(" {} |", of.model));
+    out += &format!("\n| --- |{}\n", " --- |".repeat(measured.len()));
+    for (i, first) in measured.first().into_iter().flat_map(|of| of.rows.iter().enumerate()) {
+        out += &format!("| {} |", first.request);
+        for row in measured.iter().filter_map(|of| of.rows.get(i)) {
+            out += &format!(" {}, {} |", shown(row.median), shown(row.p99));
+        }
+        out.push('\n');
+    }
+    out += "| memory of the process |";
+    measured.iter().for_each(|of| out += &format!(" {} |", of.memory.as_deref().unwrap_or("")));
+    out + "\n"
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
 /// A chain of nodes, a line each; the first one is line 5.
@@ -119,7 +186,7 @@ fn weights() -> String {
     format!("float[{count}] w = {{{text}}}")
 }
 
-fn measure(name: &str, text: &str, nodes: usize) {
+fn measure(text: &str, nodes: usize) -> Vec<Row> {
     let (server, connection) = Connection::memory();
     let server = std::thread::spawn(|| serve(server, Options::default()));
     let mut client = Client { connection, next: 0, version: 1 };
@@ -135,13 +202,15 @@ fn measure(name: &str, text: &str, nodes: usize) {
     let runs = (200_000 / nodes.max(1)).clamp(15, 100);
     let (mut syntax, mut types) = (Vec::new(), Vec::new());
     for i in 0..runs {
-        // Blanks, so that the model stays in order; every line is as good as another.
-        let (first, second) = client.keystroke(middle + i % 7, " ");
+        // A comma is a mistake, and is deleted again. Every line is as good as another.
+        let (first, second) = client.keystroke(middle + i / 2 % 7, if i % 2 == 0 { "," } else { "" });
         syntax.push(first);
         types.push(second);
     }
-    row(name, "keystroke: syntax", syntax);
-    row(name, "keystroke: types", types);
+    let mut rows = vec![
+        row("findings about the syntax after a keystroke", syntax),
+        row("all findings after a keystroke", types),
+    ];
     let at = json!({ "line": middle, "character": 30 });
     let document = json!({ "uri": URI });
     let screen = json!({ "start": { "line": middle, "character": 0 }, "end": { "line": middle + 50, "character": 0 } });
@@ -167,11 +236,12 @@ fn measure(name: &str, text: &str, nodes: usize) {
         // The first one computes what all of them share.
         client.time(method, params.clone());
         let times = (0..runs).map(|_| client.time(method, params.clone())).collect();
-        row(name, method.strip_prefix("textDocument/").unwrap_or(method), times);
+        rows.push(row(method.strip_prefix("textDocument/").unwrap_or(method), times));
     }
     client.time("shutdown", Value::Null);
     client.notify("exit", Value::Null);
     server.join().expect("no panic").expect("the server ends");
+    rows
 }
 
 fn merged(a: &Value, b: Value) -> Value {
@@ -182,15 +252,15 @@ fn merged(a: &Value, b: Value) -> Value {
     all
 }
 
-fn row(model: &str, what: &str, mut times: Vec<Duration>) {
+fn row(request: &str, mut times: Vec<Duration>) -> Row {
     times.sort();
     let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
-    let shown = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
-    println!("{model:<10} {what:<28} {:>10} {:>10}", shown(at(50)), shown(at(99)));
+    Row { request: request.to_owned(), median: at(50), p99: at(99) }
 }
 
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().to_owned())
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(format!("{} MB", kilobytes / 1024))
 }
