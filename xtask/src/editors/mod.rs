@@ -3,12 +3,13 @@
 //! - **grammars**: TextMate, highlight.js, Pygments and Vim color every text of the project and of the corpus like the lexer;
 //! - **tree-sitter**: its parser is the one of the grammar, accepts what the parser accepts, and colors like the lexer;
 //! - **protocol**: a client of the makers of the protocol asks the language server everything;
-//! - **vscode**: the extension compiles, passes its tests and is packed;
+//! - **vscode**: the extension compiles, passes its tests and is packed; with `--host`, it is looked at in a real editor;
 //! - **neovim**: a terminal with Neovim shows findings, hints, hover, a fix, a rename and completions.
 //!
 //! Packages of Node are installed into `target/editors` from lock files, those of Python into an environment, and the generator of
 //! tree-sitter with cargo. What cannot run is listed at the end.
 
+mod host;
 mod node;
 mod tree_sitter;
 
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// Write the parser that tree-sitter generates, instead of comparing it
     #[arg(long)]
     accept: bool,
+    /// Look at the extension in a real editor, too: its server, and its workbench in a headless browser
+    #[arg(long)]
+    host: bool,
     /// These parts alone: grammars, tree-sitter, protocol, vscode, neovim
     parts: Vec<String>,
 }
@@ -181,18 +185,23 @@ fn protocol(tools: &mut Tools, _: &Args) -> Result<()> {
     process::run(command.arg(tools.program()?))
 }
 
-fn vscode(tools: &mut Tools, _: &Args) -> Result<()> {
+fn vscode(tools: &mut Tools, args: &Args) -> Result<()> {
     let copy = folder().join("vscode");
     node::copy(&dirs::root().join("editors/vscode"), &copy)?;
     node::install(&copy)?;
     let program = tools.program()?;
-    let mut snippets = Command::new("node");
-    process::run(snippets.arg(copy.join("scripts/snippets.mjs")).arg(&program).arg("--check"))?;
     for task in ["lint", "test", "package"] {
         let mut npm = node::npm(&copy)?;
         process::run(npm.args(["run", "--silent", task]).env("ONNXTXT_PROGRAM", &program))?;
     }
-    Ok(())
+    if args.host { host::run(&program, &packed(&copy)?) } else { Ok(()) }
+}
+
+/// The extension as it was packed.
+fn packed(copy: &Path) -> Result<PathBuf> {
+    let files = fs::read_dir(copy)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut packed = files.filter(|path| path.extension().is_some_and(|extension| extension == "vsix"));
+    packed.next().context("no extension was packed")
 }
 
 fn neovim(tools: &mut Tools, _: &Args) -> Result<()> {
@@ -201,14 +210,16 @@ fn neovim(tools: &mut Tools, _: &Args) -> Result<()> {
     process::run(Command::new(python).arg(script("neovim.py")).arg(neovim).arg(tools.program()?).arg(screens))
 }
 
-/// Whether a file with this path belongs to what this command checks.
-pub(crate) fn concerns(path: &str) -> bool {
-    const FOLDERS: &[&str] =
-        &["editors/", "tests/editors/", "crates/onnx-text/src/lex/", "crates/onnxtxt-lsp/src/"];
-    const FILES: &[&str] =
-        &["crates/onnx-text/src/classes.rs", "python/onnxtxt/pygments.py", "docs/editors.md"];
-    FOLDERS.iter().any(|folder| path.starts_with(folder)) || FILES.contains(&path)
-}
+/// The paths of what this command checks.
+pub(crate) const CONCERNED: &[&str] = &[
+    "editors",
+    "tests/editors",
+    "crates/onnx-text/src/lex",
+    "crates/onnx-text/src/classes.rs",
+    "crates/onnxtxt-lsp/src",
+    "python/onnxtxt/pygments.py",
+    "docs/editors.md",
+];
 
 /// A program on the path.
 fn is_on_path(program: &str) -> bool {

@@ -47,6 +47,19 @@ pub(super) fn install(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Installs what a package that was installed needs besides, as its own script would: what its lock file names, without what is optional.
+pub(super) fn install_own(package: &Path) -> Result<()> {
+    let wanted = fs::read_to_string(package.join("npm-shrinkwrap.json"))?;
+    let stamp = package.join("node_modules").join(STAMP);
+    if fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
+        return Ok(());
+    }
+    let omitted = ["--omit=dev", "--omit=optional", "--no-audit", "--no-fund"];
+    process::run(npm(package)?.args(["install", "--ignore-scripts"]).args(omitted))?;
+    fs::write(stamp, wanted)?;
+    Ok(())
+}
+
 /// Copies the files of a folder that are not there or differ.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
