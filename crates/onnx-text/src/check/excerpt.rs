@@ -49,7 +49,7 @@ const MANY: usize = 100;
 ///
 /// let nodes: String = (0..100).map(|i| format!("  t{} = Relu(t{i})\n", i + 1)).collect();
 /// let mut text = format!("g (float[N] t0) => (float[N] t100) {{\n{nodes}}}\n");
-/// let mut known = ReadStatements::of(&text, &read_completed(&text, &|_| true));
+/// let mut known = ReadStatements::of(&text, &read_completed(&text, &|_, _| true));
 /// let at = text.find("t50 = Relu(").unwrap();
 /// text.insert(at, ',');
 /// let at = u32::try_from(at).unwrap();
