@@ -13,10 +13,8 @@ mod output;
 mod programs;
 mod session;
 
-use args::Cli;
 use args::global::Format;
 use args::overview::overview;
-use clap::Parser as _;
 use cmd::Command;
 use onnx_ir::Model;
 use onnx_text::visible;
@@ -43,7 +41,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(()) | Err(_) => 0,
         };
     }
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match args::parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed stream is not a reason to fail in another way.

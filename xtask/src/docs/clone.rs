@@ -23,25 +23,28 @@ pub(super) fn run(words: &[String]) -> Result<()> {
     let project = folder.join("project");
     process::run(Command::new("git").args(["clone", "--quiet"]).arg(dirs::root()).arg(&project))?;
     process::run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
-    let mut commands = Vec::new();
+    let mut times = Vec::new();
     for page in PAGES {
         let text =
             fs::read_to_string(project.join(page)).with_context(|| format!("no {page} in the clone"))?;
-        commands.extend(commands_of(&text));
-    }
-    // Shells install the programs that the others need.
-    commands.sort_by_key(|command| !command.is_shell);
-    let mut times = Vec::new();
-    for Shown { line, status, .. } in commands {
-        if line == NOT_RUN || !(words.is_empty() || words.iter().any(|word| line.contains(word))) {
-            println!("not run: {line}");
-            continue;
+        let mut commands = commands_of(&text);
+        // Shells install the programs that the others need.
+        commands.sort_by_key(|command| !command.is_shell);
+        for Shown { line, status, .. } in commands {
+            if line == NOT_RUN || !(words.is_empty() || words.iter().any(|word| line.contains(word))) {
+                println!("not run: {line}");
+                continue;
+            }
+            let start = Instant::now();
+            println!("$ {line}");
+            let code = shell(&line, &folder, &project)?;
+            ensure!(code == status, "`{line}` ends with {code}, not with {status}");
+            times.push((line, start.elapsed()));
         }
-        let start = Instant::now();
-        println!("$ {line}");
-        let code = shell(&line, &folder, &project)?;
-        ensure!(code == status, "`{line}` ends with {code}, not with {status}");
-        times.push((line, start.elapsed()));
+        // Readers of one page may not have read the others.
+        for tidy in [&["reset", "--quiet", "--hard", "HEAD"][..], &["clean", "--quiet", "-fd"]] {
+            process::run(Command::new("git").args(tidy).current_dir(&project))?;
+        }
     }
     println!("\n{} commands in {}", times.len(), project.display());
     for (line, time) in &times {

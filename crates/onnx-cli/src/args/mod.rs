@@ -12,7 +12,8 @@ pub(crate) mod sizes;
 
 use crate::args::global::Global;
 use crate::cmd::Command;
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use std::ffi::OsString;
 
 /// Text for ONNX models: print, convert, format and check them.
 ///
@@ -43,4 +44,18 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The commands and options of the program, with its layout of the help.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = overview::help_template(&command);
+    command.help_template(template)
+}
+
+/// What the arguments ask for; the first is the name of the program.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

@@ -1,11 +1,15 @@
-//! The output of `onnxtxt` without arguments: the purpose of the program, on one screen.
+//! The commands by what they are for: the output of `onnxtxt` without arguments, on one screen, and the list in `onnxtxt --help`.
 
 use crate::cmd::GROUPS;
+use clap::Command;
+use std::fmt::Write as _;
 
 /// The default width of terminals.
 const MAX_COLUMNS: usize = 80;
 /// Where the names of commands begin.
 const INDENT: usize = 12;
+/// The longest name of a command.
+const NAME_COLUMNS: usize = 12;
 
 /// The commands in their groups, examples, and where help is.
 pub(crate) fn overview() -> String {
@@ -36,11 +40,56 @@ Options and examples: onnxtxt COMMAND --help; all commands: onnxtxt --help
 "
 }
 
+/// The layout of `onnxtxt --help`: the program's own is one list of all commands.
+pub(crate) fn help_template(command: &Command) -> String {
+    let (header, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
+    let about = |name: &str| {
+        let about = command.find_subcommand(name).and_then(Command::get_about);
+        about.map(ToString::to_string).unwrap_or_default()
+    };
+    let mut text = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (group, commands) in GROUPS {
+        let (first, rest) = group.split_at(1);
+        _ = write!(text, "\n{header}{}{rest}:{header:#}\n", first.to_uppercase());
+        for name in *commands {
+            let name = name.replace('_', "-");
+            _ = writeln!(text, "  {literal}{name:<NAME_COLUMNS$}{literal:#}  {}", about(&name));
+        }
+    }
+    _ = write!(text, "\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
+    use crate::args::{self, Cli};
     use clap::CommandFactory as _;
+
+    #[test]
+    fn help_has_every_command_under_its_group() {
+        for mut help in
+            [args::command().render_help().to_string(), args::command().render_long_help().to_string()]
+        {
+            help.retain(|c| c != '\r');
+            for line in help.lines() {
+                assert!(line.chars().count() <= 100, "{line}");
+            }
+            for (group, commands) in GROUPS {
+                let heading = format!("\n{}{}:\n", group[..1].to_uppercase(), &group[1..]);
+                let (_, rest) = help.split_once(&heading).unwrap_or_else(|| panic!("{heading} in {help}"));
+                let shown = rest.lines().take_while(|line| !line.is_empty());
+                let shown: Vec<&str> = shown.filter_map(|line| line.split_whitespace().next()).collect();
+                let names: Vec<String> = commands.iter().map(|name| name.replace('_', "-")).collect();
+                assert_eq!(shown, names);
+            }
+            assert!(
+                help.contains("\nOptions:\n")
+                    && help.contains("--format <FORM>")
+                    && help.contains("\nExamples:\n")
+            );
+        }
+    }
 
     #[test]
     fn one_screen_has_every_command_once() {

@@ -7,7 +7,7 @@ use onnx_ir::diag;
 use onnxtxt::describe::{Subject, card, code_json, code_text, code_title, operator_json};
 use std::fmt::Write as _;
 
-/// Explain an error code (what it means, why it is wrong, and what to do) or an operator
+/// Explain an error code (what it means, why it is wrong, what to do) or an operator
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
