@@ -16,6 +16,8 @@ pub(crate) mod beyond;
 mod certain;
 mod commas;
 mod excerpt;
+#[cfg(feature = "print")]
+mod expand;
 #[cfg(all(feature = "print", feature = "verify"))]
 mod opset;
 mod value;
@@ -25,6 +27,8 @@ pub(crate) use apply_fixes::apply;
 pub use apply_fixes::{Fixed, Fixes, apply_fixes};
 pub use beyond::Readers;
 pub use excerpt::{Excerpt, ReadStatements};
+#[cfg(feature = "print")]
+pub use expand::{Expansion, expand, expanded};
 #[cfg(all(feature = "print", feature = "verify"))]
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::value_span;

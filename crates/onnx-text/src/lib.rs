@@ -32,8 +32,6 @@ mod check;
 mod classes;
 #[cfg(feature = "print")]
 mod comments;
-#[cfg(feature = "print")]
-mod expand;
 mod identifier;
 mod lex;
 mod literal;
@@ -49,6 +47,8 @@ mod raise;
 pub mod render;
 #[cfg(feature = "print")]
 mod signature;
+#[cfg(feature = "print")]
+mod signature_block;
 mod sniff;
 mod tokens;
 mod visible;
@@ -61,15 +61,13 @@ pub use check::{
 pub use check::{CheckedSet, check_operator_set};
 #[cfg(feature = "verify")]
 pub use check::{CheckedValue, check, check_value};
+#[cfg(feature = "print")]
+pub use check::{Expansion, expand, expanded};
 pub use classes::{SyntaxClass, text_classes};
 #[cfg(feature = "print")]
 pub use comments::Comments;
-#[cfg(feature = "print")]
-pub use expand::{Expansion, expand, expanded};
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use literal::LiteralOperand;
-#[cfg(feature = "print")]
-pub use lower::read_operator_set;
 pub use lower::{
     NamedNumbers, elem_type_named, literal_of, lower, read_attribute, read_function, read_graph, read_model,
     read_node, read_part, read_tensor, read_type, read_value, read_value_info,
@@ -98,7 +96,7 @@ pub use raise::{
     raise, raise_with,
 };
 #[cfg(feature = "print")]
-pub use signature::{description, sign, signatures};
+pub use signature::{description, read_operator_set, sign, signatures};
 pub use sniff::{TextKind, sniff_text};
 pub use tokens::{TextToken, TokenClass, text_tokens};
 pub use visible::{is_active, visible};

@@ -82,7 +82,7 @@ fn rejected_expressions(source: &str, checked: &Checked, statements: &[Span]) ->
     let mut edits: HashMap<u32, Vec<Edit>> = HashMap::new();
     #[cfg(feature = "print")]
     if !statements.is_empty() {
-        let expanded = crate::expand::expand(source, checked);
+        let expanded = super::expand::expand(source, checked);
         for (i, expansion) in expanded.iter().enumerate() {
             // Fixes that insert at one place exclude each other: the first statement of a graph takes the others with it.
             let is_first =
@@ -91,7 +91,7 @@ fn rejected_expressions(source: &str, checked: &Checked, statements: &[Span]) ->
                 true => {
                     let with_it =
                         expanded[i..].iter().filter(|other| other.meets(expansion) || *other == expansion);
-                    crate::expand::edits(with_it)
+                    super::expand::edits(with_it)
                 }
                 false => expansion.edits(),
             };

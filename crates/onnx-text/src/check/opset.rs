@@ -5,6 +5,7 @@ use crate::ast;
 use crate::lower::{LoweredSet, lower_operator_set, too_large};
 use crate::map::OpsetMap;
 use crate::parse::{self, Syntax};
+use crate::signature;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place};
 use onnx_ir::{OperatorSet, VerifyOptions, verify_operator_set};
 
@@ -35,6 +36,7 @@ pub fn check_operator_set(source: &str, options: &VerifyOptions) -> Parsed<Check
     let Parsed { value: syntax, mut diagnostics } = parse::parse_operator_set(source);
     let mut lowered = lower_operator_set(source, &syntax);
     diagnostics.append(&mut lowered.diagnostics);
+    signature::document(&mut lowered.value);
     let LoweredSet { set, mut signatures } = lowered.value;
     if options.level > Level::Syntax && !diagnostics.iter().any(Diagnostic::is_error) {
         // A signature may be in the documentation still.

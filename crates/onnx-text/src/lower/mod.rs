@@ -36,17 +36,15 @@ pub(crate) use fragment::read_part_open;
 pub use fragment::{
     read_attribute, read_function, read_graph, read_node, read_part, read_type, read_value_info,
 };
-#[cfg(feature = "print")]
-pub use opset::read_operator_set;
 pub use sugar::literal_of;
 pub(crate) use types::dim_expression;
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
-#[cfg(all(feature = "print", feature = "verify"))]
+#[cfg(feature = "print")]
 pub(crate) use opset::{LoweredSet, lower_operator_set};
 #[cfg(feature = "print")]
-pub(crate) use signature::lower_signature;
+pub(crate) use signature::read_signature;
 #[cfg(feature = "verify")]
 pub(crate) use value::read_value_syntax;
 

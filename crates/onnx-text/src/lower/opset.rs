@@ -1,10 +1,9 @@
 //! Operator sets in files of their own: `grammar/opsets.md`.
 
 use super::signature::is_of_signature;
-use super::{Cx, Fields, int_at, keys, parse, too_large};
+use super::{Cx, Fields, int_at, keys, parse};
 use crate::ast::{self, Field, FieldValue, List, OpsetItem};
 use crate::parse::Syntax;
-use crate::signature::{self, join};
 use onnx_ir::diag::{Diagnostic, Parsed, Span, code};
 use onnx_ir::{FunctionId, Name, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus, Signatures};
 
@@ -29,27 +28,7 @@ pub(crate) struct LoweredSet {
     pub(crate) signatures: Signatures,
 }
 
-/// Reads a file with an operator set (`grammar/opsets.md`). Returns all findings, in the order of the source.
-///
-/// ```
-/// let source = r#"
-///     operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
-///     <since_version: 1> operator Scale <axis: int = -1> (T x, T? scale) => (T y) where T: {float, float16}"#;
-/// let set = onnx_text::read_operator_set(source).into_result().unwrap();
-/// assert_eq!((set.domain(), set.operators.len()), ("com.acme", 1));
-/// ```
-pub fn read_operator_set(source: &str) -> Parsed<OperatorSet> {
-    if let Some(diagnostic) = too_large(source) {
-        return Parsed::new(OperatorSet::new(), vec![diagnostic]);
-    }
-    let Parsed { value: syntax, mut diagnostics } = parse::parse_operator_set(source);
-    let mut lowered = lower_operator_set(source, &syntax);
-    diagnostics.append(&mut lowered.diagnostics);
-    parse::sort(&mut diagnostics);
-    Parsed::new(lowered.value.set, diagnostics)
-}
-
-/// Lowers a parsed operator set. The findings are those of lowering.
+/// Lowers a parsed operator set. The findings are those of lowering. Signatures are not in the documentation yet.
 pub(crate) fn lower_operator_set(source: &str, syntax: &Syntax<ast::OperatorSet>) -> Parsed<LoweredSet> {
     let mut cx = Cx::new(source, syntax.annotated.is_some());
     let mut lowered = LoweredSet::default();
@@ -157,13 +136,6 @@ impl Cx<'_> {
             let header = tree.header.as_ref();
             self.signature(&mut signatures.model, signature, header)
         });
-        if let Some(signature) = &signature {
-            let name = operator.name.map(|name| set.model.names.bytes(name)).unwrap_or_default();
-            let text = signature::text(name, signature, &mut signatures.model);
-            let doc = operator.doc.map(|doc| set.model.names.bytes(doc));
-            let joined = join(&text, doc);
-            operator.doc = Some(set.model.names.intern_bytes(&joined));
-        }
         signatures.list.push(signature);
         set.operators.push(operator);
         let is_import = |field: &Field| self.text(field.key) == IMPORTS;

@@ -2,6 +2,8 @@
 
 use super::{Cx, Escapes, Fields, int_at, unquote};
 use crate::ast::{self, Element, Field, FieldValue, FormalCount, List};
+use crate::lex::ANNOTATED;
+use crate::parse;
 use onnx_ir::diag::{Diagnostic, Span, code, did_you_mean};
 use onnx_ir::{
     Attr, AttrType, BodyBuilder, ElemType, Formal, FormalAttr, FormalKind, FormalType, Model, Names,
@@ -17,13 +19,18 @@ pub(super) fn is_of_signature(key: &str) -> bool {
     matches!(key, TRAITS | INPUT_COUNTS | OUTPUT_COUNTS)
 }
 
+/// The signature of the operator of this name in a text. `None` if there is none, or more than a signature.
+pub(crate) fn read_signature(text: &str, name: &[u8], model: &mut Model) -> Option<Signature> {
+    let source = format!("{ANNOTATED}\n{text}");
+    let parsed = parse::parse_operator(&source);
+    if !parsed.diagnostics.is_empty() {
+        return None;
+    }
+    lower_signature(&source, &parsed.value.tree?, name, model)
+}
+
 /// The signature in the tree of an operator with this name, if the tree has no other effect. `None` also if it has errors.
-pub(crate) fn lower_signature(
-    source: &str,
-    tree: &ast::Operator,
-    name: &[u8],
-    model: &mut Model,
-) -> Option<Signature> {
+fn lower_signature(source: &str, tree: &ast::Operator, name: &[u8], model: &mut Model) -> Option<Signature> {
     let mut cx = Cx::new(source, true);
     let header = tree.header.as_ref();
     let is_alone = tree.notes.is_empty()

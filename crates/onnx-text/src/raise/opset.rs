@@ -1,13 +1,13 @@
 //! Operator sets in files of their own.
 
 use super::defaults::Defaults;
-use super::{Profile, RaiseOptions, Raiser};
+use super::{Profile, RaiseOptions, Raiser, signature_text};
 use crate::ast::{self, Field, FieldValue, List, Notes, OperatorBody, OpsetItem};
 use crate::lex::ANNOTATED;
-use crate::lower::keys;
+use crate::lower::{keys, read_signature};
 use crate::parse::Syntax;
 use crate::print::{FormatOptions, format_operator_set};
-use crate::signature;
+use crate::signature_block;
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{
     Attr, BodyId, Definition, FunctionId, Model, Name, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus,
@@ -72,10 +72,10 @@ impl Parts {
 fn parts_of(set: &OperatorSet, operator: &Operator, model: &mut Model) -> (Option<Signature>, Option<Name>) {
     let names = &set.model.names;
     let name = operator.name.map(|name| names.bytes(name)).unwrap_or_default();
-    let split = operator.doc.and_then(|doc| signature::split(names.bytes(doc)));
+    let split = operator.doc.and_then(|doc| signature_block::split(names.bytes(doc)));
     let Some((text, doc)) = split else { return (None, operator.doc) };
-    match signature::read(text, name, model) {
-        Some(signature) if signature::text(name, &signature, model) == text => {
+    match read_signature(text, name, model) {
+        Some(signature) if signature_text(name, &signature, model) == text => {
             (Some(signature), doc.map(|doc| model.names.intern_bytes(doc)))
         }
         Some(_) | None => (None, operator.doc),

@@ -9,8 +9,10 @@ use onnx_ir::{
     TypeKind, TypeVariable,
 };
 
-/// The text of a signature, as in the documentation of the operator of this name.
-pub(crate) fn signature_text(model: &Model, name: Name, signature: &Signature) -> String {
+/// The text of a signature, as in the documentation of the operator of this name. Names and bodies of the signature are those of
+/// `model`, to which the name is added.
+pub(crate) fn signature_text(name: &[u8], signature: &Signature, model: &mut Model) -> String {
+    let name = model.names.intern_bytes(name);
     // Always with annotations, so that the text does not depend on what needs them.
     let defaults =
         Defaults { is_annotated: true, domain_is_set: false, tensor_name_is_set: false, ..Defaults::plain() };

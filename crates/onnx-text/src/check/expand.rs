@@ -7,9 +7,9 @@
 
 mod declarations;
 
+use super::Checked;
+use super::beyond::sugar;
 use crate::ast::Node;
-use crate::check::Checked;
-use crate::check::beyond::sugar;
 use crate::lower::dim_expression;
 use crate::map::SourceMap;
 use crate::raise::print_nodes;
