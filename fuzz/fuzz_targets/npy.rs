@@ -4,7 +4,7 @@
 
 #[path = "../../crates/onnx-cli/src/execution/inputs/any_bytes.rs"]
 mod any_bytes;
-#[path = "../../crates/onnx-cli/src/execution/inputs/npy.rs"]
+#[path = "../../crates/onnx-cli/src/npy.rs"]
 mod npy;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| any_bytes::read_back(data));

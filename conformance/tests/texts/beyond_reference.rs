@@ -21,9 +21,8 @@ fn reported(text: &str) -> Option<Vec<String>> {
     if sniff_text(text) != TextKind::Model {
         return None;
     }
-    let complete = |model: &mut Model, numbers: &_| {
-        onnx_ops::literals::complete(model, registry_of(model), numbers)
-    };
+    let complete =
+        |model: &mut Model, numbers: &_| onnx_ops::literals::complete(model, registry_of(model), numbers);
     let checked = check_completed(Readers::Reference, text, Level::Syntax, &complete, |_| Vec::new());
     // Expressions are errors of this code.
     if checked.diagnostics.iter().any(|d| d.is_error() && d.code != &code::BEYOND_REFERENCE)

@@ -1,10 +1,10 @@
 //! Writes a model that a command has made or changed.
 
 use crate::args::profile::ProfileArg;
-use crate::input::read_files;
 use crate::input::{Form, Input, Loaded};
 use crate::output::numbers::{bytes, count};
 use crate::output::{self, OutputTarget};
+use crate::read_files;
 use crate::session::findings;
 use crate::session::progress::{Work, count_bytes, weight_bytes};
 use crate::session::{Session, Status};

@@ -7,19 +7,22 @@ mod args;
 mod cmd;
 mod comparison;
 mod edit;
+mod emit;
 mod execution;
 mod input;
+mod npy;
 mod output;
 mod programs;
+mod read_files;
 mod session;
 
 use args::global::Format;
-use args::overview::overview;
-use cmd::Command;
+use cmd::overview::overview;
+use cmd::{Command, cli, usage};
 use onnx_ir::Model;
 use onnx_text::visible;
 use onnxtxt::edit::{Edited, Selection};
-use session::{Session, Status, next_step};
+use session::{Session, Status};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -41,12 +44,12 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(()) | Err(_) => 0,
         };
     }
-    let cli = match args::parse(&arguments) {
+    let cli = match cli::parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed stream is not a reason to fail in another way.
             _ = error.print();
-            if let Some(step) = next_step::after_usage(&error, &arguments) {
+            if let Some(step) = usage::after(&error, &arguments) {
                 _ = session::to_stderr(&format!("help: {}\n", visible(&step)));
             }
             return u8::try_from(error.exit_code()).unwrap_or(2);

@@ -7,6 +7,9 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+/// The display name of stdin.
+pub(crate) const STDIN: &str = "<stdin>";
+
 /// The context of an error: which file cannot be read. In machine-readable formats it becomes a finding about the file.
 #[derive(Debug)]
 pub(crate) struct Unreadable {

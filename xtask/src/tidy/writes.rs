@@ -77,7 +77,7 @@ const CALLS: &[(&str, usize, &str)] = &[
     ("crates/onnx-cli/src/cmd/train/history.rs", 1, "--history"),
     ("crates/onnx-cli/src/cmd/train/saved.rs", 1, "--state"),
     ("crates/onnx-cli/src/cmd/weights/transfer.rs", 4, "-o"),
-    ("crates/onnx-cli/src/output/emit.rs", 1, "-o, or the input in place"),
+    ("crates/onnx-cli/src/emit.rs", 1, "-o, or the input in place"),
     ("crates/onnx-cli/src/output/mod.rs", 2, "the callers of the functions above"),
     ("crates/onnx-cli/src/output/results.rs", 1, "-o"),
     ("crates/onnxtxt-lsp/src/features/virtual_text.rs", 1, "the document that the client writes back"),

@@ -1,6 +1,6 @@
 //! `onnxtxt.toml`: the settings of the folder of a file.
 
-use crate::input::STDIN;
+use crate::read_files::STDIN;
 use onnx_ops::schema::Registry;
 use onnxtxt::config::Config;
 use std::collections::HashMap;

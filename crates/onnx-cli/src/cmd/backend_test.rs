@@ -3,9 +3,9 @@
 mod case;
 
 use crate::comparison::tolerance;
-use crate::input::read_files::Unreadable;
 use crate::output;
 use crate::output::junit;
+use crate::read_files::Unreadable;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};

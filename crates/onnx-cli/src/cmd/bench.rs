@@ -3,10 +3,10 @@
 mod kernels;
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
-use crate::args::schedule::ScheduleArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
+use crate::execution::schedule::ScheduleArgs;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::output::numbers::{bytes, count};
 use crate::session::{Session, Status};

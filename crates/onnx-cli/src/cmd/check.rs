@@ -1,14 +1,15 @@
 //! `onnxtxt check`: reports all findings in one run.
 
 use crate::args::config::Configs;
-use crate::args::operators::OpsetArgs;
 use crate::input::document::Document;
+use crate::input::operators::OpsetArgs;
 use crate::input::paths;
-use crate::input::read_files::Unreadable;
-use crate::input::{Input, Loaded, STDIN};
+use crate::input::{Input, Loaded};
 use crate::output;
 use crate::output::numbers::count;
 use crate::output::unified_diff::diff;
+use crate::read_files::STDIN;
+use crate::read_files::Unreadable;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::watch::watch;

@@ -1,6 +1,6 @@
 //! `onnxtxt completions`: prints a script that completes the command line.
 
-use crate::args::Cli;
+use crate::cmd::cli::Cli;
 use crate::output;
 use crate::session::{Session, Status};
 use clap::CommandFactory as _;

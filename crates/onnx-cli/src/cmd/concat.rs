@@ -2,7 +2,7 @@
 
 use crate::edit::steps::open;
 use crate::edit::{EditOut, edit_with};
-use crate::input::read_files;
+use crate::read_files;
 use crate::session::{Session, Status};
 use onnx_ir::pass::Report;
 use onnxtxt::edit::{Concat, concat};

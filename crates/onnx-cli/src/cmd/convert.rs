@@ -1,9 +1,9 @@
 //! `onnxtxt convert`: converts between text, binary, JSON and textproto, without loss.
 
 use crate::args::profile::ProfileArg;
+use crate::emit::{Destination, emit};
 use crate::input::document::Document;
 use crate::input::{Form, Input};
-use crate::output::emit::{Destination, emit};
 use crate::output::{self, OutputTarget};
 use crate::session::findings;
 use crate::session::progress::Work;

@@ -2,9 +2,9 @@
 
 use crate::args::global::Format;
 use crate::comparison::operator_sets::{self, Question};
-use crate::input::read_files;
 use crate::input::{Input, Loaded};
 use crate::output::{self, OutputTarget};
+use crate::read_files;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

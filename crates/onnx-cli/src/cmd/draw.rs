@@ -1,10 +1,10 @@
 //! `onnxtxt draw`: draws the graph of a model.
 
-use crate::args::operators::OpsetArgs;
 use crate::edit::steps::open;
-use crate::input::read_files;
+use crate::input::operators::OpsetArgs;
 use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
+use crate::read_files;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};

@@ -1,8 +1,8 @@
 //! `onnxtxt edit`: opens a model as text in an editor, checks the result and writes it back.
 
 use crate::args::profile::ProfileArg;
+use crate::emit::{Destination, emit};
 use crate::input::{Form, Input, Loaded};
-use crate::output::emit::{Destination, emit};
 use crate::output::unified_diff::diff;
 use crate::output::{self, OutputTarget};
 use crate::programs::scratch::Scratch;

@@ -1,6 +1,6 @@
 //! `onnxtxt explain`: explains an error code or an operator, offline.
 
-use crate::args::operators::OpsetArgs;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use onnx_ir::diag;

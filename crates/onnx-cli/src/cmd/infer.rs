@@ -4,9 +4,9 @@ mod comments;
 mod facts;
 mod why;
 
-use crate::args::operators::{Operators, OpsetArgs};
+use crate::emit::{Destination, OutArgs, emit};
+use crate::input::operators::{Operators, OpsetArgs};
 use crate::input::{Form, Input, Loaded};
-use crate::output::emit::{Destination, OutArgs, emit};
 use crate::output::{self, OutputTarget};
 use crate::session::findings;
 use crate::session::progress::Work;

@@ -4,9 +4,9 @@
 
 mod json;
 
-use crate::args::operators::OpsetArgs;
 use crate::input::Input;
 use crate::input::document::Document;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::output::numbers::{bytes, count, grouped};
 use crate::session::findings;

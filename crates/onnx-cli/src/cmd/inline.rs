@@ -1,8 +1,8 @@
 //! `onnxtxt inline`: replaces calls by function bodies, and nodes of operators that have one.
 
-use crate::args::operators::OpsetArgs;
 use crate::edit::steps::{Made, NamedChange, change};
-use crate::output::emit::OutArgs;
+use crate::emit::OutArgs;
+use crate::input::operators::OpsetArgs;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnx_ir::diag::{code, did_you_mean};

@@ -26,12 +26,7 @@ fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
             "protobuf readers stop there: 32 nested graphs",
         ),
         ("stream size", onnx_proto::file::MAX_STREAM, "bytes", "a pipe or a device may have no end"),
-        (
-            "unpacked size",
-            crate::execution::inputs::npy::MAX_UNPACKED,
-            "bytes",
-            "archives may hold little that unpacks to much",
-        ),
+        ("unpacked size", crate::npy::MAX_UNPACKED, "bytes", "archives may hold little that unpacks to much"),
         ("inline weights", onnxtxt::LARGE, "bytes", "a larger tensor goes into a file beside a text"),
     ]
 }

@@ -1,9 +1,9 @@
 //! `onnxtxt lower`: prints the schedule of a model.
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use onnx_exec::{Stage, Stats};

@@ -1,6 +1,6 @@
 //! `onnxtxt man`: prints manual pages.
 
-use crate::args::Cli;
+use crate::cmd::cli::Cli;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;

@@ -1,10 +1,10 @@
 //! `onnxtxt merge`: merges the changes of two versions of a model.
 
 use super::diff::open_as_it_is;
-use crate::args::operators::Operators;
 use crate::args::profile::ProfileArg;
+use crate::emit::{Destination, emit};
+use crate::input::operators::Operators;
 use crate::input::{Form, Input, Loaded};
-use crate::output::emit::{Destination, emit};
 use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
 use crate::session::findings;

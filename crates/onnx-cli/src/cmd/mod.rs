@@ -3,6 +3,7 @@
 pub(crate) mod backend_test;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod cli;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod concat;
@@ -25,6 +26,7 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod ops;
 pub(crate) mod outline;
+pub(crate) mod overview;
 pub(crate) mod pass;
 pub(crate) mod print;
 pub(crate) mod quantize;
@@ -45,6 +47,7 @@ pub(crate) mod test;
 pub(crate) mod train;
 pub(crate) mod trainable;
 mod types;
+pub(crate) mod usage;
 pub(crate) mod verify;
 pub(crate) mod weights;
 

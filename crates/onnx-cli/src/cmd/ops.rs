@@ -2,8 +2,8 @@
 
 mod export;
 
-use crate::args::operators::OpsetArgs;
 use crate::input::Form;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use onnx_ops::schema::{BodyKind, Registry};

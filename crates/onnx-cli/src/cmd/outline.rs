@@ -1,7 +1,7 @@
 //! `onnxtxt outline`: moves nodes into a function.
 
 use crate::edit::steps::{Made, NamedChange, change};
-use crate::output::emit::OutArgs;
+use crate::emit::OutArgs;
 use crate::session::{Session, Status};
 use anyhow::Context as _;
 use onnx_ir::Model;

@@ -63,13 +63,13 @@ pub(crate) fn help_template(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{self, Cli};
+    use crate::cmd::cli::{self, Cli};
     use clap::CommandFactory as _;
 
     #[test]
     fn help_has_every_command_under_its_group() {
         for mut help in
-            [args::command().render_help().to_string(), args::command().render_long_help().to_string()]
+            [cli::command().render_help().to_string(), cli::command().render_long_help().to_string()]
         {
             help.retain(|c| c != '\r');
             for line in help.lines() {

@@ -1,9 +1,9 @@
 //! `onnxtxt pass`: transforms a model by named passes.
 
-use crate::args::operators::{Operators, OpsetArgs};
 use crate::edit::steps::{Made, NamedChange, change, open};
+use crate::emit::OutArgs;
+use crate::input::operators::{Operators, OpsetArgs};
 use crate::output;
-use crate::output::emit::OutArgs;
 use crate::session::findings;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, anyhow, bail};

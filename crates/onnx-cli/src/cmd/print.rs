@@ -1,10 +1,10 @@
 //! `onnxtxt print`: prints a model as text.
 
 use crate::args::profile::ProfileArg;
+use crate::emit::EXTENDED;
 use crate::input::Input;
 use crate::input::paths;
 use crate::output;
-use crate::output::emit::EXTENDED;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

@@ -1,10 +1,10 @@
 //! `onnxtxt quantize`: weights as integers of few bits, and the error that this makes.
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::edit::{EditArgs, edit};
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
+use crate::input::operators::OpsetArgs;
 use crate::output::numbers::count;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};

@@ -2,13 +2,13 @@
 
 use crate::edit::EditOut;
 use crate::edit::steps::open;
-use crate::input::read_files;
+use crate::emit::Destination;
 use crate::input::{Input, Loaded};
 use crate::output::OutputTarget;
-use crate::output::emit::Destination;
 use crate::output::numbers::count;
 use crate::programs::scratch::Scratch;
 use crate::programs::user_command::{CommandResult, Exit, UserCommand};
+use crate::read_files;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

@@ -4,7 +4,7 @@ use super::extract::values;
 use crate::edit::steps::open;
 use crate::edit::{EditOut, edit_with};
 use crate::input::Loaded;
-use crate::input::read_files;
+use crate::read_files;
 use crate::session::findings;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};

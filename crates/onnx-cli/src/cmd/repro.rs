@@ -3,15 +3,15 @@
 mod readme;
 
 use crate::args::limits::{LimitArgs, stored};
-use crate::args::operators::OpsetArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
-use crate::input::read_files;
+use crate::input::operators::OpsetArgs;
 use crate::output::numbers::count;
 use crate::output::results::{self, Results};
 use crate::output::{self, OutputTarget};
 use crate::programs::scratch::Scratch;
 use crate::programs::user_command::{Exit, MODEL, UserCommand};
+use crate::read_files;
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

@@ -1,10 +1,10 @@
 //! `onnxtxt run`: runs a model.
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
-use crate::args::schedule::ScheduleArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::{Prepared, Warnings};
+use crate::execution::schedule::ScheduleArgs;
+use crate::input::operators::OpsetArgs;
 use crate::output::results::{self, Results, Shown};
 use crate::session::progress::Work;
 use crate::session::watch::watch;

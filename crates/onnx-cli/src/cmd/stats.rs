@@ -4,9 +4,9 @@ mod costs;
 mod numbers;
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::session::findings;
 use crate::session::{Session, Status};

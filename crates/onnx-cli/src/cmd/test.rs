@@ -4,7 +4,7 @@ mod record;
 mod report;
 
 use crate::execution::inputs;
-use crate::execution::inputs::npy;
+use crate::npy;
 use crate::output;
 use crate::output::junit::{self, Outcome};
 use crate::output::results;

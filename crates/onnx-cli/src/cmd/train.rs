@@ -8,14 +8,14 @@ mod run;
 mod saved;
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::cmd::train::data::Data;
 use crate::cmd::train::history::History;
 use crate::cmd::train::run::{Stop, TrainingPlan};
 use crate::cmd::train::saved::{Saved, StateFile};
 use crate::cmd::weights::{is_weights, write_weights};
+use crate::emit::{OutFile, emit};
 use crate::execution::prepared::Prepared;
-use crate::output::emit::{OutFile, emit};
+use crate::input::operators::OpsetArgs;
 use crate::output::{self, OutputTarget};
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

@@ -1,6 +1,6 @@
 //! Runs a model in ONNX Runtime, by way of Python.
 
-use crate::execution::inputs::npy;
+use crate::npy;
 use crate::output::results::{self, Results};
 use crate::programs::scratch::Scratch;
 use anyhow::{Context as _, ensure};

@@ -1,10 +1,10 @@
 //! Two models that are run with the same inputs: by `compare`, `verify` and `simplify --verify`.
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::comparison::tolerance::ToleranceArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
+use crate::input::operators::OpsetArgs;
 use crate::output::results::Results;
 use crate::session::Session;
 use anyhow::{anyhow, bail};

@@ -1,6 +1,6 @@
 //! Tolerances on the command line and in files.
 
-use crate::input::read_files::Unreadable;
+use crate::read_files::Unreadable;
 use anyhow::Context as _;
 use onnxtxt::compare::{TWO_STEPS_OF_BFLOAT16, Tolerance};
 use serde::Deserialize;

@@ -3,9 +3,9 @@
 pub(crate) mod steps;
 
 use crate::edit::steps::open;
+use crate::emit::{Destination, OutFile, emit};
 use crate::input::{Form, Input, Loaded};
 use crate::output;
-use crate::output::emit::{Destination, OutFile, emit};
 use crate::output::unified_diff::diff;
 use crate::session::findings;
 use crate::session::progress::Work;

@@ -1,7 +1,7 @@
 //! Shared code of commands that change a model.
 
+use crate::emit::{OutArgs, emit};
 use crate::input::{Input, Loaded};
-use crate::output::emit::{OutArgs, emit};
 use crate::session::findings;
 use crate::session::progress::Work;
 use crate::session::{Session, Status};

@@ -2,3 +2,4 @@
 
 pub(crate) mod inputs;
 pub(crate) mod prepared;
+pub(crate) mod schedule;

@@ -1,10 +1,10 @@
 //! A model to run: read with its external weights, and prepared.
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::{Operators, OpsetArgs};
 use crate::execution::inputs::InputArgs;
-use crate::input::read_files;
+use crate::input::operators::{Operators, OpsetArgs};
 use crate::input::{Form, Input, Loaded};
+use crate::read_files;
 use crate::session::findings;
 use crate::session::progress::{Work, count_bytes, weight_bytes};
 use crate::session::{Reported, Session, Status};

@@ -2,22 +2,19 @@
 
 pub(crate) mod document;
 pub(crate) mod operator_set;
+pub(crate) mod operators;
 pub(crate) mod paths;
-pub(crate) mod read_files;
 pub(crate) mod value;
 
+use crate::read_files::{self, STDIN, Unreadable};
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use onnx_proto::file::{MAX_STREAM, read_stream};
 use onnxtxt::{Error, File};
 pub(crate) use onnxtxt::{Form, Loaded, undecodable};
-use read_files::Unreadable;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The display name of stdin.
-pub(crate) const STDIN: &str = "<stdin>";
 
 /// A file that has been opened.
 pub(crate) struct Input(File);

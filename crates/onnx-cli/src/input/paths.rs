@@ -1,6 +1,6 @@
 //! The files that a command line names: folders stand for the files of a kind in them.
 
-use crate::input::read_files::Unreadable;
+use crate::read_files::Unreadable;
 use onnxtxt::files::below;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,12 @@
 //! Output to stdout, or to files that are replaced atomically.
 
-pub(crate) mod emit;
 pub(crate) mod junit;
 pub(crate) mod numbers;
 pub(crate) mod results;
 pub(crate) mod table;
 pub(crate) mod unified_diff;
 
-use crate::input::read_files;
+use crate::read_files;
 use anyhow::Context as _;
 use onnx_text::visible;
 use onnxtxt::files::{self, Derived, Guard};

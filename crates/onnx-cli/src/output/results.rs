@@ -1,8 +1,8 @@
 //! The results of a run: written as an archive of arrays, as files of values, or to stdout.
 
-use crate::execution::inputs::npy;
-use crate::input::read_files;
+use crate::npy;
 use crate::output::{self, OutputTarget};
+use crate::read_files;
 use anyhow::{Context as _, ensure};
 use onnx_exec::arrays::to_arrays;
 use onnx_exec::{Tensor, Value};

@@ -1,15 +1,15 @@
 //! The state of one run: where and in which format findings are printed, and their number.
 
 pub(crate) mod findings;
-pub(crate) mod next_step;
+mod next_step;
 pub(crate) mod panics;
 pub(crate) mod progress;
 pub(crate) mod watch;
 
 use crate::args::global::{Color, Format, Global};
-use crate::input::read_files::Unreadable;
 use crate::output;
 use crate::output::numbers::count;
+use crate::read_files::Unreadable;
 use anstream::{AutoStream, ColorChoice};
 use onnx_ir::diag::{Diagnostic, Place, Severity, code};
 use onnx_text::render::{RenderOptions, Sarif, SourceKind, SourceText, github, human, json, short};

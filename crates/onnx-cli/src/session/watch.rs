@@ -4,8 +4,8 @@
 //! within [`QUIET`] count as one.
 
 use crate::args::global::Format;
-use crate::input::read_files;
 use crate::output;
+use crate::read_files;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use notify::event::EventKind;

@@ -6,7 +6,8 @@ use crate::workspace::settings::Settings;
 use bytes::Bytes;
 use gen_lsp_types::{Location, Position, Range, TextEdit, Uri};
 use onnx_text::{
-    Checked, NamedNumbers, ReadStatements, Readers, SourceMap, TextKind, TextNames, TextToken, ast, sniff_text,
+    Checked, NamedNumbers, ReadStatements, Readers, SourceMap, TextKind, TextNames, TextToken, ast,
+    sniff_text,
 };
 use onnxtxt::ir::diag::{Diagnostic, Edit, Level, Parsed, Place, Span};
 use onnxtxt::ir::{Model, VerifyOptions};

@@ -1,9 +1,9 @@
 //! `onnxtxt test --record`: a first test of a model, from what it computes today.
 
 use crate::args::limits::LimitArgs;
-use crate::args::operators::OpsetArgs;
 use crate::execution::inputs::InputArgs;
 use crate::execution::prepared::Prepared;
+use crate::input::operators::OpsetArgs;
 use crate::output;
 use crate::output::results::{self, Results};
 use crate::session::{Session, Status};

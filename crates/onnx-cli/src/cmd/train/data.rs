@@ -3,9 +3,9 @@
 use super::csv;
 use crate::execution::inputs::cast::cast;
 use crate::execution::inputs::fits::Extents;
-use crate::execution::inputs::npy::{self, Arrays, Wanted};
 use crate::execution::inputs::{files, named};
-use crate::input::read_files::{self, Unreadable};
+use crate::npy::{self, Arrays, Wanted};
+use crate::read_files::{self, Unreadable};
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::{Tensor, Value};

@@ -1,6 +1,6 @@
 //! Reports of a training: scalars that a step computes, and the result as a whole.
 
-use crate::output::emit::OutFile;
+use crate::emit::OutFile;
 use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
 use crate::session::Session;

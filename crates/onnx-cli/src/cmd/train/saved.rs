@@ -4,9 +4,9 @@
 //! of a training with `--early-stop` has the prefix `onnxtxt.train.best/`.
 
 use super::Args;
-use crate::execution::inputs::npy::{self, Wanted};
-use crate::input::read_files::{self, Unreadable};
+use crate::npy::{self, Wanted};
 use crate::output::OutputTarget;
+use crate::read_files::{self, Unreadable};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;

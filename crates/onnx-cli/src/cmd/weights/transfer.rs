@@ -1,14 +1,14 @@
 //! `onnxtxt weights export` and `import`
 
 use super::{WeightsOut, ensure_form};
-use crate::args::operators::OpsetArgs;
 use crate::edit::{EditArgs, edit};
-use crate::execution::inputs::npy::{self, Arrays, Wanted};
 use crate::execution::inputs::safe;
 use crate::execution::prepared::Prepared;
-use crate::input::read_files::{self, Unreadable};
+use crate::input::operators::OpsetArgs;
+use crate::npy::{self, Arrays, Wanted};
 use crate::output::numbers::count;
 use crate::output::{self, OutputTarget};
+use crate::read_files::{self, Unreadable};
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;

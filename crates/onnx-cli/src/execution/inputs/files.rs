@@ -1,8 +1,8 @@
 //! Reads values from files, for the inputs and outputs of a model: `.pb` and its other formats, `.npy`, test data sets.
 
-use super::npy;
 use crate::input::Input;
-use crate::input::read_files::Unreadable;
+use crate::npy;
+use crate::read_files::Unreadable;
 use anyhow::{Context as _, bail};
 use onnx_exec::Value;
 use onnx_ir::{ElemType, Model, Names, Port, TypeId, TypeKind};
@@ -22,7 +22,7 @@ pub(crate) fn named(
 ) -> anyhow::Result<(Value, Option<String>)> {
     let cannot = || Unreadable::new(path);
     if npy::is_array(path) {
-        crate::input::read_files::note(path);
+        crate::read_files::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         return Ok((npy::read(&bytes, elem(model, ty)).with_context(cannot)?.into(), None));
     }

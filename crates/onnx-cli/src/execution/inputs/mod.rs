@@ -6,7 +6,6 @@ pub(crate) mod cast;
 pub(crate) mod files;
 pub(crate) mod fits;
 pub(crate) mod named;
-pub(crate) mod npy;
 mod random;
 pub(crate) mod safe;
 mod set;

@@ -1,7 +1,7 @@
 //! `.safetensors`: tensors in one file after a header, as other tools exchange weights.
 //! Format: huggingface.co/docs/safetensors
 
-use super::npy::Arrays;
+use crate::npy::Arrays;
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use onnx_exec::Tensor;

@@ -1,11 +1,11 @@
 //! The inputs of a model while they are collected: from files, by shapes, and at random.
 
 use super::fits::{self, Extents};
-use super::npy::{self, Wanted};
 use super::{cast, ensure_agrees, files, like, named, place, random};
 use crate::execution::prepared::Prepared;
-use crate::input::read_files::Unreadable;
+use crate::npy::{self, Wanted};
 use crate::output::numbers::count;
+use crate::read_files::Unreadable;
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::arrays::{array_elem, from_arrays};
@@ -231,7 +231,7 @@ impl<'m> InputSet<'m> {
 
     fn take_archive(&mut self, path: &Path, session: &Session) -> anyhow::Result<()> {
         let cannot = || Unreadable::new(path);
-        crate::input::read_files::note(path);
+        crate::read_files::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         let requested =
             |name: &str| if self.may_read(name) { Wanted::As(self.elem_of(name)) } else { Wanted::No };
