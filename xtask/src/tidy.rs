@@ -8,6 +8,7 @@ mod charged;
 mod comments;
 mod counts;
 mod imports;
+mod inlined;
 mod layout;
 mod libraries;
 mod locks;
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         charged::lists_are_charged(&files),
         imports::point_down(&files),
         locks::versions_agree(&files),
+        inlined::iterators_are_inlined(&files),
         comments::long_functions_have_headings(&files),
         comments::safety_names_a_bound(&files),
         counts::nouns_agree(&files),

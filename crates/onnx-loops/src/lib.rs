@@ -37,6 +37,7 @@ pub mod scratch;
 mod stencil;
 pub mod sync;
 pub mod tensor;
+mod zip;
 
 pub use budget::{Interrupt, Memory};
 pub use failure::Failure;

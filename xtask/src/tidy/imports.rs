@@ -32,7 +32,7 @@ const LAYERS: &[(&str, Layers)] = &[
                 "ground",
                 &[
                     "budget", "failure", "list", "parallel", "pool", "random", "recycle", "scratch", "sync",
-                    "tensor",
+                    "tensor", "zip",
                 ],
             ),
             ("lanes", &["lanes"]),

@@ -44,6 +44,10 @@ const UNSAFE: &[(&str, &str)] = &[
     ),
     ("crates/onnx-loops/src/copy/transpose.rs", "calls instructions that the processor was seen to have"),
     (
+        "crates/onnx-loops/src/zip.rs",
+        "reads and lends elements of two slices by an index that was compared with both lengths",
+    ),
+    (
         "crates/onnx-loops/src/lanes/multiversion.rs",
         "calls functions for registers that the processor was seen to have",
     ),

@@ -331,9 +331,10 @@ impl<T: Pod> TransposeBody for Transposed<'_, T> {
                 let out = &mut out[top * behind + column..];
                 if n == BLOCK && column + BLOCK <= row {
                     let Some(square) = square(|i| line(column + i)) else { return false };
-                    for (out, line) in out.chunks_mut(behind).zip(transposer.square(&square)) {
-                        let Some(out) = out.first_chunk_mut::<BLOCK>() else { return false };
-                        *out = line;
+                    for (row, line) in transposer.square(&square).iter().enumerate() {
+                        let out = out.get_mut(row * behind..).and_then(|out| out.first_chunk_mut::<BLOCK>());
+                        let Some(out) = out else { return false };
+                        *out = *line;
                     }
                     column += BLOCK;
                 } else {

@@ -92,8 +92,8 @@ impl Transposer {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{SIDE, Square};
+    use crate::zip::zip;
     use std::arch::x86_64::*;
-    use std::array;
 
     /// Pairs of rows are interleaved number by number, then those two apart pair by pair, then quarters of registers are exchanged.
     ///
@@ -103,7 +103,10 @@ mod x86 {
     pub(super) unsafe fn avx512(square: &Square<i32>, out: &mut Square<i32>) {
         // SAFETY: the processor has the instructions, and a row has 16 numbers.
         unsafe {
-            let rows: [__m512i; SIDE] = array::from_fn(|i| _mm512_loadu_epi32(square[i].as_ptr()));
+            let mut rows = [_mm512_setzero_si512(); SIDE];
+            for (row, from) in zip(&mut rows, square) {
+                *row = _mm512_loadu_epi32(from.as_ptr());
+            }
             let mut pairs = rows;
             for i in 0..SIDE / 2 {
                 pairs[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
@@ -145,8 +148,10 @@ mod x86 {
         for (top, left) in [(0, 0), (0, HALF), (HALF, 0), (HALF, HALF)] {
             // SAFETY: the processor has the instructions, and half a row has 8 numbers.
             unsafe {
-                let row = |i: usize| _mm256_loadu_si256(square[top + i][left..].as_ptr().cast());
-                let rows: [__m256i; HALF] = array::from_fn(row);
+                let mut rows = [_mm256_setzero_si256(); HALF];
+                for (row, from) in zip(&mut rows, &square[top..]) {
+                    *row = _mm256_loadu_si256(from[left..].as_ptr().cast());
+                }
                 let mut pairs = rows;
                 for i in 0..HALF / 2 {
                     pairs[2 * i] = _mm256_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);

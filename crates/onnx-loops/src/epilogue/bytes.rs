@@ -10,6 +10,7 @@
 
 use super::{Rows, Total};
 use crate::lanes::multiversion::{Body, widest};
+use crate::zip::zip;
 #[cfg(target_arch = "x86_64")]
 use avx2::{Registers, RoundingMethod};
 
@@ -140,12 +141,12 @@ impl<A: Total, const DOUBLE: bool> Body for Plain<'_, A, DOUBLE> {
         for row in 0..rows {
             let totals = totals.get(row * of_totals..)?.get(..columns)?;
             let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
-            let of = out.iter_mut().zip(totals).zip(less).zip(scale.iter().zip(bias));
+            let of = zip(zip(zip(out, totals), less), zip(scale, bias));
             match sum.filter(|_| DOUBLE) {
                 None => of.for_each(|(((out, x), less), (scale, bias))| {
                     *out = byte(x.less(*less), 0, *scale, *bias);
                 }),
-                Some(sum) => of.zip(sum).for_each(|((((out, x), less), (scale, bias)), sum)| {
+                Some(sum) => zip(of, sum).for_each(|((((out, x), less), (scale, bias)), sum)| {
                     *out = byte(x.less(*less), *sum, *scale, *bias);
                 }),
             }

@@ -24,6 +24,7 @@ use super::program::Program;
 use super::program::interpret::{numbers, run};
 use crate::failure::{Failure, fail};
 use crate::tensor::strides;
+use crate::zip::zip;
 use bytes::Bytes;
 pub(super) use line::Line;
 use onnx_ir::ElemType;
@@ -455,28 +456,27 @@ impl<A: Total> Singles<'_, A> {
             let totals = totals.get(row * of_totals..)?.get(..columns)?;
             let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
             if A::IS_WHOLE {
-                let lanes = out.iter_mut().zip(totals);
-                lanes.zip(less).for_each(|((out, x), less)| *out = x.less(*less).single());
-                let lanes = out.iter_mut().zip(scale.iter().zip(bias));
+                zip(zip(&mut *out, totals), less).for_each(|((out, x), less)| *out = x.less(*less).single());
+                let lanes = zip(out, zip(scale, bias));
                 match other {
                     None => lanes.for_each(|(x, (scale, bias))| *x = of(line(*x, *scale, *bias))),
                     Some(other) => {
                         let other = other.get(row * of_out..)?.get(..columns)?;
-                        lanes.zip(other).for_each(|((x, (scale, bias)), other)| {
+                        zip(lanes, other).for_each(|((x, (scale, bias)), other)| {
                             *x = of(line(*x, *scale, *bias) + other);
                         });
                     }
                 }
                 continue;
             }
-            let lanes = out.iter_mut().zip(totals).zip(scale.iter().zip(bias));
+            let lanes = zip(zip(out, totals), zip(scale, bias));
             match other {
                 None => lanes.for_each(|((out, x), (scale, bias))| {
                     *out = of(line(x.single(), *scale, *bias));
                 }),
                 Some(other) => {
                     let other = other.get(row * of_out..)?.get(..columns)?;
-                    lanes.zip(other).for_each(|(((out, x), (scale, bias)), other)| {
+                    zip(lanes, other).for_each(|(((out, x), (scale, bias)), other)| {
                         *out = of(line(x.single(), *scale, *bias) + other);
                     });
                 }

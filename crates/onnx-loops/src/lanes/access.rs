@@ -5,6 +5,7 @@ use super::narrow::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use super::strip::Walk;
 use super::view::View;
 use super::{Class, Reg, Registers, are_short, int_of, short_of, wrap};
+use crate::zip::zip;
 use onnx_formula::Number;
 use onnx_ir::ElemType;
 use std::ops::Range;
@@ -53,16 +54,17 @@ impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Body for Copying<'_, A, B, F> {
             Places::Stride(start, by) => line(out, from, start, by, convert),
             Places::Rows(walk) => {
                 let [planes, rows, lanes] = walk.extents;
-                if walk.by[1] == 1 && lanes < rows && columns(&mut *out, from, walk, &convert).is_some() {
+                if walk.by[1] == 1 && lanes < rows && columns(&mut *out, from, walk, |x| convert(x)).is_some()
+                {
                     return;
                 }
                 let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
                 for (out, at) in out.chunks_exact_mut(lanes.max(1)).zip(places) {
-                    line(out, from, walk.row(at), walk.by[2], &convert);
+                    line(out, from, walk.row(at), walk.by[2], |x| convert(x));
                 }
             }
             Places::Each(places, first) => {
-                for (out, at) in out.iter_mut().zip(places) {
+                for (out, at) in zip(out, places) {
                     let x = usize::try_from(*at - first).ok().and_then(|at| from.get(at));
                     *out = convert(x.copied().unwrap_or_default());
                 }
@@ -101,7 +103,7 @@ fn line<A: Copy + Default, B: Copy>(
 ) {
     match stretch(from, start, by, out.len()) {
         Some((stretch, 1)) => {
-            out.iter_mut().zip(stretch).for_each(|(out, x)| *out = convert(*x));
+            zip(out, stretch).for_each(|(out, x)| *out = convert(*x));
         }
         Some((stretch, 2)) => {
             let (pairs, last) = stretch.as_chunks::<2>();
@@ -244,7 +246,7 @@ impl Body for Bytes<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let lanes = self.lanes.get(..self.to.len()).unwrap_or(self.lanes);
-        let pairs = self.to.iter_mut().zip(lanes);
+        let pairs = zip(self.to, lanes);
         if are_short(lanes) {
             pairs.for_each(|(to, x)| *to = short_of(*x) as u8);
         } else {

@@ -1,17 +1,18 @@
 //! Elementwise loops over lanes.
 
 use super::Lanes;
+use crate::zip::zip;
 
 #[inline(always)]
 pub(super) fn each<A: Copy, B>(out: &mut [B], x: &[A], f: impl Fn(A) -> B) {
-    for (out, x) in out.iter_mut().zip(x) {
+    for (out, x) in zip(out, x) {
         *out = f(*x);
     }
 }
 
 #[inline(always)]
 pub(super) fn both<A: Copy, B>(out: &mut [B], a: &[A], b: &[A], f: impl Fn(A, A) -> B) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+    for ((out, a), b) in zip(zip(out, a), b) {
         *out = f(*a, *b);
     }
 }

@@ -18,6 +18,7 @@ pub(super) mod tile;
 pub(super) mod view;
 mod wrap;
 
+use crate::zip::zip;
 use access::{Places, load};
 use each::{both, each};
 pub(super) use each::{call, call_both};
@@ -429,7 +430,7 @@ fn binary(regs: &mut Registers, n: usize, to: Reg, op: Binary, a: Reg, b: Reg) {
 fn select(regs: &mut Registers, n: usize, to: Reg, condition: Reg, yes: Reg, no: Reg) {
     #[inline(always)]
     fn choose<T: Copy>(out: &mut [T], condition: &[i64], yes: &[T], no: &[T]) {
-        for (((out, c), yes), no) in out.iter_mut().zip(condition).zip(yes).zip(no) {
+        for (((out, c), yes), no) in zip(zip(zip(out, condition), yes), no) {
             *out = if *c != 0 { *yes } else { *no };
         }
     }

@@ -2,6 +2,7 @@
 
 use super::each::{both, call, each, pairs};
 use super::{Lanes, math};
+use crate::zip::zip;
 use onnx_formula::{Binary, Unary, binary_operations, unary_operations};
 
 /// A unary operation: the vector function of its row, or else the scalar one.
@@ -109,7 +110,7 @@ fn power<const FUSED: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
             return each(out, a, |a| if a == f32::NEG_INFINITY { f32::INFINITY } else { a.sqrt() + 0.0 });
         }
     }
-    if a.iter().zip(b).fold(true, |all, (a, b)| all & math::has_power(*a, *b)) {
+    if zip(a, b).into_iter().fold(true, |all, (a, b)| all & math::has_power(*a, *b)) {
         both(out, a, b, math::pow::<FUSED>);
     } else {
         both(out, a, b, f32::powf);

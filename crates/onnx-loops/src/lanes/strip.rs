@@ -91,11 +91,13 @@ impl Strip {
     }
 
     /// Lanes per row.
+    #[inline]
     pub(crate) fn lanes(&self) -> usize {
         self.extents[2]
     }
 
     /// Rows per plane.
+    #[inline]
     pub(crate) fn height(&self) -> usize {
         self.extents[1]
     }
@@ -116,7 +118,8 @@ impl Strip {
     /// The values of a function on the strip.
     #[inline(always)]
     pub(crate) fn walk(&self, function: &Linear, at: &[usize]) -> Walk {
-        let by = self.axes.map(|axis| function.by[axis]);
+        let [planes, rows, lanes] = self.axes;
+        let by = [function.by[planes], function.by[rows], function.by[lanes]];
         Walk { start: function.at(at), extents: self.extents, by }
     }
 
@@ -170,6 +173,7 @@ impl Walk {
     }
 
     /// The offset of a row.
+    #[inline]
     pub(crate) fn row(&self, [plane, row]: [usize; 2]) -> i64 {
         self.start + self.by[0] * plane as i64 + self.by[1] * row as i64
     }

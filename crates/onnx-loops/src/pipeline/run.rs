@@ -11,6 +11,7 @@ use crate::lanes::tile::WIDE;
 use crate::lanes::tile::{Aligned, Edges, Lanes, NARROW, PARTS, TILE};
 use crate::lanes::view::{Operands, View};
 use crate::lanes::{LaneSource, Reg, Registers, are_short, int_of, short_of};
+use crate::zip::zip;
 use half::f16;
 use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 use onnx_formula::{Binary, Unary};
@@ -77,7 +78,7 @@ impl<T, F: Fn(f32) -> T> Body for Stored<'_, T, F> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        self.to.iter_mut().zip(self.lanes).for_each(|(to, x)| *to = (self.convert)(*x));
+        zip(self.to, self.lanes).for_each(|(to, x)| *to = (self.convert)(*x));
     }
 }
 
@@ -93,7 +94,7 @@ impl<T, F: Fn(i32) -> T> Body for StoredInts<'_, T, F> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let pairs = self.to.iter_mut().zip(self.lanes);
+        let pairs = zip(self.to, self.lanes);
         if are_short(self.lanes) {
             pairs.for_each(|(to, x)| *to = (self.narrow)(short_of(*x)));
         } else {
@@ -114,7 +115,7 @@ impl<X: Copy, F: Fn(X) -> f32> Body for Widened<'_, X, F> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        self.to.iter_mut().zip(self.from).for_each(|(to, x)| *to = (self.convert)(*x));
+        zip(self.to, self.from).for_each(|(to, x)| *to = (self.convert)(*x));
     }
 }
 

@@ -4,6 +4,7 @@ use crate::lanes::multiversion::Body;
 use crate::lanes::narrow::{round_to_bf16, round_to_f16};
 use crate::lanes::tile::{Lanes, NARROW, PARTS};
 use crate::lanes::{are_short, call, call_both, int_of, math, short_of};
+use crate::zip::zip;
 use onnx_formula::{Binary, Cost, Unary, binary_operations, unary_operations};
 use onnx_ir::ElemType;
 
@@ -298,7 +299,7 @@ impl Body for Quantized<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let (to, lanes) = (self.to.as_chunks_mut::<TOGETHER>().0, self.lanes.as_chunks::<TOGETHER>().0);
-        for (to, lanes) in to.iter_mut().zip(lanes) {
+        for (to, lanes) in zip(to, lanes) {
             quantize::<FUSED>(self.by, lanes, to);
         }
     }
@@ -313,7 +314,7 @@ fn quantize<const FUSED: bool>(by: &Quantization, lanes: &[f32; TOGETHER], to: &
     // NaN is not below.
     if lanes.iter().fold(true, |all, x| all & (x.abs() < large)) {
         let (from, until, whole_zero) = (least - zero, most - zero, zero as i32 as u8);
-        for (to, x) in to.iter_mut().zip(lanes) {
+        for (to, x) in zip(to, lanes) {
             let y = if FUSED { quotient(*x, scale, reciprocal) } else { x / scale };
             let y = if y > from { y } else { from };
             let y = if y < until { y } else { until };
@@ -321,7 +322,7 @@ fn quantize<const FUSED: bool>(by: &Quantization, lanes: &[f32; TOGETHER], to: &
         }
         return;
     }
-    for (to, x) in to.iter_mut().zip(lanes) {
+    for (to, x) in zip(to, lanes) {
         let y = (x / scale).round_ties_even() + zero;
         let y = if least > y { least } else { y };
         let y = if most < y { most } else { y };

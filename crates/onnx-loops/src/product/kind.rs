@@ -6,6 +6,7 @@ use crate::epilogue::Total;
 use crate::failure::{Failure, fail};
 use crate::lanes::multiversion::{Body, widest};
 use crate::lanes::{Class, Reg, Registers};
+use crate::zip::zip;
 use onnx_ir::ElemType;
 
 /// The element type of packed factors.
@@ -132,7 +133,7 @@ impl Body for Narrow<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        self.out.iter_mut().zip(self.lanes).for_each(|(out, x)| *out = *x as u8);
+        zip(self.out, self.lanes).for_each(|(out, x)| *out = *x as u8);
     }
 }
 
@@ -146,7 +147,7 @@ impl Body for Widen<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        self.lanes.iter_mut().zip(self.totals).for_each(|(lane, x)| *lane = (*x).into());
+        zip(self.lanes, self.totals).for_each(|(lane, x)| *lane = (*x).into());
     }
 }
 
@@ -161,7 +162,7 @@ impl Body for Floats<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        self.lanes.iter_mut().zip(self.totals).for_each(|(lane, x)| *lane = *x as f32);
+        zip(self.lanes, self.totals).for_each(|(lane, x)| *lane = *x as f32);
     }
 }
 

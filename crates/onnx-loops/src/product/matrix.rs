@@ -7,6 +7,7 @@ use crate::lanes::multiversion::{Body, widest};
 use crate::list::{List, filled};
 use crate::parallel::parallel;
 use crate::pool;
+use crate::zip::zip;
 use std::ops::Range;
 
 /// Steps of a block.
@@ -205,7 +206,7 @@ impl RowProduct<'_> {
             // Separate variables, so that all accumulators stay in registers.
             let (mut a, mut b, mut c, mut d) = ([0.0; WIDE], [0.0; WIDE], [0.0; WIDE], [0.0; WIDE]);
             if let (Some(q), Some(r), Some(s)) = (q, r, s) {
-                for ((((x, p), q), r), s) in row.iter().zip(p).zip(q).zip(r).zip(s) {
+                for ((x, (p, q)), (r, s)) in zip(zip(row, zip(p, q)), zip(r, s)) {
                     (a, b) = (added(a, *x, p), added(b, *x, q));
                     (c, d) = (added(c, *x, r), added(d, *x, s));
                 }
@@ -214,7 +215,7 @@ impl RowProduct<'_> {
                 (b, c, d) = (summed(row, q), summed(row, r), summed(row, s));
             }
             for (out, sums) in out.chunks_mut(WIDE).zip([a, b, c, d]) {
-                out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+                zip(out, &sums).for_each(|(out, sum)| *out += sum);
             }
         }
     }
@@ -222,7 +223,7 @@ impl RowProduct<'_> {
 
 #[inline(always)]
 fn summed<const WIDE: usize>(row: &[f32], tile: Option<&[[f32; WIDE]]>) -> [f32; WIDE] {
-    row.iter().zip(tile.unwrap_or_default()).fold([0.0; WIDE], |sums, (x, tile)| added(sums, *x, tile))
+    zip(row, tile.unwrap_or_default()).into_iter().fold([0.0; WIDE], |sums, (x, tile)| added(sums, *x, tile))
 }
 
 #[inline(always)]

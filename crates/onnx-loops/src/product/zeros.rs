@@ -17,6 +17,7 @@ use crate::lanes::strip::Strip;
 use crate::lanes::view::Operands;
 use crate::lanes::{LANES, Registers};
 use crate::program::interpret::{numbers, run};
+use crate::zip::zip;
 use std::ops::Range;
 
 /// The zero points of a contraction.
@@ -259,7 +260,7 @@ impl Body for Row<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Row { totals, zero, sum, zeros, sums } = self;
-        for ((total, column), sum_of_column) in totals.iter_mut().zip(zeros).zip(sums) {
+        for ((total, column), sum_of_column) in zip(zip(totals, zeros), sums) {
             let added = column.wrapping_mul(sum).wrapping_add(zero.wrapping_mul(*sum_of_column));
             *total = total.wrapping_sub(added);
         }

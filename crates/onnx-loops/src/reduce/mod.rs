@@ -7,6 +7,7 @@ pub(super) mod total;
 use super::lanes::multiversion::{Body, Lane, widest};
 use super::lanes::view::Operands;
 use super::lanes::{Class, Reg, Registers};
+use crate::zip::zip;
 use onnx_formula::{Combine, Keep};
 use std::ops::Range;
 use sums::{AddAlong, AddPending, AddRows, AddSingles};
@@ -295,7 +296,7 @@ impl<A: Copy + Into<T>, T: Total> Body for Push<'_, A, T> {
         match combine {
             Combine::Sum | Combine::Product | Combine::Max | Combine::Min => push(combine, totals, x),
             Combine::ArgMax(keep) | Combine::ArgMin(keep) => {
-                for ((total, at), x) in totals.iter_mut().zip(at).zip(x) {
+                for ((total, at), x) in zip(zip(totals, at), x) {
                     if count == 0 || is_better(combine, keep, (*x).into(), *total) {
                         (*total, *at) = ((*x).into(), count);
                     }
@@ -421,7 +422,7 @@ fn accumulate<A: Copy + Into<T>, T: Total, C: Combining<T>>(totals: &mut [T; ALO
         four::<A, T, C, 8>(totals, chunks, 0);
         four::<A, T, C, 8>(totals, chunks, ALONG / 2);
     }
-    totals.iter_mut().zip(rest).for_each(|(total, x)| *total = C::combine(*total, (*x).into()));
+    zip(totals, rest).for_each(|(total, x)| *total = C::combine(*total, (*x).into()));
 }
 
 /// [`accumulate`] for `4 * N` of the accumulators.
@@ -548,7 +549,7 @@ impl<T: Total> Body for Fold<'_, T> {
 
 #[inline(always)]
 fn push<A: Copy + Into<T>, T: Total>(combine: Combine, totals: &mut [T], x: &[A]) {
-    let pairs = totals.iter_mut().zip(x);
+    let pairs = zip(totals, x);
     match combine {
         Combine::Sum => pairs.for_each(|(total, x)| *total = total.add((*x).into())),
         Combine::Product => pairs.for_each(|(total, x)| *total = total.mul((*x).into())),

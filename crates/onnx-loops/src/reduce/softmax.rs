@@ -17,6 +17,7 @@ use crate::lanes::math;
 use crate::lanes::multiversion::{Body, fetch, widest};
 use crate::lanes::view::{Operands, View};
 use crate::pipeline::divide;
+use crate::zip::zip;
 use std::ops::Range;
 
 /// The nests of a softmax of rows.
@@ -169,7 +170,7 @@ fn of_each<const FUSED: bool, C: Compute>(x: &[f32], to: &mut [f32], of: C) {
     let (from, from_rest) = x.as_chunks::<TOGETHER>();
     let (to, to_rest) = to.as_chunks_mut::<TOGETHER>();
     let mut at = 0;
-    for (x, to) in from.iter().zip(to) {
+    for (x, to) in zip(from, to) {
         *to = *x;
         of.compute::<FUSED>(to, at);
         at += TOGETHER;

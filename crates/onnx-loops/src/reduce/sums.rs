@@ -4,6 +4,7 @@
 
 use super::ALONG;
 use crate::lanes::multiversion::Body;
+use crate::zip::zip;
 
 /// Elements that are summed in single floats before the sum is added to a double.
 pub(crate) const BLOCK: usize = 8;
@@ -24,13 +25,12 @@ impl Body for AddPending<'_> {
         let AddPending { single, double, pending, x } = self;
         *pending += 1;
         match *pending {
-            1 => single.iter_mut().zip(x).for_each(|(total, x)| *total = *x),
+            1 => zip(single, x).for_each(|(total, x)| *total = *x),
             BLOCK => {
                 *pending = 0;
-                let sums = single.iter().zip(x).map(|(total, x)| total + x);
-                double.iter_mut().zip(sums).for_each(|(total, sum)| *total += f64::from(sum));
+                zip(double, zip(&*single, x)).for_each(|(total, (sum, x))| *total += f64::from(*sum + x));
             }
-            _ => single.iter_mut().zip(x).for_each(|(total, x)| *total += x),
+            _ => zip(single, x).for_each(|(total, x)| *total += x),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Body for AddSingles<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        self.double.iter_mut().zip(self.single).for_each(|(total, x)| *total += f64::from(*x));
+        zip(self.double, self.single).for_each(|(total, x)| *total += f64::from(*x));
     }
 }
 
@@ -119,7 +119,7 @@ fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
     for chunk in chunks {
         add_block(totals, |lane| chunk[lane]);
     }
-    totals.iter_mut().zip(rest).for_each(|(total, x)| *total += f64::from(*x));
+    zip(totals, rest).for_each(|(total, x)| *total += f64::from(*x));
 }
 
 /// Adds a block sum to each total.

@@ -21,6 +21,7 @@ use crate::lanes::multiversion::Body;
 use crate::lanes::strip::Strip;
 use crate::program::Bound;
 use crate::scratch::AlignedFloats;
+use crate::zip::zip;
 use onnx_formula::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -280,7 +281,8 @@ impl PixelLine<'_> {
         // Each step reads at most so many elements from its place on.
         let span = (N - 1) * self.of_pixel + self.lanes;
         let numbers = self.factors.map_or(&[][..], |weights| weights.numbers);
-        let [least, most] = steps.places.map(|place| usize::try_from(place + before));
+        let [least, most] = steps.places;
+        let (least, most) = (usize::try_from(least + before), usize::try_from(most + before));
         (least.is_ok() && most.ok()?.checked_add(span)? <= x.len()).then_some(())?;
         let of_factors = steps.most_factor.checked_add(self.lanes)?;
         (self.factors.is_none() || of_factors <= numbers.len()).then_some(())?;
@@ -289,9 +291,10 @@ impl PixelLine<'_> {
             // The last vectors end with the last lane and overlap the ones before.
             let (places, factors) = if N == PIXELS {
                 let at = lane.min(last);
-                ([0, 1, 2, 3].map(|pixel| pixel * self.of_pixel + at), [at; PIXELS])
+                ([at, self.of_pixel + at, 2 * self.of_pixel + at, 3 * self.of_pixel + at], [at; PIXELS])
             } else {
-                let at = [0, 1, 2, 3].map(|register| (lane + register * WIDE).min(last));
+                let at = [lane, lane + WIDE, lane + 2 * WIDE, lane + 3 * WIDE];
+                let at = [at[0].min(last), at[1].min(last), at[2].min(last), at[3].min(last)];
                 (at, at)
             };
             let numbers = self.factors.map(|_| numbers.as_ptr());
@@ -303,7 +306,7 @@ impl PixelLine<'_> {
                     _ => totals::<C, FUSED, false>((x.as_ptr(), numbers), before, steps, places, factors),
                 }
             };
-            for (n, (totals, at)) in totals.iter().zip(factors).enumerate() {
+            for (n, (totals, at)) in zip(&totals, &factors).into_iter().enumerate() {
                 let pixel = if N == PIXELS { n } else { 0 };
                 *out.get_mut(pixel * self.lanes + at..)?.first_chunk_mut::<WIDE>()? = *totals;
             }
@@ -322,7 +325,7 @@ impl PixelLine<'_> {
         out: &mut [f32],
     ) -> Option<()> {
         out.fill(C::NEUTRAL);
-        for (place, factors) in &steps.all {
+        for (place, factors) in steps.all.iter() {
             let first = usize::try_from(place + before).ok()?;
             let factors = match self.factors {
                 Some(weights) => weights.numbers.get(*factors..factors + self.lanes)?,
@@ -330,7 +333,7 @@ impl PixelLine<'_> {
             };
             for (n, out) in out.chunks_exact_mut(self.lanes).enumerate() {
                 let x = x.get(first + n * self.of_pixel..)?.get(..self.lanes)?;
-                for ((total, x), factor) in out.iter_mut().zip(x).zip(factors) {
+                for ((total, x), factor) in zip(zip(out, x), factors) {
                     *total = C::combine::<FUSED>(*total, *x, *factor);
                 }
             }
@@ -348,16 +351,19 @@ struct Reads {
 }
 
 impl Default for Reads {
+    #[inline]
     fn default() -> Self {
         Reads { all: SmallVec::new(), places: [i64::MAX, i64::MIN], most_factor: 0 }
     }
 }
 
 impl Reads {
+    #[inline]
     fn clear(&mut self) {
         *self = Reads::default();
     }
 
+    #[inline]
     fn push(&mut self, place: i64, factor: usize) {
         let [least, most] = self.places;
         self.places = [least.min(place), most.max(place)];
@@ -380,7 +386,7 @@ unsafe fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
     factors: [usize; PIXELS],
 ) -> [Stretch; PIXELS] {
     let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; WIDE]; PIXELS];
-    for (place, of) in &steps.all {
+    for (place, of) in steps.all.iter() {
         let x = x.wrapping_offset((place + before) as isize);
         // SAFETY: the caller has checked that the numbers and factors of each step are within their slices. No closures: what is in one is compiled for every processor.
         unsafe {

@@ -17,6 +17,7 @@ use super::product::recognize::Factor;
 use super::program::{Bound, Instr, Program};
 use crate::failure::{Failure, fail};
 use crate::tensor::advance;
+use crate::zip::zip;
 use channels::{Factors, Pixels, are_channels};
 use onnx_formula::{Binary, Combine};
 use onnx_ir::ElemType;
@@ -554,8 +555,7 @@ impl StripReduction<'_> {
             for steps in together {
                 let Some(rows) = of.rows(steps, factors, first, n) else { return false };
                 let [(a, fa), (b, fb), (c, fc), (d, fd)] = rows;
-                let rows = a.iter().zip(b).zip(c).zip(d);
-                for (sum, (((a, b), c), d)) in sums.iter_mut().zip(rows) {
+                for (sum, ((a, b), (c, d))) in zip(&mut *sums, zip(zip(a, b), zip(c, d))) {
                     let add = |sum: f32, x: f32, f: f32| if FUSED { x.mul_add(f, sum) } else { x * f + sum };
                     *sum = add(add(add(add(*sum, *a, fa), *b, fb), *c, fc), *d, fd);
                 }
@@ -571,7 +571,7 @@ impl StripReduction<'_> {
             if of.taps.is_single() {
                 return true;
             }
-            for (total, sum) in double.iter_mut().zip(&*sums) {
+            for (total, sum) in zip(&mut *double, &*sums) {
                 *total = if is_first { f64::from(*sum) } else { *total + f64::from(*sum) };
             }
             is_first = false;
@@ -597,12 +597,12 @@ impl StripReduction<'_> {
 #[inline(always)]
 fn each(totals: &mut [f32], x: &[f32], by: usize, combine: impl Fn(f32, f32) -> f32) {
     match by {
-        1 => totals.iter_mut().zip(x).for_each(|(total, x)| *total = combine(*total, *x)),
+        1 => zip(totals, x).for_each(|(total, x)| *total = combine(*total, *x)),
         2 => {
             let (pairs, last) = x.as_chunks::<2>();
             let (now, later) = totals.split_at_mut(pairs.len().min(totals.len()));
-            now.iter_mut().zip(pairs).for_each(|(total, [x, _])| *total = combine(*total, *x));
-            later.iter_mut().zip(last).for_each(|(total, x)| *total = combine(*total, *x));
+            zip(now, pairs).for_each(|(total, [x, _])| *total = combine(*total, *x));
+            zip(later, last).for_each(|(total, x)| *total = combine(*total, *x));
         }
         0 => {
             let Some(x) = x.first() else { return };

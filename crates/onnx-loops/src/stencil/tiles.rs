@@ -96,13 +96,13 @@ impl Steps {
         pitch: usize,
     ) -> Option<[Stretch; HIGH]> {
         let mut totals = [[C::NEUTRAL; WIDE]; HIGH];
-        for (at, factors) in &self.threes {
+        for (at, factors) in self.threes.iter() {
             totals = threes::<C, FUSED>(from.get(*at..)?, pitch, factors, totals)?;
         }
-        for (at, factors) in &self.twos {
+        for (at, factors) in self.twos.iter() {
             totals = twos::<C, FUSED>(from.get(*at..)?, pitch, factors, totals)?;
         }
-        for (at, factors) in &self.ones {
+        for (at, factors) in self.ones.iter() {
             totals = ones::<C, FUSED>(from.get(*at..)?, pitch, factors, totals)?;
         }
         Some(totals)

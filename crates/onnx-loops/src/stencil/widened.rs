@@ -7,6 +7,7 @@ use super::Elements;
 use super::tiles::WIDE;
 use crate::lanes::narrow::{bf16_to_f32, f16_to_f32};
 use crate::scratch::AlignedFloats;
+use crate::zip::zip;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -96,22 +97,22 @@ fn widen(x: Elements<'_>, range: Range<usize>, to: &mut [f32]) -> Option<()> {
     match x {
         Elements::Single(x) => to.copy_from_slice(x.get(range)?),
         Elements::F16(x) => {
-            for (to, bits) in to.iter_mut().zip(x.get(range)?) {
+            for (to, bits) in zip(to, x.get(range)?) {
                 *to = f16_to_f32(*bits);
             }
         }
         Elements::Bf16(x) => {
-            for (to, bits) in to.iter_mut().zip(x.get(range)?) {
+            for (to, bits) in zip(to, x.get(range)?) {
                 *to = bf16_to_f32(*bits);
             }
         }
         Elements::Unsigned(x, zero) => {
-            for (to, byte) in to.iter_mut().zip(x.get(range)?) {
+            for (to, byte) in zip(to, x.get(range)?) {
                 *to = f32::from(*byte) - zero;
             }
         }
         Elements::Signed(x, zero) => {
-            for (to, byte) in to.iter_mut().zip(x.get(range)?) {
+            for (to, byte) in zip(to, x.get(range)?) {
                 *to = f32::from(*byte) - zero;
             }
         }

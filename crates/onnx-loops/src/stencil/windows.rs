@@ -260,13 +260,13 @@ impl Window<'_> {
                 let first = row * lanes + column;
                 if is_high {
                     let totals = steps.totals::<C, FUSED>(from, pitch)?;
-                    for (totals, i) in totals.iter().zip(0..height - row) {
+                    for (i, totals) in totals.iter().enumerate().take(height - row) {
                         *out.get_mut(first + i * lanes..)?.first_chunk_mut::<WIDE>()? = *totals;
                     }
                 } else {
                     let totals = steps.totals::<C, FUSED>(from, WIDE)?;
-                    for (totals, i) in totals.iter().zip((0..lanes - column).step_by(WIDE)) {
-                        *out.get_mut(first + i..)?.first_chunk_mut::<WIDE>()? = *totals;
+                    for (i, totals) in totals.iter().enumerate().take((lanes - column).div_ceil(WIDE)) {
+                        *out.get_mut(first + i * WIDE..)?.first_chunk_mut::<WIDE>()? = *totals;
                     }
                 }
             }

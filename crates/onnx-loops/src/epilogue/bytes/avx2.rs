@@ -178,6 +178,7 @@ impl Registers {
     }
 
     /// The bits that change in the end: bytes with a sign are packed as such without one.
+    #[inline(always)]
     fn flip(&self) -> i8 {
         if self.is_signed { i8::MIN } else { 0 }
     }
@@ -309,6 +310,12 @@ unsafe fn are_tellable(y: __m256) -> bool {
 }
 
 /// Fewer than eight numbers, and the last one again.
+#[inline(always)]
 fn filled<T: Copy>(numbers: &[T]) -> [T; LANES] {
-    std::array::from_fn(|at| numbers[at.min(numbers.len() - 1)])
+    let last = numbers.len() - 1;
+    let mut filled = [numbers[last]; LANES];
+    for (at, number) in filled.iter_mut().enumerate() {
+        *number = numbers[at.min(last)];
+    }
+    filled
 }

@@ -8,6 +8,7 @@
 use super::avx2::{DOUBLE, MAX_CERTAIN_ERROR, Registers, RoundingMethod, SINGLE, SINGLE_IF_CERTAIN};
 use super::{Bytes, Rows, Total};
 use crate::lanes::multiversion::is_wide;
+use crate::zip::zip;
 use smallvec::SmallVec;
 use std::arch::x86_64::{
     __m256, __m256i, __m512, __m512i, __mmask8, __mmask16, _CMP_GT_OQ, _MM_FROUND_NO_EXC,
@@ -53,10 +54,10 @@ fn rows<A: Total, const WAY: u8>(registers: Registers, bytes: &mut Bytes<'_, A>)
     let mut more: SmallVec<[i32; 512]> = SmallVec::new();
     if A::IS_WHOLE {
         more.resize(columns, 0);
-        for (more, less) in more.iter_mut().zip(less) {
+        for (more, less) in zip(&mut more[..], less) {
             *more = more.wrapping_sub(*less);
         }
-        for (more, sum) in more.iter_mut().zip(sum.unwrap_or(&[])) {
+        for (more, sum) in zip(&mut more[..], sum.unwrap_or(&[])) {
             *more = more.wrapping_add(*sum);
         }
     }

@@ -1,6 +1,7 @@
 //! The portable micro-kernel.
 
 use super::{Factor, Micro, Tile};
+use crate::zip::zip;
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 8;
@@ -19,18 +20,19 @@ fn run<T: Factor>(tile: Tile<'_, T>) {
     assert!(a.line_break.later == 0, "rows of two lines");
     assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
     let mut sums = [[T::NO_TOTAL; COLUMNS]; ROWS];
-    for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {
+    for (of_a, of_b) in zip(a.steps.at, b.steps.at) {
         let columns = &b.numbers[*of_b..][..of_columns];
         for (row, sums) in sums.iter_mut().take(size[0]).enumerate() {
             let a = &a.numbers[of_a + row * a.apart..][..T::GROUP];
-            for (sum, b) in sums.iter_mut().zip(columns.chunks_exact(T::GROUP)) {
-                *sum = a.iter().zip(b).fold(*sum, |sum, (a, b)| T::add_product(sum, *a, *b));
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let b = &columns[column * T::GROUP..][..T::GROUP];
+                *sum = zip(a, b).into_iter().fold(*sum, |sum, (a, b)| T::add_product(sum, *a, *b));
             }
         }
     }
     let Some(end) = end else {
         for (c, sums) in c.chunks_mut(stride).zip(&sums).take(size[0]) {
-            for (c, sum) in c.iter_mut().zip(sums) {
+            for (c, sum) in zip(c, sums) {
                 *c = if is_first { *sum } else { T::add(*c, *sum) };
             }
         }

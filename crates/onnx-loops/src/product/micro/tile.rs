@@ -6,6 +6,7 @@
 )]
 
 use super::{End, Factor, Panels, Tile};
+use crate::zip::zip;
 use std::hint::black_box;
 
 /// A vector instruction set.
@@ -162,17 +163,16 @@ unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
 /// The processor has the instructions.
 #[inline(always)]
 unsafe fn few_rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
-    let most = V::PANELS.map(|panels| 2 * panels);
     // SAFETY: the processor has the instructions.
     unsafe {
         match it.size[0].min(V::ROWS) {
             0 => {}
-            1 if most[0] >= N => tile::<V, 1, N>(it),
-            2 if most[1] >= N => tile::<V, 2, N>(it),
-            3 if most[2] >= N => tile::<V, 3, N>(it),
-            4 if most[3] >= N => tile::<V, 4, N>(it),
-            5 if most[4] >= N => tile::<V, 5, N>(it),
-            6 if most[5] >= N => tile::<V, 6, N>(it),
+            1 if 2 * V::PANELS[0] >= N => tile::<V, 1, N>(it),
+            2 if 2 * V::PANELS[1] >= N => tile::<V, 2, N>(it),
+            3 if 2 * V::PANELS[2] >= N => tile::<V, 3, N>(it),
+            4 if 2 * V::PANELS[3] >= N => tile::<V, 4, N>(it),
+            5 if 2 * V::PANELS[4] >= N => tile::<V, 5, N>(it),
+            6 if 2 * V::PANELS[5] >= N => tile::<V, 6, N>(it),
             rows => panic!("a tile of {rows} rows has fewer panels"),
         }
     }
@@ -219,7 +219,7 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     let zero = unsafe { V::zero() };
     // Rows in threes, so that addresses take few registers: two distances in a three, and one to the next.
     let three = 3 * apart;
-    for (of_a, of_b) in of_a.iter().zip(of_b) {
+    for (of_a, of_b) in zip(of_a, of_b) {
         // SAFETY: the caller has checked that the groups of the step are within bounds.
         let (from_a, from_b) = unsafe { (a.add(*of_a), b.add(*of_b)) };
         let mut of_three = from_a;
@@ -241,7 +241,7 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
                 V::fetch(from.wrapping_add(ahead));
                 // SAFETY: as above.
                 let row = unsafe { V::load(from) };
-                for (sums, x) in sums.iter_mut().zip(&rows) {
+                for (sums, x) in zip(&mut *sums, &rows) {
                     // SAFETY: the processor has the instructions.
                     sums[n] = unsafe { add::<V, NARROW>(sums[n], *x, row) };
                 }
@@ -259,7 +259,7 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
         for (r, sums) in sums.iter_mut().enumerate() {
             // SAFETY: this is one of the groups of `R` rows.
             let x = unsafe { V::spread(of_three.add(r % 3 * apart)) };
-            for (sum, row) in sums.iter_mut().zip(&row) {
+            for (sum, row) in zip(sums, &row) {
                 // SAFETY: the processor has the instructions.
                 *sum = unsafe { add::<V, NARROW>(*sum, x, *row) };
             }

@@ -7,6 +7,7 @@
 //! applies the same sums to 16 channels at a time.
 
 use crate::lanes::multiversion::Body;
+use crate::zip::zip;
 
 /// The rows and columns of a tile of the result, and of its input.
 pub(super) const OUT: usize = 4;
@@ -119,7 +120,7 @@ impl Body for Forward<'_> {
         for (tile, pixels) in tiles.iter().enumerate() {
             for channel in (0..channels).step_by(WIDE) {
                 let mut half = [[[0.0; WIDE]; IN]; IN];
-                for (half, line) in half.iter_mut().zip(pixels) {
+                for (half, line) in zip(&mut half, pixels) {
                     let [a, b, c, d, e, f] = *line;
                     let at = |pixel: usize| load(copy, pixel + channel);
                     *half = forward::<FUSED>([at(a)?, at(b)?, at(c)?, at(d)?, at(e)?, at(f)?]);
