@@ -48,6 +48,10 @@ impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Body for Copying<'_, A, B, F> {
     type Out = ();
 
     #[inline(always)]
+    #[allow(
+        clippy::redundant_closure,
+        reason = "a reference to a function is called through another one, which is not inlined"
+    )]
     fn run<const FUSED: bool>(self) {
         let Copying { out, from, places, convert } = self;
         match places {
