@@ -32,6 +32,9 @@ impl Name {
 /// Bytes that names usually have, of those that exporters make.
 const USUAL: usize = 24;
 
+/// Slots for names that were used last.
+const RECENT: usize = 1024;
+
 /// The strings of a model, each stored once.
 #[derive(Clone)]
 pub struct Names {
@@ -41,6 +44,9 @@ pub struct Names {
     /// Names with their hashes, so that growing and most comparisons need not read text.
     table: HashTable<(u32, Name)>,
     hasher: RandomState,
+    /// A name for the low bits of a hash, with all of it: the last one that was asked for. Most names of a text have just been used, and the
+    /// table of a large model is not in the caches of the processor. Empty as long as there are few names.
+    recent: Vec<(u32, Name)>,
     /// Exact bytes of the names that are not UTF-8; their `pool` text has replacement characters.
     invalid: HashMap<Name, Box<[u8]>, RandomState>,
     /// The number for the next fresh name of each stem: all lower ones are taken.
@@ -55,6 +61,7 @@ impl Names {
             starts: vec![0],
             table: HashTable::new(),
             hasher: RandomState::default(),
+            recent: Vec::new(),
             invalid: HashMap::default(),
             next: HashMap::default(),
         };
@@ -65,10 +72,22 @@ impl Names {
     /// The id of `text`, new or existing.
     pub fn intern(&mut self, text: &str) -> Name {
         let hash = self.hash(text.as_bytes());
-        match self.known(hash, text.as_bytes()) {
+        let slot = hash as usize % RECENT;
+        if let Some(&(known, id)) = self.recent.get(slot)
+            && known == hash
+            && self.is_same(id, text.as_bytes())
+            && self.is_utf8(id)
+        {
+            return id;
+        }
+        let id = match self.known(hash, text.as_bytes()) {
             Some(id) => id,
             None => self.insert(hash, text),
+        };
+        if let Some(slot) = self.recent.get_mut(slot) {
+            *slot = (hash, id);
         }
+        id
     }
 
     /// The id of UTF-8 that occurs.
@@ -119,6 +138,9 @@ impl Names {
     #[inline]
     fn insert(&mut self, hash: u32, text: &str) -> Name {
         let id = Name::from_index(self.starts.len() - 1);
+        if id.index() == RECENT {
+            self.recent = vec![(0, Name::empty()); RECENT];
+        }
         self.pool.push_str(text);
         self.starts.push(self.pool.len());
         self.table.insert_unique(spread(hash), (hash, id), |&(hash, _)| spread(hash));
@@ -238,6 +260,24 @@ mod tests {
         assert_eq!(names.intern_bytes(b"x"), a);
         assert_eq!((&names[a], names.find("y"), names.find("z")), ("x", Some(b), None));
         assert!(names.intern("").is_empty());
+    }
+
+    #[test]
+    fn names_that_share_a_slot_are_different() {
+        let mut names = Names::new();
+        let count = 5 * RECENT;
+        let ids: Vec<Name> = (0..count).map(|i| names.intern(&i.to_string())).collect();
+        assert_eq!(names.len(), count + 1);
+        for step in [1, 7, RECENT - 1] {
+            for i in (0..count).step_by(step) {
+                assert_eq!((names.intern(&i.to_string()), &names[ids[i]]), (ids[i], &*i.to_string()));
+            }
+        }
+        // The replacement text of a name that is not UTF-8 is another name.
+        let invalid = names.intern_bytes(b"\xff");
+        let text = names.intern("\u{fffd}");
+        assert_eq!([names.intern("\u{fffd}"), names.intern_bytes(b"\xff")], [text, invalid]);
+        assert_ne!(text, invalid);
     }
 
     #[test]

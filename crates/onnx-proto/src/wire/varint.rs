@@ -1,7 +1,7 @@
 //! Packed integer lists: varints on the wire, little-endian entries in memory.
 
 use super::cursor::{Cursor, Reason};
-use prost::encoding::{encode_varint, encoded_len_varint};
+use prost::encoding::encoded_len_varint;
 
 /// The entries of a packed `int32` list, and whether a standard encoder would write them so.
 pub(crate) fn decode_int32(packed: &[u8]) -> Result<(Vec<i32>, bool), Reason> {
@@ -60,23 +60,40 @@ fn encode<const SIZE: usize>(entries: &[u8], widen: fn([u8; SIZE]) -> u64) -> Ve
         let mut at = 0;
         for &entry in chunk {
             let value = widen(entry);
-            match buffer.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<4>) {
+            // There is always room: the buffer has the longest varint for each entry of a chunk.
+            let Some(place) = buffer.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<LONGEST>) else {
+                break;
+            };
+            at += if value < 1 << 28 {
                 // Up to four groups of seven bits at once: a loop over them is mispredicted once per entry.
-                Some(place) if value < 1 << 28 => {
-                    let length = encoded_len_varint(value);
-                    *place = four_groups(value as u32, length).to_le_bytes();
-                    at += length;
-                }
-                _ => {
-                    let mut rest = buffer.get_mut(at..).unwrap_or_default();
-                    encode_varint(value, &mut rest);
-                    at += encoded_len_varint(value);
-                }
-            }
+                let length = encoded_len_varint(value);
+                let [a, b, c, d, ..] = place;
+                [*a, *b, *c, *d] = four_groups(value as u32, length).to_le_bytes();
+                length
+            } else {
+                one_by_one(value, place)
+            };
         }
         out.extend_from_slice(buffer.get(..at).unwrap_or_default());
     }
     out
+}
+
+/// Writes a varint; returns its length.
+#[inline]
+fn one_by_one(value: u64, place: &mut [u8; LONGEST]) -> usize {
+    let mut rest = value;
+    let mut length = 0;
+    for byte in place {
+        length += 1;
+        if rest < 0x80 {
+            *byte = rest as u8;
+            break;
+        }
+        *byte = rest as u8 | 0x80;
+        rest >>= 7;
+    }
+    length
 }
 
 /// The bytes of a varint of up to four bytes, the first one in the low byte.
@@ -92,6 +109,7 @@ fn four_groups(value: u32, length: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prost::encoding::encode_varint;
 
     #[test]
     fn lists_come_back() {
