@@ -1,4 +1,4 @@
-//! What kernels lose to the roofline, by class.
+//! The time that kernels lose to the roofline, by class.
 //!
 //! ```text
 //! lost = time − least time,    share of the peak = least time / time
