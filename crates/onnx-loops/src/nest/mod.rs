@@ -10,6 +10,8 @@ pub(super) mod pieces;
 pub(super) mod print;
 pub(super) mod run;
 mod softmax;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use super::copy::CopyPlan;

@@ -12,6 +12,7 @@ use crate::lanes::{Class, LANES, Reg, Registers, SLACK, short_of, wrap_all};
 use crate::pipeline::Out;
 use crate::program::Instr;
 use crate::program::interpret::{numbers, run, run_into};
+use crate::reduce::sums::Columns;
 use crate::reduce::{Strips, Totals};
 use crate::scratch::AlignedFloats;
 use crate::stencil::StencilBuffers;
@@ -166,6 +167,31 @@ struct Loops {
     /// WorkerState for numbers of columns.
     numbers: Numbers,
 }
+
+/// The columns of a strip that are summed in place: single floats with contiguous lanes, row by row along the reduction.
+fn columns<'o>(
+    nest: &Nest,
+    reduction: Reduction,
+    operands: &Operands<'o>,
+    strip: Strip,
+    at: &[usize],
+) -> Option<Columns<'o>> {
+    let (last, body) = (nest.dims.len() - 1, nest.run_body());
+    let [Instr::Load { to, operand, elem: ElemType::FLOAT, place }] = &body.instrs[..] else { return None };
+    let is_sum = reduction.combine == Combine::Sum && body.result == Some(*to) && to.class == Class::Single;
+    let is_line = strip.lanes() == strip.n() && strip.is_along(last) && place.by[last] == 1;
+    let [rows] = nest.over[..] else { return None };
+    if !is_sum || !is_line || rows < MIN_COLUMN_ROWS {
+        return None;
+    }
+    let view = operands.get(*operand).copied().flatten()?;
+    let first = usize::try_from(place.at(at) - view.first).ok()?;
+    let by = usize::try_from(place.by[nest.dims.len()]).ok()?;
+    Columns::of(view.words(), first, by, [rows, strip.n()])
+}
+
+/// Columns of fewer rows are summed by strips.
+const MIN_COLUMN_ROWS: usize = 4;
 
 /// Converts integers in single floats to integer lanes.
 struct ToInts<'t> {
@@ -416,6 +442,10 @@ impl Loops {
             return Ok(());
         } else if reduction.is_inner {
             self.along(nest, operands, strip, at, result)?;
+        } else if let Some(columns) = columns(nest, reduction, operands, strip, at) {
+            totals.clear(n);
+            totals.add_columns(columns, n);
+            totals.put(n, &mut self.then, total, 0);
         } else {
             totals.clear(n);
             // If rows have few lanes, several steps are combined at once.

@@ -10,7 +10,7 @@ use super::lanes::{Class, Reg, Registers};
 use crate::zip::zip;
 use onnx_formula::{Combine, Keep};
 use std::ops::Range;
-use sums::{AddAlong, AddPending, AddRows, AddSingles};
+use sums::{AddAlong, AddColumns, AddPending, AddRows, AddSingles, Columns};
 
 /// The number of partial accumulators for a strip along the reduction, which are combined at the end.
 pub(super) const ALONG: usize = 64;
@@ -84,6 +84,11 @@ impl Totals {
             Strips::Int(x) => widest(Push { combine, totals: first(int, n), at, count: count_now, x }),
         }
         *count += 1;
+    }
+
+    /// Adds all rows of some columns to the first `n` accumulators of sums, which are empty.
+    pub(super) fn add_columns(&mut self, columns: Columns<'_>, n: usize) {
+        widest(AddColumns { columns, totals: first(&mut self.double, n) });
     }
 
     /// Adds lanes of `x` along the reduction. Arg reductions continue counting.

@@ -35,6 +35,96 @@ impl Body for AddPending<'_> {
     }
 }
 
+/// Columns of a matrix whose rows are contiguous.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'c> {
+    /// From the first element of the first row on.
+    from: &'c [f32],
+    /// The distance between rows.
+    by: usize,
+    rows: usize,
+}
+
+impl<'c> Columns<'c> {
+    /// `rows` rows of `lanes` elements from an offset on; `None` if they are not all within the operand.
+    pub(crate) fn of(all: &'c [f32], first: usize, by: usize, [rows, lanes]: [usize; 2]) -> Option<Self> {
+        let end = by.checked_mul(rows.checked_sub(1)?)?.checked_add(lanes)?;
+        let from = all.get(first..first.checked_add(end)?)?;
+        Some(Columns { from, by, rows })
+    }
+
+    /// The row at a position.
+    #[inline(always)]
+    fn row(&self, at: usize, lanes: usize) -> Option<&'c [f32]> {
+        self.from.get(at * self.by..)?.get(..lanes)
+    }
+}
+
+/// Adds the rows of columns to sums, in the order of [`AddPending`]: blocks of rows, each read once.
+pub(crate) struct AddColumns<'c> {
+    pub(crate) columns: Columns<'c>,
+    pub(crate) totals: &'c mut [f64],
+}
+
+impl Body for AddColumns<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let AddColumns { columns, totals } = self;
+        let whole = columns.rows / BLOCK * BLOCK;
+        for block in (0..whole).step_by(BLOCK) {
+            if add_block_of_rows(&columns, block, totals).is_none() {
+                return;
+            }
+        }
+        // Rows after the last block, whose sums of single floats are added once.
+        let mut sums = [0.0f32; CHUNK];
+        for start in (0..totals.len()).step_by(CHUNK) {
+            let lanes = CHUNK.min(totals.len() - start);
+            for row in whole..columns.rows {
+                let Some(x) = columns.row(row, start + lanes) else { return };
+                let pairs = sums.iter_mut().zip(&x[start..]);
+                match row == whole {
+                    true => pairs.for_each(|(sum, x)| *sum = *x),
+                    false => pairs.for_each(|(sum, x)| *sum += x),
+                }
+            }
+            if whole < columns.rows {
+                let totals = &mut totals[start..start + lanes];
+                totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += f64::from(*sum));
+            }
+        }
+    }
+}
+
+/// The lanes whose sums of single floats are computed at once.
+const CHUNK: usize = 64;
+
+/// Adds the sums of [`BLOCK`] rows from one on; `None` if they are not all there.
+#[inline(always)]
+fn add_block_of_rows(columns: &Columns<'_>, block: usize, totals: &mut [f64]) -> Option<()> {
+    const { assert!(BLOCK == 8) };
+    let n = totals.len();
+    let [a, b, c, d] = [
+        columns.row(block, n)?,
+        columns.row(block + 1, n)?,
+        columns.row(block + 2, n)?,
+        columns.row(block + 3, n)?,
+    ];
+    let [e, f, g, h] = [
+        columns.row(block + 4, n)?,
+        columns.row(block + 5, n)?,
+        columns.row(block + 6, n)?,
+        columns.row(block + 7, n)?,
+    ];
+    let rows = a.iter().zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h);
+    for (total, (((((((a, b), c), d), e), f), g), h)) in totals.iter_mut().zip(rows) {
+        *total += f64::from(a + b + c + d + e + f + g + h);
+    }
+    Some(())
+}
+
 /// Adds single floats to doubles.
 pub(crate) struct AddSingles<'p> {
     pub(crate) double: &'p mut [f64],
