@@ -52,7 +52,7 @@ enum What {
     },
     /// Sum up the time that kernels lose to the peaks of the processor, by class, on models that a seed draws
     Roofline {
-        /// Options of the census, and names or files of models: `--help` lists them
+        /// Options of the census, and names or files of models: `-- --help` lists them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         census: Vec<std::ffi::OsString>,
     },

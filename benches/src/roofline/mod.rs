@@ -84,7 +84,7 @@ pub(crate) fn run(contest: &Contest, args: &RooflineArgs) -> Result<()> {
         let before = Machine::measure(threads);
         let isa = before.isa;
         let entry = stored.entry(isa, threads).cloned();
-        ensure!(entry.is_some() || !args.check, "no shares are stored for {isa} with {threads} threads");
+        ensure!(entry.is_some() || !args.check, "no shares are stored for {isa}, threads: {threads}");
         let fixed = entry.as_ref().filter(|_| args.check);
         let seed = fixed.map(|entry| entry.seed).or(args.seed).unwrap_or_else(new_seed);
         let count = fixed.map_or(args.drawn, |entry| entry.models);
