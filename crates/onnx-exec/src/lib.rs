@@ -60,10 +60,11 @@ pub use custom::{CustomKernel, CustomNode, CustomOperator, CustomOperators, Cust
 pub use executable::{Executable, Schedule, Stats, compile};
 pub use machine::{Bandwidth, Limit, Machine};
 pub use onnx_kernels::{Map, Value};
+pub use onnx_loops::pack_cache;
 use onnx_loops::{
     self as loops, budget, failure, list, parallel, pool, random, recycle, scratch, sync, tensor,
 };
-pub use onnx_loops::{Element, Failure, Interrupt, List, Memory, OutputMemory, Random, Tensor};
+pub use onnx_loops::{Element, Failure, Interrupt, List, Memory, OutputMemory, PackedStore, Random, Tensor};
 pub use options::{CompileOptions, Observe, RunOptions, Time, TimedStep, Warn};
 pub use plan::Stage;
 pub use profile::{KernelProfile, Profile, Work};

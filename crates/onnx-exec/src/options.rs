@@ -2,6 +2,7 @@
 
 use crate::budget::{Budget, Interrupt, Memory};
 use crate::custom::CustomOperators;
+use crate::loops::PackedStore;
 use crate::pool;
 use crate::profile::Work;
 use crate::recycle::Recycler;
@@ -32,6 +33,9 @@ pub struct CompileOptions {
     /// Called with the bytes of stored tensors that will not be read again because a packed copy was made: a program that maps
     /// files can release their pages.
     pub release: Option<fn(&[u8])>,
+    /// Where large packed weights are kept, so that they are packed once and all programs of a machine share their memory. Without a
+    /// store, each executable packs its own.
+    pub packed_store: Option<Arc<dyn PackedStore>>,
     /// Operators that the caller provides.
     pub custom: CustomOperators,
 }

@@ -25,6 +25,7 @@ pub mod failure;
 mod lanes;
 pub mod list;
 mod nest;
+pub mod pack_cache;
 pub mod parallel;
 mod pipeline;
 pub mod pool;
@@ -52,6 +53,7 @@ pub use nest::memo::Nests;
 pub use nest::pieces::{MAX_PIECES, is_padding};
 pub use nest::print::Names;
 pub use nest::run::{Worker, Workers};
+pub use pack_cache::PackedStore;
 pub use product::matrix::Matrix;
 #[cfg(target_arch = "x86_64")]
 pub use product::micro::has_tile_registers;

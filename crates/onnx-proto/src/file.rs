@@ -46,6 +46,30 @@ pub(crate) fn content(mut file: File, metadata: &Metadata, path: &Path) -> io::R
     Ok(content.into())
 }
 
+/// The content of a regular file that is open, mapped whatever its size; empty for an empty file. `path` names it in messages.
+///
+/// # Errors
+///
+/// It cannot be mapped.
+pub fn mapped(file: &File, path: &Path) -> io::Result<Bytes> {
+    let metadata = file.metadata()?;
+    match metadata.len() {
+        0 => Ok(Bytes::new()),
+        _ => map(file, &metadata, path),
+    }
+}
+
+/// Whether a file belongs to the user who runs this program; true on systems whose files do not say so.
+pub fn is_own(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    return watch::is_own(metadata);
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
 /// Reads to the end of something that may have none.
 ///
 /// # Errors
@@ -233,6 +257,11 @@ mod watch {
         // SAFETY: these are whole pages of a private mapping that was never written to, and which exists as long as `part` is
         // borrowed. Later reads load the file again.
         _ = unsafe { libc::madvise(part[skipped..].as_ptr().cast_mut().cast(), length, libc::MADV_DONTNEED) };
+    }
+
+    pub(super) fn is_own(metadata: &Metadata) -> bool {
+        // SAFETY: the call has no preconditions and touches no memory.
+        metadata.uid() == unsafe { libc::geteuid() }
     }
 
     pub(super) fn when_cut_short(act: fn()) {

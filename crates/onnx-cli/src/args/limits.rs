@@ -3,6 +3,8 @@
 use anyhow::{Context as _, bail};
 use onnx_exec::{CompileOptions, Memory, RunOptions};
 use onnx_ir::{Model, Payload};
+use onnxtxt::files::WeightCache;
+use std::sync::Arc;
 
 /// Limit options of commands that run models.
 #[derive(clap::Args)]
@@ -21,6 +23,10 @@ pub(crate) struct LimitArgs {
     /// precision and convolutions may use Winograd's algorithm
     #[arg(long)]
     exact: bool,
+    /// Keep packed weights in the cache folder of the user, so that the next run starts faster and processes of this machine share
+    /// their memory; `onnxtxt cache` lists and removes them
+    #[arg(long)]
+    cache: bool,
     /// Run the model even if `check` finds errors that make its meaning unclear
     #[arg(long)]
     pub(crate) unchecked: bool,
@@ -30,7 +36,19 @@ impl LimitArgs {
     /// The options to prepare a model with that [`Ready::admit`](crate::ready::Ready::admit) has admitted, or that a command has made
     /// of such a model.
     pub(crate) fn compile_options(&self) -> CompileOptions {
-        CompileOptions { unchecked: true, exact: self.exact, ..CompileOptions::default() }
+        let packed_store = self.cache().and_then(Result::ok).map(|cache| Arc::new(cache) as _);
+        CompileOptions { unchecked: true, exact: self.exact, packed_store, ..CompileOptions::default() }
+    }
+
+    /// The cache for packed weights, if it is asked for, or why it cannot be used.
+    pub(crate) fn cache(&self) -> Option<anyhow::Result<WeightCache>> {
+        let open = || -> anyhow::Result<WeightCache> {
+            let path = WeightCache::default_path(|name| std::env::var_os(name));
+            let path =
+                path.context("this user has no cache folder: set `ONNXTXT_CACHE` to the path of one")?;
+            Ok(WeightCache::open(&path, WeightCache::MAX_BYTES)?)
+        };
+        self.cache.then(open)
     }
 
     /// The options to run this model with.
@@ -43,7 +61,7 @@ impl LimitArgs {
 }
 
 /// `4096`, `512M`, `2GiB`
-fn size(text: &str) -> anyhow::Result<usize> {
+pub(crate) fn size(text: &str) -> anyhow::Result<usize> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: usize = text[..end].parse().with_context(|| format!("invalid size `{text}`"))?;
     let unit = text[end..].trim().to_ascii_lowercase();
@@ -102,8 +120,14 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_run_is_bounded_on_every_machine() {
-        let limits =
-            |max_memory| LimitArgs { max_memory, fuel: 1, threads: None, exact: false, unchecked: false };
+        let limits = |max_memory| LimitArgs {
+            max_memory,
+            fuel: 1,
+            threads: None,
+            exact: false,
+            cache: false,
+            unchecked: false,
+        };
         let read = |text: &str| onnx_text::read_model(text).value;
         let small = Model::new();
         assert!(limits(None).options(0, &small).max_memory <= 4 << 30);

@@ -2,6 +2,7 @@
 
 pub(crate) mod backend_test;
 pub(crate) mod bench;
+pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod cli;
 pub(crate) mod compare;
@@ -101,5 +102,13 @@ commands! {
     "test": [Test = test, BackendTest = backend_test, Reduce = reduce, Repro = repro]
     "train": [Trainable = trainable, Train = train]
     "for git": [Git = git, Diff = diff, Merge = merge]
-    "more": [Explain = explain, Ops = ops, Limits = limits, Lsp = lsp, Completions = completions, Man = man]
+    "more": [
+        Explain = explain,
+        Ops = ops,
+        Limits = limits,
+        Cache = cache,
+        Lsp = lsp,
+        Completions = completions,
+        Man = man,
+    ]
 }

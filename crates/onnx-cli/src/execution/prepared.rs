@@ -82,6 +82,9 @@ impl Prepared {
         session: &mut Session,
     ) -> anyhow::Result<Executable<'_>> {
         self.admit(Purpose::Inference, limits, session)?;
+        if let Some(Err(why)) = limits.cache() {
+            session.note(&format!("packed weights are not kept: {why:#}"));
+        }
         let work = Work::begin(session, "");
         work.now_bytes(format!("preparing {}", self.input.name), weight_bytes(&self.loaded.model));
         let compiled = options.within(|| self.executable(&limits.compile_options()));

@@ -4,6 +4,7 @@ mod agree;
 mod arrays;
 mod backend_test;
 mod bench;
+mod cache;
 mod comments;
 mod compare;
 mod corpus;
@@ -132,6 +133,8 @@ impl Folder {
 pub(crate) fn onnxtxt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_onnxtxt"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR").env("TERM", "xterm");
+    // No test reads or changes the cache of the user.
+    command.env("ONNXTXT_CACHE", std::env::temp_dir().join("onnxtxt-no-cache"));
     command
 }
 

@@ -35,6 +35,8 @@ fn exit_codes_are_0_done_1_findings_2_usage() {
         (0, &["explain", "E0203"]),
         (2, &["explain", "E9999"]),
         (0, &["limits"]),
+        (2, &["cache", "--unused-for", "7d"]),
+        (2, &["cache", "--clean", "--unused-for", "7"]),
         (0, &["man"]),
         (0, &["man", "convert"]),
         (2, &["man", "nothing"]),
@@ -53,7 +55,9 @@ fn exit_codes_are_0_done_1_findings_2_usage() {
 #[test]
 fn help_of_every_command_ends_with_examples() {
     let folder = Folder::new(&[]);
-    for command in ["info", "print", "convert", "fmt", "check", "explain", "completions", "man", "limits"] {
+    for command in
+        ["info", "print", "convert", "fmt", "check", "explain", "completions", "man", "limits", "cache"]
+    {
         let help = folder.run(&[command, "--help"]).expect(0);
         let (_, examples) = help.text().split_once("\nExample").unwrap_or_else(|| panic!("{command}"));
         assert!(examples.contains(&format!("onnxtxt {command}")), "{command}: {examples}");

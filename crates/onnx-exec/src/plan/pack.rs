@@ -1,12 +1,12 @@
 //! Packs the constant factors of matrix products, once for all plans of a program.
 
 use super::{PlanStep, Slot, SlotSource, root};
-use crate::loops::{Packed, Precision};
+use crate::loops::{Packed, PackedStore, Precision};
 use crate::sync::lock;
 use crate::tensor::Tensor;
 use foldhash::HashMap;
 use onnx_ir::NodeId;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Packed constants, by node.
 pub(crate) type PackedConstants = Mutex<HashMap<NodeId, Packed>>;
@@ -16,6 +16,8 @@ pub(crate) struct Packing<'p> {
     pub(crate) packed: &'p PackedConstants,
     /// Whether results are rounded as the operators define it.
     pub(crate) is_exact: bool,
+    /// Where they are looked for before.
+    pub(crate) store: Option<&'p Arc<dyn PackedStore>>,
     /// Called with the bytes of constants that will not be read again.
     pub(crate) release: Option<fn(&[u8])>,
 }
@@ -42,7 +44,8 @@ impl Packing<'_> {
                 let Some(node) = member.assignment.nodes.first() else { continue };
                 let mut packed = lock(self.packed);
                 // Without memory for it, packing happens in each run.
-                _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default(), precision);
+                let packed = packed.entry(*node).or_insert_with(|| Packed::new(self.store));
+                _ = member.nest.pack_constants(&constants, packed, precision);
                 let Some(release) = self.release else { continue };
                 for operand in member.nest.packed_operands() {
                     if let Some(Some(tensor)) = constants.get(operand)

@@ -6,6 +6,7 @@ use super::{Results, Run};
 use crate::define::{MAX_RANK, definition_of_values};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
+use crate::loops::Packed;
 use crate::options::RunOptions;
 use crate::program::Action;
 use crate::random::Random;
@@ -101,7 +102,9 @@ impl<'x, 'r> Run<'x, 'r> {
         let are_constant = program.constants(node);
         let made = definition.map(|definition| {
             let mut packed = lock(&caches.packed);
-            Arc::new(Prepared::new(definition, inputs, &are_constant, packed.entry(node).or_default()))
+            let packed =
+                packed.entry(node).or_insert_with(|| Packed::new(program.options.packed_store.as_ref()));
+            Arc::new(Prepared::new(definition, inputs, &are_constant, packed))
         });
         let mut kept = lock(&caches.prepared);
         if kept.len() >= MAX_KEPT {

@@ -103,7 +103,12 @@ impl Run<'_, '_> {
         let (program, caches) = (self.program, self.caches);
         let nodes = &program.body().graphs[graph].nodes;
         let options = &program.options;
-        let packing = Packing { packed: &caches.packed, is_exact: options.exact, release: options.release };
+        let packing = Packing {
+            packed: &caches.packed,
+            is_exact: options.exact,
+            store: options.packed_store.as_ref(),
+            release: options.release,
+        };
         let context = PlanContext { names: program, graph, nodes, recorder: &caches.recorder, packing };
         let given = lock(&caches.given).clone();
         if let Some(given) = given {

@@ -71,6 +71,11 @@ enum Width {
     Avx512,
 }
 
+/// The instruction set on which the bits of results may depend.
+pub(crate) fn isa() -> String {
+    format!("{} {:?}", std::env::consts::ARCH, width())
+}
+
 /// The widest of this processor.
 fn width() -> Width {
     static WIDTH: OnceLock<Width> = OnceLock::new();

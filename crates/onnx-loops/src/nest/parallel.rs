@@ -78,7 +78,7 @@ impl Nest {
         let is_one = self.dims.len() == 1;
         match (self.contraction(), self.dims.last()) {
             // Whole tiles of any processor, or whole prepacked tiles.
-            (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.tile),
+            (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.tile()),
             // Whole tiles of rows, which may be prepacked.
             (Some(contraction), _) if contraction.a.axes == [0] => {
                 MIN_PART_ROWS.next_multiple_of(contraction.rows_of_tile()) * behind.max(1)

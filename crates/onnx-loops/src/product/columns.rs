@@ -197,10 +197,10 @@ impl<'c, T: Kind> Columns<'c, T> {
             }
             let read = |steps: &Range<usize>| {
                 let groups = steps.len().div_ceil(T::GROUP);
-                let before = steps.start * known.tile;
+                let before = steps.start * known.tile();
                 Read {
                     numbers: &numbers[before..],
-                    tile: depth * known.tile,
+                    tile: depth * known.tile(),
                     steps: Steps::of(&self.packed_steps[..groups]),
                     order: known.order::<T>(self.batch, first * depth + before, [groups, depth / T::GROUP]),
                     ahead: AHEAD_BYTES / size_of::<T>(),

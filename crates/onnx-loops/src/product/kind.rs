@@ -10,7 +10,7 @@ use crate::zip::zip;
 use onnx_ir::ElemType;
 
 /// The element type of packed factors.
-pub(super) trait Kind: Factor<Total: Total> {
+pub(super) trait Kind: Factor<Total: Total> + Send + Sync {
     /// The element type of accumulators, and their register class.
     const TOTAL: ElemType;
     const CLASS: Class;

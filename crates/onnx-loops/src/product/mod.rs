@@ -484,7 +484,7 @@ fn pack_rows<T: Kind>(
     Ok(())
 }
 
-/// Packs a block of columns in the same order.
+/// Packs a block of columns: block of steps by block of steps, in each tile by tile.
 fn pack_columns<T: Kind>(
     packer: &mut Packer<'_, T>,
     operands: &Operands<'_>,

@@ -61,6 +61,22 @@ impl Order {
         self.narrow.resize(self.groups.len(), 0);
     }
 
+    /// Adds the order of later tiles.
+    pub(super) fn append(&mut self, mut later: Order) {
+        self.groups.append(&mut later.groups);
+        self.narrow.append(&mut later.narrow);
+    }
+
+    /// Its lists, to store them.
+    pub(super) fn lists(&self) -> [&[u8]; 2] {
+        [&self.groups, &self.narrow]
+    }
+
+    /// That of stored lists.
+    pub(super) fn of_lists([groups, narrow]: [&[u8]; 2]) -> Order {
+        Order { groups: groups.to_vec(), narrow: narrow.to_vec() }
+    }
+
     /// That of tiles of so many groups each, so far apart; the first has so many groups before it.
     pub(super) fn tiles(&self, before: usize, [of_tile, apart]: [usize; 2]) -> Option<Ordered<'_>> {
         let (groups, narrow) = (self.groups.get(before..)?, self.narrow.get(before..)?);

@@ -1,5 +1,7 @@
 //! Products with each micro-kernel of the processor, compared with their formulas element by element, and on several threads.
 
+mod stored;
+
 use super::micro::{Factor, forced};
 use super::rows::Access;
 use super::{Packed, Precision};

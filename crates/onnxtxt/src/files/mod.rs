@@ -6,6 +6,8 @@ mod place;
 mod reads;
 mod temporary;
 mod together;
+#[cfg(feature = "run")]
+mod weight_cache;
 mod whole;
 
 pub use below::below;
@@ -14,4 +16,6 @@ pub use place::resolve;
 pub use reads::{FileId, Reads, id};
 pub use temporary::when_ended;
 pub(crate) use together::{Moved, WriteModel, locations, may_put, plain, put};
+#[cfg(feature = "run")]
+pub use weight_cache::{CacheEntry, Cleaned, WeightCache};
 pub use whole::{Guard, make_folder_of, may_write, write};

@@ -240,6 +240,26 @@ mod descriptors {
             Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
         }
 
+        /// Renames a file to a name that does not exist.
+        pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            before_change();
+            #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+            let done =
+                rustix::fs::renameat_with(&self.0, from, &self.0, to, rustix::fs::RenameFlags::NOREPLACE);
+            #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+            let done = Err(Errno::NOSYS);
+            match done {
+                // A file system that cannot do it: a file that came meanwhile is replaced.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename(from, to),
+                done => Ok(done?),
+            }
+        }
+
+        /// The owner and the permissions of the folder itself.
+        pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+            File::from(self.0.try_clone()?).metadata()
+        }
+
         /// Exchanges the names of two files atomically.
         pub(crate) fn exchange(&self, a: &OsStr, b: &OsStr) -> io::Result<()> {
             before_change();
@@ -326,6 +346,17 @@ mod paths {
 
         pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
             fs::rename(self.0.join(from), self.0.join(to))
+        }
+
+        pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            match self.look(to)? {
+                Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                None => self.rename(from, to),
+            }
+        }
+
+        pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+            fs::metadata(&self.0)
         }
 
         pub(crate) fn exchange(&self, _: &OsStr, _: &OsStr) -> io::Result<()> {

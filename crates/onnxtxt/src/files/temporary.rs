@@ -64,6 +64,16 @@ impl Temporary {
     }
 }
 
+impl Temporary {
+    /// Renames the file to a name that does not exist. It fails if another program has made a file of that name meanwhile.
+    #[cfg(feature = "run")]
+    pub(crate) fn settle(&self, place: &OsStr, signals: &mut DeferredSignals) -> io::Result<()> {
+        self.folder.rename_new(&self.name, place)?;
+        signals.0.retain(|(number, ..)| *number != self.number);
+        Ok(())
+    }
+}
+
 /// The outcome for the existing file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Replaced {

@@ -234,7 +234,7 @@ fn kernels(text: &str) -> (Written, Vec<PlanStep>, Vec<SlotStorage>) {
             graph: PrimaryMap::<GraphId, ()>::default().push(()),
             nodes: &[],
             recorder: &Recorder::default(),
-            packing: Packing { packed: &packed, is_exact: true, release: None },
+            packing: Packing { packed: &packed, is_exact: true, store: None, release: None },
         };
         PlanReader::new(kernels, partition, &context).and_then(PlanReader::steps)
     };

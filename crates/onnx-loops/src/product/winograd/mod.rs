@@ -17,6 +17,8 @@
 mod transform;
 mod weights;
 
+pub(super) use weights::extent;
+
 use super::finish::{ColumnRun, Finish};
 use super::image::Image;
 use super::micro::{self, Factor, Micro, Rows, StepList, Steps};

@@ -1,11 +1,13 @@
 //! Transforms and packs the weights for Winograd's algorithm, and checks their precision.
 
-use super::super::prepacked::Prepacked;
+use super::super::prepacked::{Extent, Prepacked};
 use super::super::{Contraction, blocks};
 use super::transform::{Backward, Forward, IN, OUT, PRODUCTS, WIDE, of_weights};
 use crate::failure::Failure;
 use crate::lanes::multiversion::widest;
+use crate::parallel::parallel;
 use crate::product::micro::{Factor, Micro};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The error against double precision that is accepted, relative to the sum of absolute products; otherwise weights are refused.
 const TOLERANCE: f64 = 2e-5;
@@ -22,6 +24,8 @@ struct Plain<'p> {
     /// The step distances of rows and columns of weights, and of channels; the number of channels.
     strides: [usize; 3],
     channels: usize,
+    /// The size of the transformed weights.
+    extent: Extent,
 }
 
 impl Plain<'_> {
@@ -43,24 +47,37 @@ impl Plain<'_> {
         }
         let Plain { micro, columns, channels, .. } = *self;
         let wide = columns.next_multiple_of(micro.columns);
-        let mut known = Prepacked::room::<f32>(PRODUCTS, columns, micro.columns, channels)?;
-        let each = wide * channels;
-        let numbers = known.all_mut();
-        let mut is_small = true;
-        for steps in blocks(channels, f32::STEPS) {
-            for channel in steps.clone() {
-                for column in 0..columns {
-                    let tile = column / micro.columns * steps.len() + channel - steps.start;
-                    let at = steps.start * wide + tile * micro.columns + column % micro.columns;
+        let mut known = Prepacked::room::<f32>(self.extent)?;
+        // The numbers of each tile of columns: of each product, of each block of channels.
+        let mut of_tiles: Vec<Vec<&mut [f32]>> = Vec::new();
+        of_tiles.resize_with(wide / micro.columns, Vec::new);
+        for mut product in known.all_mut().chunks_exact_mut((wide * channels).max(1)) {
+            for steps in blocks(channels, f32::STEPS) {
+                let (block, later) = product.split_at_mut(wide * steps.len());
+                product = later;
+                let tiles = block.chunks_exact_mut(steps.len() * micro.columns);
+                of_tiles.iter_mut().zip(tiles).for_each(|(all, numbers)| all.push(numbers));
+            }
+        }
+        let is_small = AtomicBool::new(true);
+        let of_blocks = channels.div_ceil(f32::STEPS);
+        parallel(of_tiles.into_iter().enumerate().collect(), |(tile, mut numbers)| {
+            let first = tile * micro.columns;
+            for column in first..columns.min(first + micro.columns) {
+                for channel in 0..channels {
+                    let (block, step) = (channel / f32::STEPS, channel % f32::STEPS);
                     let all = of_weights(self.weights(column, channel));
-                    for (product, weight) in all.iter().flatten().enumerate() {
-                        is_small &= weight.abs() < MAX_WEIGHT;
-                        numbers[product * each + at] = *weight as f32;
+                    for (weight, numbers) in all.iter().flatten().zip(numbers.chunks_mut(of_blocks)) {
+                        if weight.abs() >= MAX_WEIGHT || weight.is_nan() {
+                            is_small.store(false, Ordering::Relaxed);
+                        }
+                        numbers[block][step * micro.columns + column - first] = *weight as f32;
                     }
                 }
             }
-        }
-        Ok(is_small.then_some(known))
+            Ok(())
+        })?;
+        Ok(is_small.into_inner().then_some(known))
     }
 
     /// Whether the results of some output channels, for uniformly distributed input, are close to double precision.
@@ -110,15 +127,24 @@ impl Contraction {
     pub(in crate::product) fn winograd_weights(
         &self,
         packed: &Prepacked,
-        [down, along, channel]: [usize; 3],
+        taps: [usize; 3],
     ) -> Result<Option<Prepacked>, Failure> {
+        let [down, along, channel] = taps;
         let (extents, steps) = self.axes();
         let stride =
             |axis: usize| steps.iter().filter(|step| **step > axis).map(|step| extents[*step]).product();
         let strides = [stride(down), stride(along), stride(channel)];
-        let columns = self.b.count(&extents);
-        Plain { packed, micro: Micro::best(), columns, strides, channels: extents[channel] }.transformed()
+        let extent = extent(self, taps);
+        let Extent { count: columns, depth: channels, .. } = extent;
+        Plain { packed, micro: Micro::best(), columns, strides, channels, extent }.transformed()
     }
+}
+
+/// The size of the transformed weights of a convolution with taps on these axes.
+pub(in crate::product) fn extent(contraction: &Contraction, [_, _, channel]: [usize; 3]) -> Extent {
+    let (extents, _) = contraction.axes();
+    let (columns, tile) = (contraction.b.count(&extents), Micro::<f32>::best().columns);
+    Extent { matrices: PRODUCTS, count: columns, tile, depth: extents[channel] }
 }
 
 /// Whether this many channels fill whole vectors.

@@ -1,0 +1,204 @@
+//! Tests of packed factors in a store: they are those that were packed, for each micro-kernel of the processor, and damaged entries
+//! are packed anew.
+
+use super::super::micro::{Factor, forced};
+use super::super::{Packed, Precision};
+use super::{Taps, byte, floats, formula, result};
+use crate::Nest;
+use crate::pack_cache::{HEAD, PackedStore, description};
+use crate::program::Operand;
+use crate::recycle::{ALIGN, Shared};
+use crate::sync::lock;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+use onnx_formula::Formula;
+use onnx_ir::ElemType;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// A store in memory.
+#[derive(Debug, Default)]
+struct Store {
+    entries: Mutex<BTreeMap<String, Bytes>>,
+    /// The calls of `load` that had an entry, of `store`, and of `discard`.
+    calls: Mutex<[usize; 3]>,
+    /// Whether it stores nothing, like a full disk.
+    is_full: bool,
+}
+
+/// Bytes at a multiple of a cache line.
+fn aligned(content: &[u8]) -> Bytes {
+    let mut shared = Shared::zeroed(content.len()).expect("memory");
+    shared.bytes_mut().expect("one owner").copy_from_slice(content);
+    Bytes::from_owner(shared)
+}
+
+impl PackedStore for Store {
+    fn load(&self, name: &str) -> Option<Bytes> {
+        let found = lock(&self.entries).get(name).cloned();
+        lock(&self.calls)[0] += usize::from(found.is_some());
+        found
+    }
+
+    fn store(&self, name: &str, content: &[&[u8]]) -> Option<Bytes> {
+        lock(&self.calls)[1] += 1;
+        let content = aligned(&content.concat());
+        (!self.is_full).then(|| lock(&self.entries).entry(name.to_owned()).or_insert(content).clone())
+    }
+
+    fn discard(&self, name: &str) {
+        lock(&self.calls)[2] += 1;
+        lock(&self.entries).remove(name);
+    }
+}
+
+impl Store {
+    /// The calls since the last time.
+    fn calls(&self) -> [usize; 3] {
+        std::mem::take(&mut *lock(&self.calls))
+    }
+}
+
+/// A product with a constant factor: its formula, the types of the operands, and whether they are constant.
+struct Case {
+    name: &'static str,
+    formula: Formula,
+    tensors: Vec<Tensor>,
+    are_constant: Vec<bool>,
+}
+
+impl Case {
+    /// The result, with constants packed with a store.
+    fn result(&self, store: Option<&Arc<dyn PackedStore>>) -> Tensor {
+        let types = |at: usize| {
+            let tensor = self.tensors.get(at)?;
+            Some(Operand { elem: tensor.elem(), dims: tensor.dims(), is_constant: self.are_constant[at] })
+        };
+        let mut nest = Nest::of(&self.formula, &types).expect("loops");
+        let constants = self.tensors.iter().zip(&self.are_constant).map(|(it, is)| is.then_some(it));
+        let constants: Vec<Option<&Tensor>> = constants.collect();
+        nest.pack_constants(&constants, &mut Packed::new(store), Precision::Fast).expect("memory");
+        // Other threads would choose another kernel than the one that is forced on this one.
+        result(&nest, &self.formula, &self.tensors, 1)
+    }
+}
+
+fn bytes(elem: ElemType, dims: &[usize], of: usize) -> Tensor {
+    let bytes: Vec<u8> = (0..dims.iter().product()).map(|at| byte(at * of + of)).collect();
+    Tensor::from_bytes(elem, dims, bytes.into()).expect("it has so many bytes")
+}
+
+fn case(name: &'static str, text: &str, tensors: Vec<Tensor>, are_constant: &[bool]) -> Case {
+    Case { name, formula: formula(text), tensors, are_constant: are_constant.to_vec() }
+}
+
+/// Rows, columns, matrices, a convolution by Winograd's algorithm, bytes with and without an order of groups.
+fn cases() -> Vec<Case> {
+    let float = "float[9,300] y[i0, i1] = sum over i2 < 260 of a[i0, i2] * b[i2, i1]";
+    let rows = "float[300,9] y[i0, i1] = sum over i2 < 260 of a[i0, i2] * b[i2, i1]";
+    let both = "float[3,5,200] y[i0, i1, i2] = sum over i3 < 130 of a[i0, i1, i3] * b[i0, i3, i2]";
+    let of_bytes = |rows: usize| {
+        format!("int32[{rows},600] y[i0, i1] = sum over i2 < 530 of int32(a[i0, i2]) * int32(b[i2, i1])")
+    };
+    let (u8, i8) = (ElemType::UINT8, ElemType::INT8);
+    let weights = bytes(i8, &[530, 600], 3);
+    let winograd = {
+        let (formula, dims) = Taps([1, 48], [32, 32], [48, 3], [1, 1], 1, [1, 1]).formula();
+        let tensors = vec![floats(&dims[0], 0), floats(&dims[1], 3)];
+        Case { name: "taps", formula, tensors, are_constant: vec![false, true] }
+    };
+    vec![
+        case("columns", float, vec![floats(&[9, 260], 0), floats(&[260, 300], 1)], &[false, true]),
+        case("rows", rows, vec![floats(&[300, 260], 0), floats(&[260, 9], 1)], &[true, false]),
+        case("matrices", both, vec![floats(&[3, 5, 130], 0), floats(&[3, 130, 200], 1)], &[false, true]),
+        winograd,
+        case("bytes", &of_bytes(2), vec![bytes(u8, &[2, 530], 1), weights.clone()], &[false, true]),
+        case("many bytes", &of_bytes(40), vec![bytes(u8, &[40, 530], 1), weights], &[false, true]),
+    ]
+}
+
+/// For each case and kernel of the processor.
+fn each_case(mut with: impl FnMut(&Case, usize)) {
+    let most = f32::kernels().len().max(u8::kernels().len());
+    for case in cases() {
+        for kernel in 0..most {
+            forced(kernel, || with(&case, kernel));
+        }
+    }
+}
+
+#[test]
+fn factors_of_a_store_are_those_that_were_packed() {
+    each_case(|case, kernel| {
+        let plain = case.result(None);
+        let store = Arc::new(Store::default());
+        let shared: Arc<dyn PackedStore> = Arc::clone(&store) as _;
+        for calls in [[0, 1, 0], [1, 0, 0], [1, 0, 0]] {
+            let found = case.result(Some(&shared));
+            assert!(found.bytes() == plain.bytes(), "{} {kernel}", case.name);
+            assert_eq!(store.calls(), calls, "{} {kernel}", case.name);
+        }
+        for content in lock(&store.entries).values() {
+            assert!(description(content).is_some_and(|text| text.contains(" in tiles of ")));
+        }
+        let full: Arc<dyn PackedStore> = Arc::new(Store { is_full: true, ..Store::default() });
+        assert!(case.result(Some(&full)).bytes() == plain.bytes(), "{} {kernel}", case.name);
+    });
+}
+
+#[test]
+fn damaged_entries_are_packed_anew() {
+    let all = cases();
+    let store = Arc::new(Store::default());
+    let shared: Arc<dyn PackedStore> = Arc::clone(&store) as _;
+    for case in &all {
+        case.result(Some(&shared));
+    }
+    assert_eq!(lock(&store.entries).len(), all.len(), "one entry for each case");
+    let (case, plain) = (&all[5], all[5].result(None));
+    let before: Vec<String> = lock(&store.entries).keys().cloned().collect();
+    let other = lock(&store.entries).values().next().cloned().expect("an entry");
+    // The entry of this case is the one that is used.
+    let name = before.iter().find(|name| {
+        let kept = lock(&store.entries).remove(*name).expect("an entry");
+        store.calls();
+        case.result(Some(&shared));
+        let is_it = store.calls() == [0, 1, 0];
+        lock(&store.entries).insert((*name).clone(), kept);
+        is_it
+    });
+    let name = name.expect("an entry of the case").clone();
+    let sound = lock(&store.entries)[&name].clone();
+    let last = sound.len() - 1;
+    let flipped = |at: usize| {
+        let mut content = sound.to_vec();
+        content[at] ^= 1;
+        content
+    };
+    let mut damaged: Vec<(String, Vec<u8>)> = vec![
+        ("an entry of other numbers".into(), other.to_vec()),
+        ("zeros".into(), vec![0; sound.len()]),
+        ("longer".into(), [&sound[..], &[0; 64]].concat()),
+    ];
+    // At each boundary of the head and of the lists, and beside it.
+    for at in [0, 16, 48, 80, 88, 96, 104, 112, HEAD - 32, HEAD, HEAD + ALIGN, last / 2, last] {
+        damaged.push((format!("cut at {at}"), sound[..at].to_vec()));
+        damaged.push((format!("flipped at {at}"), flipped(at)));
+        if let Some(at) = at.checked_sub(1) {
+            damaged.push((format!("cut at {at}"), sound[..at].to_vec()));
+            damaged.push((format!("flipped at {at}"), flipped(at)));
+        }
+    }
+    for (what, content) in damaged {
+        lock(&store.entries).insert(name.clone(), aligned(&content));
+        store.calls();
+        assert!(case.result(Some(&shared)).bytes() == plain.bytes(), "{what}");
+        assert_eq!(store.calls(), [1, 1, 1], "{what}");
+        assert!(lock(&store.entries)[&name] == sound, "{what}");
+    }
+    // Numbers at an address that words cannot have.
+    let odd = [&[0][..], &sound].concat();
+    lock(&store.entries).insert(name.clone(), aligned(&odd).slice(1..));
+    assert!(case.result(Some(&shared)).bytes() == plain.bytes());
+    assert_eq!(store.calls(), [1, 1, 1]);
+}
