@@ -615,6 +615,7 @@ class Session:
         unchecked: bool = False,
         operators: dict[Any, Any] | None = None,
         sizes: Sequence[tuple[str, int]] | None = None,
+        cache: bool | str | PathLike[str] | None = None,
     ) -> Self: ...
     @property
     def inputs(self) -> list[Port]: ...

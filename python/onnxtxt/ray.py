@@ -44,7 +44,8 @@ def predict(
     ``workers`` is the number of actors, or the least and the most; by default, as many as Ray finds use for. Each has ``num_cpus``
     processors and uses as many threads. ``session`` has arguments of ``onnxtxt.Session``, ``ray_options`` those of ``Dataset.map_batches``.
 
-    The model is put into the store of objects, fetched once by each machine, and mapped by its actors from a file. Blocks are batches, unless
+    The model is put into the store of objects, fetched once by each machine, and mapped by its actors from a file; so are its packed weights,
+    from the cache folder of the user (``session={"cache": False}``: each actor packs its own). Blocks are batches, unless
     ``ray_options`` has a ``batch_size``; each run has at most ``max_bytes`` of inputs. Types and names are checked when the first batch comes.
     """
     if ray is None:

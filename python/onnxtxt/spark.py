@@ -43,7 +43,8 @@ def predict(df: Any, model: Any, *, session: Mapping[str, Any] | None = None, **
     ``model`` is whatever ``onnxtxt.open`` reads; ``options`` are those of ``onnxtxt.arrow.Predictor`` (``columns``, ``outputs``, ``errors``, …),
     ``session`` has arguments of ``onnxtxt.Session``. Names and types are checked before anything runs.
 
-    The model is a file of the Spark context: each machine fetches it once, and its workers map it. A worker uses ``spark.task.cpus`` threads. The
+    The model is a file of the Spark context: each machine fetches it once, and its workers map it; they map its packed
+    weights, too, from the cache folder of the user (``session={"cache": False}``: each worker packs its own). A worker uses ``spark.task.cpus`` threads. The
     rows of a batch are set by ``spark.sql.execution.arrow.maxRecordsPerBatch``; each run has at most ``max_bytes`` of inputs.
     """
     _ensure_pyspark()

@@ -288,3 +288,31 @@ def test_a_trainer_takes_what_a_session_takes():
     assert all((trainer.state()[name] == x).all() for name, x in before.items()), "the state is a copy"
     with pytest.raises(TypeError, match="masked"):
         trainer.step({name: np.ma.masked_array(x) for name, x in batch.items()})
+
+
+def product(rows=300, columns=256):
+    weights = ", ".join(str(i * 7919 % 1009) for i in range(rows * columns))
+    return HEAD + f"g (float[N,{rows}] x) => (float[N,{columns}] y) <float[{rows},{columns}] w = {{{weights}}}> {{ y = MatMul(x, w) }}"
+
+
+def test_packed_weights_are_kept_in_a_folder(tmp_path, monkeypatch):
+    model, feeds = onnxtxt.parse(product()), {"x": np.arange(900, dtype=np.float32).reshape(3, 300)}
+    expected = onnxtxt.Session(model).run(feeds)["y"]
+    for _ in range(2):
+        session = onnxtxt.Session(model, cache=tmp_path / "given")
+        assert np.array_equal(session.run(feeds)["y"], expected)
+        assert [path.suffix for path in (tmp_path / "given").iterdir()] == [".packed"]
+    assert np.array_equal(pickle.loads(pickle.dumps(session)).run(feeds)["y"], expected)
+    monkeypatch.setenv("ONNXTXT_CACHE", str(tmp_path / "own"))
+    assert np.array_equal(onnxtxt.Session(model, cache=False).run(feeds)["y"], expected)
+    assert not (tmp_path / "own").exists()
+    assert np.array_equal(onnxtxt.Session(model, cache=True).run(feeds)["y"], expected)
+    assert len(list((tmp_path / "own" / "weights").iterdir())) == 1
+
+
+def test_a_cache_that_cannot_be_used_is_a_warning(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="packed weights are not kept"):
+        onnxtxt.Session(onnxtxt.parse(MODEL), cache=tmp_path / "file").run({"x": X})
+    with pytest.raises(TypeError, match="cache is int, expected a bool, or the path of a folder"):
+        onnxtxt.Session(onnxtxt.parse(MODEL), cache=3)

@@ -1,7 +1,10 @@
 """A cluster of Ray and one of Spark, on this machine."""
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 
 import pytest
 
@@ -9,6 +12,10 @@ import pytest
 def pytest_configure(config):
     # Workers import what this process imports.
     os.environ["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), os.path.dirname(__file__)]).strip(os.pathsep)
+    # Packed weights are shared by the workers of these tests, not with other programs of the user.
+    cache = tempfile.mkdtemp(prefix="onnxtxt-cache-")
+    atexit.register(shutil.rmtree, cache, ignore_errors=True)
+    os.environ["ONNXTXT_CACHE"] = cache
     os.environ["RAY_DEDUP_LOGS"] = "0"
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Workers are not to give way to whatever else the machine does.

@@ -57,7 +57,8 @@ class Parcel:
             if "operators" not in self.session and key in _sessions:
                 _sessions.move_to_end(key)
                 return _sessions[key]
-            session = Session(open_model(path()), threads=threads, **self.session)
+            # The processes of a machine share packed weights, unless the caller says otherwise.
+            session = Session(open_model(path()), threads=threads, **{"cache": True, **self.session})
             _sessions[key] = session
             while len(_sessions) > _MAX_SESSIONS:
                 _sessions.popitem(last=False)

@@ -4,17 +4,18 @@ use super::operator;
 use super::port::PyPort;
 use super::ready::{Ready, RunArgs};
 use crate::finding::{refused, unwritten};
-use crate::model::PyModel;
+use crate::model::{PyModel, warn};
 use bytes::Bytes;
-use onnx_exec::CompileOptions;
+use onnx_exec::{CompileOptions, PackedStore};
 use onnx_ir::Model;
 use onnxtxt::edit::{SetShape, set_shape};
+use onnxtxt::files::WeightCache;
 use onnxtxt::{Diagnostic, Form, Loaded, SaveOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict as _, PyBool, PyByteArray, PyBytes, PyDict, PyList, PyTuple};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +28,8 @@ const MAX_VARIANTS: usize = 32;
 /// `threads` is how many threads a run uses (all cores), `max_memory` the most bytes of tensors of a run. With `exact`, floats of
 /// 16 bits are rounded after each node. A model whose errors make its meaning unclear is refused, unless `unchecked` is true.
 /// `sizes` are pairs of symbols in the shapes of inputs and numbers for them.
+/// With `cache`, large packed weights are kept in files, which all processes of the machine map: `True` for the cache folder of the user
+/// (`onnxtxt cache` lists it), or the path of a folder. If it cannot be used, a warning says why.
 /// `operators` are functions of arrays for operators that ONNX does not have, or in place of those that it has: a dictionary from
 /// `(domain, name)` to a function. It is called with the inputs of a node (`None` for one that is left out) and its attributes
 /// as keywords, and returns an array or a tuple of arrays.
@@ -58,13 +61,14 @@ struct Given {
     exact: bool,
     unchecked: bool,
     operators: Option<Py<PyDict>>,
+    cache: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl PySession {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "the keywords of the Python constructor")]
-    #[pyo3(signature = (model, *, threads = None, max_memory = None, exact = false, unchecked = false, operators = None, sizes = None))]
+    #[pyo3(signature = (model, *, threads = None, max_memory = None, exact = false, unchecked = false, operators = None, sizes = None, cache = None))]
     fn new(
         py: Python<'_>,
         model: &Bound<'_, PyAny>,
@@ -74,6 +78,7 @@ impl PySession {
         unchecked: bool,
         operators: Option<Bound<'_, PyDict>>,
         sizes: Option<Vec<(String, i64)>>,
+        cache: Option<Bound<'_, PyAny>>,
     ) -> PyResult<PySession> {
         if threads == Some(0) {
             return Err(PyValueError::new_err(
@@ -86,13 +91,15 @@ impl PySession {
         }
         let operators = given_operators(model, operators)?;
         let custom = operators.as_ref().map(operator::operators).transpose()?.unwrap_or_default();
-        let options = CompileOptions { exact, custom, ..CompileOptions::default() };
+        let folder = cache.as_ref().map(cache_folder).transpose()?.flatten();
+        let packed_store = folder.as_deref().map(|path| weight_cache(py, path)).transpose()?.flatten();
+        let options = CompileOptions { exact, custom, packed_store, ..CompileOptions::default() };
         let executable = operator::compile(py, &mut loaded, &options, unchecked)?;
         let operators = operators.map(Bound::unbind);
         Ok(PySession {
             ready: Arc::new(Ready::new(executable, loaded)),
             options,
-            given: Given { threads, max_memory, exact, unchecked, operators },
+            given: Given { threads, max_memory, exact, unchecked, operators, cache: cache.map(Bound::unbind) },
             variants: Mutex::default(),
             cancel: Mutex::default(),
         })
@@ -233,6 +240,7 @@ impl PySession {
         options.set_item("exact", self.given.exact)?;
         options.set_item("unchecked", self.given.unchecked)?;
         options.set_item("operators", self.given.operators.as_ref())?;
+        options.set_item("cache", self.given.cache.as_ref())?;
         Ok((PyTuple::new(py, [PyBytes::new(py, &bytes)])?, options))
     }
 }
@@ -326,6 +334,33 @@ fn given_operators<'py>(
         all.update(operators.as_mapping())?;
     }
     Ok(Some(all))
+}
+
+/// The folder of the argument `cache`, if there is to be a cache.
+fn cache_folder(cache: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    if let Ok(is_on) = cache.cast::<PyBool>() {
+        let path = || WeightCache::default_path(|name| std::env::var_os(name));
+        return Ok(is_on.is_true().then(path).flatten());
+    }
+    match cache.extract::<PathBuf>() {
+        Ok(path) => Ok(Some(path)),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "cache is {}, expected a bool, or the path of a folder",
+            cache.get_type().name()?
+        ))),
+    }
+}
+
+/// The cache for packed weights in a folder; a warning if it cannot be used.
+fn weight_cache(py: Python<'_>, path: &Path) -> PyResult<Option<Arc<dyn PackedStore>>> {
+    match py.detach(|| WeightCache::open(path, WeightCache::MAX_BYTES)) {
+        Ok(cache) => Ok(Some(Arc::new(cache))),
+        Err(why) => {
+            let cause = std::error::Error::source(&why).map(|cause| format!(": {cause}")).unwrap_or_default();
+            warn(py, &format!("packed weights are not kept: {why}{cause}"))?;
+            Ok(None)
+        }
+    }
 }
 
 /// The model of an argument.
