@@ -53,7 +53,8 @@ impl Printer<'_> {
         let mut items: Vec<Argument<'_>> = (0..node.inputs.len()).map(Argument::Operand).collect();
         let named = attrs.filter(|_| is_named).map_or(&[][..], |attrs| &attrs.items);
         items.extend(named.iter().map(Argument::Attr));
-        let layout = Layout::broken_if(named.iter().any(|attr| self.breaks(attr)));
+        let layout =
+            Layout::broken_if(named.iter().any(|attr| self.breaks(attr)) || self.operands_break(node));
         let count = items.len();
         let mut i = 0;
         self.items(PARENS, &items, node.inputs_span, ListStyle::Lines, layout, |p, item| {
@@ -72,6 +73,16 @@ impl Printer<'_> {
             self.space();
             self.attributes(attrs);
         }
+    }
+
+    /// Whether an operand that is an expression certainly needs more than one line.
+    fn operands_break(&self, node: &Node) -> bool {
+        node.nested().any(|inner| self.expression_breaks(inner))
+    }
+
+    fn expression_breaks(&self, node: &Node) -> bool {
+        let mut attrs = node.attrs.iter().flat_map(|attrs| &attrs.items);
+        attrs.any(|attr| self.breaks(attr)) || self.operands_break(node)
     }
 
     fn operand(&mut self, node: &Node, i: usize) {
@@ -106,8 +117,19 @@ impl Printer<'_> {
     /// `[0, 1:3]`
     fn subscripts(&mut self, node: &Node, sugar: &Sugar) {
         let mut indices = 1..node.inputs.len();
-        self.items(SQUARE, &sugar.subscripts, node.inputs_span, ListStyle::Fill, Layout::Auto, |p, item| {
-            match item {
+        let nested = |operand: &Operand| match operand {
+            Operand::Node(inner) => self.expression_breaks(inner),
+            Operand::Name | Operand::Literal => false,
+        };
+        // The first operand is before the brackets.
+        let layout = Layout::broken_if(sugar.operands.iter().skip(1).any(nested));
+        self.items(
+            SQUARE,
+            &sugar.subscripts,
+            node.inputs_span,
+            ListStyle::Fill,
+            layout,
+            |p, item| match item {
                 Subscript::Index(_) => indices.next().into_iter().for_each(|i| p.operand(node, i)),
                 Subscript::Range(range) => {
                     p.begin(range.span.start);
@@ -119,7 +141,7 @@ impl Printer<'_> {
                         p.put_span(step);
                     }
                 }
-            }
-        });
+            },
+        );
     }
 }

@@ -291,3 +291,11 @@ fn single_constructs_end_without_a_line_break() {
         "f (x) => (y)\n{\n    y = Abs(x)\n}"
     );
 }
+
+#[test]
+fn calls_around_rows_of_numbers_are_broken() {
+    let source = "g (x) => (y) { y = Abs(Op(x, p = [1,\n2])) + x[Op(x, p = [1,\n2])] }";
+    for width in [1, 20, 1000] {
+        check_to(width, source);
+    }
+}
