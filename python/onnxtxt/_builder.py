@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +14,18 @@ else:
     OperatorMethods = object
 
 
-@functools.cache
+#: What is known of operators by name: their documentation, or ``None`` for a function of a model.
+_DOCUMENTATION: dict[str, str | None] = {}
+
+
 def _documentation(op_type: str) -> str | None:
     """What the operator computes, and its operands; ``None`` for a function of a model."""
-    try:
-        return explain(op_type)
-    except ValueError:
-        return None
-
-
-@functools.cache
-def _operator_names() -> tuple[str, ...]:
-    """The operators of ai.onnx that may be added to a graph."""
-    return tuple(operator["name"] for operator in ops(domain="ai.onnx") if not operator["deprecated"])
+    if op_type not in _DOCUMENTATION:
+        try:
+            _DOCUMENTATION[op_type] = explain(op_type)
+        except ValueError:
+            _DOCUMENTATION[op_type] = None
+    return _DOCUMENTATION[op_type]
 
 
 class GraphBuilder(OperatorMethods):
@@ -163,4 +161,5 @@ class GraphBuilder(OperatorMethods):
         return add
 
     def __dir__(self) -> list[str]:
-        return sorted([*object.__dir__(self), *_operator_names()])
+        names = (operator["name"] for operator in ops(domain="ai.onnx") if not operator["deprecated"])
+        return sorted([*object.__dir__(self), *names])

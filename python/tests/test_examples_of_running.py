@@ -3,6 +3,7 @@
 import doctest
 import importlib
 
+import numpy as np
 import pytest
 import reference_counts
 
@@ -23,6 +24,6 @@ def test_examples_of_modules(name):
 
 def test_examples_of_the_extension_module():
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
-    for test in doctest.DocTestFinder().find(onnxtxt.Session, "Session", module=False):
+    for test in doctest.DocTestFinder().find(onnxtxt.Session, "Session", module=False, globs={"np": np, "onnxtxt": onnxtxt}):
         runner.run(test)
     assert runner.failures == 0 and runner.tries > 3
