@@ -1,7 +1,6 @@
 //! The next step after wrong arguments, which is shown after their message.
 
 use crate::cmd::cli::Cli;
-use crate::read_files::Unreadable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _};
 use onnxtxt::Form;
