@@ -460,17 +460,24 @@ fn browser(context: &mut Context) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Grammars, extensions and the language server in editors, where they have changed lately.
+/// Grammars, extensions and the language server in editors, if a change concerns them.
 fn editors(context: &mut Context) -> Result<Outcome> {
-    if !context.everything && !has_changed(crate::editors::CONCERNED) {
+    if !context.everything && !changed_files().iter().any(|path| crate::editors::concerns(path)) {
         return Ok(Outcome::LeftOut(
-            "grammars, extensions and the language server have not changed in the last two days: they are looked at in editors with --all, or \
-             `cargo xtask editors`"
+            "grammars, extensions and the language server in editors are checked when they change, with --all, or `cargo xtask editors`"
                 .to_owned(),
         ));
     }
     crate::editors::run(&crate::editors::Args::default())?;
     Ok(Outcome::Passed)
+}
+
+/// The files that differ from the main branch, or from the commit before; none if git does not say.
+fn changed_files() -> Vec<String> {
+    let git = |args: &[&str]| process::output(Command::new("git").current_dir(dirs::root()).args(args)).ok();
+    let base = git(&["merge-base", "origin/main", "HEAD"]).unwrap_or_else(|| "HEAD^".to_owned());
+    let files = git(&["diff", "--name-only", &base]).unwrap_or_default();
+    files.lines().map(str::to_owned).collect()
 }
 
 /// Programs in C and C++.
