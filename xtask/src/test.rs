@@ -499,7 +499,7 @@ fn c_interface(context: &mut Context) -> Result<Outcome> {
 
 /// The tests of the Python package, if a change concerns it: of the module as the tests above are compiled, and with `--all` as it is installed.
 fn python_module(context: &mut Context) -> Result<Outcome> {
-    if !context.everything && !changed_files().iter().any(|path| python::concerns(path)) {
+    if !context.everything && !has_changed(python::PARTS) {
         return Ok(Outcome::LeftOut(
             "the Python module is only linted; it is tested when it or the crates that it calls change, with --all, or \
              `cargo xtask python [--dev]`"

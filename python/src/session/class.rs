@@ -99,7 +99,14 @@ impl PySession {
         Ok(PySession {
             ready: Arc::new(Ready::new(executable, loaded)),
             options,
-            given: Given { threads, max_memory, exact, unchecked, operators, cache: cache.map(Bound::unbind) },
+            given: Given {
+                threads,
+                max_memory,
+                exact,
+                unchecked,
+                operators,
+                cache: cache.map(Bound::unbind),
+            },
             variants: Mutex::default(),
             cancel: Mutex::default(),
         })
