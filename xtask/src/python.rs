@@ -132,9 +132,11 @@ fn copy_package(from: &Path, to: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
+    /// A path that has moved would never change.
     #[test]
-    fn the_package_is_tested_when_it_changes() {
-        assert!(concerns("python/onnxtxt/inference.py") && concerns("crates/onnxtxt/src/lib.rs"));
-        assert!(!concerns("crates/onnx-text/src/lib.rs") && !concerns("docs/cli.md"));
+    fn the_parts_of_the_package_exist() {
+        for part in PARTS {
+            assert!(dirs::root().join(part).exists(), "{part}");
+        }
     }
 }

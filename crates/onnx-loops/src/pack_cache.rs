@@ -46,12 +46,12 @@ pub fn description(content: &[u8]) -> Option<String> {
 pub const HEAD: usize = 4096;
 
 /// Raise it whenever the form of packed numbers changes: otherwise programs of the same version read numbers that others have packed
-/// differently.
+/// differently. A test has digests of what is packed.
 const FORMAT: u32 = 1;
 const MAGIC: &[u8; 16] = b"onnxtxt packed 1";
 /// Places in the head.
 const KEY: usize = 16;
-const DIGEST: usize = 48;
+pub(crate) const DIGEST: usize = 48;
 const LENGTHS: usize = 80;
 const ABOUT: usize = LENGTHS + 8 * LISTS;
 const SEAL: usize = HEAD - 32;
