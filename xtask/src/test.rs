@@ -17,7 +17,7 @@ use crate::{bench, browser, dirs, docs, doctor, fuzz, machine_code, process, pyt
 use anyhow::{Context as _, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -462,7 +462,7 @@ fn browser(context: &mut Context) -> Result<Outcome> {
 
 /// Grammars, extensions and the language server in editors, if a change concerns them.
 fn editors(context: &mut Context) -> Result<Outcome> {
-    if !context.everything && !changed_files().iter().any(|path| crate::editors::concerns(path)) {
+    if !context.everything && !is_concerned(crate::editors::CONCERNED) {
         return Ok(Outcome::LeftOut(
             "grammars, extensions and the language server in editors are checked when they change, with --all, or `cargo xtask editors`"
                 .to_owned(),
@@ -472,12 +472,12 @@ fn editors(context: &mut Context) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The files that differ from the main branch, or from the commit before; none if git does not say.
-fn changed_files() -> Vec<String> {
+/// Whether files that differ from the main branch, or from the commit before, are below one of these paths; not if git does not say.
+fn is_concerned(paths: &[&str]) -> bool {
     let git = |args: &[&str]| process::output(Command::new("git").current_dir(dirs::root()).args(args)).ok();
     let base = git(&["merge-base", "origin/main", "HEAD"]).unwrap_or_else(|| "HEAD^".to_owned());
     let files = git(&["diff", "--name-only", &base]).unwrap_or_default();
-    files.lines().map(str::to_owned).collect()
+    files.lines().any(|file| paths.iter().any(|path| Path::new(file).starts_with(path)))
 }
 
 /// Programs in C and C++.

@@ -1,6 +1,6 @@
 //! A property of any bytes that are read as arrays. The fuzz target `npy` includes this file too.
 
-use super::npy;
+use crate::npy;
 use onnx_ir::ElemType;
 
 /// Reads bytes as an array and as an archive of arrays, without panic, and checks that writing preserves what was read.

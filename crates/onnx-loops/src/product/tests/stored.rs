@@ -150,9 +150,7 @@ fn factors_of_a_store_are_those_that_were_packed() {
 ///
 /// If one differs, numbers are packed in another way: raise `FORMAT` of `pack_cache`, so that those of before are not read, and
 /// renew the digests.
-const PACKED: &[(&str, &str, &str)] = &[
-    ("columns", "float32 260 x 300 in tiles of 16", "0"),
-];
+const PACKED: &[(&str, &str, &str)] = &[("columns", "float32 260 x 300 in tiles of 16", "0")];
 
 #[test]
 fn a_format_has_one_way_of_packing() {
@@ -166,7 +164,8 @@ fn a_format_has_one_way_of_packing() {
         let shared: Arc<dyn PackedStore> = Arc::clone(&store) as _;
         case.result(Some(&shared));
         for content in lock(&store.entries).values() {
-            let digest: String = content[DIGEST..DIGEST + 8].iter().map(|byte| format!("{byte:02x}")).collect();
+            let digest: String =
+                content[DIGEST..DIGEST + 8].iter().map(|byte| format!("{byte:02x}")).collect();
             found.push((case.name, description(content).expect("a description"), digest));
         }
     });
