@@ -104,9 +104,9 @@ def serve(node, server, data, folder, extension, settings):
     while time.monotonic() < deadline:
         line = child.stdout.readline()
         print("server:", line.rstrip())
-        address = re.search(r"http://127\.0\.0\.1:\d+|http://localhost:\d+|listening on (\d+)", line)
+        address = re.search(r"http:.*:(\d+)|listening on (\d+)", line)
         if address:
-            port = address.group(1) or address.group(0).rsplit(":", 1)[1]
+            port = address.group(1) or address.group(2)
             return child, f"http://127.0.0.1:{port}"
         if not line:
             break

@@ -140,30 +140,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             process::run(&mut bench)
         }
         Some(What::Python { names }) => python(names, args),
-        Some(What::Lsp { names, write }) => {
-            let mut latency = Command::new(env!("CARGO"));
-            latency.current_dir(dirs::root()).args([
-                "run",
-                "--profile",
-                &args.profile,
-                "--package",
-                "onnxtxt-lsp",
-            ]);
-            latency.args(["--example", "latency", "--"]).args(names);
-            if !write {
-                return process::run(&mut latency);
-            }
-            let table = process::output(latency.arg("--markdown"))?;
-            let page = dirs::root().join("docs/editors.md");
-            let text = std::fs::read_to_string(&page)?;
-            let (before, rest) =
-                text.split_once(LATENCY.0).context("docs/editors.md has no place for the table")?;
-            let (_, after) = rest.split_once(LATENCY.1).context("the table of docs/editors.md has no end")?;
-            let text = format!("{before}{}\n{table}\n{}{after}", LATENCY.0, LATENCY.1);
-            Ok(std::fs::write(page, text)?)
-        }
+        Some(What::Lsp { names, write }) => lsp(names, *write, args),
         Some(What::Profiles { names }) => profiles::run(names, args.runs),
     }
+}
+
+/// Measures the latencies of the language server, and writes their table into its page.
+fn lsp(names: &[String], write: bool, args: &Args) -> Result<()> {
+    let mut latency = Command::new(env!("CARGO"));
+    latency.current_dir(dirs::root()).args(["run", "--profile", &args.profile, "--package", "onnxtxt-lsp"]);
+    latency.args(["--example", "latency", "--"]).args(names);
+    if !write {
+        return process::run(&mut latency);
+    }
+    let table = process::output(latency.arg("--markdown"))?;
+    let page = dirs::root().join("docs/editors.md");
+    let text = std::fs::read_to_string(&page)?;
+    let (before, rest) = text.split_once(LATENCY.0).context("docs/editors.md has no place for the table")?;
+    let (_, after) = rest.split_once(LATENCY.1).context("the table of docs/editors.md has no end")?;
+    let text = format!("{before}{}\n{table}\n{}{after}", LATENCY.0, LATENCY.1);
+    Ok(std::fs::write(page, text)?)
 }
 
 /// Builds the extension module and measures the package with it.

@@ -110,7 +110,7 @@ fn counted_nodes(nodes: usize) -> String {
     }
 }
 
-/// What was measured of a model.
+/// The measurements of a model.
 struct Measured {
     model: String,
     rows: Vec<Row>,

@@ -178,7 +178,7 @@ fn findings_are_pulled() {
     client.stop();
 }
 
-/// While the user types, a client that asks for findings has those about the syntax at once, and asks again when it is told to.
+/// While the user types, a client that asks for findings has those about the syntax at once, and asks again when the server asks for it.
 #[test]
 fn findings_about_types_follow_after_a_pause() {
     let capabilities = json!({ "textDocument": { "diagnostic": {} }, "workspace": { "diagnostics": { "refreshSupport": true } } });
@@ -355,7 +355,7 @@ fn requests_are_cancelled_and_outdated() {
         json!({ "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [change] }),
     );
     assert_eq!(code(client.answer(&first)), Some(-32801));
-    // An editor goes on with these while the user types.
+    // An editor continues with these while the user types.
     let completion = client.answer(&third).response_result.expect("completions of the text as it was");
     assert!(completion["items"].as_array().is_some_and(|items| !items.is_empty()));
     assert!(client.request("textDocument/hover", at(3, 3)).is_ok());

@@ -69,7 +69,7 @@ fn number_of_edits() -> usize {
 /// Copies of each statement of a text, so that most statements are far from an edit.
 const COPIES: usize = 20;
 
-/// What is typed within a statement; a bracket or a quote alone often changes what the rest of the text is.
+/// Texts that are typed within a statement; a bracket or a quote alone often changes what the rest of the text is.
 const IN_STATEMENTS: [&str; 10] = ["x", " ", ",", "1", "=", ".", "-", "y = Abs(x)", "\n", "# c\n"];
 
 fn word(random: &mut Random) -> &'static str {
@@ -152,7 +152,6 @@ fn findings_about_edited_statements_equal_those_of_fresh_documents() {
             done += 1;
         }
     }
-    println!("{of_statements} of {done} edits were of statements alone");
     assert!(of_statements > done / 10, "{of_statements} of {done}");
 }
 
@@ -196,7 +195,6 @@ fn findings_beside_long_lists_of_numbers_equal_those_of_fresh_documents() {
             done += 1;
         }
     }
-    println!("{without_numbers} of {done} edits were checked without reading the numbers");
     assert!(without_numbers > done / 10, "{without_numbers} of {done}");
 }
 

@@ -27,6 +27,8 @@ const HOSTS: &[&str] = &[
     "semver.org",
     "tree-sitter.github.io",
     "www.apache.org",
+    // The machine itself.
+    "127.0.0.1",
     // The name of the namespace of SVG.
     "www.w3.org",
 ];

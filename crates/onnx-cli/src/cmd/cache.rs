@@ -18,8 +18,8 @@ use std::time::{Duration, SystemTime};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt run model.onnx --random --cache      keep the packed weights of a model
   onnxtxt cache                                 what is kept
+  onnxtxt run model.onnx --random --cache       keep the packed weights of a model
   onnxtxt cache --clean --unused-for 7d         remove what was not used for a week
   onnxtxt cache --clean --max-size 2G           remove the least recently used, until 2 GiB are left
   onnxtxt cache --clean                         remove everything")]

@@ -40,7 +40,7 @@ const LOCATION: &str = "onnxtxt-literal-";
 /// More findings than these are found by reading the whole text, which stops at a maximum of them.
 const MANY: usize = 100;
 
-/// What is known of a text since it was read: which statements have no findings, and the elements of long lists of numbers. It follows
+/// The knowledge about a text since it was read: which statements have no findings, and the elements of long lists of numbers. It follows
 /// edits.
 ///
 /// ```
@@ -126,7 +126,7 @@ impl ReadStatements {
         }
         let moved = |at: u32| at - old.end + (old.start + length);
         for body in bodies.iter_mut().filter(|body| body.end >= old.end) {
-            // The body of the edit begins before it, those after it are behind a brace.
+            // The body of the edit begins before it, those after it follow a brace.
             if body.start > old.end {
                 body.start = moved(body.start);
             }
@@ -139,7 +139,7 @@ impl ReadStatements {
             (*lines, *node) = (move_all(*lines), move_all(*node));
         }
         statements.drain(first..last);
-        // Literals are in declarations, before or behind the body.
+        // Literals are in declarations, before or after the body.
         for literal in literals.iter_mut().filter(|literal| literal.span.start >= old.end) {
             literal.span = move_all(literal.span);
         }

@@ -53,7 +53,7 @@ pub(super) struct Printer<'a> {
     /// The start of the line in `text`.
     line: usize,
     /// Its own indentation.
-    line_indent: usize,
+    pub(super) line_indent: usize,
     /// The possible breaks of the line.
     pieces: Vec<Piece>,
     /// The indentation of the next line.

@@ -73,6 +73,10 @@ impl Printer<'_> {
             self.put(close);
             return;
         }
+        let outer = self.indent;
+        if broken && matches!(style, ListStyle::Rows(_)) {
+            self.indent = self.indent_of_rows();
+        }
         self.indent += INDENT;
         if broken {
             self.gap = Gap::Hard(Blank::No);
@@ -104,6 +108,7 @@ impl Printer<'_> {
             self.indent -= INDENT;
             self.gap = Gap::Hard(Blank::No);
             self.put(close);
+            self.indent = outer;
         } else {
             self.indent -= INDENT;
             self.piece(Break::Dedent);

@@ -93,7 +93,8 @@ impl Printer<'_> {
         row: usize,
     ) {
         self.put_at(span.start, brackets[0]);
-        self.indent += INDENT;
+        let outer = self.indent;
+        self.indent = self.indent_of_rows() + INDENT;
         for (i, text) in texts.enumerate() {
             if i > 0 {
                 self.put(",");
@@ -104,6 +105,12 @@ impl Printer<'_> {
         self.indent -= INDENT;
         self.gap = Gap::Hard(Blank::No);
         self.put(brackets[1]);
+        self.indent = outer;
+    }
+
+    /// The indentation of what is around rows: that of the line, which is deeper after a comment in the middle of something.
+    pub(super) fn indent_of_rows(&self) -> usize {
+        self.indent.max(self.line_indent)
     }
 }
 

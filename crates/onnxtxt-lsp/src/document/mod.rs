@@ -80,7 +80,7 @@ impl Document {
             if let Some(known) = snapshot.read_statements() {
                 self.known = known;
             }
-            // The snapshot of nobody else: its text is free for the change.
+            // No other reader has the snapshot: its text is free for the change.
             Arc::into_inner(snapshot).map(Snapshot::into_remains)
         });
         for change in changes {

@@ -35,7 +35,7 @@ pub struct Snapshot {
     findings: OnceLock<Vec<Diagnostic>>,
     /// The last version that was read as a whole, changed to this one.
     known: Arc<ReadStatements>,
-    /// The same of this version, once it was read.
+    /// The knowledge about this version, once it was read.
     statements: OnceLock<Arc<ReadStatements>>,
     /// The texts in it, if it is a file of another language.
     embedded: OnceLock<Vec<Arc<Snapshot>>>,
@@ -43,7 +43,7 @@ pub struct Snapshot {
     is_embedded: bool,
 }
 
-/// What was computed of a version that is gone.
+/// The results of a version that is gone.
 #[derive(Debug, Default)]
 pub struct Remains {
     _read: Option<Parsed<Checked>>,
@@ -344,7 +344,7 @@ impl Snapshot {
         onnx_text::check_read(Readers::Ours, &self.text, read, level, judge)
     }
 
-    /// What was computed of the text, without the text.
+    /// The results for the text, without the text.
     pub(super) fn into_remains(self) -> Remains {
         Remains {
             _read: self.read.into_inner(),

@@ -48,7 +48,7 @@ impl Documents {
     }
 }
 
-/// Whether editors go on with the answer to a request while the user types: Visual Studio Code asks for completions at the first character
+/// Whether editors continue with the answer to a request while the user types: Visual Studio Code asks for completions at the first character
 /// of a word, selects from them by the others, and does not ask again.
 fn is_refined(method: &str) -> bool {
     matches!(method, "textDocument/completion" | "textDocument/signatureHelp")
@@ -159,7 +159,7 @@ impl Server {
         self.check_later();
     }
 
-    /// The findings about operators and types that an answer has while the user types: those of the last check. The client is told to ask
+    /// The findings about operators and types that an answer has while the user types: those of the last check. The server asks the client to ask
     /// again after the next one. `None`: all findings are computed at once.
     pub(super) fn interim(&mut self, uri: &Uri) -> Option<Vec<Diagnostic>> {
         let open = self.documents.open.get_mut(&uri.0).filter(|open| open.is_typed)?;
@@ -189,7 +189,7 @@ impl Server {
         }
     }
 
-    /// Checks a document in a worker. A client that asks for findings itself needs this only if it can be told to ask again.
+    /// Checks a document in a worker. A client that asks for findings itself needs this only if it supports requests to ask again.
     fn check(&mut self, uri: &Uri, stage: Stage) {
         if self.client.pulls && (stage == Stage::Syntax || !self.client.refreshes.diagnostics) {
             return;

@@ -219,7 +219,12 @@ pub(in crate::parse::grammar) fn take_operands(inp: &mut Inp<'_, '_>, mark: Mark
     let (operands, named) = (state.operands.len(), state.named.len());
     let named = state.named.split_off(mark.1.min(named));
     let pending = state.operands.split_off(mark.0.min(operands));
-    node.inputs.retain(|input| !named.iter().any(|named| *input == Span::at(named.attr.name.start)));
+    // Each has left an empty input at its place; both are in the order of the text.
+    let mut places = named.iter().map(|named| Span::at(named.attr.name.start)).peekable();
+    node.inputs.retain(|input| {
+        while places.next_if(|place| place.start < input.start).is_some() {}
+        places.next_if_eq(input).is_none()
+    });
     let mut height = 0;
     let operands = operands_at(node.inputs.iter().copied(), pending, &mut height).collect();
     node.sugar = Some(Box::new(Sugar::of(SugarForm::Call, operands)));
