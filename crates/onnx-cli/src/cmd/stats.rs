@@ -14,7 +14,7 @@ use onnxtxt::describe::{CostKey, ModelCosts};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Show what a model costs (parameters, operations, memory), and the spread of its numbers
+/// Show what a model costs, and how its numbers are distributed
 ///
 /// MACs are multiplications with an addition: those of convolutions, matrix products, recurrent cells and attention. FLOPs are
 /// all operations on numbers, two for each MAC; what only moves elements has none. Where shapes have symbols, so have the costs.
