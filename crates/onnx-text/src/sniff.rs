@@ -241,7 +241,7 @@ fn closing(tokens: &[Token], open: Kind, close: Kind) -> Option<usize> {
         if token.kind == open {
             depth += 1;
         } else if token.kind == close {
-            depth -= 1;
+            depth = depth.checked_sub(1)?;
             if depth == 0 {
                 return Some(i);
             }

@@ -120,7 +120,9 @@ mod tests {
 
         let ints = [0, -1, i64::MAX, i64::MIN];
         assert_eq!(decode_int64(&encode_int64(bytemuck::cast_slice(&ints))), Ok((ints.to_vec(), true)));
-        let ints: Vec<i64> = (0..64).flat_map(|bit| [(1i64 << bit) - 1, 1 << bit, -(1 << bit)]).collect();
+        let ints: Vec<i64> = (0..64)
+            .flat_map(|bit| [(1i64 << bit).wrapping_sub(1), 1 << bit, (1i64 << bit).wrapping_neg()])
+            .collect();
         let packed = encode_int64(bytemuck::cast_slice(&ints));
         let mut one_by_one = Vec::new();
         ints.iter().for_each(|&int| encode_varint(int as u64, &mut one_by_one));

@@ -54,7 +54,7 @@ const MANY: usize = 100;
 /// text.insert(at, ',');
 /// let at = u32::try_from(at).unwrap();
 /// known.replace(Span::at(at), 1);
-/// let found = known.syntax_findings(&text, &|_| true).expect("a statement was edited");
+/// let found = known.syntax_findings(&text, &|_, _| true).expect("a statement was edited");
 /// assert!(found[0].code.id.starts_with("E01"));
 /// assert!(known.excerpt(&text).is_some_and(|excerpt| excerpt.text().len() < 300));
 /// ```

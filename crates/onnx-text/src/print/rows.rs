@@ -50,18 +50,19 @@ impl Lines {
 pub(super) fn of_numbers(list: &str, width: usize) -> Option<usize> {
     memchr::memchr(b'\n', list.as_bytes())?;
     let mut lines = Lines::new(width);
-    let (mut breaks, mut length) = (false, 0);
+    let (mut breaks, mut breaks_next, mut length) = (false, false, 0);
     for byte in list.bytes() {
         match byte {
             b',' => {
                 if !lines.add(length, breaks) {
                     return None;
                 }
-                (breaks, length) = (false, 0);
+                (breaks, breaks_next, length) = (breaks_next, false, 0);
             }
             // A break after an element and before its comma is one before the next element.
             b'\n' if length == 0 => breaks = true,
-            b' ' | b'\t' | b'\r' | b'\n' | b'\x0b' | b'\x0c' => {}
+            b'\n' => breaks_next = true,
+            b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => {}
             _ => length += 1,
         }
     }
@@ -75,6 +76,10 @@ impl Printer<'_> {
         let mut end = None;
         for literal in literals {
             let gap = end.and_then(|end: u32| self.source.get(end as usize..literal.start as usize));
+            // A list is filled around comments.
+            if gap.is_some_and(|gap| gap.contains(['#', '/'])) {
+                return None;
+            }
             let breaks = gap.is_some_and(|gap| gap.contains('\n'));
             if !lines.add(self.slice(literal).chars().count(), breaks) {
                 return None;

@@ -150,7 +150,18 @@ fn factors_of_a_store_are_those_that_were_packed() {
 ///
 /// If one differs, numbers are packed in another way: raise `FORMAT` of `pack_cache`, so that those of before are not read, and
 /// renew the digests.
-const PACKED: &[(&str, &str, &str)] = &[("columns", "float32 260 x 300 in tiles of 16", "0")];
+const PACKED: &[(&str, &str, &str)] = &[
+    ("bytes", "8-bit 532 x 600 in tiles of 16", "3495efc43993d114"),
+    ("bytes", "8-bit 532 x 600 in tiles of 8", "9d7d13c7c10b1852"),
+    ("columns", "float32 260 x 300 in tiles of 16", "eae3dff02c49b95a"),
+    ("columns", "float32 260 x 300 in tiles of 8", "deee3efa19e21e45"),
+    ("many bytes", "8-bit 532 x 600 in tiles of 16", "c1dd9c2816868279"),
+    ("many bytes", "8-bit 532 x 600 in tiles of 8", "9d7d13c7c10b1852"),
+    ("matrices", "float32 3 x 130 x 200 in tiles of 16", "21adc1e7ba611bc8"),
+    ("matrices", "float32 3 x 130 x 200 in tiles of 8", "f5f958ae90e8da70"),
+    ("rows", "float32 260 x 300 in tiles of 4", "6410cda3d1e17b4b"),
+    ("rows", "float32 260 x 300 in tiles of 6", "e5dbf320a36b59eb"),
+];
 
 #[test]
 fn a_format_has_one_way_of_packing() {
