@@ -18,8 +18,11 @@ pub(super) struct Drawn {
     pub(super) inputs: Vec<(String, Tensor)>,
 }
 
+/// A family of networks: its name, and the function that draws one of it.
+type Family = (&'static str, fn(&mut Net<'_>));
+
 /// The families by name.
-const FAMILIES: &[(&str, fn(&mut Net<'_>))] = &[
+const FAMILIES: &[Family] = &[
     ("residual", images::residual),
     ("grouped", images::grouped),
     ("mobile", images::mobile),
