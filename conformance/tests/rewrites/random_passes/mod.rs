@@ -71,7 +71,7 @@ fn failure(path: &Path, round: u64) -> Option<String> {
     if model.main.is_none() || !errors(&model, Level::Types).is_empty() {
         return None;
     }
-    // The same wherever the project is.
+    // A file has one seed, wherever the project is.
     let file = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
     let seed =
         file.as_os_str().as_encoded_bytes().iter().fold(round, |s, &b| s.wrapping_mul(31) ^ u64::from(b));
