@@ -53,7 +53,7 @@ pub(super) struct Printer<'a> {
     /// The start of the line in `text`.
     line: usize,
     /// Its own indentation.
-    pub(super) line_indent: usize,
+    line_indent: usize,
     /// The possible breaks of the line.
     pieces: Vec<Piece>,
     /// The indentation of the next line.
@@ -197,6 +197,11 @@ impl<'a> Printer<'a> {
     }
 
     // ---- lines ----
+
+    /// The indentation of the line in which a list begins: deeper than that of others after a comment in the middle of something.
+    pub(super) fn around(&self) -> usize {
+        self.indent.max(self.line_indent)
+    }
 
     /// Text that is laid out already, up to the end of a line or to somewhere in one.
     pub(super) fn put_lines(&mut self, text: &str) {

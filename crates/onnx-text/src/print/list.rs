@@ -68,15 +68,18 @@ impl Printer<'_> {
         mut item: impl FnMut(&mut Self, &T),
     ) {
         self.put_at(span.start, open);
-        let broken = !self.rigid && (layout == Layout::Broken || self.has_comment_before(span.end));
+        let has_comments = self.has_comment_before(span.end);
+        let broken = !self.rigid && (layout == Layout::Broken || has_comments);
         if items.is_empty() && !broken {
             self.put(close);
             return;
         }
         let outer = self.indent;
-        if broken && matches!(style, ListStyle::Rows(_)) {
-            self.indent = self.indent_of_rows();
+        if broken && !has_comments {
+            self.indent = self.around();
         }
+        // Around comments, rows would not stay.
+        let style = if has_comments && matches!(style, ListStyle::Rows(_)) { ListStyle::Fill } else { style };
         self.indent += INDENT;
         if broken {
             self.gap = Gap::Hard(Blank::No);

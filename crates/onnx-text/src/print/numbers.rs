@@ -155,7 +155,7 @@ impl<'p, 'a> Filler<'p, 'a> {
         // In an annotation everything is on one line.
         let (column, width, indent) = match printer.rigid {
             true => (0, usize::MAX, 0),
-            false => (usize::MAX, printer.width, printer.indent + INDENT),
+            false => (usize::MAX, printer.width, printer.around() + INDENT),
         };
         Filler { printer, block: [0; BLOCK], used: 0, column, width, indent, left: count }
     }
@@ -215,10 +215,10 @@ impl<'p, 'a> Filler<'p, 'a> {
     pub(super) fn close(mut self, brackets: Brackets) {
         // Flushes the rest.
         self.empty(2);
-        let printer = self.printer;
+        let (printer, indent) = (self.printer, self.indent);
         if !printer.rigid {
             printer.text.push('\n');
-            printer.start_line(printer.indent);
+            printer.start_line(indent - INDENT);
         }
         printer.gap = Gap::None;
         printer.put(brackets[1]);

@@ -99,7 +99,7 @@ impl Printer<'_> {
     ) {
         self.put_at(span.start, brackets[0]);
         let outer = self.indent;
-        self.indent = self.indent_of_rows() + INDENT;
+        self.indent = self.around() + INDENT;
         for (i, text) in texts.enumerate() {
             if i > 0 {
                 self.put(",");
@@ -111,11 +111,6 @@ impl Printer<'_> {
         self.gap = Gap::Hard(Blank::No);
         self.put(brackets[1]);
         self.indent = outer;
-    }
-
-    /// The indentation of what is around rows: that of the line, which is deeper after a comment in the middle of something.
-    pub(super) fn indent_of_rows(&self) -> usize {
-        self.indent.max(self.line_indent)
     }
 }
 
