@@ -19,17 +19,16 @@ struct Watching {
 
 impl Watching {
     fn start(folder: &Folder, arguments: &[&str]) -> Watching {
+        // One pipe for both, which keeps their order.
+        let (reader, writer) = std::io::pipe().unwrap();
         let mut command = folder.command(arguments);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command.stdin(Stdio::null()).stdout(writer.try_clone().unwrap()).stderr(writer);
+        let child = command.spawn().unwrap();
+        // The command holds the ends of the pipe that are written to.
+        drop(command);
         let (sender, lines) = mpsc::channel();
-        let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let other = sender.clone();
         std::thread::spawn(move || {
-            BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
-        std::thread::spawn(move || {
-            BufReader::new(err).lines().map_while(Result::ok).try_for_each(|line| other.send(line))
+            BufReader::new(reader).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
         Watching { child, lines }
     }
