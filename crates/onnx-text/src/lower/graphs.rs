@@ -1,7 +1,7 @@
 //! Graphs, functions and nodes.
 
 use super::sugar::{Inputs, Outputs};
-use super::{Cx, Fields, ResultType};
+use super::{Cx, Fields, ResultTypes};
 use crate::ast;
 use onnx_ir::diag::{Diagnostic, Span, code};
 use onnx_ir::{BodyBuilder, Function, FunctionId, GraphId, Model, NodeId, NodeSpec, Origin, Port};
@@ -49,24 +49,23 @@ impl Cx<'_> {
 
     /// The part of a graph after its nodes.
     pub(super) fn end_graph(&mut self, b: &mut BodyBuilder<'_>, graph: &ast::Graph) {
-        let mut results = std::mem::take(&mut self.result_types);
+        let mut results = ResultTypes::new(std::mem::take(&mut self.result_types));
+        let types = results.by_name();
         for output in &graph.outputs.items {
             self.no_data(output, "output");
             let mut port = self.port(b, output);
             // The type of a result is that of the output, unless the output states another one.
-            let of_result = results.iter().position(|result| Some(result.name) == port.name);
-            if let Some(at) = of_result.filter(|&at| port.ty.is_none_or(|ty| ty == results[at].ty)) {
-                port.ty = Some(results.remove(at).ty);
-            }
+            port.ty = port.ty.or_else(|| types.get(&port.name?).copied());
+            results.note(&port);
             b.output_port(port);
         }
         let values = graph.values.as_ref().map_or(&[][..], |l| &l.items);
         for value in values.iter().filter(|v| v.data.is_none()) {
             let port = self.port(b, value);
-            results.retain(|result| !result.repeats(&port));
+            results.note(&port);
             b.value_info(port);
         }
-        self.declare_results(b, results);
+        results.declare(b);
         b.end_graph();
     }
 
@@ -110,21 +109,14 @@ impl Cx<'_> {
         b.initializer(tensor);
     }
 
-    /// The types that statements state for their results, as entries of `value_info`.
-    fn declare_results(&mut self, b: &mut BodyBuilder<'_>, results: Vec<ResultType>) {
-        for ResultType { name, ty, .. } in results {
-            b.value_info(Port { name: Some(name), ty: Some(ty), ..Port::default() });
-        }
-    }
-
     pub(super) fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) -> NodeId {
         let origin = Origin(node.span.start);
         if node.sugar.is_none() {
             return self.call(b, node, None, origin);
         }
         for (result, ty) in node.typed_results() {
-            let (name, ty) = (self.name(b.names, result), self.ty(b, ty));
-            self.result_types.push(ResultType { name, ty });
+            let stated = (self.name(b.names, result), self.ty(b, ty));
+            self.result_types.push(stated);
         }
         let outputs: Outputs = node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
         let result = outputs.iter().find(|output| !output.is_empty());
@@ -213,7 +205,7 @@ impl Cx<'_> {
         for node in &function.body {
             self.node(&mut b, node);
         }
-        let mut results = std::mem::replace(&mut self.result_types, outer);
+        let mut results = ResultTypes::new(std::mem::replace(&mut self.result_types, outer));
         for output in &function.outputs.items {
             self.no_data(output, "output of a function");
             let name = self.name(b.names, output.name);
@@ -228,10 +220,10 @@ impl Cx<'_> {
         for value in io.chain(function.values.iter().flat_map(|l| &l.items)) {
             self.no_data(value, "entry of a function's value info");
             let port = self.port(&mut b, value);
-            results.retain(|result| !result.repeats(&port));
+            results.note(&port);
             b.value_info(port);
         }
-        self.declare_results(&mut b, results);
+        results.declare(&mut b);
         b.end_graph();
         let body = b.finish();
         self.end_body(body);

@@ -29,7 +29,7 @@ use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
 use onnx_ir::diag::{Diagnostic, Parsed, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, BodyId, Model, Name, Names, NodeId, PausedBody, Port, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use aliases::elem_type_named;
 pub(crate) use fragment::read_part_open;
@@ -278,19 +278,38 @@ struct Cx<'s> {
     /// Likewise in this body.
     numbers_here: Vec<NodeId>,
     /// The stated types of results in the graph or function that is read.
-    result_types: Vec<ResultType>,
+    result_types: Vec<(Name, TypeId)>,
 }
 
-/// The type that a statement states for a result.
-struct ResultType {
-    name: Name,
-    ty: TypeId,
+/// The types that the statements of a graph or function state for results, in order, and those that declarations repeat.
+struct ResultTypes {
+    stated: Vec<(Name, TypeId)>,
+    repeated: HashSet<(Name, TypeId)>,
 }
 
-impl ResultType {
-    /// Whether a declaration says the same.
-    fn repeats(&self, declaration: &Port) -> bool {
-        declaration.name == Some(self.name) && declaration.ty == Some(self.ty)
+impl ResultTypes {
+    fn new(stated: Vec<(Name, TypeId)>) -> Self {
+        ResultTypes { stated, repeated: HashSet::new() }
+    }
+
+    /// The types by the names of the results.
+    fn by_name(&self) -> HashMap<Name, TypeId> {
+        // The first one of a name counts.
+        self.stated.iter().rev().copied().collect()
+    }
+
+    /// Notes a declaration, which may say the same.
+    fn note(&mut self, declaration: &Port) {
+        if let (false, Some(name), Some(ty)) = (self.stated.is_empty(), declaration.name, declaration.ty) {
+            self.repeated.insert((name, ty));
+        }
+    }
+
+    /// Declares those that are not declared yet, as entries of `value_info`.
+    fn declare(self, b: &mut BodyBuilder<'_>) {
+        for (name, ty) in self.stated.into_iter().filter(|stated| !self.repeated.contains(stated)) {
+            b.value_info(Port { name: Some(name), ty: Some(ty), ..Port::default() });
+        }
     }
 }
 
