@@ -14,11 +14,10 @@ mod tests;
 
 use crate::ast;
 use crate::lex::{Kind, Lexed, MAX_FINDINGS, Token, lex};
-use chumsky::Parser;
 use chumsky::inspector::SimpleState;
 use failure::Failure;
 pub(crate) use grammar::Part;
-use grammar::{Context, production, whole};
+use grammar::{Context, P, production, whole};
 use onnx_ir::diag::{Diagnostic, Parsed, Place, Span, code};
 use std::collections::HashMap;
 
@@ -60,14 +59,22 @@ pub(crate) fn parse_parts(
     receive: &mut dyn FnMut(Part<'_>),
 ) -> Parsed<Syntax<ast::File>> {
     let (tree, failures) = {
-        let mut context = SimpleState(Context { receive: Some(receive), ..Context::of(source) });
-        let model = production(grammar::model);
-        let (tree, mut failures) =
-            model.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
-        failures.append(&mut context.emitted);
-        (tree, failures)
+        let context = Context { receive: Some(receive), ..Context::of(source) };
+        run(production(grammar::model), &lexed.tokens, context)
     };
-    finish(source, lexed, tree.unwrap_or_default(), failures)
+    finish(source, lexed, tree, failures)
+}
+
+/// The tree that a parser makes of tokens, and its failures.
+fn run<'t, T: Default>(
+    parser: impl P<'t, T>,
+    tokens: &'t [Token],
+    context: Context<'t>,
+) -> (T, Vec<Failure>) {
+    let mut context = SimpleState(context);
+    let (tree, mut failures) = parser.parse_with_state(tokens, &mut context).into_output_errors();
+    failures.append(&mut context.emitted);
+    (tree.unwrap_or_default(), failures)
 }
 
 macro_rules! entry {
@@ -75,11 +82,8 @@ macro_rules! entry {
         $(#[$doc])*
         pub fn $name(source: &str) -> Parsed<Syntax<$tree>> {
             let lexed = lex(source);
-            let mut context = SimpleState(Context::of(source));
-            let (tree, mut failures) =
-                $production.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
-            failures.append(&mut context.emitted);
-            finish(source, lexed, tree.unwrap_or_default(), failures)
+            let (tree, failures) = run($production, &lexed.tokens, Context::of(source));
+            finish(source, lexed, tree, failures)
         }
     };
 }
@@ -129,15 +133,9 @@ entry!(
 #[cfg(test)]
 pub(crate) fn parse_model_by_grammar(source: &str) -> Parsed<Syntax<ast::File>> {
     let lexed = lex(source);
-    let (tree, failures) = {
-        let mut context = SimpleState(Context { has_plain_reader: false, ..Context::of(source) });
-        let model = production(grammar::model);
-        let (tree, mut failures) =
-            model.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
-        failures.append(&mut context.emitted);
-        (tree, failures)
-    };
-    finish(source, lexed, tree.unwrap_or_default(), failures)
+    let context = Context { has_plain_reader: false, ..Context::of(source) };
+    let (tree, failures) = run(production(grammar::model), &lexed.tokens, context);
+    finish(source, lexed, tree, failures)
 }
 
 fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<Syntax<T>> {
