@@ -80,6 +80,17 @@ pub struct Param {
     pub types: TypeSet,
 }
 
+impl Param {
+    /// Whether it stands for at least one value.
+    pub fn is_required(&self) -> bool {
+        match self.kind {
+            ParamKind::Single => true,
+            ParamKind::Optional => false,
+            ParamKind::Variadic { min, .. } => min > 0,
+        }
+    }
+}
+
 /// How many values a parameter stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParamKind {

@@ -12,7 +12,7 @@ use onnx_text::{NameId, NameKind};
 use onnxtxt::ir::diag::{Edit, Span};
 use onnxtxt::ir::releases::newest_version;
 use onnxtxt::ir::{AttrType, ElemType, normalize_domain};
-use onnxtxt::ops::schema::{AttrParam, Lookup, Param, ParamKind, Schema, TypeSet};
+use onnxtxt::ops::schema::{AttrParam, Lookup, Schema, TypeSet};
 use serde_json::json;
 
 /// Characters after which an editor asks.
@@ -195,7 +195,7 @@ impl Completion<'_> {
         let mut results = Vec::new();
         if self.is_statement {
             results.extend(
-                schema.outputs.iter().filter(|param| is_required(param)).map(|param| hole(&param.name)),
+                schema.outputs.iter().filter(|param| param.is_required()).map(|param| hole(&param.name)),
             );
         }
         let results = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
@@ -206,7 +206,7 @@ impl Completion<'_> {
             .map(|attr| format!("{} = {}", attr.name, hole(placeholder(attr))))
             .collect();
         let inputs: Vec<String> =
-            schema.inputs.iter().filter(|param| is_required(param)).map(|param| hole(&param.name)).collect();
+            schema.inputs.iter().filter(|param| param.is_required()).map(|param| hole(&param.name)).collect();
         let attrs = if required.is_empty() { String::new() } else { format!(" <{}>", required.join(", ")) };
         format!("{results}{}{attrs} ({})$0", schema.name, inputs.join(", "))
     }
@@ -463,14 +463,6 @@ impl Completion<'_> {
             }
             _ => Vec::new(),
         }
-    }
-}
-
-fn is_required(param: &Param) -> bool {
-    match param.kind {
-        ParamKind::Single => true,
-        ParamKind::Optional => false,
-        ParamKind::Variadic { min, .. } => min > 0,
     }
 }
 

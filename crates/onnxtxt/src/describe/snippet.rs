@@ -3,7 +3,7 @@
 use super::Operator;
 use onnx_ir::AttrType;
 use onnx_ops::infer::attribute_words;
-use onnx_ops::schema::{AttrParam, Param, ParamKind, Registry, Schema};
+use onnx_ops::schema::{AttrParam, Param, Registry, Schema};
 
 /// The statement with all results, inputs and attributes that the operator requires, and a comment with the others.
 ///
@@ -26,7 +26,7 @@ pub fn snippet(registry: &Registry, operator: &Operator<'_>) -> String {
         schema.attrs.iter().partition(|attr| attr.required);
     let mut comments = Vec::new();
     let names = |params: &[Param], wants: bool| -> Vec<String> {
-        let params = params.iter().filter(|param| is_required(param) == wants);
+        let params = params.iter().filter(|param| param.is_required() == wants);
         params.map(|param| param.name.to_string()).collect()
     };
     let mut list = |what: &str, items: Vec<String>| {
@@ -51,14 +51,6 @@ pub fn snippet(registry: &Registry, operator: &Operator<'_>) -> String {
     let domain = if operator.domain.is_empty() { String::new() } else { format!("{}.", operator.domain) };
     let inputs = names(&schema.inputs, true).join(", ");
     format!("{}{} = {domain}{}{attrs}({inputs})\n", comments.concat(), results.join(", "), schema.name)
-}
-
-fn is_required(param: &Param) -> bool {
-    match param.kind {
-        ParamKind::Single => true,
-        ParamKind::Optional => false,
-        ParamKind::Variadic { min, .. } => min > 0,
-    }
 }
 
 /// `alpha = 0.01`, or the name alone of an attribute without default.
