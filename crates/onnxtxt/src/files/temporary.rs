@@ -20,6 +20,15 @@ pub(crate) struct Temporary {
 
 type List = Vec<(u64, Folder, OsString)>;
 
+/// The names of temporary files: these around the number of the process and that of the file.
+const PREFIX: &str = ".onnxtxt-";
+const ENDING: &str = ".tmp";
+
+/// Whether a file has the name of a temporary one, of any process.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(ENDING)
+}
+
 static TEMPORARY: Mutex<List> = Mutex::new(Vec::new());
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 static WATCH: Once = Once::new();
@@ -34,7 +43,7 @@ impl Temporary {
         WATCH.call_once(watch);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = OsString::from(format!(".onnxtxt-{}-{number}.tmp", std::process::id()));
+            let name = OsString::from(format!("{PREFIX}{}-{number}{ENDING}", std::process::id()));
             // Signals wait until the file is in the list.
             let mut list = list();
             match folder.create(&name, permissions) {

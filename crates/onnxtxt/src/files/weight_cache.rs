@@ -9,7 +9,7 @@
 //! folder to which only the user can write, are read.
 
 use super::place::Folder;
-use super::temporary::{Temporary, defer_signals};
+use super::temporary::{Temporary, defer_signals, is_temporary};
 use crate::error::Error;
 use bytes::Bytes;
 use onnx_exec::PackedStore;
@@ -167,10 +167,10 @@ impl WeightCache {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
         for file in fs::read_dir(&self.path)?.flatten() {
             let name = file.file_name();
-            let is_temporary =
-                name.to_str().is_some_and(|name| name.starts_with(".onnxtxt-") && name.ends_with(".tmp"));
             let written = file.metadata().and_then(|metadata| metadata.modified());
-            if is_temporary && written.is_ok_and(|written| age(written) >= ABANDONED_AFTER) {
+            if name.to_str().is_some_and(is_temporary)
+                && written.is_ok_and(|written| age(written) >= ABANDONED_AFTER)
+            {
                 _ = self.folder.remove(&name);
             }
         }
