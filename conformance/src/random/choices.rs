@@ -1,5 +1,7 @@
 //! Decisions, taken from a string of bytes.
 
+use std::path::Path;
+
 /// Decisions, taken from a string of bytes. Behind its end, the first alternative is taken, so everything ends.
 #[derive(Clone, Debug)]
 pub struct Choices<'c> {
@@ -50,6 +52,17 @@ impl Random {
     /// One of many sequences.
     pub fn new(seed: u64) -> Random {
         Random(seed)
+    }
+
+    /// The sequence of some bytes.
+    pub fn of_bytes(start: u64, bytes: &[u8]) -> Random {
+        Random::new(bytes.iter().fold(start, |seed, &byte| seed.wrapping_mul(31) ^ u64::from(byte)))
+    }
+
+    /// The sequence of a file of the project, wherever that is.
+    pub fn of_file(path: &Path, start: u64) -> Random {
+        let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
+        Random::of_bytes(start, path.as_os_str().as_encoded_bytes())
     }
 
     /// The next byte.

@@ -79,8 +79,7 @@ fn text(path: &Path, mistakes: usize) -> Vec<(usize, Option<String>)> {
     if read.value.model.main.is_none() || !read.diagnostics.is_empty() {
         return tried;
     }
-    let seed = original.bytes().fold(7_u64, |seed, b| seed.wrapping_mul(31) ^ u64::from(b));
-    let mut random = Random::new(seed);
+    let mut random = Random::of_bytes(7, original.as_bytes());
     let tokens = tokens(&original);
     for (i, kind) in KINDS.iter().enumerate() {
         for _ in 0..mistakes {

@@ -48,10 +48,7 @@ fn text(path: &Path, mistakes: u64) -> (u64, Vec<String>) {
         return (fixed, wrong);
     }
     let meant = encoded(&read.value.model);
-    let seed = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
-    let seed =
-        seed.as_os_str().as_encoded_bytes().iter().fold(0_u64, |s, &b| s.wrapping_mul(31) ^ u64::from(b));
-    let mut random = Random::new(seed);
+    let mut random = Random::of_file(path, 0);
     for _ in 0..mistakes {
         let mistaken = mistake(&original, &mut random);
         let result = apply_fixes(&mistaken, Fixes::Safe, judged);
