@@ -484,8 +484,8 @@ def enable_telemetry_events() -> None:
 
 
 def set_default_logger_severity(severity: int) -> None:
-    """Nothing: there is no log."""
+    """Does nothing: runs are not logged."""
 
 
 def set_default_logger_verbosity(level: int) -> None:
-    """Nothing: there is no log."""
+    """Does nothing: runs are not logged."""

@@ -115,7 +115,7 @@ impl Watched {
         parts.join(" and ")
     }
 
-    /// Waits for a change, and until there are no more.
+    /// Waits for a change, and for those that follow it at once.
     fn wait(&self, changes: &Receiver<notify::Result<Event>>, extensions: &[&str]) -> anyhow::Result<()> {
         while !self.concerns(&changes.recv()?.context("cannot watch files")?, extensions) {}
         let start = Instant::now();

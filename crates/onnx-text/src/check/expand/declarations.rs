@@ -138,13 +138,14 @@ impl Walk<'_> {
 /// The text of a type without expressions in its dimensions, on one line.
 pub(super) fn plain_type(source: &str, ty: &Type) -> String {
     let text = format_type(source, ty, &[], &FormatOptions { width: usize::MAX });
-    if expressions(ty).is_empty() {
+    let expressions = expressions(ty);
+    if expressions.is_empty() {
         return text;
     }
     // The expressions of the formatted text, which are in it in their order.
     let mut plain = String::new();
     let mut rest = &*text;
-    for expression in expressions(ty) {
+    for expression in expressions {
         let name = dim_expression(&source[expression.range()]);
         let Some(at) = rest.find(&name) else { break };
         plain.push_str(&rest[..at]);
