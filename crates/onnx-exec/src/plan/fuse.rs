@@ -307,7 +307,7 @@ impl<'s> Fuse<'s> {
             return Err(Some(TOO_LONG));
         }
         let formula = match &producer.formula.over {
-            None => self.inlined(producer, consumer, to)?,
+            None => self.inlined(producer, consumer, [from, to])?,
             Some(_) => self.as_epilogue(producer, consumer, from)?,
         };
         if formula.size() > MAX_PARTS {
@@ -371,49 +371,61 @@ impl<'s> Fuse<'s> {
         &self,
         producer: &Assignment,
         consumer: &Assignment,
-        loops: Option<Loops>,
+        [own, loops]: [Option<Loops>; 2],
     ) -> Result<Formula, Option<&'static str>> {
         let from = &producer.formula;
         let is_product = loops.is_some_and(|loops| loops.is_product);
         let is_free = !is_product && is_dequantized(from, self.slots);
         let weight = if is_free { 0 } else { weight(&from.expr) };
-        if weight > 0 {
-            if self.readers[producer.slot] > 1 {
-                return Err(Some("others read it too"));
-            }
-            let (mut times, mut is_packed) = (0, false);
-            let mut seen: Vec<&Expr> = Vec::new();
-            let all = consumer.formula.extents();
-            let rank = consumer.formula.dims.len();
-            let is_piecewise = loops.is_some_and(|loops| loops.is_piecewise);
-            consumer.formula.parts(&mut |part, is_then| {
-                let Expr::Load(operand, position) = part else { return };
-                if root(self.slots, *operand) != producer.slot || seen.contains(&part) {
-                    return;
-                }
-                seen.push(part);
-                is_packed |= !is_then;
-                // A factor is evaluated once for each of its own positions.
-                let reads =
-                    |axis: usize| !is_product || is_then || position.iter().any(|i| mentions(i, axis));
-                let axes = if is_then { 0..rank } else { 0..all.len() };
-                let each = axes.filter(|axis| reads(*axis)).map(|axis| all[axis]);
-                let each = each.fold(1usize, usize::saturating_mul);
-                // Each piece evaluates only its own branch.
-                let is_once = is_piecewise && walks_once(position, &all);
-                times += if is_once { each.min(self.slots[*operand].count()) } else { each };
-            });
+        if weight > 0 && self.readers[producer.slot] > 1 {
+            return Err(Some("others read it too"));
+        }
+        // Windows overlap: what is moved from positions that are computed costs as much as arithmetic there.
+        let is_rough = own.is_some_and(|loops| loops.rough > 0) && consumer.formula.over.is_some();
+        if weight > 0 || is_rough {
+            let (times, is_packed) = self.evaluations(producer.slot, &consumer.formula, loops);
             if times > self.slots[producer.slot].count() {
-                return Err(Some("elements would be computed more than once"));
+                return Err(Some(if weight > 0 {
+                    "elements would be computed more than once"
+                } else {
+                    "positions would be computed more than once"
+                }));
             }
             // Packing bytes is faster than any computation.
             let is_of_bytes = is_packed && loops.is_some_and(|loops| loops.is_of_bytes);
-            if is_product && (is_of_bytes || weight >= HEAVY) {
+            if is_product && weight > 0 && (is_of_bytes || weight >= HEAVY) {
                 return Err(Some("it costs too much to be computed where factors are packed"));
             }
         }
         self.with(producer, &consumer.formula, &consumer.formula.extents())
             .ok_or(Some("positions cannot be put together"))
+    }
+
+    /// How often elements of a slot would be computed where a formula reads them, and whether a factor does.
+    fn evaluations(&self, slot: usize, consumer: &Formula, loops: Option<Loops>) -> (usize, bool) {
+        let is_product = loops.is_some_and(|loops| loops.is_product);
+        let is_piecewise = loops.is_some_and(|loops| loops.is_piecewise);
+        let (mut times, mut is_packed) = (0, false);
+        let mut seen: Vec<&Expr> = Vec::new();
+        let all = consumer.extents();
+        let rank = consumer.dims.len();
+        consumer.parts(&mut |part, is_then| {
+            let Expr::Load(operand, position) = part else { return };
+            if root(self.slots, *operand) != slot || seen.contains(&part) {
+                return;
+            }
+            seen.push(part);
+            is_packed |= !is_then;
+            // A factor is evaluated once for each of its own positions.
+            let reads = |axis: usize| !is_product || is_then || position.iter().any(|i| mentions(i, axis));
+            let axes = if is_then { 0..rank } else { 0..all.len() };
+            let each = axes.filter(|axis| reads(*axis)).map(|axis| all[axis]);
+            let each = each.fold(1usize, usize::saturating_mul);
+            // Each piece evaluates only its own branch.
+            let is_once = is_piecewise && walks_once(position, &all);
+            times += if is_once { each.min(self.slots[*operand].count()) } else { each };
+        });
+        (times, is_packed)
     }
 
     /// A formula with the given extents and the producer inlined at each load.

@@ -100,6 +100,17 @@ fn refusals_have_a_reason() {
          y apart from a: elements would be computed more than once",
     );
     check(
+        "positions that a window would compute for each of its elements again",
+        "reads float[1,4,32] x
+         reads float[8,4,3] w
+         float[1,4,34] p[i0, i1, i2] = x[i0, i1, (i2 + 31) % 32]
+         float[1,8,32] y[i0, i1, i2] = sum over i3 < 4, i4 < 3 of p[i0, i3, i2 + i4] * w[i1, i3, i4]
+         publishes y",
+        "float[1,4,34] p[i0, i1, i2] = x[i0, i1, (i2 + 31) % 32]
+         float[1,8,32] y[i0, i1, i2] = sum over i3 < 4, i4 < 3 of p[i0, i3, i2 + i4] * w[i1, i3, i4]
+         y apart from p: positions would be computed more than once",
+    );
+    check(
         "a function in a factor of a matrix product",
         "reads float[64,128] x
          reads float[128,32] w
