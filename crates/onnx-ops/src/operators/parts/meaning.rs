@@ -70,6 +70,11 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
         return None;
     }
     let mode = cx.attributes.string("mode")?;
+    if &*mode != "constant"
+        && let Some(expr) = pieces(&mode, &begin, dims, out.dims)
+    {
+        return cx.element(expr);
+    }
     let (mut load, mut conditions) = (Vec::new(), Vec::new());
     for (axis, (d, begin)) in dims.iter().zip(begin).enumerate() {
         let (d, last) = (long(*d)?, long(*out.dims.get(axis)?)? - 1 - begin);
@@ -112,4 +117,58 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
         },
     };
     cx.element(Expr::Load(0, load).guarded(Expr::all(conditions), constant))
+}
+
+/// Axes that are padded by pieces: each makes up to three pieces of those before.
+const MAX_PADDED_AXES: usize = 2;
+
+/// Padding with elements of the input as pieces at affine positions, which are copied; `None` where one axis has more pieces than a border at
+/// each side and the input between them, or too many axes are padded.
+///
+/// ```text
+/// x[2 - i0] if i0 < 2 else x[i0 - 2] if i0 < 2 + d else x[d + d - i0]       reflect
+/// ```
+fn pieces(mode: &str, begin: &[i64], dims: &[usize], padded: &[usize]) -> Option<Expr> {
+    let mut load: Vec<Index> = (0..dims.len()).map(Index::of).collect();
+    // The pieces of each padded axis: where each ends, and where it reads.
+    let mut axes = Vec::new();
+    for (axis, (&begin, (&d, &to))) in begin.iter().zip(dims.iter().zip(padded)).enumerate() {
+        let (d, to) = (long(d)?, long(to)?);
+        let (before, after) = (begin.max(0), (to - begin - d).max(0));
+        let affine = |first: i64, by: i64| Index::Affine(first, vec![(axis, by)]);
+        let middle = affine(-begin, 1);
+        if before == 0 && after == 0 {
+            load[axis] = middle;
+            continue;
+        }
+        let (most, [first, last]) = match mode {
+            "edge" => (i64::MAX, [Index::at(0), Index::at(d - 1)]),
+            "wrap" => (d, [affine(d - begin, 1), affine(-begin - d, 1)]),
+            "reflect" => (d - 1, [affine(begin, -1), affine(begin.checked_add(2 * (d - 1))?, -1)]),
+            _ => return None,
+        };
+        let is_cut = before >= to || after >= to;
+        if d < 1 || before > most || after > most || is_cut || axes.len() == MAX_PADDED_AXES {
+            return None;
+        }
+        let first = (before > 0).then_some((begin, first));
+        let last = (after > 0).then_some((i64::MAX, last));
+        axes.push((axis, first.into_iter().chain([(begin + d, middle)]).chain(last).collect()));
+    }
+    Some(of_pieces(&mut load, &axes))
+}
+
+/// The element at a position in pieces of some axes.
+fn of_pieces(load: &mut Vec<Index>, axes: &[(usize, Vec<(i64, Index)>)]) -> Expr {
+    let [(axis, pieces), rest @ ..] = axes else { return Expr::Load(0, load.clone()) };
+    let mut all = None;
+    for (end, index) in pieces.iter().rev() {
+        load[*axis] = index.clone();
+        let piece = of_pieces(load, rest);
+        all = Some(match all {
+            None => piece,
+            Some(later) => piece.if_else(Expr::Index(Index::of(*axis)).less(Expr::int(*end)), later),
+        });
+    }
+    all.unwrap_or_else(|| Expr::Load(0, load.clone()))
 }
