@@ -107,6 +107,9 @@ pub(super) struct LineAt {
     pub(super) most: f32,
 }
 
+/// Single floats of a cache line.
+const LINE: usize = 16;
+
 type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 
 /// Adds products to the first rows and columns of a tile; further columns, up to a whole register, become unspecified.
@@ -117,6 +120,14 @@ type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
     let Tile { a, b, c, stride, size, is_first, end } = it;
     let it = Tile { a, b, c: &mut *c, stride, size, is_first, end: None };
+    if let Some(end) = &end {
+        // The lines of the results arrive while products are added.
+        for row in 0..size[0].min(V::ROWS) {
+            for column in (0..size[1]).step_by(LINE) {
+                V::fetch(end.out.as_ptr().wrapping_add(row * end.stride + column).cast());
+            }
+        }
+    }
     // SAFETY: the processor has the instructions.
     unsafe {
         match size[1] {
