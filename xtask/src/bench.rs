@@ -147,9 +147,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Measures the latencies of the language server, and writes their table into its page.
 fn lsp(names: &[String], write: bool, args: &Args) -> Result<()> {
-    let mut latency = Command::new(env!("CARGO"));
-    latency.current_dir(dirs::root()).args(["run", "--profile", &args.profile, "--package", "onnxtxt-lsp"]);
-    latency.args(["--example", "latency", "--"]).args(names);
+    build(&args.profile, &["--package", "onnxtxt-lsp", "--bins", "--example", "latency"])?;
+    let mut latency = Command::new(built("examples/latency", &args.profile)?);
+    latency.current_dir(dirs::root()).args(names);
     if !write {
         return process::run(&mut latency);
     }
@@ -171,18 +171,24 @@ fn python(names: &[String], args: &Args) -> Result<()> {
     process::run(bench.args(args.json.then_some("--json")).args(names))
 }
 
-/// Builds the program and `benches/`, and returns the latter with its options.
-fn bench(args: &Args) -> Result<Command> {
-    // In one build: built apart, dependencies would have other features.
-    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args([
+/// Builds the program, `benches/`, and these targets, in one build: built apart, dependencies would have other features.
+fn build(profile: &str, targets: &[&str]) -> Result<()> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(dirs::root()).args([
         "build",
         "--profile",
-        &args.profile,
+        profile,
         "--package",
         "onnx-cli",
         "--package",
         "bench",
-    ]))?;
+    ]);
+    process::run(cargo.args(targets))
+}
+
+/// Builds the program and `benches/`, and returns the latter with its options.
+fn bench(args: &Args) -> Result<Command> {
+    build(&args.profile, &[])?;
     let mut bench = Command::new(built("bench", &args.profile)?);
     // glibc then keeps memory that is freed. Otherwise a run takes new pages or old ones as it happens, and the peer's
     // decoder, for one, four times as long or not.

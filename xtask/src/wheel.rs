@@ -6,6 +6,7 @@
 use crate::venv::{self, Env};
 use crate::{dirs, process};
 use anyhow::{Context as _, Result, bail, ensure};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +19,9 @@ pub(crate) struct Args {
     /// Install the wheel into a clean environment, and try it
     #[arg(long)]
     test: bool,
+    /// Try this wheel, which was built elsewhere
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "profile"])]
+    built: Option<PathBuf>,
     /// The profile of the build
     #[arg(long, value_name = "NAME", default_value = "dist")]
     profile: String,
@@ -25,14 +29,33 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let python = venv::ensure(Env::Wheel)?;
+    if let Some(wheel) = &args.built {
+        return try_out(&python, wheel);
+    }
     let out = dirs::root().join("dist");
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     for old in wheels(&out)? {
         fs::remove_file(old)?;
     }
     let mut maturin = Command::new(&python);
-    maturin.args(["-m", "maturin", "build", "--locked", "--profile", &args.profile, "--out"]).arg(&out);
+    maturin
+        .args([
+            "-m",
+            "maturin",
+            "build",
+            "--locked",
+            "--profile",
+            &args.profile,
+            "--compression-level",
+            "9",
+            "--out",
+        ])
+        .arg(&out);
     maturin.arg("--manifest-path").arg(dirs::root().join("python/Cargo.toml"));
+    if cfg!(target_os = "linux") {
+        // The tag of the wheel promises an old C library, which zig links against on machines with a newer one.
+        maturin.arg("--zig").env("PATH", with_folder_of(&python)?);
+    }
     maturin.env("CARGO_TARGET_DIR", dirs::root().join("target/python"));
     process::run(&mut maturin)?;
     let wheels = wheels(&out)?;
@@ -43,6 +66,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(size <= MAX_BYTES, "the wheel has {size} bytes, more than {MAX_BYTES}");
     }
     if args.test { try_out(&python, wheel) } else { Ok(()) }
+}
+
+/// The search path of programs, with those that are installed beside this one first.
+fn with_folder_of(program: &Path) -> Result<OsString> {
+    let folder = program.parent().context("a program lies in a folder")?;
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    Ok(std::env::join_paths([dirs::root().join(folder)].into_iter().chain(std::env::split_paths(&paths)))?)
 }
 
 fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
