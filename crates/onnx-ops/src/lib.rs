@@ -14,15 +14,23 @@
 
 #![forbid(unsafe_code)]
 
+mod bodies;
+mod change;
 pub mod check;
 pub mod convert;
 pub mod cost;
+mod definition;
+mod derivative;
 pub mod dims;
+mod engine;
+mod facts;
 pub mod functions;
 pub mod gradient;
 pub mod infer;
+mod lint;
 pub mod literals;
 pub mod meaning;
+mod no_ops;
 mod operators;
 pub mod opset;
 pub mod pass;
@@ -30,5 +38,6 @@ mod passes;
 pub mod schema;
 pub mod targets;
 mod window;
+mod work;
 
 pub use operators::{family, refusal};

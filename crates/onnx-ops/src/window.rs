@@ -1,8 +1,8 @@
 //! Windows that slide over the spatial axes, after batch and channels, of inputs with known sizes: their geometry, which
-//! definitions (`meaning/window.rs`), derivatives (`gradient/window.rs`) and kernels share. Inference counts positions of windows
-//! over symbolic sizes (`infer/rule/window.rs`).
+//! definitions (`definition/window.rs`), derivatives (`derivative/window.rs`) and kernels share. Inference counts positions of windows
+//! over symbolic sizes (`engine/rule/window.rs`).
 
-use crate::infer::ResolvedAttrs;
+use crate::facts::ResolvedAttrs;
 use onnx_ir::diag::counted;
 use std::ops::RangeInclusive;
 

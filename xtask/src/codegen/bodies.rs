@@ -1,11 +1,11 @@
-//! From the files of `crates/onnx-ops/src/functions/text` to the list that builds them in.
+//! From the files of `crates/onnx-ops/src/bodies/text` to the list that builds them in.
 
 use super::Output;
 use super::examples::names;
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 
-const FOLDER: &str = "crates/onnx-ops/src/functions/text";
+const FOLDER: &str = "crates/onnx-ops/src/bodies/text";
 
 pub(super) fn output() -> Result<Output> {
     let mut files = Vec::new();
@@ -27,5 +27,5 @@ pub(super) fn output() -> Result<Output> {
         writeln!(content, "    ({name:?}, {since}, include_str!(\"../text/{name}-{since}.onnxtxt\")),")?;
     }
     content += "];\n";
-    Ok(Output { path: "crates/onnx-ops/src/functions/texts/list.rs", content, source: FOLDER })
+    Ok(Output { path: "crates/onnx-ops/src/bodies/texts/list.rs", content, source: FOLDER })
 }

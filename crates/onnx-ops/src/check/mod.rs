@@ -10,7 +10,6 @@ mod lints;
 mod spellings;
 
 pub use fixed::{FixedSymbol, fixed_symbols};
-pub(crate) use lints::{Lint, LintSite, idle, training_mode};
 
 use crate::infer::{Facts, InferOptions, infer};
 use crate::schema::Registry;

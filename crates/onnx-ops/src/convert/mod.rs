@@ -23,15 +23,11 @@
 //! broadcast only where an attribute says so, and some are in training mode unless another says otherwise: what a node means is written
 //! into its attributes, or the conversion is refused.
 
-mod change;
+mod rows;
 mod sharding;
-mod shared;
-pub(crate) mod site;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use change::{Conversion, VersionChange, down, same, step, up};
-pub(crate) use shared::{axis_down, consumed};
 pub use walk::{Converted, Planned, convert_opset};

@@ -1,6 +1,6 @@
 //! Updates sharding annotations when the tensors of a node change.
 
-use super::site::ConvertSite;
+use crate::change::site::ConvertSite;
 use onnx_ir::{Body, Name, NodeId};
 
 /// The names of a node's inputs and outputs, by position.

@@ -1,6 +1,7 @@
 //! Compares the table with the registry: a new operator version needs a row.
 
-use super::change::{Conversion, change};
+use super::rows::change;
+use crate::change::Conversion;
 use crate::operators;
 use crate::schema::{Registry, Schema};
 use std::collections::BTreeSet;

@@ -1,11 +1,13 @@
 //! The conversion, version by version.
 
-use super::change::{self, Conversion};
+use super::rows;
 use super::sharding::{self, Tensors};
-use super::site::{ConvertSite, Note};
+use crate::change::Conversion;
+use crate::change::site::{ConvertSite, Note};
+use crate::engine;
 use crate::functions::body_of;
 use crate::gradient::lost_gradients;
-use crate::infer::{self, Facts, InferOptions, infer};
+use crate::infer::{Facts, InferOptions, infer};
 use crate::opset::is_added;
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
@@ -151,7 +153,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn is_possible(&self, model: &Model) -> Result<(), String> {
         let (name, target) = (if self.domain.is_empty() { "ai.onnx" } else { self.domain }, self.target);
-        if !change::is_convertible(self.domain) {
+        if !rows::is_convertible(self.domain) {
             return Err(format!("operators of {name} cannot be converted"));
         }
         let newest = releases::newest_version(self.domain).unwrap_or(0);
@@ -255,7 +257,7 @@ impl Walk<'_> {
                     let op = &model.names[op];
                     let is_left = is_born
                         && to > from
-                        && (older.is_empty() || change::change(self.domain, op, small(to)).is_none());
+                        && (older.is_empty() || rows::change(self.domain, op, small(to)).is_none());
                     (!is_left).then_some(is_born && to < from)
                 });
                 if let Some(is_born) = is_born {
@@ -271,7 +273,7 @@ impl Walk<'_> {
         let mut bodies: HashMap<NodeKey, Foreign> = HashMap::default();
         for t in todo.iter().filter(|t| t.is_born) {
             let op = model.text(model.bodies[t.body].nodes[t.node].op);
-            let change = change::change(self.domain, op, small(from));
+            let change = rows::change(self.domain, op, small(from));
             if change.is_some_and(|change| !matches!(change.down, Conversion::No(_))) {
                 continue;
             }
@@ -320,7 +322,7 @@ impl Walk<'_> {
     ) -> Result<Edit, String> {
         let n = &model.bodies[t.body].nodes[t.node];
         let op = model.text(n.op).to_owned();
-        let change = change::change(self.domain, &op, small(from.max(to)));
+        let change = rows::change(self.domain, &op, small(from.max(to)));
         let conversion = match change {
             Some(change) if to > from => change.up,
             Some(change) => change.down,
@@ -520,7 +522,7 @@ fn fit(site: &mut ConvertSite<'_>, old: Option<&Schema>, new: &Schema) -> Result
     for (value, param) in given.chain(made) {
         let (Some(value), Some(param)) = (value, param) else { continue };
         let ty = site.ty(value);
-        if !infer::allows(&param.types, ty) {
+        if !engine::allows(&param.types, ty) {
             let mut text = String::new();
             let _ = write!(
                 text,

@@ -1,7 +1,8 @@
 //! The peak memory of inputs and results.
 
-use super::{Counter, MAX_DEPTH};
+use super::MAX_DEPTH;
 use crate::dims::Dim;
+use crate::work::Counter;
 use onnx_ir::{GraphId, NodeId, SecondaryMap, ValueId};
 
 /// The most candidates for the maximum of symbolic sums; with more, it is unknown.

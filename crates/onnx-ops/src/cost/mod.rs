@@ -17,8 +17,8 @@ mod operations;
 use crate::dims::{Dim, Dims};
 use crate::infer::{Facts, InferOptions, Ty, infer};
 use crate::schema::Registry;
-use onnx_ir::{AttrValue, Body, BodyId, ElemType, GraphId, Model, Node, NodeId, ValueId, normalize_domain};
-pub(crate) use operations::Work;
+use crate::work::Counter;
+use onnx_ir::{BodyId, ElemType, GraphId, Model, NodeId, ValueId};
 
 /// Deeper graphs are not counted; no model that a reader accepts has them.
 const MAX_DEPTH: usize = 200;
@@ -82,63 +82,7 @@ pub fn bytes(dims: &mut Dims, ty: &Ty) -> Dim {
     }
 }
 
-/// The state of counting.
-pub(crate) struct Counter<'m> {
-    model: &'m Model,
-    body: &'m Body,
-    id: BodyId,
-    pub(crate) facts: Facts,
-}
-
-impl<'m> Counter<'m> {
-    pub(crate) fn n(&self, node: NodeId) -> &'m Node {
-        &self.body.nodes[node]
-    }
-
-    pub(crate) fn op(&self, node: NodeId) -> (&'m str, &'m str) {
-        let n = self.n(node);
-        (normalize_domain(self.model.text(n.domain)), self.model.text(n.op))
-    }
-
-    pub(crate) fn shape(&self, value: Option<ValueId>) -> Option<Vec<Dim>> {
-        self.facts.get(self.id, value?).ty.shape().map(|shape| shape.to_vec())
-    }
-
-    pub(crate) fn input(&self, node: NodeId, i: usize) -> Option<Vec<Dim>> {
-        self.shape(self.n(node).inputs.get(i).copied().flatten())
-    }
-
-    pub(crate) fn output(&self, node: NodeId, i: usize) -> Option<Vec<Dim>> {
-        self.shape(self.n(node).outputs.get(i).copied().flatten())
-    }
-
-    pub(crate) fn attr(&self, node: NodeId, name: &str) -> Option<&'m AttrValue> {
-        let n = self.n(node);
-        n.attrs.iter().find(|attr| self.model.text(attr.name) == name)?.value()
-    }
-
-    pub(crate) fn int(&self, node: NodeId, name: &str) -> Option<i64> {
-        match self.attr(node, name)? {
-            AttrValue::Int(i) => Some(*i),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn ints(&self, node: NodeId, name: &str) -> Option<Vec<i64>> {
-        match self.attr(node, name)? {
-            AttrValue::Ints(list) => Some(list.to_vec()),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn product(&mut self, dims: &[Dim]) -> Dim {
-        self.facts.dims.product(dims)
-    }
-
-    pub(crate) fn mul(&mut self, a: Dim, b: Dim) -> Dim {
-        self.facts.dims.mul(a, b)
-    }
-
+impl Counter<'_> {
     fn bytes(&mut self, value: ValueId) -> Dim {
         let ty = self.facts.get(self.id, value).ty.clone();
         bytes(&mut self.facts.dims, &ty)

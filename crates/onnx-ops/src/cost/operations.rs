@@ -1,28 +1,10 @@
 //! Operations of a node, by the row of its operator.
 
-use super::Counter;
 use crate::dims::Dim;
 use crate::operators;
 use crate::opset::CONTRIBUTED;
+use crate::work::{Counter, Work};
 use onnx_ir::NodeId;
-
-/// Multiply-accumulate operations of a node, if its shapes are known.
-type Macs = fn(&mut Counter<'_>, NodeId) -> Option<Dim>;
-
-/// The work of a node.
-#[derive(Clone, Copy)]
-pub(crate) enum Work {
-    /// Sums of products, and an addition for each element of the result if this input is present.
-    Products(Macs, Option<usize>),
-    /// None: elements are only moved, named or chosen.
-    Moves,
-    /// Operations per element of the first operand: reductions and operators with several steps.
-    PerInput(i64),
-    /// Operations per element of the first result.
-    PerOutput(i64),
-    /// An operation per element of a window, for each element of the result.
-    Windows,
-}
 
 /// The work of an operator of this domain. Operators of ONNX Runtime that extend one of ai.onnx have its name and its work; for
 /// others, only stated work is known.

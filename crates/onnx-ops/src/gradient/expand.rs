@@ -2,11 +2,12 @@
 
 use super::recompute::recompute;
 use super::reverse::{Refusal, Reverse, between, fresh};
-use crate::pass::remove_no_ops;
+use crate::derivative::{gradients, has_gradient};
+use crate::no_ops::remove_no_ops;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, counted};
-use onnx_ir::pass::{self, CopyOptions, CopySource, CopyTarget, Gradients, Initializers, Report, Transplant};
+use onnx_ir::pass::{self, CopyOptions, CopySource, CopyTarget, Initializers, Report, Transplant};
 use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
 
 /// The treatment of intermediate results that derivatives read.
@@ -110,31 +111,10 @@ fn expand_training(
     count
 }
 
-/// The nodes `Gradient` of a body, with their graphs.
-fn gradients(model: &Model, body: BodyId) -> impl Iterator<Item = (GraphId, NodeId)> {
-    let b = &model.bodies[body];
-    let gradients = Gradients::of(&model.names);
-    let listed = b.graphs.iter().filter(move |_| !gradients.is_empty());
-    let listed = listed.flat_map(|(graph, g)| g.nodes.iter().map(move |&node| (graph, node)));
-    listed.filter(move |&(_, node)| gradients.contains(&b.nodes[node]))
-}
-
-/// Whether a model has nodes `Gradient`.
-pub(crate) fn has_gradient(model: &Model) -> bool {
-    let functions = model.functions.values().map(|function| function.body);
-    let mut bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
-    bodies.any(|body| gradients(model, body).next().is_some())
-}
-
 /// Why gradients of a model cannot be expanded, of which none could not in another.
 pub(crate) fn lost_gradients(before: &Model, after: &Model, registry: &Registry) -> Vec<Diagnostic> {
     let failing = |model: &Model| expand_gradient(&mut model.clone(), registry).diagnostics;
     if !has_gradient(before) || !failing(before).is_empty() { Vec::new() } else { failing(after) }
-}
-
-/// Whether values of a model are named elsewhere than where nodes read them: by trainings, or by attributes of `Gradient`.
-pub(crate) fn is_trained(model: &Model) -> bool {
-    !model.training.is_empty() || has_gradient(model)
 }
 
 /// Removes repeated, dead and constant computations.

@@ -1,7 +1,8 @@
 //! Lists the derivative of each operator for the documentation.
 
-use super::derivative::{self, Derivative};
+use crate::derivative::Derivative;
 use crate::functions::has_body;
+use crate::operators;
 use crate::schema::{Registry, Schema};
 use onnx_ir::normalize_domain;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ pub enum Differentiable {
 
 /// How an operator is differentiated.
 pub fn differentiable(schema: &Schema) -> Differentiable {
-    match derivative::find(normalize_domain(&schema.domain), &schema.name) {
+    match operators::derivative_of(normalize_domain(&schema.domain), &schema.name) {
         Some(Derivative::Text(_) | Derivative::Build(_) | Derivative::Graphs) => Differentiable::Derivative,
         Some(Derivative::Rewrite(_)) => Differentiable::Body,
         Some(Derivative::Zero(why)) => Differentiable::Zero(why),

@@ -20,25 +20,14 @@
 //! `docs/gradient.md` lists the derivatives of all operators.
 
 mod calls;
-mod cell;
 mod control;
-mod derivative;
 mod expand;
 mod list;
-mod positions;
 mod recompute;
 mod reverse;
-pub(crate) mod sample;
-pub(crate) mod sequences;
-pub(crate) mod shapes;
+mod sequences;
 mod through;
-pub(crate) mod window;
 
-pub(crate) use cell::{Cell, Done, least, number, numbers};
-pub(crate) use derivative::{
-    Derivative, GENERATED, INTEGERS, MAPS, NOT_NUMBERS, OPTIMIZERS, STEPS, is_float,
-};
+pub(crate) use expand::lost_gradients;
 pub use expand::{Results, expand_gradient, expand_gradient_recomputing, expand_gradient_with};
-pub(crate) use expand::{has_gradient, is_trained, lost_gradients};
 pub use list::{Differentiable, differentiable, document};
-pub(crate) use positions::{add_at, by_position};

@@ -18,7 +18,7 @@
 use super::reverse::{captured, fresh};
 use crate::dims::Dim;
 use crate::infer::{InferOptions, infer};
-use crate::pass::local_functions;
+use crate::lint::local_functions;
 use crate::schema::Registry;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::pass::{OpRef, Operators as _, RECOMPUTED};
@@ -240,7 +240,7 @@ fn weights(model: &Model, registry: &Registry, body: BodyId) -> impl Fn(ValueId)
     let facts = infer(model, registry, &InferOptions::default()).facts;
     move |value| {
         let sizes = facts.get(body, value).ty.shape().cloned().unwrap_or_default();
-        let size = |dim: &Dim| super::cell::number(dim).map_or(1.0, |n| n.max(1) as f64);
+        let size = |dim: &Dim| crate::derivative::number(dim).map_or(1.0, |n| n.max(1) as f64);
         sizes.iter().map(size).product()
     }
 }

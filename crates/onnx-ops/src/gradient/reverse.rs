@@ -4,11 +4,12 @@
 //! gradients are needed.
 
 use super::calls::{Calls, DOMAIN};
-use super::derivative::is_float;
-use super::{control, derivative, sequences, through};
-use crate::functions::{self, FunctionBody, site::CallSite};
-use crate::gradient::cell::Cell;
+use super::{control, sequences, through};
+use crate::bodies::{self, site::CallSite};
+use crate::derivative::{self, Cell, is_float};
+use crate::functions::{self, FunctionBody};
 use crate::infer::{Facts, InferOptions, Ty, infer};
+use crate::operators;
 use crate::schema::{Lookup, Registry};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{
@@ -202,7 +203,7 @@ impl<'m> Reverse<'m> {
         operands: &[ValueId],
     ) -> Result<ValueId, Refusal> {
         let version = self.version()?;
-        let function = functions::read(text, version).ok_or_else(|| Refusal::of("its text is not sound"))?;
+        let function = bodies::read(text, version).ok_or_else(|| Refusal::of("its text is not sound"))?;
         let op = self.calls.add(function);
         let name = operands.first().map(|&operand| self.fresh(operand));
         let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
@@ -218,16 +219,16 @@ impl<'m> Reverse<'m> {
             let name = self.text(like);
             return Err(Refusal::of(format!("`{name}` may have no value, so its gradient has no shape")));
         }
-        let elem = sequences::element_type(ty).filter(|&elem| is_float(elem)).ok_or_else(|| {
-            Refusal::of(format!("`{}` is not known to be a tensor of floats", self.text(like)))
-        })?;
-        let filling = super::shapes::filling(value, elem);
+        let elem = crate::derivative::sequences::element_type(ty).filter(|&elem| is_float(elem)).ok_or_else(
+            || Refusal::of(format!("`{}` is not known to be a tensor of floats", self.text(like))),
+        )?;
+        let filling = crate::derivative::shapes::filling(value, elem);
         if let Ty::Sequence(_) = ty {
             return self.filled_sequence(home, like, &filling);
         }
-        let shape = match ty.shape().and_then(super::cell::numbers) {
+        let shape = match ty.shape().and_then(crate::derivative::numbers) {
             Some(extents) => {
-                let (len, list) = (extents.len(), super::shapes::listed(&extents));
+                let (len, list) = (extents.len(), crate::derivative::shapes::listed(&extents));
                 format!("shape = Constant <value = int64[{len}] {{{list}}}> ()")
             }
             None => "shape = Shape (x)".to_owned(),
@@ -351,7 +352,7 @@ fn derivative(
     let through = |function: FunctionBody| {
         through::derivative(model, registry, facts, body, node, &function, gradients)
     };
-    match derivative::find(domain, op) {
+    match operators::derivative_of(domain, op) {
         Some(derivative::Derivative::Zero(_)) => return Ok(None),
         Some(derivative::Derivative::Graphs) => return Err(refuse("its graphs are not sound".to_owned())),
         Some(derivative::Derivative::None(why)) => {
@@ -361,7 +362,7 @@ fn derivative(
         Some(derivative::Derivative::Build(build)) => build(&mut cell).map_err(refuse)?,
         Some(derivative::Derivative::Rewrite(rewrite)) => {
             rewrite(&mut cell).map_err(refuse)?;
-            let function = functions::read(&cell.rewritten(), version);
+            let function = bodies::read(&cell.rewritten(), version);
             return through(function.ok_or_else(|| refuse("its text is not sound".to_owned()))?);
         }
         None => {
@@ -380,7 +381,7 @@ fn derivative(
     if !given.contains(&true) {
         return Ok(None);
     }
-    let function = functions::read(&cell.derivative(), version);
+    let function = bodies::read(&cell.derivative(), version);
     let function = function.ok_or_else(|| refuse("its text is not sound".to_owned()))?;
     Ok(Some(Derivative { function, given }))
 }

@@ -12,23 +12,12 @@
 //! ```
 
 use super::control::{Made, broken};
-use super::derivative::is_float;
 use super::reverse::{Refusal, Reverse};
+use crate::derivative::is_float;
+use crate::derivative::sequences::{MAPS, element_type, filling_body};
 use crate::infer::Ty;
 use foldhash::HashSet;
-use onnx_ir::{AttrValue, ElemType, GraphId, NodeId, ValueId};
-
-/// `SequenceMap` exists since this version.
-pub(crate) const MAPS: i64 = 17;
-
-/// The element type of the tensors that a value is or holds; `None` if it is unknown.
-pub(crate) fn element_type(ty: &Ty) -> Option<ElemType> {
-    match ty {
-        Ty::Tensor(tensor) | Ty::Sparse(tensor) => tensor.elem,
-        Ty::Sequence(inner) | Ty::Optional(inner) => element_type(inner),
-        Ty::Unknown | Ty::Map(..) | Ty::Opaque(_) => None,
-    }
-}
+use onnx_ir::{AttrValue, GraphId, NodeId, ValueId};
 
 /// Whether a value may have a gradient.
 pub(super) fn may_be_float(ty: &Ty) -> bool {
@@ -47,13 +36,6 @@ fn is_sequence(ty: &Ty) -> bool {
         Ty::Optional(inner) => is_sequence(inner),
         Ty::Unknown | Ty::Tensor(_) | Ty::Sparse(_) | Ty::Map(..) | Ty::Opaque(_) => false,
     }
-}
-
-/// The attribute of a `SequenceMap` whose results are zeros or ones in the shapes of the elements.
-pub(crate) fn filling_body(filling: &str) -> String {
-    format!(
-        "body = filled (element) => (full) {{ extents = Shape (element) full = ConstantOfShape <value = {filling}> (extents) }}"
-    )
 }
 
 impl Reverse<'_> {

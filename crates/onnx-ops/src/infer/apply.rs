@@ -1,8 +1,8 @@
 //! Writes inferred types into a model where nothing is declared.
 
-use super::facts::Facts;
-use super::ty::{TensorTy, Ty, dim_text};
 use crate::dims::Dim;
+use crate::facts::Facts;
+use crate::facts::{TensorTy, Ty, dim_text};
 use onnx_ir::{
     BodyId, DimValue, ElemType, GraphId, Model, Name, Port, SecondaryMap, TensorType, Type, TypeId, TypeKind,
     ValueId,

@@ -7,9 +7,9 @@
 //! Two different numbers are a contradiction, which `declared` reports. A single symbol cannot be wrong: exporters invent names. A
 //! formula declares how a dimension depends on others, which can be compared with the inferred one.
 
-use super::facts::Facts;
-use super::ty::{TensorTy, Ty};
 use crate::dims::{Dim, Dims};
+use crate::facts::Facts;
+use crate::facts::{TensorTy, Ty};
 use onnx_ir::diag::Entity;
 use onnx_ir::{BodyId, DimValue, Model, Port, TypeId, TypeKind, ValueId};
 

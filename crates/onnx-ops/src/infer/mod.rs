@@ -1,7 +1,7 @@
 //! Type and shape inference for every value of a model, and checks of its nodes.
 //!
-//! [`infer`] walks the bodies of a model in order. For each node it looks up the schema, checks the node against it
-//! (`signature`), and runs the rule of the operator (`crate::rules`), which returns the types, shapes and, if they are small, the
+//! [`infer()`] walks the bodies of a model in order. For each node it looks up the schema, checks the node against it,
+//! and runs the rule of the operator, which its row names, and which returns the types, shapes and, if they are small, the
 //! elements of the outputs. Nested graphs are walked by the rule of their node, functions at each call with the facts of the call,
 //! once for equal calls.
 //!
@@ -19,43 +19,30 @@
 //! }
 //! ```
 
-mod alike;
 mod apply;
-pub(crate) mod attrs;
-mod blame;
-mod call;
-mod callee;
-mod declared;
-mod engine;
-mod facts;
-mod findings;
-mod fitting;
 mod formulas;
-mod literals;
-mod merge;
-mod node;
-pub(crate) mod rule;
-mod signature;
-mod small_tensor;
 mod stepwise;
-mod trace;
-mod ty;
 mod why;
 mod words;
 
+pub use crate::engine::{By, Infer, InferOptions, Inference, Looked, NodeCx, Stepwise};
+pub use crate::facts::{
+    Elem, Elems, Fact, FactSource, Facts, Ints, ResolvedAttrs, Shape, SmallTensor, TensorTy, Ty, dim_text,
+    elem_text,
+};
 pub use apply::{Applied, Refined, apply, declared_type};
-pub use attrs::ResolvedAttrs;
-pub(crate) use attrs::{Given, NO_BINDINGS, Scope};
-pub use engine::{InferOptions, Inference, infer};
-pub use facts::{Fact, FactSource, Facts};
 pub(crate) use formulas::formulas_that_differ;
-pub(crate) use literals::infer_literals;
-pub use node::{Infer, NodeCx};
-pub(crate) use signature::allows;
-pub(crate) use small_tensor::is_float;
-pub use small_tensor::{Elem, Elems, Ints, SmallTensor};
-pub use stepwise::Stepwise;
-pub use trace::{By, Looked};
-pub use ty::{Shape, TensorTy, Ty, dim_text, elem_text};
 pub use why::{Declared, Derivation, How, Symbol, Used, Why, why};
 pub use words::attribute_words;
+
+use crate::engine;
+use crate::operators::ROWS;
+use crate::schema::Registry;
+use onnx_ir::Model;
+
+/// Infers the types and shapes of all values of a model, and checks its nodes against their schemas.
+///
+/// Time is linear in the size of the model, and in the number of different calls of functions, up to a limit.
+pub fn infer(model: &Model, registry: &Registry, options: &InferOptions) -> Inference {
+    engine::infer(model, registry, &ROWS, options)
+}

@@ -8,14 +8,15 @@
 //!
 //! Runs inference once more with a trace, so that normal inference has no overhead.
 
-use super::engine::{InferOptions, traced};
-use super::facts::{FactSource, Facts};
 use super::formulas::difference;
-use super::merge::meet;
-use super::small_tensor::{Elem, SmallTensor};
-use super::trace::{Looked, Trace};
-use super::ty::{Ty, dim_text};
 use crate::dims::{Dim, Dims};
+use crate::engine::{InferOptions, traced};
+use crate::engine::{Looked, Trace};
+use crate::facts::merge::meet;
+use crate::facts::{Elem, SmallTensor};
+use crate::facts::{FactSource, Facts};
+use crate::facts::{Ty, dim_text};
+use crate::operators::ROWS;
 use crate::schema::{Lookup, Param, Registry, Schema, SchemaId};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::Entity;
@@ -132,7 +133,7 @@ pub struct Symbol {
 
 /// Derives the facts of a value, in at most `most` steps.
 pub fn why(model: &Model, registry: &Registry, body: BodyId, value: ValueId, most: usize) -> Why {
-    let (inference, trace) = traced(model, registry, &InferOptions::default());
+    let (inference, trace) = traced(model, registry, &ROWS, &InferOptions::default());
     let mut asked = Asked { model, registry, facts: inference.facts, trace, origins: HashMap::default() };
     asked.find_origins(body);
     let mut steps = Vec::new();

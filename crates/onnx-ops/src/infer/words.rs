@@ -3,7 +3,7 @@
 //! Only the rule of an operator knows them, so it is asked: a node with a word that no operator has is inferred, and the finding
 //! lists the valid ones.
 
-use super::engine::{InferOptions, infer};
+use super::{InferOptions, infer};
 use crate::schema::{Registry, Schema};
 use onnx_ir::AttrType;
 use onnx_ir::diag::code;

@@ -4,15 +4,11 @@
 //! depend on them ([`value_inputs`]). The rows of `operators` have the formulas. Operators that are not formulas (sorting, recurrences,
 //! data-dependent shapes, strings) have no definition.
 
-mod attributes;
-pub(crate) mod cx;
 mod define;
-pub mod window;
 
-pub use attributes::Attributes;
-pub use cx::{Cx, Operand, Output};
-pub use define::{define, has_definition, open_shape, value_inputs};
-pub use onnx_formula::{
-    Binary, Cast, Combine, Definition, Dense, ElementSource, Elements, Expr, Formula, Index, Keep, Mistake,
-    Mode, Number, Reader, Reduction, Rounding, Token, Unary, line, quoted,
+pub use crate::definition::{
+    Attributes, Binary, Cast, Combine, Cx, Definition, Dense, ElementSource, Elements, Expr, Formula, Index,
+    Keep, Mistake, Mode, Number, Operand, Output, Reader, Reduction, Rounding, Token, Unary, line, quoted,
+    window,
 };
+pub use define::{define, has_definition, open_shape, value_inputs};

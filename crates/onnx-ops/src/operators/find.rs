@@ -1,6 +1,7 @@
 //! Finds the row of an operator by its schema or by its name.
 
 use super::{FAMILIES, Operator};
+use crate::derivative::Derivative;
 use crate::opset::is_added;
 use crate::schema::{Registry, Schema, SchemaId};
 use foldhash::HashMap;
@@ -39,6 +40,11 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Operator> {
 /// The row of an operator of a normalized domain.
 pub(crate) fn find(domain: &str, name: &str) -> Option<&'static Operator> {
     TABLE.names.get(&(domain, name)).copied()
+}
+
+/// The derivative of an operator of a normalized domain.
+pub(crate) fn derivative_of(domain: &str, name: &str) -> Option<Derivative> {
+    find(domain, name)?.derivative
 }
 
 /// The row of the operator of a schema.
@@ -85,7 +91,7 @@ pub fn family(domain: &str, op: &str) -> Option<(&'static str, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions::has_body;
+    use crate::operators::has_body;
     use crate::opset::whole_registry;
 
     /// Lists operator versions without a rule or body.

@@ -5,13 +5,14 @@
 //! ```
 //!
 //! Some parts are found by name and not in the rows: the signature ([`schema`](crate::schema)), a function body in ONNX text
-//! (`functions/text`) and the example (`docs`). Engines (inference, definitions, costs, conversion, derivatives, lints) ask
+//! (`bodies/text`) and the example (`docs`). Engines (inference, definitions, costs, conversion, derivatives, lints) ask
 //! [`find()`] or [`of_schema`] and have no lists of operators of their own.
 //!
 //! An operator without a rule that a function body defines is inferred through that body.
 
 mod activation;
 mod attention;
+mod bodies;
 mod cast;
 mod contributed;
 mod control;
@@ -44,10 +45,15 @@ mod text;
 mod training;
 mod view;
 
-pub(crate) use find::{all, find, of_schema};
+pub use bodies::{body_of, has_body};
+pub(crate) use find::{all, derivative_of, find, of_schema};
 pub use find::{family, refusal};
 pub(crate) use row::Operator;
 use row::{of_ml, of_preview, of_runtime, of_training, op};
+
+/// The rows, for inference, which lies below them.
+pub(crate) static ROWS: crate::engine::Rows =
+    crate::engine::Rows { rule: |id, schema| of_schema(id, schema)?.rule(schema.since), body: bodies::of };
 
 /// The families, under the names of their folders.
 const FAMILIES: &[(&str, &[Operator])] = &[

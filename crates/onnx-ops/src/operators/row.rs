@@ -1,17 +1,13 @@
 //! The row of an operator.
 
-use crate::check::Lint;
-use crate::convert::{VersionChange, same};
-use crate::cost::Work;
-use crate::functions::Draft;
-use crate::functions::site::CallSite;
-use crate::gradient::Derivative;
-use crate::infer::{Infer, NodeCx};
-use crate::meaning::{Attributes, Cx, Definition};
-
-/// Infers the outputs of a node. Types that follow from the type variables of the schema (most element types) are set before;
-/// see [`NodeCx`] for what a rule can do.
-pub(crate) type Rule = fn(&mut NodeCx<'_, '_>) -> Infer;
+use crate::bodies::Draft;
+use crate::bodies::site::CallSite;
+use crate::change::{VersionChange, same};
+use crate::definition::{Attributes, Cx, Definition};
+use crate::derivative::Derivative;
+use crate::engine::Rule;
+use crate::lint::Lint;
+use crate::work::Work;
 
 /// Builds the formulas of a node; `None` if it has none.
 pub(crate) type Define = fn(&Cx<'_>) -> Option<Definition>;

@@ -1,7 +1,8 @@
 //! Operators outside the standard that models use: those of ONNX Runtime.
 
 use super::documents::FILES;
-use super::load::{LoadedSet, load};
+use super::load::load;
+use crate::schema::set::LoadedSet;
 use crate::schema::{Registry, Schema};
 use onnx_ir::{Model, normalize_domain};
 use std::sync::{LazyLock, OnceLock};

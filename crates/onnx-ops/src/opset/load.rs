@@ -1,34 +1,16 @@
 //! Loads operator sets as schemas.
 
 use super::types::{set, spelling};
+use crate::schema::set::LoadedSet;
 use crate::schema::{AttrParam, BodyKind, Default, Param, ParamKind, Schema, Str, TypeSet, TypeVariable};
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::{
-    AttrType, AttrValue, BodyId, Formal, FormalAttr, FormalKind, FormalType, FunctionId, Model, Name,
-    OperatorSet, OperatorStatus, Presence, Signature, Trait, VerifyOptions, verify_operator_set,
+    AttrType, AttrValue, BodyId, Formal, FormalAttr, FormalKind, FormalType, Model, Name, OperatorSet,
+    OperatorStatus, Presence, Signature, Trait, VerifyOptions, verify_operator_set,
 };
 use onnx_text::RaiseOptions;
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// The contents of a set for a registry.
-#[derive(Clone, Debug)]
-pub struct LoadedSet {
-    /// Every operator that has a signature, in the order of the set.
-    pub schemas: Vec<Schema>,
-    /// For each of them the function that defines it, if the set has one.
-    pub bodies: Vec<Option<FunctionId>>,
-    /// For each of them its documentation.
-    pub docs: Vec<Option<String>>,
-    /// The domain and its version, which models may not exceed. `None`: the document does not list all versions.
-    pub version: Option<(String, i64)>,
-    /// Domain and name of operators without a signature, of which nothing else is known.
-    pub unsigned: Vec<(String, String)>,
-    /// The model that has the functions.
-    pub model: Arc<Model>,
-    /// Findings about the set. Places are entities of the set.
-    pub diagnostics: Vec<Diagnostic>,
-}
 
 /// Loads a set. A set with errors should not be used, because it may not mean what its author intended.
 ///

@@ -12,8 +12,9 @@ mod export;
 mod load;
 mod types;
 
+pub use crate::schema::set::LoadedSet;
 pub use compare::{SetDifference, compare};
 pub(crate) use contributed::{CONTRIBUTED, is_added};
 pub use contributed::{contributed, contributed_set, contributed_sets, registry_of, whole_registry};
 pub use export::document;
-pub use load::{LoadedSet, load, schemas};
+pub use load::{load, schemas};

@@ -1,8 +1,7 @@
 //! Types of signatures and sets of types.
 
-use crate::infer::elem_text;
 use crate::schema::{ElemSet, Str, TypeSet};
-use onnx_ir::{ElemType, Model, TensorType, TypeId, TypeKind};
+use onnx_ir::{ElemType, Model, TensorType, TypeId, TypeKind, elem_text};
 use std::borrow::Cow;
 
 /// A type as schemas write it, without blanks: `map(string,tensor(int64))`. Empty for an incomplete type.
@@ -14,7 +13,7 @@ pub(super) fn spelling(model: &Model, id: TypeId) -> String {
         TypeKind::Sequence(of) => format!("seq({})", inner(*of)),
         TypeKind::Optional(of) => format!("optional({})", inner(*of)),
         TypeKind::Map { key, value } => {
-            format!("map({},{})", key.map_or(String::new(), elem_text), inner(*value))
+            format!("map({},{})", key.map_or(String::new(), |elem| elem_text(Some(elem))), inner(*value))
         }
         TypeKind::Opaque { domain, name } => format!("opaque({},{})", model.text(*domain), model.text(*name)),
         TypeKind::Unset => String::new(),
@@ -22,7 +21,7 @@ pub(super) fn spelling(model: &Model, id: TypeId) -> String {
 }
 
 fn elem(tensor: &TensorType) -> String {
-    tensor.elem.map_or(String::new(), elem_text)
+    tensor.elem.map_or(String::new(), |elem| elem_text(Some(elem)))
 }
 
 /// The set of these types.

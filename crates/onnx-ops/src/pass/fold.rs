@@ -18,10 +18,10 @@
 //! runtimes are not folded, nor is anything in a model with training information.
 
 use super::decide::Decide;
-use super::no_ops::local_functions;
+use crate::derivative::is_trained;
 use crate::dims::Dim;
-use crate::gradient::is_trained;
 use crate::infer::{Fact, InferOptions, Ty, infer};
+use crate::lint::local_functions;
 use crate::meaning::{Attributes, Cx, Dense, Elements, Mode, Number, Operand, Output, define};
 use crate::schema::{Lookup, Registry};
 use onnx_ir::pass::{Report, node_orders};

@@ -9,8 +9,8 @@
 //! which have no initializers, and in models with an old IR version, where an initializer would be an input; so are constants
 //! that a graph returns, sparse ones and strings.
 
-use super::local_functions;
-use crate::gradient::is_trained;
+use crate::derivative::is_trained;
+use crate::lint::local_functions;
 use crate::schema::Registry;
 use onnx_ir::pass::Report;
 use onnx_ir::{

@@ -17,13 +17,11 @@ mod decide;
 mod fold;
 pub mod fuse;
 mod lift;
-mod no_ops;
 mod simplify;
 
+pub use crate::no_ops::remove_no_ops;
 pub use fold::{LIMIT, fold_constants};
 pub use lift::lift_constants;
-pub use no_ops::remove_no_ops;
-pub(crate) use no_ops::{Look, local_functions};
 pub use simplify::simplify;
 
 use crate::convert::{Planned, convert_opset};

@@ -6,6 +6,7 @@
 pub mod docs;
 mod history;
 mod registry;
+pub(crate) mod set;
 mod short;
 mod show;
 #[rustfmt::skip]

@@ -1,8 +1,7 @@
 //! Finds the schema of a node by domain, operator and imported version.
 
+use super::set::{FunctionBody, LoadedSet};
 use super::{Schema, docs, table};
-use crate::functions::FunctionBody;
-use crate::opset::LoadedSet;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use onnx_ir::normalize_domain;

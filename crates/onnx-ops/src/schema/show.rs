@@ -1,8 +1,7 @@
 //! Prints parts of signatures.
 
 use super::{Default, ElemSet, TypeSet};
-use crate::infer::elem_text;
-use onnx_ir::ElemType;
+use onnx_ir::{ElemType, elem_text};
 
 /// Element types that are often allowed together, with a common name for lists of types.
 const RUNS: &[(&str, ElemSet)] = &[
@@ -23,7 +22,7 @@ impl ElemSet {
             }
             let run = RUNS.iter().find(|(_, run)| run.contains(elem) && self.0 & run.0 == run.0);
             rest &= !run.map_or(bit(elem), |(_, run)| run.0);
-            names.push(run.map_or_else(|| elem_text(elem), |(name, _)| (*name).to_owned()));
+            names.push(run.map_or_else(|| elem_text(Some(elem)), |(name, _)| (*name).to_owned()));
         }
         names
     }

@@ -1,36 +1,24 @@
 //! Lints: legal but questionable models, on level `strict`.
 //!
-//! A lint of one node ([`LintSite`]) is named by the row of its operator and stands in `lints.rs` of the family; those of several
+//! A lint of one node ([`LintSite`], `crate::lint`) is named by the row of its operator and stands in `lints.rs` of the family; those of several
 //! families are here, with the checks of stored tensors and declared names of a whole model. They report only what
 //! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls does not justify
 //! changing a function.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `idle` | nodes that return their input |
-//! | `training` | nodes in training mode |
 //! | `shapes` | formulas that differ, symbols that differ in case |
 //! | `stored` | weights that are stored twice, in the wrong place, or too large |
 
-mod idle;
 mod shapes;
-mod site;
 mod stored;
-mod training;
-
-pub(crate) use idle::idle;
-pub(crate) use site::LintSite;
-pub(crate) use training::training_mode;
 
 use crate::infer::Facts;
+use crate::lint::{LintSite, local_functions};
 use crate::operators;
-use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{BodyId, Model, Uses, normalize_domain};
-
-/// A lint of the nodes of one operator.
-pub(crate) type Lint = fn(&LintSite<'_>) -> Option<Diagnostic>;
 
 /// All lint findings of a model with these facts.
 pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &mut Vec<Diagnostic>) {

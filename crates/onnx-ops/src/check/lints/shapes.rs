@@ -1,7 +1,7 @@
 //! Declared shapes: formulas that differ from the inferred ones, symbols that differ in case.
 
-use super::site::index;
 use crate::infer::{Facts, formulas_that_differ};
+use crate::lint::index;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, DimValue, Model, Port, TypeKind, ValueDef};

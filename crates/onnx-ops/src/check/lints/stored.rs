@@ -1,6 +1,6 @@
 //! Weights that are stored twice, in the wrong place, or too large.
 
-use super::site::index;
+use crate::lint::index;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code, counted};
 use onnx_ir::{BodyId, ElemType, Model, Payload, Tensor, Use, Uses, ValueDef};

@@ -1,7 +1,7 @@
 //! The function body of `Gelu`.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 pub(super) fn gelu(site: &CallSite<'_>) -> Option<Draft> {
     let elem = site.elem(0)?;

@@ -1,6 +1,6 @@
 //! Activation functions.
 
-use crate::meaning::{Binary, Cx, Definition, Expr, Index, Unary};
+use crate::definition::{Binary, Cx, Definition, Expr, Index, Unary};
 
 /// A function of one element and float attributes of the node.
 fn of<const N: usize>(

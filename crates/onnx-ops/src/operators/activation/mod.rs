@@ -7,10 +7,10 @@ mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, elementwise, op};
-use crate::convert::{Conversion::By, consumed, step, up};
-use crate::gradient::Derivative::Build;
-use crate::infer::rule::broadcast::one_sided;
-use crate::meaning::Unary;
+use crate::change::{Conversion::By, consumed, step, up};
+use crate::definition::Unary;
+use crate::derivative::Derivative::Build;
+use crate::engine::rule::broadcast::one_sided;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Celu").define(meaning::celu).unchanged(&[28]).derivative(Build(gradient::celu)),

@@ -1,6 +1,6 @@
 //! Conversion of activation functions.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use crate::dims::Dim;
 use crate::operators::elementwise::versions::{is_same, shape, squeeze, trail};
 use onnx_ir::AttrValue;

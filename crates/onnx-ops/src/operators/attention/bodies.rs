@@ -3,8 +3,8 @@
 //! Keys and values may have fewer heads than queries; then each serves a group of adjacent heads. If the numbers of heads are not
 //! known to be equal, query heads get an axis for the group.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use crate::operators::control::bodies as graphs;
 use onnx_ir::ElemType;
 

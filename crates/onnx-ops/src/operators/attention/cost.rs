@@ -1,7 +1,7 @@
 //! The work of attention.
 
-use crate::cost::Counter;
 use crate::dims::Dim;
+use crate::work::Counter;
 use onnx_ir::NodeId;
 
 /// Products of queries with keys, and of weights with values.

@@ -1,9 +1,10 @@
 //! Attention and related operators.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::int_or;
-use crate::infer::rule::fit::{Extent, at_least, broadcasts_to, choice, divides, flag, hold, same_shapes};
-use crate::infer::{Fact, Infer, NodeCx, TensorTy, Ty, dim_text};
+use crate::engine::rule::axes::int_or;
+use crate::engine::rule::fit::{Extent, at_least, broadcasts_to, choice, divides, flag, hold, same_shapes};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Fact, TensorTy, Ty, dim_text};
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 

@@ -1,7 +1,7 @@
 //! The function body of `LinearAttention`.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use crate::opset::CONTRIBUTED;
 use onnx_ir::ElemType;
 

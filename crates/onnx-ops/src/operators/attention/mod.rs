@@ -7,7 +7,7 @@ pub(super) mod linear;
 mod rotary;
 
 use super::{Operator, of_preview, op};
-use crate::cost::Work;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Attention")

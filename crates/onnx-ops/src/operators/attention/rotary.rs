@@ -1,7 +1,7 @@
 //! Rotary embeddings.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// Rotates pairs of elements by the angle of their position. The partner of an element is adjacent, or half of the rotated width
 /// away. With three axes, the last one packs all heads.

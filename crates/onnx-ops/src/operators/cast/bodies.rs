@@ -1,7 +1,7 @@
 //! The function body of `CastLike`.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// A cast to the type of the second input.
 pub(super) fn cast_like(site: &CallSite<'_>) -> Option<Draft> {

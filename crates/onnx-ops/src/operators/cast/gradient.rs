@@ -1,6 +1,6 @@
 //! The derivative of casts.
 
-use crate::gradient::{Cell, Done, is_float};
+use crate::derivative::{Cell, Done, is_float};
 
 /// The gradient of a cast between floats is cast back.
 pub(super) fn cast(cell: &mut Cell<'_>) -> Done {

@@ -4,8 +4,9 @@
 //! integers.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::fraction::Fraction;
-use crate::infer::{Elem, Infer, NodeCx, SmallTensor, elem_text, is_float};
+use crate::engine::rule::fraction::Fraction;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, SmallTensor, elem_text, is_float};
 use onnx_formula::Number;
 use onnx_ir::ElemType;
 use onnx_ir::diag::counted;

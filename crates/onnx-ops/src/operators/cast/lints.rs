@@ -1,7 +1,7 @@
 //! Redundant casts.
 
-use crate::check::LintSite;
-use crate::infer::elem_text;
+use crate::facts::elem_text;
+use crate::lint::LintSite;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, Entity, ModelChange, code};
 

@@ -1,6 +1,6 @@
 //! Conversions of elements, and their bits as another type.
 
-use crate::meaning::{Cast, Cx, Definition, Expr, Rounding};
+use crate::definition::{Cast, Cx, Definition, Expr, Rounding};
 
 /// Also `CastLike`, whose second input determines the type.
 pub(super) fn cast(cx: &Cx<'_>) -> Option<Definition> {

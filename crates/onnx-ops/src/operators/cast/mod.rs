@@ -8,13 +8,13 @@ mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::check::idle;
-use crate::convert::{Conversion::By, step};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::{Conversion::By, step};
+use crate::derivative::{
     Derivative::{Build, Zero},
     INTEGERS,
 };
+use crate::lint::idle;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("BitCast").infer(infer::bit_cast).define(meaning::bits).work(Work::Moves).derivative(Zero(INTEGERS)),

@@ -1,6 +1,6 @@
 //! Conversion of casts.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use onnx_ir::{AttrValue, ElemType};
 
 /// The element type was a name.

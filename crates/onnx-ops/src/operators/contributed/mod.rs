@@ -5,7 +5,7 @@ mod infer;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, attention, conv, matmul, of_runtime, op, pool, recurrent};
-use crate::cost::Work;
+use crate::work::Work;
 
 /// Why operators are refused whose attributes are models, with caches as inputs and outputs in an order of ONNX Runtime's own.
 const SEARCH: &str =

@@ -2,9 +2,9 @@
 //!
 //! A graph that captures values cannot be part of a function.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::{CallSite, Home};
-use crate::infer::Ty;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::{CallSite, Home};
+use crate::facts::Ty;
 use foldhash::HashSet;
 use onnx_ir::{Body, ElemType, GraphId, Model, Name, NodeId, ValueDef, ValueId};
 use onnx_text::{RaiseOptions, print_node, print_tensor_of};

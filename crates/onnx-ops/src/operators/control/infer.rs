@@ -5,7 +5,8 @@
 //! that is stable. Only findings of the last walk are reported.
 
 use crate::dims::Dim;
-use crate::infer::{Elem, Fact, FactSource, Infer, NodeCx, Shape, SmallTensor, TensorTy, Ty};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Fact, FactSource, Shape, SmallTensor, TensorTy, Ty};
 use onnx_ir::diag::{Diagnostic, code, counted};
 use onnx_ir::{ElemType, GraphId};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Constant conditions.
 
-use crate::check::LintSite;
+use crate::lint::LintSite;
 use onnx_ir::diag::{Diagnostic, code};
 
 pub(super) fn condition(site: &LintSite<'_>) -> Option<Diagnostic> {

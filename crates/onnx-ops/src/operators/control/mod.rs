@@ -7,11 +7,11 @@ mod scan;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{
+use crate::change::{
     Conversion::{By, No},
     step,
 };
-use crate::gradient::Derivative::Graphs;
+use crate::derivative::Derivative::Graphs;
 
 pub(super) const ROWS: &[Operator] = &[
     op("If")

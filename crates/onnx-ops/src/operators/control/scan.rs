@@ -4,7 +4,8 @@
 
 use super::infer::{carries_two_types, collected, counted_or_no, gives, takes};
 use crate::dims::Dim;
-use crate::infer::{Fact, Infer, Ints, NodeCx, Shape, TensorTy, Ty};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Fact, Ints, Shape, TensorTy, Ty};
 use onnx_ir::GraphId;
 use onnx_ir::diag::{Diagnostic, code, counted};
 

@@ -8,7 +8,7 @@
 //! ```
 //! The outer Scan iterates over the batch without a state, the inner one is the original.
 
-use crate::convert::site::{ConvertSite, Note};
+use crate::change::site::{ConvertSite, Note};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef, ValueId};
 
 pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

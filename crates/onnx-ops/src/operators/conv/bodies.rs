@@ -1,7 +1,7 @@
 //! The function body of `CausalConvWithState`.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// A causal convolution of each channel; the last inputs are the next state.

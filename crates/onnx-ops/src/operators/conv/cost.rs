@@ -1,7 +1,7 @@
 //! The work of convolutions.
 
-use crate::cost::Counter;
 use crate::dims::Dim;
+use crate::work::Counter;
 use onnx_ir::NodeId;
 
 /// Each element of the result is a sum over the channels of a group and the kernel.

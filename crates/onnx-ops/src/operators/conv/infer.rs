@@ -1,10 +1,11 @@
 //! Convolutions.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::int_or;
-use crate::infer::rule::fit::{Extent, at_least, choice, divides, hold, one_or_each, single};
-use crate::infer::rule::window::{Window, kernel};
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::rule::axes::int_or;
+use crate::engine::rule::fit::{Extent, at_least, choice, divides, hold, one_or_each, single};
+use crate::engine::rule::window::{Window, kernel};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Input and weight of a convolution; the shape of at least one is known.

@@ -1,8 +1,8 @@
 //! Convolutions: sums over the channels of a group and the kernel.
 
-use crate::meaning::cx::long;
-use crate::meaning::window::{Window, longs};
-use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index};
+use crate::definition::cx::long;
+use crate::definition::window::{Window, longs};
+use crate::definition::{Combine, Cx, Definition, Expr, Formula, Index};
 use crate::operators::quantize::meaning::{Scale, requantize};
 use onnx_formula::wide;
 use onnx_ir::ElemType;

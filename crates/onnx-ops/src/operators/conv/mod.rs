@@ -9,11 +9,11 @@ mod spread;
 mod transposed;
 
 use super::{Operator, op};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::derivative::{
     Derivative::{Build, Rewrite, Zero},
     INTEGERS,
 };
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("CausalConvWithState").infer(infer::causal).body(27, bodies::causal_convolution),

@@ -2,10 +2,11 @@
 
 use super::infer::{Operands, group};
 use crate::dims::Dim;
-use crate::infer::rule::axes::type_text;
-use crate::infer::rule::fit::{Extent, divides, hold, list_of, same_shapes};
-use crate::infer::rule::window::{auto_pad, pads, span};
-use crate::infer::{Infer, NodeCx, Shape, dim_text};
+use crate::engine::rule::axes::type_text;
+use crate::engine::rule::fit::{Extent, divides, hold, list_of, same_shapes};
+use crate::engine::rule::window::{auto_pad, pads, span};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Shape, dim_text};
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::diag::{counted, counted_are};
 use smallvec::smallvec;

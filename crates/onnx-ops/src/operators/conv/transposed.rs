@@ -15,9 +15,9 @@
 //! If the kernel is a multiple of the stride, there is one such convolution.
 
 use super::meaning::{Convolution, groups, with_bias};
-use crate::meaning::cx::long;
-use crate::meaning::window::{Window, longs};
-use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Formula, Index};
+use crate::definition::cx::long;
+use crate::definition::window::{Window, longs};
+use crate::definition::{Binary, Combine, Cx, Definition, Expr, Formula, Index};
 use onnx_formula::count;
 use onnx_formula::is_float;
 use onnx_formula::wide;
@@ -398,7 +398,7 @@ fn axes(cx: &Cx<'_>, spatial: usize) -> Option<Vec<Axis>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meaning::{Dense, Elements, Mode, Number};
+    use crate::definition::{Dense, Elements, Mode, Number};
 
     fn dense(dims: Vec<usize>) -> Dense {
         let numbers =

@@ -1,7 +1,7 @@
 //! The work of `Einsum`.
 
-use crate::cost::Counter;
 use crate::dims::Dim;
+use crate::work::Counter;
 use onnx_ir::NodeId;
 
 /// The product of all different labels, if there are products.

@@ -2,7 +2,7 @@
 
 mod broadcast;
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 /// An equation with a letter for every axis.
 struct Equation {

@@ -5,8 +5,9 @@
 //! ```
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::broadcast_axis;
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::rule::fit::broadcast_axis;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// A parsed equation.

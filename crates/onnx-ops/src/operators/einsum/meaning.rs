@@ -1,7 +1,7 @@
 //! `Einsum` as sums of products.
 
 use super::infer::{Equation, Term};
-use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Index};
+use crate::definition::{Binary, Combine, Cx, Definition, Expr, Index};
 use onnx_formula::wide;
 
 /// The axes of an equation with their indices: those of the result first.

@@ -6,8 +6,8 @@ mod infer;
 mod meaning;
 
 use super::{Operator, op};
-use crate::cost::Work;
-use crate::gradient::Derivative::Build;
+use crate::derivative::Derivative::Build;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[op("Einsum")
     .infer(infer::einsum)

@@ -1,7 +1,7 @@
 //! The function body of `Clip`.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// The minimum of the upper bound and the maximum of lower bound and input.
 pub(super) fn clip(site: &CallSite<'_>) -> Option<Draft> {

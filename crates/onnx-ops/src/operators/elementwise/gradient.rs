@@ -1,6 +1,6 @@
 //! Derivatives as lines of ONNX text (see [`Derivative`]), and functions for those that depend on attributes or types.
 
-use crate::gradient::{
+use crate::derivative::{
     Cell,
     Derivative::{self, Text},
     Done, is_float,

@@ -1,9 +1,10 @@
 //! Elementwise operators.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::broadcast::broadcast;
-use crate::infer::rule::fraction::Fraction;
-use crate::infer::{Elem, Infer, NodeCx, SmallTensor, is_float};
+use crate::engine::rule::broadcast::broadcast;
+use crate::engine::rule::fraction::Fraction;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, SmallTensor, is_float};
 use crate::operators::cast::infer::converted;
 use onnx_formula::{Binary, Number, Unary};
 

@@ -1,6 +1,6 @@
 //! Bounds and divisors that are probably a mistake, and `Dropout` in training mode.
 
-use crate::check::{LintSite, training_mode};
+use crate::lint::{LintSite, training_mode};
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 

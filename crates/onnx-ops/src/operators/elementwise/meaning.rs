@@ -1,7 +1,7 @@
 //! Elementwise arithmetic, logic and comparisons.
 
-use crate::meaning::cx::axis;
-use crate::meaning::{Binary, Cx, Definition, Expr, Formula, Index, Number, Unary};
+use crate::definition::cx::axis;
+use crate::definition::{Binary, Cx, Definition, Expr, Formula, Index, Number, Unary};
 use onnx_formula::float::format;
 use onnx_formula::is_float;
 use onnx_ir::ElemType;

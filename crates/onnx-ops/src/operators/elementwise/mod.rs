@@ -8,15 +8,15 @@ pub(super) mod meaning;
 pub(super) mod versions;
 
 use super::{Operator, norm, op};
-use crate::check::idle;
-use crate::convert::{Conversion::By, consumed, down, step, up};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::{Conversion::By, consumed, down, step, up};
+use crate::definition::{Binary, Unary};
+use crate::derivative::{
     Derivative::{Build, Zero},
     INTEGERS, NOT_NUMBERS, STEPS,
 };
-use crate::infer::rule::broadcast::broadcast;
-use crate::meaning::{Binary, Unary};
+use crate::engine::rule::broadcast::broadcast;
+use crate::lint::idle;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Abs")

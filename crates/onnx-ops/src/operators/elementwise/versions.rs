@@ -6,7 +6,7 @@
 //! 7 → 6:   the reverse, if the second input covers consecutive axes of the first
 //! ```
 
-use crate::convert::site::{ConvertSite, Note, note, single};
+use crate::change::site::{ConvertSite, Note, note, single};
 use crate::dims::Dim;
 use onnx_ir::{AttrValue, ElemType, ValueId};
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! Derivatives: gradients are added where the elements come from.
 
-use crate::gradient::{Cell, Done, by_position};
+use crate::derivative::{Cell, Done, by_position};
 
 /// Rows of the first axis are scattered back; other axes use positions.
 pub(super) fn gather(cell: &mut Cell<'_>) -> Done {

@@ -1,8 +1,9 @@
 //! Operators that select elements by indices.
 
 use crate::dims::Dim;
-use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::broadcast::conflict;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::code;
 

@@ -1,7 +1,7 @@
 //! Gathers elements at positions from data.
 
-use crate::meaning::cx::{axis, long};
-use crate::meaning::{Cx, Definition, Expr, Index};
+use crate::definition::cx::{axis, long};
+use crate::definition::{Cx, Definition, Expr, Index};
 use crate::operators::view::meaning::parts;
 use onnx_ir::ElemType;
 use std::cmp::Ordering;

@@ -5,9 +5,9 @@ pub(super) mod infer;
 pub(super) mod meaning;
 
 use super::{Operator, op};
-use crate::convert::{axis_down, down};
-use crate::cost::Work;
-use crate::gradient::Derivative::Build;
+use crate::change::{axis_down, down};
+use crate::derivative::Derivative::Build;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Gather")

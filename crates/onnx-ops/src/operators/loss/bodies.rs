@@ -1,7 +1,7 @@
 //! Loss functions.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// Since this version, `Squeeze`, `Unsqueeze` and `ReduceSum` have axes as an input.
 const AXES_ARE_INPUTS: i64 = 13;

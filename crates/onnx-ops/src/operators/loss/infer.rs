@@ -1,8 +1,8 @@
 //! Loss functions.
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, choice, hold};
-use crate::infer::{Infer, NodeCx};
+use crate::engine::rule::fit::{Extent, choice, hold};
+use crate::engine::{Infer, NodeCx};
 
 /// Scores of `N, C, …`, labels of `N, …`, and weights of `C`. The output is a scalar, or has the shape of the labels.
 pub(super) fn loss(cx: &mut NodeCx<'_, '_>) -> Infer {

@@ -1,7 +1,7 @@
 //! The work of matrix products.
 
-use crate::cost::Counter;
 use crate::dims::Dim;
+use crate::work::Counter;
 use onnx_ir::NodeId;
 
 pub(crate) fn product(cx: &mut Counter<'_>, node: NodeId, operand: usize) -> Option<Dim> {

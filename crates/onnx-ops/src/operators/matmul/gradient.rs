@@ -1,7 +1,7 @@
 //! Derivatives of matrix products and determinants.
 
-use crate::gradient::{Cell, Done, number};
-use crate::infer::Shape;
+use crate::derivative::{Cell, Done, number};
+use crate::facts::Shape;
 use onnx_ir::diag::counted;
 
 /// `dA = dY Bᵀ`, `dB = Aᵀ dY`. A vector is a row on the left and a column on the right; broadcast leading axes are summed.

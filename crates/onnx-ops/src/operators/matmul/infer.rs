@@ -1,8 +1,9 @@
 //! Matrix products and determinants.
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, broadcast_axis, broadcasts_to, one_or_each};
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::rule::fit::{Extent, broadcast_axis, broadcasts_to, one_or_each};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 
 pub(crate) fn matmul(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (output, _, _) = product(cx, 0, 1)?;

@@ -1,6 +1,6 @@
 //! Sums of products: matrix products, Einsum.
 
-use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index};
+use crate::definition::{Combine, Cx, Definition, Expr, Formula, Index};
 use crate::operators::quantize::meaning::{Scale, requantize};
 use onnx_formula::is_float;
 use onnx_formula::wide;

@@ -7,12 +7,12 @@ mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, down, step};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::{Conversion::By, down, step};
+use crate::derivative::{
     Derivative::{Build, Zero},
     INTEGERS,
 };
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Det").infer(infer::det).unchanged(&[22]).derivative(Build(gradient::determinant)),

@@ -1,6 +1,6 @@
 //! Conversion of matrix products.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use crate::operators::elementwise::versions::{covered, is_same, shape};
 use onnx_ir::AttrValue;
 

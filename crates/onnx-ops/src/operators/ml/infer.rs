@@ -1,6 +1,6 @@
 //! Operators of ai.onnx.ml: classical models, stored in long attributes.
 
-use crate::infer::{Infer, NodeCx};
+use crate::engine::{Infer, NodeCx};
 use onnx_ir::AttrType;
 use onnx_ir::diag::{Diagnostic, code, counted};
 

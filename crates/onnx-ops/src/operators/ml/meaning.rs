@@ -1,6 +1,6 @@
 //! Operators of ai.onnx.ml on features: the last axis of the input.
 
-use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index, Number, Unary};
+use crate::definition::{Combine, Cx, Definition, Expr, Formula, Index, Number, Unary};
 use onnx_ir::ElemType;
 
 /// One number per feature, or the same for all.

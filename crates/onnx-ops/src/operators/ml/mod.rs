@@ -8,11 +8,11 @@ mod values;
 mod versions;
 
 use super::{Operator, gather, of_ml};
-use crate::convert::{
+use crate::change::{
     Conversion::{By, No, Same},
     step,
 };
-use crate::gradient::{
+use crate::derivative::{
     Derivative::{None as Nothing, Zero},
     INTEGERS, MAPS, STEPS,
 };

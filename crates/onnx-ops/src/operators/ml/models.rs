@@ -2,7 +2,7 @@
 
 use super::infer::{len, one_attr, post_transform, same_len};
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx};
+use crate::engine::{Infer, NodeCx};
 use onnx_ir::ElemType;
 use onnx_ir::diag::counted;
 

@@ -6,7 +6,7 @@
 use super::infer::{in_range, len, one_attr, post_transform, same_len};
 use super::models::{classified, examples, labels, several};
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx};
+use crate::engine::{Infer, NodeCx};
 use foldhash::HashSet;
 use onnx_ir::diag::{Diagnostic, code, counted};
 use onnx_ir::list::Elements;

@@ -2,7 +2,8 @@
 
 use super::infer::{len, one_attr, same_len};
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx, Ty};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Ty;
 use crate::operators::elementwise::infer::same_shape;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code, counted};

@@ -1,6 +1,6 @@
 //! Conversion of operators of ai.onnx.ml.
 
-use crate::convert::site::{ConvertSite, Note};
+use crate::change::site::{ConvertSite, Note};
 use onnx_ir::ElemType;
 
 /// A list of classes that were mapped to their positions.

@@ -1,7 +1,7 @@
 //! Function bodies of normalizations.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Since this version, reductions have axes as an input (`ReduceSum` since 13).

@@ -1,6 +1,6 @@
 //! Normalizations as simpler operators.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 fn epsilon(cell: &mut Cell<'_>) -> Result<String, String> {
     let epsilon = cell.site.float("epsilon").ok_or("attribute `epsilon` is unknown")?;

@@ -1,9 +1,10 @@
 //! Normalization. The output has the shape of the input; scales and biases match it.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::{int_or, positions};
-use crate::infer::rule::fit::{Extent, at_least, broadcasts_to, divides, hold};
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::rule::axes::{int_or, positions};
+use crate::engine::rule::fit::{Extent, at_least, broadcasts_to, divides, hold};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 use crate::operators::softmax::infer::along_axis;
 use onnx_ir::diag::{Diagnostic, code};
 

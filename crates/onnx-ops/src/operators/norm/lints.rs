@@ -1,6 +1,6 @@
 //! Normalizations in training mode.
 
-use crate::check::{LintSite, training_mode};
+use crate::lint::{LintSite, training_mode};
 use onnx_ir::diag::Diagnostic;
 
 /// Since version 14 an attribute sets training mode; before, the number of outputs did.

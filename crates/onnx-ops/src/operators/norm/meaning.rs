@@ -1,7 +1,7 @@
 //! Normalizations by mean and deviation.
 
-use crate::meaning::cx::long;
-use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index, Unary};
+use crate::definition::cx::long;
+use crate::definition::{Combine, Cx, Definition, Expr, Formula, Index, Unary};
 use crate::operators::pool::meaning::{root, to_power};
 use crate::operators::reduce::meaning::Axes;
 use onnx_formula::count;
@@ -108,7 +108,7 @@ pub(super) fn batch(cx: &Cx<'_>) -> Option<Definition> {
     for (formula, input) in [(0, 3), (1, 4)] {
         let output = cx
             .output(1 + formula)
-            .or_else(|| cx.input(input).map(|i| crate::meaning::Output { elem: i.elem, dims: i.dims }))?;
+            .or_else(|| cx.input(input).map(|i| crate::definition::Output { elem: i.elem, dims: i.dims }))?;
         let before = Expr::Load(input, vec![Index::of(0)]).into_type(cx.input(input)?.elem, float);
         let mut at = vec![Index::at(0); dims.len()];
         *at.get_mut(1)? = Index::of(0);
@@ -263,7 +263,7 @@ pub(super) fn local_response(cx: &Cx<'_>) -> Option<Definition> {
     let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| cx.attributes.float(name));
     let before = (size - 1) / 2;
     let channel = Index::Affine(-before, vec![(1, 1), (dims.len(), 1)]);
-    let inside = Expr::Index(channel.clone()).binary(crate::meaning::Binary::GreaterOrEqual, Expr::int(0));
+    let inside = Expr::Index(channel.clone()).binary(crate::definition::Binary::GreaterOrEqual, Expr::int(0));
     let inside = inside.and(Expr::Index(channel.clone()).less(Expr::int(long(*dims.get(1)?)?)));
     let mut at: Vec<Index> = (0..dims.len()).map(Index::of).collect();
     at[1] = channel;
@@ -271,7 +271,7 @@ pub(super) fn local_response(cx: &Cx<'_>) -> Option<Definition> {
     let x = load(cx, 0, at, float)?.if_else(inside, Expr::float(0.0));
     let formula = cx.formula(x.clone() * x)?.over(vec![usize::try_from(size).ok()?], Combine::Sum, float);
     let divisor = Expr::float(bias?) + Expr::float(alpha? / size as f64) * Expr::Total;
-    let power = divisor.binary(crate::meaning::Binary::Pow, Expr::float(beta?));
+    let power = divisor.binary(crate::definition::Binary::Pow, Expr::float(beta?));
     let result = cx.broadcast(0)?.into_type(elem, float) / power;
     cx.one(formula.then(result.into_type(float, elem)))
 }

@@ -9,12 +9,12 @@ pub(super) mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, op};
-use crate::convert::{
+use crate::change::{
     Conversion::{By, No},
     consumed, step, up,
 };
-use crate::cost::Work;
-use crate::gradient::Derivative::Rewrite;
+use crate::derivative::Derivative::Rewrite;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("BatchNormalization")

@@ -1,6 +1,6 @@
 //! Conversion of normalizations.
 
-use crate::convert::site::{ConvertSite, Note};
+use crate::change::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
 /// Several outputs meant training mode.

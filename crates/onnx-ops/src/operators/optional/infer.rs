@@ -1,7 +1,8 @@
 //! Optional values.
 
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx, SmallTensor, Ty};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{SmallTensor, Ty};
 use onnx_ir::diag::{Diagnostic, code};
 
 /// The input, or an empty optional of the type in the attribute.

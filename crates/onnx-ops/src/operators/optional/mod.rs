@@ -4,12 +4,12 @@ mod infer;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::down;
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::down;
+use crate::derivative::{
     Derivative::{Text, Zero},
     NOT_NUMBERS,
 };
+use crate::work::Work;
 
 /// The gradient of an optional value is that of the value.
 const VALUE: &str = "dx0 = Identity (dy0)";

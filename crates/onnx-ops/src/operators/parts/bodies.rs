@@ -1,7 +1,7 @@
 //! The function body of `CenterCropPad`.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// Crops or pads half at each end.
 pub(super) fn center_crop_pad(site: &CallSite<'_>) -> Option<Draft> {

@@ -1,6 +1,6 @@
 //! Derivatives: the gradients of parts are parts of the gradient.
 
-use crate::gradient::{Cell, Done, by_position};
+use crate::derivative::{Cell, Done, by_position};
 
 /// The slices that belong to the operands.
 pub(super) fn concat(cell: &mut Cell<'_>) -> Done {

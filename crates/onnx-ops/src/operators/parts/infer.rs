@@ -1,9 +1,10 @@
 //! Operators that concatenate, split, pad and crop tensors.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::{List, Param, int_or, positions, type_text};
-use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Elems, Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::axes::{List, Param, int_or, positions, type_text};
+use crate::engine::rule::broadcast::conflict;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Elems, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Concatenation.
 
-use crate::meaning::cx::long;
-use crate::meaning::{Cx, Definition, Expr, Index};
+use crate::definition::cx::long;
+use crate::definition::{Cx, Definition, Expr, Index};
 
 /// An input with its start.
 struct JoinedInput {

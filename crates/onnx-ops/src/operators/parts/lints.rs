@@ -1,7 +1,7 @@
 //! Pads that remove elements.
 
-use crate::check::LintSite;
-use crate::infer::Ints;
+use crate::facts::Ints;
+use crate::lint::LintSite;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// The padding at both ends of each axis: an input since version 11.

@@ -1,7 +1,7 @@
 //! Parts of tensors.
 
-use crate::meaning::cx::{axes, axis, long};
-use crate::meaning::{Binary, Cx, Definition, Expr, Formula, Index, Number};
+use crate::definition::cx::{axes, axis, long};
+use crate::definition::{Binary, Cx, Definition, Expr, Formula, Index, Number};
 use onnx_formula::is_float;
 
 pub(super) fn slice(cx: &Cx<'_>) -> Option<Definition> {

@@ -10,10 +10,10 @@ mod slice;
 mod versions;
 
 use super::{Operator, op};
-use crate::check::idle;
-use crate::convert::{Conversion::By, axis_down, down, step, up};
-use crate::cost::Work;
-use crate::gradient::Derivative::Build;
+use crate::change::{Conversion::By, axis_down, down, step, up};
+use crate::derivative::Derivative::Build;
+use crate::lint::idle;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("CenterCropPad").infer(infer::center_crop_pad).reads(&[1]).body(18, bodies::center_crop_pad),

@@ -10,9 +10,10 @@
 //! ```
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::axes::{List, Param, type_text};
-use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::axes::{List, Param, type_text};
+use crate::engine::rule::broadcast::conflict;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
 use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;

@@ -6,7 +6,7 @@
 //! 10 → 9:   the reverse, if the inputs are constant and every step is 1
 //! ```
 
-use crate::convert::site::{ConvertSite, Empty, Note, note, single};
+use crate::change::site::{ConvertSite, Empty, Note, note, single};
 use onnx_ir::AttrValue;
 
 pub(super) fn concat_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

@@ -2,8 +2,8 @@
 
 pub(super) mod regions;
 
-use crate::gradient::window::{Window, extents, joined, spatial};
-use crate::gradient::{Cell, Done, add_at};
+use crate::derivative::window::{Window, extents, joined, spatial};
+use crate::derivative::{Cell, Done, add_at};
 use crate::operators::reduce::gradient::{extreme_from, spread};
 use onnx_ir::ElemType;
 

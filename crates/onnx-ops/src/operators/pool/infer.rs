@@ -1,9 +1,9 @@
 //! Pooling over windows, over all spatial axes, and over regions.
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, at_least, choice, flag, hold, list_of};
-use crate::infer::rule::window::Window;
-use crate::infer::{Infer, NodeCx};
+use crate::engine::rule::fit::{Extent, at_least, choice, flag, hold, list_of};
+use crate::engine::rule::window::Window;
+use crate::engine::{Infer, NodeCx};
 use smallvec::smallvec;
 
 /// `N, C, …` to `N, C` and the number of window positions.

@@ -1,8 +1,8 @@
 //! Pooling over windows, and over all spatial axes.
 
-use crate::meaning::cx::long;
-use crate::meaning::window::Window;
-use crate::meaning::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Keep, Number, Unary};
+use crate::definition::cx::long;
+use crate::definition::window::Window;
+use crate::definition::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Keep, Number, Unary};
 use onnx_formula::count;
 use onnx_formula::is_float;
 use onnx_formula::wide;

@@ -6,10 +6,10 @@ pub(super) mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, down, step};
-use crate::cost::Work;
-use crate::gradient::Derivative::{Build, Rewrite};
-use crate::meaning::window::open_shape;
+use crate::change::{Conversion::By, down, step};
+use crate::definition::window::open_shape;
+use crate::derivative::Derivative::{Build, Rewrite};
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("AveragePool")

@@ -1,6 +1,6 @@
 //! Conversion of pooling.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use onnx_ir::AttrValue;
 
 /// Dilations of 1 are removed.

@@ -1,6 +1,6 @@
 //! `DequantizeLinear` as simpler operators.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 /// `y = (x - zero_point) * scale`: one scale per tensor, or per index of an axis.
 pub(super) fn dequantize(cell: &mut Cell<'_>) -> Done {

@@ -1,9 +1,10 @@
 //! Quantization: for a whole tensor, for each element of an axis, or for blocks along it.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::int_or;
-use crate::infer::rule::fit::{Extent, at_least, flag, hold, one_or_each, single};
-use crate::infer::{Infer, NodeCx, elem_text};
+use crate::engine::rule::axes::int_or;
+use crate::engine::rule::fit::{Extent, at_least, flag, hold, one_or_each, single};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::elem_text;
 use onnx_ir::ElemType;
 
 /// `x, y_scale, y_zero_point`: the type of the result is that of the zero point, or `output_dtype`, or uint8.

@@ -1,7 +1,7 @@
 //! Quantization: scales and zero points per tensor, per axis, or per block along an axis.
 
-use crate::meaning::cx::axis;
-use crate::meaning::{Cast, Combine, Cx, Definition, Expr, Formula, Index, Rounding, Unary};
+use crate::definition::cx::axis;
+use crate::definition::{Cast, Combine, Cx, Definition, Expr, Formula, Index, Rounding, Unary};
 use onnx_formula::{Kind, is_float};
 use onnx_ir::ElemType;
 
@@ -42,8 +42,8 @@ pub(crate) fn requantize(cx: &Cx<'_>, total: Expr, [a, b, y]: [Scale; 3], zero: 
 /// Converts a float to an integer with saturation.
 fn saturated(x: Expr, elem: ElemType, from: ElemType) -> Option<Expr> {
     let limit = |combine: Combine| match combine.neutral(elem)? {
-        crate::meaning::Number::Int(n) => Some(Expr::float(n as f64)),
-        crate::meaning::Number::Float(_) => None,
+        crate::definition::Number::Int(n) => Some(Expr::float(n as f64)),
+        crate::definition::Number::Float(_) => None,
     };
     let (least, most) = (limit(Combine::Max)?, limit(Combine::Min)?);
     Some(x.max(least).min(most).into_type(from, elem))

@@ -5,11 +5,11 @@ mod infer;
 pub(super) mod meaning;
 
 use super::{Operator, op};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::derivative::{
     Derivative::{Rewrite, Zero},
     STEPS,
 };
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("DequantizeLinear")

@@ -1,7 +1,7 @@
 //! The function body of `Bernoulli`.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// 1 where a random number is below the probability.

@@ -1,7 +1,8 @@
 //! Random numbers: the values are unknown, but their shape and type are inferred.
 
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 use crate::operators::cast::infer::{dtype, element_type};
 use onnx_ir::diag::counted;
 

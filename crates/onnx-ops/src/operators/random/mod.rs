@@ -4,7 +4,7 @@ mod bodies;
 mod infer;
 
 use super::{Operator, op};
-use crate::gradient::{Derivative::Zero, GENERATED, STEPS};
+use crate::derivative::{Derivative::Zero, GENERATED, STEPS};
 
 pub(super) const ROWS: &[Operator] = &[
     op("Bernoulli")

@@ -1,7 +1,7 @@
 //! The work of recurrent layers.
 
-use crate::cost::Counter;
 use crate::dims::Dim;
+use crate::work::Counter;
 use onnx_ir::NodeId;
 
 /// Each gate is a product with the operand and one with the state, per step and direction.

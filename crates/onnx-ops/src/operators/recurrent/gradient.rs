@@ -2,7 +2,7 @@
 
 mod activation;
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 use activation::Activation;
 
 /// The common parts of the three operators.

@@ -1,9 +1,9 @@
 //! Recurrent layers: `RNN`, `GRU`, `LSTM`.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::int_or;
-use crate::infer::rule::fit::{Extent, at_least, choice, flag, hold};
-use crate::infer::{Infer, NodeCx};
+use crate::engine::rule::axes::int_or;
+use crate::engine::rule::fit::{Extent, at_least, choice, flag, hold};
+use crate::engine::{Infer, NodeCx};
 use onnx_ir::diag::did_you_mean;
 
 /// The activation functions of all three. Implementations ignore case.

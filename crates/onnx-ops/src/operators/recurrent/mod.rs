@@ -6,9 +6,9 @@ pub(super) mod infer;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, step, up};
-use crate::cost::Work;
-use crate::gradient::Derivative::Rewrite;
+use crate::change::{Conversion::By, step, up};
+use crate::derivative::Derivative::Rewrite;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("GRU")

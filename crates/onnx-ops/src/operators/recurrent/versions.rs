@@ -1,6 +1,6 @@
 //! Conversion of recurrent layers.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use onnx_ir::AttrValue;
 
 pub(super) fn gru_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

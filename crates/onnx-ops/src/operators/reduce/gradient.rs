@@ -1,6 +1,6 @@
 //! Derivatives of reductions and cumulative operators.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 /// The gradient and the result with reduced axes of size 1.
 struct Kept {

@@ -1,8 +1,9 @@
 //! Reductions and cumulative operators.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::axes::{List, Param, mask, positions};
-use crate::infer::{Elem, Elems, Infer, Ints, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::axes::{List, Param, mask, positions};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Elems, Ints, Shape, SmallTensor};
 use crate::operators::cast::infer::converted;
 use crate::operators::elementwise::infer::{extents, larger, smaller};
 use std::cmp::Ordering;

@@ -1,8 +1,8 @@
 //! Reductions along axes.
 
-use crate::infer::rule::axes::mask;
-use crate::meaning::cx::{axes, axis};
-use crate::meaning::{Combine, Cx, Definition, Expr, Index, Keep, Unary};
+use crate::definition::cx::{axes, axis};
+use crate::definition::{Combine, Cx, Definition, Expr, Index, Keep, Unary};
+use crate::engine::rule::axes::mask;
 use onnx_formula::count;
 use onnx_formula::is_float;
 use onnx_formula::wide;
@@ -67,7 +67,7 @@ fn fold(
     let axes = Axes::of(cx)?;
     let then = then(axes.count()?);
     let formula = cx.formula(each(Expr::Load(0, axes.load)))?;
-    cx.one(crate::meaning::Formula { then, ..formula.over(axes.over, combine, wide(cx.out()?.elem)) })
+    cx.one(crate::definition::Formula { then, ..formula.over(axes.over, combine, wide(cx.out()?.elem)) })
 }
 
 pub(crate) fn sum(cx: &Cx<'_>) -> Option<Definition> {

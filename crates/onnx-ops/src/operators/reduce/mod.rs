@@ -6,13 +6,13 @@ pub(super) mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, VersionChange, axis_down, down, step};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::{Conversion::By, VersionChange, axis_down, down, step};
+use crate::definition::Combine;
+use crate::derivative::{
     Derivative::{Build, Zero},
     NOT_NUMBERS,
 };
-use crate::meaning::Combine;
+use crate::work::Work;
 
 /// A reduction, whose axes have been an input since version 18.
 const fn reduction(name: &'static str) -> Operator {

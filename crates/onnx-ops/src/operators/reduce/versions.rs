@@ -1,6 +1,6 @@
 //! Conversion of reductions, whose axes became an input.
 
-use crate::convert::site::{ConvertSite, Empty, Note};
+use crate::change::site::{ConvertSite, Empty, Note};
 
 /// Without axes, all axes are reduced.
 pub(super) fn reduce_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

@@ -1,6 +1,6 @@
 //! The derivative of another shape.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 /// Another shape.
 pub(super) fn reshape(cell: &mut Cell<'_>) -> Done {

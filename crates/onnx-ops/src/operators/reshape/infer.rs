@@ -1,8 +1,9 @@
 //! Operators that change the shape but not the elements.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::{List, Param, int_or, mask, positions, type_text};
-use crate::infer::{Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::axes::{List, Param, int_or, mask, positions, type_text};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Shape, SmallTensor};
 use crate::operators::elementwise::infer::extents;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::diag::{counted, counted_are};

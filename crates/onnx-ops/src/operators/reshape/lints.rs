@@ -1,8 +1,8 @@
 //! Shapes for one batch size only.
 
-use crate::check::LintSite;
 use crate::dims::Dim;
-use crate::infer::Ints;
+use crate::facts::Ints;
+use crate::lint::LintSite;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// A Reshape of a symbolic shape to constant sizes: it is valid for one value of the symbol.

@@ -6,10 +6,10 @@ mod lints;
 mod versions;
 
 use super::{Operator, op, view};
-use crate::check::idle;
-use crate::convert::{Conversion::By, axis_down, down, step};
-use crate::cost::Work;
-use crate::gradient::Derivative::Build;
+use crate::change::{Conversion::By, axis_down, down, step};
+use crate::derivative::Derivative::Build;
+use crate::lint::idle;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Flatten")

@@ -1,6 +1,6 @@
 //! Conversion of operators that change the shape: attributes that became inputs, and back.
 
-use crate::convert::site::{ConvertSite, Empty, Note, note};
+use crate::change::site::{ConvertSite, Empty, Note, note};
 use onnx_ir::AttrValue;
 
 pub(super) fn axes_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

@@ -1,7 +1,7 @@
 //! Derivatives of `Resize` and `GridSample`.
 
-use crate::gradient::sample::{Axis, Padding, component, sampled};
-use crate::gradient::{Cell, Done, numbers};
+use crate::derivative::sample::{Axis, Padding, component, sampled};
+use crate::derivative::{Cell, Done, numbers};
 use onnx_ir::ElemType;
 
 /// Resizing is linear along each axis: resizing a unit matrix yields the weights.

@@ -1,9 +1,10 @@
 //! Image operators: resize, sample, decode.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::axes::type_text;
-use crate::infer::rule::fit::{Extent, choice, flag, hold};
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::rule::axes::type_text;
+use crate::engine::rule::fit::{Extent, choice, flag, hold};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;
 

@@ -1,6 +1,6 @@
 //! Modes that were removed.
 
-use crate::check::LintSite;
+use crate::lint::LintSite;
 use onnx_ir::diag::{Diagnostic, code};
 
 /// A mode that later versions of Resize do not have.

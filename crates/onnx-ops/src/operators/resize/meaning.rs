@@ -6,8 +6,8 @@
 //! ```
 //! Interpolation and other scales are not formulas here.
 
-use crate::meaning::cx::{axes, long};
-use crate::meaning::{Cx, Definition, Expr, Index};
+use crate::definition::cx::{axes, long};
+use crate::definition::{Cx, Definition, Expr, Index};
 
 /// Repeats elements if each scale is an integer and matches the sizes.
 fn repeated(cx: &Cx<'_>, scales: &[Option<f64>]) -> Option<Definition> {

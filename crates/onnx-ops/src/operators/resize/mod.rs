@@ -7,8 +7,8 @@ mod meaning;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, down, step, up};
-use crate::gradient::{
+use crate::change::{Conversion::By, down, step, up};
+use crate::derivative::{
     Derivative::{Build, Rewrite, Zero},
     INTEGERS,
 };

@@ -4,7 +4,7 @@
 //! result has the coordinate `i / scale` (`asymmetric`), and the nearest element is rounded down for upscaling, up for
 //! downscaling.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use onnx_ir::AttrValue;
 
 pub(super) fn from_upsample(s: &mut ConvertSite<'_>) -> Result<Note, String> {

@@ -1,6 +1,6 @@
 //! Derivatives: replaced elements have no gradient, replacing ones have that of their place.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 use onnx_ir::ElemType;
 
 /// Replaced elements have no gradient; replacing ones have the gradient of their place.

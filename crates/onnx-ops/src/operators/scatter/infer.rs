@@ -1,8 +1,9 @@
 //! Operators that write elements at indices. The output has the shape of the data.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::broadcast::conflict;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, larger, smaller};
 use crate::operators::gather::infer::{check_indices, position, within};
 use onnx_ir::diag::{code, counted};

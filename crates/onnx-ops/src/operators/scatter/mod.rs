@@ -5,9 +5,9 @@ mod infer;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{down, up};
-use crate::cost::Work;
-use crate::gradient::Derivative::Build;
+use crate::change::{down, up};
+use crate::derivative::Derivative::Build;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Scatter")

@@ -1,6 +1,6 @@
 //! Conversion of `Scatter`, which is now called `ScatterElements`.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 
 pub(super) fn to_scatter_elements(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     s.rename_op("ScatterElements");

@@ -1,6 +1,6 @@
 //! Derivatives: gradients go back to the selected elements.
 
-use crate::gradient::{Cell, Done, by_position};
+use crate::derivative::{Cell, Done, by_position};
 
 pub(super) fn compress(cell: &mut Cell<'_>) -> Done {
     let attrs = match cell.site.has_attr("axis") {

@@ -1,7 +1,8 @@
 //! Operators that select elements by value. The number of results often depends on the data.
 
 use crate::dims::Dim;
-use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{boolean, extent};
 use onnx_ir::diag::{code, counted};
 use std::cmp::Ordering;

@@ -5,12 +5,12 @@ mod infer;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, axis_down, down, step};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::{Conversion::By, axis_down, down, step};
+use crate::derivative::{
     Derivative::{Build, Zero},
     NOT_NUMBERS,
 };
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Compress")

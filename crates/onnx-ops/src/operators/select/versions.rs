@@ -1,6 +1,6 @@
 //! Conversion of `TopK`, whose number of elements became an input.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use onnx_ir::AttrValue;
 
 pub(super) fn top_k_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

@@ -1,8 +1,8 @@
 //! Derivatives: the gradient of a sequence is the sequence of the gradients of its elements, which move back.
 
-use crate::gradient::sequences::{MAPS, element_type, filling_body};
-use crate::gradient::shapes::filling;
-use crate::gradient::{Cell, Done};
+use crate::derivative::sequences::{MAPS, element_type, filling_body};
+use crate::derivative::shapes::filling;
+use crate::derivative::{Cell, Done};
 use onnx_ir::ElemType;
 
 /// Zeros in the shape of each element of the first operand.

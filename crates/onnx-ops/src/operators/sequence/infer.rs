@@ -4,7 +4,8 @@
 //! unknown: two elements may differ in it.
 
 use crate::dims::Dim;
-use crate::infer::{Fact, Infer, NodeCx, Shape, TensorTy, Ty};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Fact, Shape, TensorTy, Ty};
 use crate::operators::control::infer::single;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};

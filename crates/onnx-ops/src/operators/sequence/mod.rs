@@ -4,11 +4,11 @@ mod gradient;
 mod infer;
 
 use super::{Operator, op};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::derivative::{
     Derivative::{Build, Zero},
     GENERATED, NOT_NUMBERS,
 };
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("ConcatFromSequence").infer(infer::concat).work(Work::Moves).derivative(Build(gradient::concat)),

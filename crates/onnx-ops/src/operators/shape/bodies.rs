@@ -1,7 +1,7 @@
 //! The function body of `Range`.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// `start + i delta` for all `i` in range. Half floats are computed in `stash_type`, integers in 64 bits.

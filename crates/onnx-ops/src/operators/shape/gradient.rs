@@ -1,6 +1,6 @@
 //! Derivatives of `Identity` and `OneHot`.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 pub(crate) fn identity(cell: &mut Cell<'_>) -> Done {
     cell.give(0, "dy0");

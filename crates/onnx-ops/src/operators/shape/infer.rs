@@ -1,9 +1,10 @@
 //! Shapes and sizes as values, constants, and tensors created from them.
 
 use crate::dims::{Dim, Dims};
-use crate::infer::rule::axes::int_or;
-use crate::infer::rule::fraction::Fraction;
-use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor, TensorTy, Ty};
+use crate::engine::rule::axes::int_or;
+use crate::engine::rule::fraction::Fraction;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Shape, SmallTensor, TensorTy, Ty};
 use crate::operators::cast::infer::{converted, dtype};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::{Diagnostic, code};

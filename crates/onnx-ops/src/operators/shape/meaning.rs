@@ -1,7 +1,7 @@
 //! Tensors whose elements depend on their positions only.
 
-use crate::meaning::cx::long;
-use crate::meaning::{Binary, Cx, Definition, Expr, Index, Number};
+use crate::definition::cx::long;
+use crate::definition::{Binary, Cx, Definition, Expr, Index, Number};
 use onnx_formula::count;
 use onnx_formula::wide;
 use onnx_ir::ElemType;

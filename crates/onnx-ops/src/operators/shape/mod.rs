@@ -7,13 +7,13 @@ pub(super) mod meaning;
 mod versions;
 
 use super::{Operator, gather, op, view};
-use crate::check::idle;
-use crate::convert::down;
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::down;
+use crate::derivative::{
     Derivative::{Build, Zero},
     GENERATED, NOT_NUMBERS,
 };
+use crate::lint::idle;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Constant")

@@ -1,6 +1,6 @@
 //! Conversion of constants and shapes.
 
-use crate::convert::site::{ConvertSite, Note, note};
+use crate::change::site::{ConvertSite, Note, note};
 use onnx_ir::{AttrValue, ElemType};
 
 /// Constants had to be floats; others become initializers.

@@ -1,6 +1,6 @@
 //! Derivatives of Fourier transforms, which are linear: their adjoints are transforms in the other direction.
 
-use crate::gradient::{Cell, Done, number, numbers};
+use crate::derivative::{Cell, Done, number, numbers};
 use onnx_ir::ElemType;
 
 /// Since this version, the axis of `DFT` is an input.

@@ -1,9 +1,10 @@
 //! Fourier transforms, windows, mel filters.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::int_or;
-use crate::infer::rule::fit::{Extent, flag, hold};
-use crate::infer::{Infer, NodeCx, Shape, dim_text, elem_text};
+use crate::engine::rule::axes::int_or;
+use crate::engine::rule::fit::{Extent, flag, hold};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Shape, dim_text, elem_text};
 use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// The number in a scalar input, at least `least`; anonymous if it depends on data.

@@ -5,8 +5,8 @@ mod infer;
 mod versions;
 
 use super::{Operator, op};
-use crate::convert::{Conversion::By, step};
-use crate::gradient::{
+use crate::change::{Conversion::By, step};
+use crate::derivative::{
     Derivative::{Build, Rewrite, Zero},
     GENERATED,
 };

@@ -1,7 +1,7 @@
 //! Function bodies of softmax and its logarithm.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 use crate::operators::norm::bodies::AXES_ARE_INPUTS;
 
 /// The difference to the maximum along an axis, whose exponential cannot overflow.

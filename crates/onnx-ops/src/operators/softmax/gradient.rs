@@ -1,6 +1,6 @@
 //! Derivatives of softmax and its logarithm.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 
 /// Before version 13, the axes from the given one on are flattened.
 fn softmax_axes(cell: &Cell<'_>) -> Result<Vec<i64>, String> {

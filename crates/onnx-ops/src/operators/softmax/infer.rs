@@ -1,6 +1,6 @@
 //! Softmax and similar operators: the shape of the input, and an axis of it.
 
-use crate::infer::{Infer, NodeCx};
+use crate::engine::{Infer, NodeCx};
 
 pub(crate) fn along_axis(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_ranks(0, 1, None)?;

@@ -1,7 +1,7 @@
 //! Axes whose meaning changed.
 
-use crate::check::LintSite;
 use crate::dims::Dim;
+use crate::lint::LintSite;
 use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Before version 13, Softmax and similar operators flattened everything from the axis on.

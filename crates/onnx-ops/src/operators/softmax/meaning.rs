@@ -1,7 +1,7 @@
 //! Softmax and similar operators.
 
-use crate::meaning::cx::axis;
-use crate::meaning::{Combine, Cx, Definition, Expr, Formula, Index, Keep, Unary};
+use crate::definition::cx::axis;
+use crate::definition::{Combine, Cx, Definition, Expr, Formula, Index, Keep, Unary};
 use onnx_formula::wide;
 use onnx_ir::ElemType;
 
@@ -98,7 +98,7 @@ pub(super) fn hardmax(cx: &Cx<'_>) -> Option<Definition> {
     first.elem = ElemType::INT64;
     let mut at = Index::at(0);
     for (i, d) in group.dims.iter().enumerate().filter(|(i, _)| group.is_in[*i]) {
-        at = at.times(crate::meaning::cx::long(*d)?).plus(Index::of(i));
+        at = at.times(crate::definition::cx::long(*d)?).plus(Index::of(i));
     }
     let is_first = Expr::Index(at).equal(group.load(cx, 0));
     let elem = cx.out()?.elem;

@@ -9,12 +9,12 @@ mod versions;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, op};
-use crate::convert::{Conversion::By, axis_down, down, step};
-use crate::cost::Work;
-use crate::gradient::{
+use crate::change::{Conversion::By, axis_down, down, step};
+use crate::derivative::{
     Derivative::{Build, Zero},
     STEPS,
 };
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("Hardmax")

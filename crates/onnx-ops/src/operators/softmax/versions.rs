@@ -13,7 +13,7 @@
 //! ```
 //! For the last axis, only the attribute is made explicit.
 
-use crate::convert::site::{ConvertSite, Note};
+use crate::change::site::{ConvertSite, Note};
 use onnx_ir::AttrValue;
 
 pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

@@ -1,7 +1,7 @@
 //! String operators.
 
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx};
+use crate::engine::{Infer, NodeCx};
 use onnx_ir::ElemType;
 use onnx_ir::diag::{code, counted};
 

@@ -4,8 +4,8 @@ mod infer;
 
 use super::elementwise::infer::same_shape;
 use super::{Operator, op};
-use crate::gradient::{Derivative::Zero, INTEGERS, NOT_NUMBERS};
-use crate::infer::rule::broadcast::broadcast;
+use crate::derivative::{Derivative::Zero, INTEGERS, NOT_NUMBERS};
+use crate::engine::rule::broadcast::broadcast;
 
 pub(super) const ROWS: &[Operator] = &[
     op("RegexFullMatch").infer(same_shape).derivative(Zero(NOT_NUMBERS)),

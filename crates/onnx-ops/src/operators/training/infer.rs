@@ -1,7 +1,8 @@
 //! Optimizer steps and gradients (ai.onnx.preview.training).
 
-use crate::infer::rule::fit::choice;
-use crate::infer::{Infer, NodeCx, Ty};
+use crate::engine::rule::fit::choice;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Ty;
 use onnx_ir::diag::{Diagnostic, code, counted};
 
 /// Tensors, their gradients and their squared gradients.

@@ -3,7 +3,7 @@
 mod infer;
 
 use super::{Operator, of_training};
-use crate::gradient::{Derivative::None as Nothing, OPTIMIZERS};
+use crate::derivative::{Derivative::None as Nothing, OPTIMIZERS};
 
 pub(super) const ROWS: &[Operator] = &[
     of_training("Adagrad").infer(infer::adagrad).derivative(Nothing(OPTIMIZERS)),

@@ -1,7 +1,7 @@
 //! Function bodies of operators that move blocks.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// Whether rows and columns of a block come before the channels, as in mode `DCR`.
 fn blocks_first(site: &CallSite<'_>) -> Option<bool> {

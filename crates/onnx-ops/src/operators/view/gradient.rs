@@ -1,6 +1,6 @@
 //! Derivatives of operators that rearrange and repeat elements: the gradient moves back.
 
-use crate::gradient::{Cell, Done, by_position};
+use crate::derivative::{Cell, Done, by_position};
 
 pub(super) fn transpose(cell: &mut Cell<'_>) -> Done {
     let Some(perm) = cell.site.ints("perm") else {

@@ -1,9 +1,10 @@
 //! Operators that rearrange and repeat elements.
 
 use crate::dims::Dim;
-use crate::infer::rule::axes::{Param, int_or, mask};
-use crate::infer::rule::broadcast::conflict;
-use crate::infer::{Elem, Infer, NodeCx, Shape, SmallTensor};
+use crate::engine::rule::axes::{Param, int_or, mask};
+use crate::engine::rule::broadcast::conflict;
+use crate::engine::{Infer, NodeCx};
+use crate::facts::{Elem, Shape, SmallTensor};
 use crate::operators::elementwise::infer::{extent, extents};
 use onnx_ir::diag::{code, counted};
 use smallvec::SmallVec;

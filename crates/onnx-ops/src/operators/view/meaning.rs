@@ -1,7 +1,7 @@
 //! Views: the same elements in another shape or order.
 
-use crate::meaning::cx::{axis, long};
-use crate::meaning::{Cx, Definition, Expr, Index};
+use crate::definition::cx::{axis, long};
+use crate::definition::{Cx, Definition, Expr, Index};
 
 /// The elements of the input, in row-major order, in another shape.
 ///

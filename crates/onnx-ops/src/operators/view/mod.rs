@@ -7,10 +7,10 @@ pub(super) mod meaning;
 mod versions;
 
 use super::{Operator, gather, op, shape};
-use crate::check::idle;
-use crate::convert::{Conversion::By, step};
-use crate::cost::Work;
-use crate::gradient::Derivative::Build;
+use crate::change::{Conversion::By, step};
+use crate::derivative::Derivative::Build;
+use crate::lint::idle;
+use crate::work::Work;
 
 pub(super) const ROWS: &[Operator] = &[
     op("DepthToSpace")

@@ -1,6 +1,6 @@
 //! Conversion of `Tile`.
 
-use crate::convert::site::{ConvertSite, Note};
+use crate::change::site::{ConvertSite, Note};
 
 /// Tile had the number of repetitions and the axis as inputs.
 pub(super) fn tile_up(s: &mut ConvertSite<'_>) -> Result<Note, String> {

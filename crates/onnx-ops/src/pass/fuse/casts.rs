@@ -6,7 +6,7 @@
 //! ```
 
 use super::site::FuseSite;
-use crate::pass::no_ops::is_lossless;
+use crate::lint::is_lossless;
 use onnx_ir::{ElemType, NodeId};
 
 pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {

@@ -29,9 +29,9 @@ mod static_reshapes;
 mod transposes;
 mod weights;
 
-use super::local_functions;
-use crate::gradient::is_trained;
+use crate::derivative::is_trained;
 use crate::infer::{InferOptions, infer};
+use crate::lint::local_functions;
 use crate::schema::Registry;
 use onnx_ir::drop_declarations;
 use onnx_ir::pass::{Report, node_orders};

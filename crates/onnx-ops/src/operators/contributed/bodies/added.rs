@@ -1,7 +1,7 @@
 //! Operators of ONNX Runtime that a few standard operators define.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// The distances of each row of one matrix to each row of the other.

@@ -1,7 +1,7 @@
 //! Fused operators that ONNX Runtime's optimizer writes.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use std::fmt::Display;
 
 /// The existing attributes with these names, as attributes of another node: `pads: ints = [1, 1]`.

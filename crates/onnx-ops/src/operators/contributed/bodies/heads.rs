@@ -3,8 +3,8 @@
 //! Queries, keys and values are `[batch, positions, heads * size]`; or all packed in the first input; or keys and values packed
 //! in the second one; or keys and values are split into heads. Masked positions get a large negative number.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 pub(in crate::operators::contributed) fn multi_head(site: &CallSite<'_>) -> Option<Draft> {

@@ -11,8 +11,8 @@
 //!
 //! An omitted zero point is 0 of the type of the operands.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Dequantizes an operand; its zero point follows its scale.

@@ -1,7 +1,7 @@
 //! Experimental operators of the first versions of ONNX, which ONNX Runtime still runs.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// Cuts off the borders, or what follows a region of the size `scale`.
 pub(in crate::operators::contributed) fn crop(site: &CallSite<'_>) -> Option<Draft> {

@@ -10,8 +10,8 @@
 //! Y = Add (product, bias)
 //! ```
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Adds `Y` from integer sums, a scale per column or for all, and an optional bias.

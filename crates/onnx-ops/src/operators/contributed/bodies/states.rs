@@ -1,7 +1,7 @@
 //! Operators that carry a state from one call to the next: convolutions, attention with a cache, rotary positions.
 
-use crate::functions::draft::Draft;
-use crate::functions::site::CallSite;
+use crate::bodies::draft::Draft;
+use crate::bodies::site::CallSite;
 
 /// A causal convolution of each channel, in one dimension; the last inputs are the next state. Several channel axes may be the last ones.
 pub(in crate::operators::contributed) fn causal_convolution(site: &CallSite<'_>) -> Option<Draft> {

@@ -1,7 +1,7 @@
 //! Operators on parallel residual streams (hyper-connections), and gated normalizations. Everything is computed in `float`.
 
-use crate::functions::draft::{Draft, number};
-use crate::functions::site::CallSite;
+use crate::bodies::draft::{Draft, number};
+use crate::bodies::site::CallSite;
 use onnx_ir::ElemType;
 
 /// Adds `all`, the streams as `[…, branches, size]`, `outer`, the sizes of the axes before these, and `count`, the number of branches.

@@ -1,8 +1,8 @@
 //! Attention operators that optimizers produce: with projections, packed inputs, or a cache.
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, at_least, hold};
-use crate::infer::{Infer, NodeCx};
+use crate::engine::rule::fit::{Extent, at_least, hold};
+use crate::engine::{Infer, NodeCx};
 
 /// The positions of the operands.
 struct Places {

@@ -1,8 +1,8 @@
 //! Matrix products with fused operations or packed weights.
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, at_least};
-use crate::infer::{Infer, NodeCx};
+use crate::engine::rule::fit::{Extent, at_least};
+use crate::engine::{Infer, NodeCx};
 use crate::operators::matmul::infer::{gemm_with, product};
 
 pub(in crate::operators::contributed) fn gemm(cx: &mut NodeCx<'_, '_>) -> Infer {

@@ -8,8 +8,8 @@ pub(super) mod matmul;
 pub(super) mod quantized;
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, hold};
-use crate::infer::{Infer, NodeCx};
+use crate::engine::rule::fit::{Extent, hold};
+use crate::engine::{Infer, NodeCx};
 use crate::operators::elementwise::infer::same_shape;
 use onnx_ir::ElemType;
 

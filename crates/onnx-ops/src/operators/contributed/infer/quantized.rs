@@ -1,8 +1,9 @@
 //! Operators on quantized tensors, each with scale and zero point.
 
 use crate::dims::Dim;
-use crate::infer::rule::fit::{Extent, flag};
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::engine::rule::fit::{Extent, flag};
+use crate::engine::{Infer, NodeCx};
+use crate::facts::Shape;
 use crate::operators::conv::infer as conv;
 use crate::operators::pool::infer as pool;
 use onnx_ir::ElemType;

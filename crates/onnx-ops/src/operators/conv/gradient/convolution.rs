@@ -1,8 +1,8 @@
 //! Derivatives of convolutions: the gradient of the operand is a transposed convolution, and the other way around.
 
 use super::weights::SpatialTensor;
-use crate::gradient::window::{Window, extents, joined, spatial};
-use crate::gradient::{Cell, Done};
+use crate::derivative::window::{Window, extents, joined, spatial};
+use crate::derivative::{Cell, Done};
 
 fn kernel(cell: &Cell<'_>, weights: usize) -> Result<Vec<i64>, String> {
     let given = cell.site.ints("kernel_shape").filter(|kernel| !kernel.is_empty());

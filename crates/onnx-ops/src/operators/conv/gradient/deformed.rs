@@ -1,7 +1,7 @@
 //! The derivative of convolutions with computed places.
 
-use crate::gradient::sample::{Axis, Padding, component, sampled, steps};
-use crate::gradient::{Cell, Done};
+use crate::derivative::sample::{Axis, Padding, component, sampled, steps};
+use crate::derivative::{Cell, Done};
 
 /// `DeformConv` as differentiable nodes: a product of weights and pixels at shifted places.
 pub(in crate::operators::conv) fn deform_conv(cell: &mut Cell<'_>) -> Done {

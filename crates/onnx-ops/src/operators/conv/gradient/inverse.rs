@@ -1,6 +1,6 @@
 //! Derivatives of the inverse operators of windows: `Col2Im` and `MaxUnpool`.
 
-use crate::gradient::{Cell, Done};
+use crate::derivative::{Cell, Done};
 use onnx_ir::ElemType;
 
 /// Columns added into images: the gradient of a column is a part of the image. A convolution with one kernel for each place of a window

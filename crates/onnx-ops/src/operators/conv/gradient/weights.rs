@@ -1,7 +1,7 @@
 //! The gradient of the weights of a convolution.
 
-use crate::gradient::Cell;
-use crate::gradient::window::{Window, joined};
+use crate::derivative::Cell;
+use crate::derivative::window::{Window, joined};
 
 /// A tensor `[batch, channels, …]` with its spatial sizes as lists of one element.
 pub(super) struct SpatialTensor {

@@ -9,8 +9,8 @@
 //! the sizes of the result.
 
 use super::Equation;
+use crate::derivative::Cell;
 use crate::dims::Dim;
-use crate::gradient::Cell;
 
 /// An operand whose axes have the sizes of all other axes with their letters.
 pub(super) struct Fitted {

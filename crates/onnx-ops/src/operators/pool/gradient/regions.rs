@@ -1,7 +1,7 @@
 //! Derivatives of pooling over regions of interest.
 
-use crate::gradient::sample::{Axis, Padding, component, sampled, steps};
-use crate::gradient::{Cell, Done, least};
+use crate::derivative::sample::{Axis, Padding, component, sampled, steps};
+use crate::derivative::{Cell, Done, least};
 use onnx_ir::ElemType;
 use onnx_ir::diag::counted;
 

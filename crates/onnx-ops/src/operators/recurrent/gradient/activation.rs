@@ -1,6 +1,6 @@
 //! Activation functions of recurrent operators, with their parameters.
 
-use crate::gradient::Cell;
+use crate::derivative::Cell;
 use std::vec::IntoIter;
 
 /// A function of one number, as nodes.
