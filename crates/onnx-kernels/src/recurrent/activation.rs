@@ -2,7 +2,7 @@
 
 use super::number::Number;
 use onnx_loops::failure::{Failure, fail};
-use std::vec::IntoIter;
+use onnx_ops::meaning::{CellActivation, CellParameters};
 
 /// A function of one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,30 +20,25 @@ pub(super) enum Activation {
     ThresholdedRelu { alpha: f64 },
 }
 
-/// Parameters not yet assigned to the functions that have some.
-pub(super) struct Parameters {
-    pub(super) alphas: IntoIter<f32>,
-    pub(super) betas: IntoIter<f32>,
-}
-
 impl Activation {
-    pub(super) fn named(name: &str, parameters: &mut Parameters) -> Result<Activation, Failure> {
-        let Parameters { alphas, betas } = parameters;
-        let mut alpha = |default| alphas.next().map_or(default, f64::from);
-        let mut beta = |default| betas.next().map_or(default, f64::from);
-        Ok(match name.to_ascii_lowercase().as_str() {
-            "affine" => Activation::Affine { alpha: alpha(1.0), beta: beta(0.0) },
-            "elu" => Activation::Elu { alpha: alpha(1.0) },
-            "hardsigmoid" => Activation::HardSigmoid { alpha: alpha(0.2), beta: beta(0.5) },
-            "leakyrelu" => Activation::LeakyRelu { alpha: alpha(0.01) },
-            "relu" => Activation::Relu,
-            "scaledtanh" => Activation::ScaledTanh { alpha: alpha(1.0), beta: beta(1.0) },
-            "sigmoid" => Activation::Sigmoid,
-            "softplus" => Activation::Softplus,
-            "softsign" => Activation::Softsign,
-            "tanh" => Activation::Tanh,
-            "thresholdedrelu" => Activation::ThresholdedRelu { alpha: alpha(1.0) },
-            _ => fail!("there is no activation function `{name}`"),
+    /// The function of a name with its parameters.
+    pub(super) fn named(name: &str, parameters: &mut CellParameters) -> Result<Activation, Failure> {
+        let Some(CellActivation { name, alpha, beta }) = parameters.function(name) else {
+            fail!("there is no activation function `{name}`");
+        };
+        Ok(match name {
+            "Affine" => Activation::Affine { alpha, beta },
+            "Elu" => Activation::Elu { alpha },
+            "HardSigmoid" => Activation::HardSigmoid { alpha, beta },
+            "LeakyRelu" => Activation::LeakyRelu { alpha },
+            "Relu" => Activation::Relu,
+            "ScaledTanh" => Activation::ScaledTanh { alpha, beta },
+            "Sigmoid" => Activation::Sigmoid,
+            "Softplus" => Activation::Softplus,
+            "Softsign" => Activation::Softsign,
+            "Tanh" => Activation::Tanh,
+            "ThresholdedRelu" => Activation::ThresholdedRelu { alpha },
+            _ => fail!("the activation function `{name}` is not supported"),
         })
     }
 
@@ -106,7 +101,7 @@ mod tests {
 
     #[test]
     fn parameters_go_to_the_functions_that_have_any() {
-        let mut given = Parameters { alphas: vec![0.5, 2.0].into_iter(), betas: vec![3.0].into_iter() };
+        let mut given = CellParameters::new(vec![0.5, 2.0], vec![3.0]);
         let mut named = |name| Activation::named(name, &mut given).expect("known");
         assert_eq!(named("Sigmoid"), Activation::Sigmoid);
         assert_eq!(named("LeakyRelu"), Activation::LeakyRelu { alpha: 0.5 });

@@ -13,7 +13,7 @@ mod number;
 use super::contributed::through_bytes;
 use super::{Call, Row, row};
 use crate::value::Value;
-use activation::{Activation, Parameters};
+use activation::Activation;
 use cell::{Cell, CellState, Kind, Recurrence};
 use number::Number;
 use onnx_ir::ElemType;
@@ -24,6 +24,7 @@ use onnx_loops::list::{List, Listed as _, filled};
 use onnx_loops::parallel::parallel;
 use onnx_loops::pool;
 use onnx_loops::tensor::{Tensor, count_of};
+use onnx_ops::meaning::CellParameters;
 use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[
@@ -172,8 +173,8 @@ fn activations(call: &Call<'_>, kind: Kind, directions: usize) -> Result<Vec<Act
     if !given.is_empty() && given.len() < defaults.len() * directions {
         fail!("{} activation functions are given of {}", given.len(), defaults.len() * directions);
     }
-    let floats = |name| call.attrs.floats(name).unwrap_or_default().into_iter();
-    let mut parameters = Parameters { alphas: floats("activation_alpha"), betas: floats("activation_beta") };
+    let floats = |name| call.attrs.floats(name).unwrap_or_default();
+    let mut parameters = CellParameters::new(floats("activation_alpha"), floats("activation_beta"));
     let name = |i: usize| given.get(i).map_or(defaults[i % defaults.len()], String::as_str);
     (0..defaults.len() * directions).map(|i| Activation::named(name(i), &mut parameters)).collect()
 }

@@ -11,4 +11,5 @@ pub use crate::definition::{
     Keep, Mistake, Mode, Number, Operand, Output, Reader, Reduction, Rounding, Token, Unary, line, quoted,
     window,
 };
+pub use crate::operators::{CellActivation, CellParameters};
 pub use define::{define, has_definition, open_shape, value_inputs};

@@ -48,6 +48,7 @@ mod view;
 pub use bodies::{body_of, has_body};
 pub(crate) use find::{all, derivative_of, find, of_schema};
 pub use find::{family, refusal};
+pub use recurrent::activation::{CellActivation, CellParameters};
 pub(crate) use row::Operator;
 use row::{of_ml, of_preview, of_runtime, of_training, op};
 

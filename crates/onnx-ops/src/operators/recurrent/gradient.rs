@@ -3,7 +3,7 @@
 mod activation;
 
 use crate::derivative::{Cell, Done};
-use activation::Activation;
+use crate::operators::recurrent::activation::CellActivation;
 
 /// The common parts of the three operators.
 struct Shared {
@@ -17,7 +17,7 @@ struct Shared {
     mask: Option<String>,
     /// `-1` reversed, `1` in order, for each direction.
     directions: Vec<i64>,
-    activations: Vec<Activation>,
+    activations: Vec<CellActivation>,
     clip: Option<f64>,
     by_batch: bool,
 }
@@ -46,8 +46,11 @@ fn shared(cell: &mut Cell<'_>, gates: i64, defaults: &[&str]) -> Result<Shared, 
     if activations.len() != defaults.len() * directions.len() {
         return Err(format!("it has {} activations", activations.len()));
     }
-    let mut parameters = activation::Parameters::of(cell);
-    let activations = activations.iter().map(|name| parameters.named(name)).collect::<Result<_, _>>()?;
+    let mut parameters = activation::parameters(cell);
+    let activations = activations
+        .iter()
+        .map(|name| parameters.function(name).ok_or_else(|| format!("its activation is `{name}`")))
+        .collect::<Result<_, _>>()?;
     let clip = cell.site.float("clip").map(f64::from);
     let by_batch = cell.site.int("layout").unwrap_or(0) != 0;
     let x = match by_batch {
@@ -144,7 +147,7 @@ impl Shared {
                 cell.op("Clip", &[of, &least, &most])
             }
         };
-        self.activations[at].apply(cell, &clipped)
+        activation::apply(&self.activations[at], cell, &clipped)
     }
 
     /// Opens the `Scan` of a direction: following nodes are part of its graph. Returns the names of its results: the last states,
@@ -316,7 +319,7 @@ pub(super) fn lstm(cell: &mut Cell<'_>) -> Done {
         let state = cell.op("Add", &[&old, &new]);
         let output = peep(cell, &output, 1, &state);
         let output = shared.activate(cell, 3 * d, &output);
-        let shape = shared.activations[3 * d + 2].apply(cell, &state);
+        let shape = activation::apply(&shared.activations[3 * d + 2], cell, &state);
         let hidden = cell.op("Mul", &[&output, &shape]);
         shared.close(cell, d, &[("h", hidden), ("c", state)], &given);
         all.push(shown);

@@ -1,25 +1,11 @@
 //! Recurrent layers: `RNN`, `GRU`, `LSTM`.
 
+use super::activation;
 use crate::dims::Dim;
 use crate::engine::rule::axes::int_or;
 use crate::engine::rule::fit::{Extent, at_least, choice, flag, hold};
 use crate::engine::{Infer, NodeCx};
 use onnx_ir::diag::did_you_mean;
-
-/// The activation functions of all three. Implementations ignore case.
-const ACTIVATIONS: &[&str] = &[
-    "Affine",
-    "Elu",
-    "HardSigmoid",
-    "LeakyRelu",
-    "Relu",
-    "ScaledTanh",
-    "Sigmoid",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-    "ThresholdedRelu",
-];
 
 pub(crate) fn rnn(cx: &mut NodeCx<'_, '_>) -> Infer {
     layer(cx, 1)
@@ -126,9 +112,9 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
 
 fn activations(cx: &mut NodeCx<'_, '_>) -> Infer {
     let list = if cx.has_attr("activations") { cx.strings("activations") } else { None };
-    let is_known = |name: &String| ACTIVATIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let is_known = |name: &String| activation::names().any(|known| known.eq_ignore_ascii_case(name));
     let Some(name) = list.iter().flatten().find(|name| !is_known(name)) else { return Some(()) };
-    let near = did_you_mean(name, ACTIVATIONS.iter().copied());
+    let near = did_you_mean(name, activation::names());
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     cx.fail_at_attr("activations", format!("unknown activation function `{name}` of `{}`{near}", cx.op()))
 }

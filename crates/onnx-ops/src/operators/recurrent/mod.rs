@@ -1,5 +1,6 @@
 //! Recurrent layers: `RNN`, `GRU`, `LSTM`.
 
+pub(super) mod activation;
 mod cost;
 mod gradient;
 pub(super) mod infer;
