@@ -25,14 +25,20 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
+mod client;
 mod document;
 mod features;
+mod request;
 mod server;
+mod settings;
+mod uri;
+mod virtual_text;
 mod workspace;
 
 pub use document::{Document, Encoding, LineTable, Remains, Snapshot};
 pub use server::{Options, ServerError, serve, serve_stdio};
-pub use workspace::settings::Settings;
+pub use settings::Settings;
 
 /// Answers every request at a byte of a document, for tests that look for panics.
 #[doc(hidden)]
@@ -44,6 +50,6 @@ pub fn exercise(snapshot: &Snapshot, at: usize) {
 #[doc(hidden)]
 #[must_use]
 pub fn published(snapshot: &Snapshot, is_all: bool) -> Vec<gen_lsp_types::Diagnostic> {
-    let stage = if is_all { server::Stage::All } else { server::Stage::Syntax };
+    let stage = if is_all { answer::Stage::All } else { answer::Stage::Syntax };
     features::diagnostics::diagnostics(snapshot, stage)
 }

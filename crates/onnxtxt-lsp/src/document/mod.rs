@@ -7,7 +7,7 @@ pub(crate) mod snapshot;
 pub use lines::{Encoding, LineTable};
 pub use snapshot::{Remains, Snapshot};
 
-use crate::workspace::settings::Settings;
+use crate::settings::Settings;
 use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
 use onnx_text::ReadStatements;
 use onnxtxt::ir::diag::Span;

@@ -2,7 +2,7 @@
 
 use super::embedded::{Host, blanked};
 use super::lines::{Encoding, LineTable};
-use crate::workspace::settings::Settings;
+use crate::settings::Settings;
 use bytes::Bytes;
 use gen_lsp_types::{Location, Position, Range, TextEdit, Uri};
 use onnx_text::{
@@ -166,7 +166,7 @@ impl Snapshot {
     /// The path of the file, if the document is one.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
-        crate::workspace::uri::path_of(&self.uri)
+        crate::uri::path_of(&self.uri)
     }
 
     /// The kind of the text.

@@ -5,9 +5,9 @@
 use super::formatting::line_edits;
 use super::rename::workspace_edit;
 use super::schemas::{Called, called};
+use crate::answer::{Answer, Failure};
+use crate::client::Client;
 use crate::document::Snapshot;
-use crate::server::Client;
-use crate::server::dispatch::{Answer, Failure};
 use gen_lsp_types::*;
 use onnx_text::ast::{AttrValue, Graph, List, ValueInfo};
 use onnx_text::{NameKind, NodeAt, RaiseOptions, TextKind};
@@ -467,7 +467,7 @@ fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::features::testing::{edited, marked_text, model, with_settings};
-    use crate::workspace::settings::Settings;
+    use crate::settings::Settings;
     use onnxtxt::Level;
     use onnxtxt::check::Filter;
 

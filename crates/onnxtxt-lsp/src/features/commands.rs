@@ -1,7 +1,8 @@
 //! Commands that an editor executes for the user: run a model, show its schedule, run a test, accept its results.
 
+use crate::answer::{Answer, Failure};
 use crate::document::Snapshot;
-use crate::server::dispatch::{Answer, Failure, RequestContext};
+use crate::request::RequestContext;
 use gen_lsp_types::*;
 use onnxtxt::golden::folder::{Bless, Options, tests};
 use onnxtxt::golden::{random_results, random_schedule};
@@ -44,7 +45,7 @@ pub(crate) fn execute(cx: &RequestContext, params: ExecuteCommandParams) -> Answ
     let uri = Uri(uri.ok_or_else(|| Failure(format!("`{}` expects a document", params.command)))?.to_owned());
     let open = cx.view.open.iter().find(|open| *open.uri() == uri).cloned();
     let read = || {
-        let settings = cx.view.configs.settings(super::virtual_text::path_of(&uri).as_deref());
+        let settings = cx.view.configs.settings(crate::virtual_text::path_of(&uri).as_deref());
         crate::workspace::read(&uri, cx.view.encoding, settings).map(Arc::new)
     };
     let snapshot = match open {
@@ -126,7 +127,7 @@ mod tests_of_commands {
     use super::*;
     use crate::document::Encoding;
     use crate::features::testing::{model, snapshot};
-    use crate::workspace::uri;
+    use crate::uri;
 
     #[test]
     fn models_run_and_show_their_schedule() {

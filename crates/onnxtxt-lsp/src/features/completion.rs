@@ -3,8 +3,8 @@
 use super::cursor::{Around, around, word_before};
 use super::schemas::{self, Called};
 use super::signature_help::split;
+use crate::client::Client;
 use crate::document::Snapshot;
-use crate::server::Client;
 use crate::workspace::View;
 use gen_lsp_types::*;
 use onnx_text::ast::FieldValue;

@@ -1,7 +1,7 @@
 //! Findings as diagnostics of the protocol.
 
+use crate::answer::Stage;
 use crate::document::Snapshot;
-use crate::server::Stage;
 use gen_lsp_types::*;
 use onnx_text::{SourceMap, ast};
 use onnxtxt::check::bound;
@@ -85,7 +85,7 @@ pub(super) fn diagnostic(snapshot: &Snapshot, finding: &diag::Diagnostic, map: &
             Severity::Warning => DiagnosticSeverity::Warning,
         }),
         code: Some(Code::String(finding.code.id.to_owned())),
-        code_description: Some(CodeDescription { href: super::virtual_text::explanation(finding.code) }),
+        code_description: Some(CodeDescription { href: crate::virtual_text::explanation(finding.code) }),
         source: Some("onnxtxt".to_owned()),
         message: message.into(),
         tags: tag(finding.code).map(|tag| vec![tag]),

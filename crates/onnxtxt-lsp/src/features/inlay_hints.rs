@@ -6,8 +6,8 @@
 
 use super::hover::type_of;
 use super::schemas::{Called, called};
+use crate::answer::Demand;
 use crate::document::Snapshot;
-use crate::server::Demand;
 use gen_lsp_types::{InlayHint, InlayHintKind, Range};
 use onnx_text::NodeAt;
 use onnx_text::ast::{Node, SugarForm};
@@ -121,7 +121,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::features::testing::{model, snapshot, with_settings};
-    use crate::workspace::settings::{Hints, Settings};
+    use crate::settings::{Hints, Settings};
     use gen_lsp_types::{Label, Position};
 
     /// The text with its hints in angle brackets.

@@ -1,7 +1,7 @@
 //! Links to files: the external data of tensors.
 
 use crate::document::Snapshot;
-use crate::workspace::uri;
+use crate::uri;
 use gen_lsp_types::DocumentLink;
 use onnx_text::ast::{AttrValue, Data, FieldValue, Graph, Node, ValueInfo};
 use onnxtxt::ir::diag::Span;

@@ -22,11 +22,11 @@ pub(crate) mod signature_help;
 pub(crate) mod symbols;
 #[cfg(test)]
 mod testing;
-pub(crate) mod virtual_text;
 pub(crate) mod workspace_diagnostics;
 
+use crate::answer::{Demand, Stage};
+use crate::client::Client;
 use crate::document::Snapshot;
-use crate::server::{Client, Demand, Stage};
 use gen_lsp_types::{Position, Range};
 
 /// Every request at a byte of a document.

@@ -1,8 +1,8 @@
 //! Renames a name everywhere in its document. A name that would then mean something else is refused.
 
+use crate::answer::{Answer, Failure};
+use crate::client::Client;
 use crate::document::Snapshot;
-use crate::server::Client;
-use crate::server::dispatch::{Answer, Failure};
 use gen_lsp_types::*;
 use onnx_text::{Occurrence, Spelling, rename_in_text};
 use onnxtxt::ir::diag::Span;

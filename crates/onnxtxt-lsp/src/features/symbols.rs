@@ -1,7 +1,7 @@
 //! The outline of a document, and symbols of all files.
 
+use crate::answer::Demand;
 use crate::document::Snapshot;
-use crate::server::Demand;
 use crate::workspace::View;
 use gen_lsp_types::*;
 use onnx_text::ast::{Graph, Node, ValueInfo};

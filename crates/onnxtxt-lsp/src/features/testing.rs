@@ -1,7 +1,7 @@
 //! Texts with markers: `$0` is the cursor, and `$[` and `$]` are around ranges.
 
 use crate::document::{Encoding, Snapshot};
-use crate::workspace::settings::Settings;
+use crate::settings::Settings;
 use gen_lsp_types::{Position, TextEdit, Uri};
 use onnxtxt::ir::diag::Span;
 use std::sync::Arc;

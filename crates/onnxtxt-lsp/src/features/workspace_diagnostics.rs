@@ -1,8 +1,9 @@
 //! The findings about all texts of the folders.
 
 use super::diagnostics::{diagnostics, result_id};
-use crate::server::Stage;
-use crate::server::dispatch::{Answer, Failure, RequestContext};
+use crate::answer::Stage;
+use crate::answer::{Answer, Failure};
+use crate::request::RequestContext;
 use gen_lsp_types::*;
 use serde_json::json;
 

@@ -1,8 +1,9 @@
 //! The capabilities of the server.
 
-use super::client::Client;
+use crate::client::Client;
 use crate::document::Encoding;
-use crate::features::{actions, commands, completion, semantic_tokens, virtual_text};
+use crate::features::{actions, commands, completion, semantic_tokens};
+use crate::virtual_text;
 use gen_lsp_types::*;
 
 /// The capabilities for a client.

@@ -1,36 +1,16 @@
 //! Requests: who answers them, and what becomes of an answer.
 
-use super::{Demand, Event, Pending, Server};
+use super::{Event, Pending, Server};
+use crate::answer::{Answer, Demand, Failure};
 use crate::document::Snapshot;
+use crate::request::RequestContext;
 use crate::workspace::View;
-use gen_lsp_types::{Diagnostic, Position, Request as LspRequest, Uri};
+use gen_lsp_types::{Position, Request as LspRequest, Uri};
 use lsp_server::{ErrorCode, Request, RequestId, Response};
 use serde::Deserialize as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Why a request has no answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Failure(pub(crate) String);
-
-impl<E: std::fmt::Display> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure(error.to_string())
-    }
-}
-
-pub(crate) type Answer<T> = Result<T, Failure>;
-
-/// The context of a request: its document, and the others.
-#[derive(Clone)]
-pub(crate) struct RequestContext {
-    pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) view: View,
-    pub(crate) demand: Demand,
-    /// Of a request for findings while the user types: those about operators and types of the last check, moved with the text.
-    pub(crate) interim: Option<Vec<Diagnostic>>,
-}
 
 /// Runs a function and returns the message of its panic, if it does.
 pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, String> {

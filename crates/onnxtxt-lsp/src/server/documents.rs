@@ -1,6 +1,7 @@
 //! Open documents, and messages about them.
 
-use super::{Demand, Event, Pending, Server, Stage};
+use super::{Event, Pending, Server};
+use crate::answer::{Demand, Stage};
 use crate::document::{Document, Encoding, Snapshot};
 use crate::features::diagnostics;
 use gen_lsp_types::*;

@@ -1,26 +1,24 @@
 //! The server: reads messages, owns the documents, and gives requests to workers.
 
 mod capabilities;
-mod client;
-pub(crate) mod dispatch;
+mod dispatch;
 mod documents;
-mod log;
 mod requests;
 mod workers;
 
+use crate::answer::Demand;
+use crate::answer::Stage;
+use crate::client::{Client, Log, Outbox};
 use crate::document::Encoding;
+use crate::settings::ClientSettings;
 use crate::workspace::Workspace;
-use crate::workspace::settings::ClientSettings;
-pub(crate) use client::Client;
-use crossbeam_channel::{Receiver, Sender, after, never, select, unbounded};
+use crossbeam_channel::{Receiver, after, never, select, unbounded};
 use documents::Documents;
 use gen_lsp_types::{InitializeParams, InitializeResult, ServerInfo, WorkspaceFolders};
-use log::Log;
-use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, RequestId, Response};
+use lsp_server::{Connection, ErrorCode, Message, ProtocolError, RequestId, Response};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 use workers::Workers;
 
@@ -112,7 +110,7 @@ pub fn serve(connection: Connection, options: Options) -> Result<(), ServerError
         settings: ClientSettings::default(),
         next_request: 0,
         asked: HashMap::new(),
-        connection: Outbox { sender: connection.sender.clone(), log: Arc::clone(&log) },
+        connection: Outbox::new(connection.sender.clone(), Arc::clone(&log)),
         client,
         encoding,
         log,
@@ -133,27 +131,7 @@ fn folders(params: &InitializeParams) -> Vec<PathBuf> {
         }
         Some(WorkspaceFolders::Null) | None => params.root_uri.iter().collect(),
     };
-    uris.into_iter().filter_map(crate::workspace::uri::path_of).collect()
-}
-
-/// Messages to the client.
-#[derive(Clone, Debug)]
-pub(crate) struct Outbox {
-    sender: Sender<Message>,
-    log: Arc<Log>,
-}
-
-impl Outbox {
-    pub(crate) fn send(&self, message: Message) {
-        self.log.message("->", &message);
-        // A client that is gone is seen where messages are read.
-        _ = self.sender.send(message);
-    }
-
-    pub(crate) fn notify<N: gen_lsp_types::Notification>(&self, params: N::Params) {
-        let method: String = N::METHOD.into();
-        self.send(Message::Notification(Notification::new(method, params)));
-    }
+    uris.into_iter().filter_map(crate::uri::path_of).collect()
 }
 
 /// Messages of workers to the loop.
@@ -162,41 +140,6 @@ pub(crate) enum Event {
     Answered(Response),
     /// The findings of a version of a document.
     Found(gen_lsp_types::PublishDiagnosticsParams, Stage),
-}
-
-/// How much of a document is checked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stage {
-    /// The syntax.
-    Syntax,
-    /// Everything that the settings ask for.
-    All,
-}
-
-/// Whether an answer is still wanted: shared by the loop and the worker.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Demand(Arc<AtomicU8>);
-
-impl Demand {
-    const CANCELLED: u8 = 1;
-    const STALE: u8 = 2;
-
-    fn cancel(&self) {
-        self.0.store(Self::CANCELLED, Ordering::Relaxed);
-    }
-
-    fn outdate(&self) {
-        self.0.store(Self::STALE, Ordering::Relaxed);
-    }
-
-    /// The code with which the request ends, if the answer is not wanted.
-    pub(crate) fn ended(&self) -> Option<ErrorCode> {
-        match self.0.load(Ordering::Relaxed) {
-            Self::CANCELLED => Some(ErrorCode::RequestCanceled),
-            Self::STALE => Some(ErrorCode::ContentModified),
-            _ => None,
-        }
-    }
 }
 
 /// A request that a worker is answering.

@@ -1,10 +1,13 @@
 //! The requests that the server answers, the settings, and the files that it watches.
 
-use super::dispatch::{Answer, Failure, RequestContext};
-use super::{Server, Stage};
+use super::Server;
+use crate::answer::Stage;
+use crate::answer::{Answer, Failure};
 use crate::features::*;
-use crate::workspace::settings::{ClientSettings, Settings};
-use crate::workspace::uri;
+use crate::request::RequestContext;
+use crate::settings::{ClientSettings, Settings};
+use crate::uri;
+use crate::virtual_text;
 use gen_lsp_types::*;
 use lsp_server::Request;
 use std::sync::Arc;

@@ -1,16 +1,14 @@
 //! The folders that the client has open: settings, and the files in them.
 
-pub(crate) mod settings;
-pub(crate) mod uri;
-
+use crate::client::{Client, Outbox};
 use crate::document::{Encoding, Snapshot};
-use crate::features::virtual_text;
-use crate::server::{Client, Outbox};
+use crate::settings::{ClientSettings, Settings};
+use crate::uri;
+use crate::virtual_text;
 use gen_lsp_types::Uri;
 use onnxtxt::config::{CONFIG_FILE, Config};
 use onnxtxt::files::below;
 use onnxtxt::ir::diag::{Level, counted};
-use settings::{ClientSettings, Settings};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};

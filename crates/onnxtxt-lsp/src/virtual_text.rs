@@ -7,8 +7,8 @@
 //!
 //! `workspace/textDocumentContent` and the request `onnxtxt/text` read them; `onnxtxt/write` writes an edited text back.
 
-use crate::server::dispatch::{Answer, Failure};
-use crate::workspace::uri;
+use crate::answer::{Answer, Failure};
+use crate::uri;
 use gen_lsp_types::Uri;
 use onnx_text::RaiseOptions;
 use onnxtxt::edit::{KeptWeights, new_errors};
