@@ -1,7 +1,8 @@
 //! The imports between the rooms of a crate. A room is a module of the crate, with all files below it.
 //!
-//! Rooms with layers lie one above the other: each uses only those below it. `cargo xtask tidy --imports` prints the lines of
-//! the rooms of every crate, and the arrows between them with the number of files that import.
+//! In no crate do rooms use each other in a circle. Rooms with layers lie one above the other in a stated order: each uses only
+//! those below it. `cargo xtask tidy --imports` prints the lines of the rooms of every crate, and the arrows between them with the
+//! number of files that import.
 
 use super::Finding;
 use super::source::File;
@@ -58,10 +59,6 @@ const LAYERS: &[(&str, Layers)] = &[
     ),
 ];
 
-/// Crates without layers, and without circles of rooms.
-const WITHOUT_CIRCLES: &[&str] =
-    &["onnx-formula", "onnx-images", "onnx-ir", "onnx-kernels", "onnx-proto", "onnxtxt"];
-
 /// A crate.
 struct House<'f> {
     name: &'f str,
@@ -78,16 +75,14 @@ struct Import<'f> {
     to: String,
 }
 
-/// Imports against the layers, circles where there were none, and modules that no layer has.
+/// Imports against the layers, circles of modules, and modules that no layer has.
 pub(super) fn point_down(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for house in houses(files) {
         let (imports, path) = (house.imports(), format!("crates/{}/src", house.name));
-        if WITHOUT_CIRCLES.contains(&house.name) {
-            for circle in circles(&arrows(&imports)) {
-                let why = format!("modules use each other in a circle: {}", circle.join(", "));
-                findings.push(Finding::new(&path, 0, why));
-            }
+        for circle in circles(&arrows(&imports)) {
+            let why = format!("modules use each other in a circle: {}", circle.join(", "));
+            findings.push(Finding::new(&path, 0, why));
         }
         let Some(layers) = house.layers else { continue };
         for module in house.modules() {

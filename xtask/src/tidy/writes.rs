@@ -10,7 +10,7 @@ use super::source::File;
 const HOMES: &[(&str, &str)] = &[
     ("crates/onnxtxt/src/files", "the files of the user"),
     ("crates/onnx-cli/src/programs/scratch.rs", "temporary folders, which only the user can read"),
-    ("crates/onnxtxt-lsp/src/server/log.rs", "the log, which the user names and which only grows"),
+    ("crates/onnxtxt-lsp/src/client/log.rs", "the log, which the user names and which only grows"),
 ];
 
 /// Calls that change a file system.
@@ -80,7 +80,7 @@ const CALLS: &[(&str, usize, &str)] = &[
     ("crates/onnx-cli/src/emit.rs", 1, "-o, or the input in place"),
     ("crates/onnx-cli/src/output/mod.rs", 2, "the callers of the functions above"),
     ("crates/onnx-cli/src/output/results.rs", 1, "-o"),
-    ("crates/onnxtxt-lsp/src/features/virtual_text.rs", 1, "the document that the client writes back"),
+    ("crates/onnxtxt-lsp/src/virtual_text.rs", 1, "the document that the client writes back"),
     ("crates/onnxtxt/src/golden/folder.rs", 1, "a test that the command line names"),
     ("crates/onnxtxt/src/save.rs", 2, "the caller of the library"),
     ("python/src/model/mod.rs", 1, "the caller of the module"),
