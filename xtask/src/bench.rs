@@ -5,6 +5,7 @@
 //! are timed beside are installed and built; one that cannot be is said, and named in the table.
 
 mod profiles;
+mod rebuilds;
 
 use crate::venv::{self, Env};
 use crate::{dirs, process};
@@ -67,6 +68,9 @@ enum What {
     },
     /// Compare builds with different profiles: those whose name has one of these words; without any, all. Takes an hour of compiling
     Profiles { names: Vec<String> },
+    /// Measure how long cargo compiles after a change of a kernel, an operator, a command or a message: those whose name has one of
+    /// these words; without any, all
+    Rebuilds { names: Vec<String> },
 }
 
 #[derive(clap::Args)]
@@ -142,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(What::Python { names }) => python(names, args),
         Some(What::Lsp { names, write }) => lsp(names, *write, args),
         Some(What::Profiles { names }) => profiles::run(names, args.runs),
+        Some(What::Rebuilds { names }) => rebuilds::run(names),
     }
 }
 
