@@ -1,4 +1,4 @@
-//! What the function body of a node is made of: the node ([`CallSite`]), lines of text ([`Draft`]), and the bodies in files.
+//! The parts of function bodies: the node ([`CallSite`]), lines of text ([`Draft`]), and the bodies in files.
 
 pub(crate) mod draft;
 pub(crate) mod site;

@@ -1,5 +1,5 @@
-//! How nodes are converted at each version of their operator; the rows of [`operators`] have them for each
-//! operator with more than one version.
+//! How nodes are converted at each version of their operator; the rows of operators have them for each operator
+//! with more than one version.
 //!
 //! A version is unchanged if it allows more types, values or shapes, clarifies the specification, or adds inputs, outputs and
 //! attributes whose defaults keep the meaning: the walk compares nodes with the target signature, removes attributes that have

@@ -1,4 +1,4 @@
-//! The inference engine: walks the bodies of a model, and runs the rules of operators, which it is given as [`Rows`].
+//! The inference engine: walks the bodies of a model, and runs the rules of operators, which callers hand down as [`Rows`].
 //!
 //! For each node it looks up the schema, checks the node against it (`signature`), and runs the rule, which sees its node
 //! through [`NodeCx`]. Nested graphs are walked by the rule of their node, functions at each call with the facts of the call,
@@ -35,7 +35,7 @@ pub(crate) use walk::{infer, traced};
 /// see [`NodeCx`] for what a rule can do.
 pub(crate) type Rule = fn(&mut NodeCx<'_, '_>) -> Infer;
 
-/// The operators, as inference sees them: their rows lie above it, so it is told where they are.
+/// The operators, as inference sees them. Their rows lie above it, so callers hand them down.
 pub(crate) struct Rows {
     /// The rule of the operator of a schema.
     pub(crate) rule: fn(SchemaId, &Schema) -> Option<Rule>,

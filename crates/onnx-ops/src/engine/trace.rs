@@ -1,4 +1,4 @@
-//! The trace of what rules read, for [`why`](super::why()).
+//! The trace of what rules read, for [`why`](crate::infer::why()).
 
 use foldhash::HashMap;
 use onnx_ir::{BodyId, NodeId};

@@ -53,7 +53,7 @@ const MAX_DEPTH: usize = 200;
 /// From IR version 4 on, an initializer that is also an input is a default, which callers may replace.
 const DEFAULTS_SINCE_IR: i64 = 4;
 
-/// The result of [`infer`].
+/// The result of [`infer`](crate::infer::infer()).
 #[derive(Clone, Default)]
 pub struct Inference {
     /// The facts of each value.
