@@ -2,7 +2,8 @@
 
 use crate::keep::{self, Keep};
 use crate::value::Value;
-use onnx_ir::{Body, ElemType, GraphId, Model, Node, NodeId, SparseTensor};
+use onnx_ir::{Body, ElemType, GraphId, Model, Node, NodeId, SparseTensor, ValueDef};
+use onnx_loops::PackedStore;
 use onnx_loops::budget;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::List;
@@ -75,14 +76,26 @@ impl Call<'_> {
         self.optional_tensor(i)?.map(Tensor::ints).transpose()
     }
 
-    /// Data computed from attributes and some inputs, cached as long as these inputs stay the same.
+    /// Data computed from attributes and some inputs, cached as long as these inputs stay the same. Matrices among them may be in the
+    /// store that is passed on.
     pub fn kept<T: Any + Send + Sync>(
         &self,
         inputs: &[usize],
-        make: impl FnOnce() -> Result<T, Failure>,
+        make: impl FnOnce(Option<&dyn PackedStore>) -> Result<T, Failure>,
     ) -> Result<Arc<T>, Failure> {
-        let inputs = inputs.iter().map(|&i| self.optional_tensor(i).map(Option::<&Tensor>::cloned));
-        keep::kept(self.keep.0, self.keep.1, inputs.collect::<Result<_, _>>()?, make)
+        let tensors = inputs.iter().map(|&i| self.optional_tensor(i).map(Option::<&Tensor>::cloned));
+        let make = || make(self.store(inputs));
+        keep::kept(self.keep.0, self.keep.1, tensors.collect::<Result<_, _>>()?, make)
+    }
+
+    /// The store for data that are computed from these inputs, if all of them are weights of the model: others change, and would fill it.
+    pub(crate) fn store(&self, inputs: &[usize]) -> Option<&dyn PackedStore> {
+        let Attributes { body, node, .. } = &self.attrs;
+        let is_weight = |i: &usize| match node.inputs.get(*i) {
+            Some(Some(value)) => matches!(body.values[*value].def, ValueDef::Initializer(_)),
+            Some(None) | None => true,
+        };
+        self.keep.0.store.as_deref().filter(|_| inputs.iter().all(is_weight))
     }
 
     /// Fails unless a tensor of this type and shape can be allocated; for kernels that gather elements first.

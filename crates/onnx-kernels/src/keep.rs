@@ -2,6 +2,7 @@
 
 use foldhash::HashMap;
 use onnx_ir::NodeId;
+use onnx_loops::PackedStore;
 use onnx_loops::failure::Failure;
 use onnx_loops::sync::lock;
 use onnx_loops::tensor::Tensor;
@@ -10,7 +11,18 @@ use std::sync::{Arc, Mutex};
 
 /// The cached data of an executable, by node.
 #[derive(Debug, Default)]
-pub struct Keep(Mutex<HashMap<NodeId, Kept>>);
+pub struct Keep {
+    data: Mutex<HashMap<NodeId, Kept>>,
+    /// Where packed weights are looked for before they are packed.
+    pub(crate) store: Option<Arc<dyn PackedStore>>,
+}
+
+impl Keep {
+    /// No data yet; large packed weights are shared with other programs by a store, if there is one.
+    pub fn new(store: Option<&Arc<dyn PackedStore>>) -> Keep {
+        Keep { data: Mutex::default(), store: store.cloned() }
+    }
+}
 
 #[derive(Debug)]
 enum Kept {
@@ -31,7 +43,7 @@ pub(crate) fn kept<T: Any + Send + Sync>(
     if inputs.iter().flatten().any(Tensor::is_lent) {
         return Ok(Arc::new(make()?));
     }
-    let is_first = match lock(&keep.0).get(&node) {
+    let is_first = match lock(&keep.data).get(&node) {
         None => true,
         Some(Kept::Made(of, made)) => {
             let is_same = |(a, b): (&Option<Tensor>, &Option<Tensor>)| match (a, b) {
@@ -51,7 +63,7 @@ pub(crate) fn kept<T: Any + Send + Sync>(
     };
     let made = Arc::new(make()?);
     let now = if is_first { Kept::Made(inputs, Arc::clone(&made) as _) } else { Kept::Changes };
-    lock(&keep.0).insert(node, now);
+    lock(&keep.data).insert(node, now);
     Ok(made)
 }
 
@@ -78,7 +90,7 @@ mod tests {
         assert_eq!(*ask(&[&a]).expect("kept"), 1);
         assert_eq!(*ask(&[&b]).expect("another tensor, though equal"), 2);
         assert_eq!(*ask(&[&a]).expect("not kept"), 3);
-        assert!(matches!(lock(&keep.0)[&node], Kept::Changes));
+        assert!(matches!(lock(&keep.data)[&node], Kept::Changes));
     }
 
     #[test]
@@ -89,6 +101,6 @@ mod tests {
         for made in 0..2 {
             assert_eq!(*kept(&keep, node, vec![Some(lent.clone())], || Ok(made)).expect("made"), made);
         }
-        assert!(lock(&keep.0).is_empty());
+        assert!(lock(&keep.data).is_empty());
     }
 }

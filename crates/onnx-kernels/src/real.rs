@@ -1,10 +1,10 @@
 //! The number type of kernels: double for doubles, single for all shorter floats.
 
 use onnx_ir::ElemType;
-use onnx_loops::Matrix;
 use onnx_loops::failure::Failure;
 use onnx_loops::list::{List, Listed as _};
 use onnx_loops::tensor::Tensor;
+use onnx_loops::{Matrix, PackedStore};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A float type for computations.
@@ -23,8 +23,12 @@ pub(crate) trait Real:
     /// A packed matrix to multiply rows by.
     type Matrix: Send + Sync + 'static;
 
-    /// The matrix whose columns of `steps` numbers are contiguous.
-    fn matrix(columns: &[Self], steps: usize) -> Result<Self::Matrix, Failure>;
+    /// The matrix whose columns of `steps` numbers are contiguous, shared with other programs by a store if there is one.
+    fn matrix(
+        columns: &[Self],
+        steps: usize,
+        store: Option<&dyn PackedStore>,
+    ) -> Result<Self::Matrix, Failure>;
 
     /// Adds to each row of `out` the product of a row of `rows` with a matrix.
     fn add_products(matrix: &Self::Matrix, rows: &[Self], out: &mut [Self]) -> Result<(), Failure>;
@@ -45,8 +49,8 @@ pub(crate) trait Real:
 impl Real for f32 {
     type Matrix = Matrix;
 
-    fn matrix(columns: &[f32], steps: usize) -> Result<Matrix, Failure> {
-        Matrix::of_columns(columns, steps)
+    fn matrix(columns: &[f32], steps: usize, store: Option<&dyn PackedStore>) -> Result<Matrix, Failure> {
+        Matrix::of_columns(columns, steps, store)
     }
 
     fn add_products(matrix: &Matrix, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
@@ -82,7 +86,12 @@ impl Real for f64 {
     /// Columns, and steps per column.
     type Matrix = (List<f64>, usize);
 
-    fn matrix(columns: &[f64], steps: usize) -> Result<(List<f64>, usize), Failure> {
+    /// It is not packed, and not shared.
+    fn matrix(
+        columns: &[f64],
+        steps: usize,
+        _: Option<&dyn PackedStore>,
+    ) -> Result<(List<f64>, usize), Failure> {
         Ok((List::copied(columns)?, steps))
     }
 

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::parallel::parallel;
 use crate::recycle::ALIGN;
 use bytes::Bytes;
+use onnx_ir::diag::counted;
 use std::fmt::{Debug, Write as _};
 use std::ops::Range;
 
@@ -57,8 +58,26 @@ const ABOUT: usize = LENGTHS + 8 * LISTS;
 const SEAL: usize = HEAD - 32;
 /// The lists of an entry: numbers, their sums, the order of groups, and the narrow ones of these.
 pub(crate) const LISTS: usize = 4;
+/// Smaller lists of numbers are made by each program: to look for them in a store takes as long.
+pub(crate) const MIN_STORED_BYTES: usize = 1 << 18;
 /// Threads digest pieces of this size.
 const PIECE: usize = 1 << 20;
+
+/// Stored numbers that are at an address which their type does not have, as an entry of a store, where they are aligned; `None` if they are
+/// not large, and if the store does not take them. So all programs of a machine have one copy, and its pages can be released.
+pub(crate) fn aligned(store: &dyn PackedStore, numbers: &[u8], width: usize) -> Option<Bytes> {
+    if numbers.len() < MIN_STORED_BYTES {
+        return None;
+    }
+    let about = format!("{} as stored, aligned", counted(numbers.len(), "byte"));
+    // The order of bytes is that of the file, so the width does not matter to the entry.
+    let key = Key::of(&format!("aligned {}", numbers.len()), &[numbers], about).ok()?;
+    let lengths = [Some(numbers.len()), Some(0), Some(0), Some(0)];
+    let entry = key.load(store, lengths).or_else(|| key.store(store, [numbers, &[], &[], &[]]))?;
+    let place = entry.places.first()?.clone();
+    let found = entry.content.slice(place);
+    found.as_ptr().addr().is_multiple_of(width).then_some(found)
+}
 
 /// The identity of an entry.
 pub(crate) struct Key {

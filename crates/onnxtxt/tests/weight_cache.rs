@@ -83,6 +83,109 @@ fn a_later_executable_maps_the_same_file() {
     }
 }
 
+/// Nodes with packed weights of more than a quarter of a MiB, and how many entries they have.
+const NODES: &[(&str, &str, &str, &str, usize)] = &[
+    ("float[3,300] x", "float[300,256] w", "y = MatMul(x, w)", "float", 1),
+    ("float16[3,300] x", "float16[300,256] w", "y = MatMul(x, w)", "float16", 1),
+    ("float[3,300] x", "float[256,300] w", "y = Gemm <transB = 1> (x, w)", "float", 1),
+    ("float[3,5,130] x", "float[3,130,200] w", "y = MatMul(x, w)", "float", 1),
+    ("float[1,96,32,32] x", "float[96,96,3,3] w", "y = Conv <pads = [1,1,1,1]> (x, w)", "float", 1),
+    ("float[1,32,17,17] x", "float[96,32,5,5] w", "y = Conv <strides = [2,2]> (x, w)", "float", 1),
+    ("uint8[3,530] x", "int8[530,600] w", "y = MatMulInteger(x, w)", "int32", 1),
+    (
+        "float[5,2,160] x",
+        "float[1,512,160] w, float[1,512,128] r",
+        "y = LSTM <hidden_size = 128> (x, w, r)",
+        "float",
+        2,
+    ),
+    (
+        "float[5,2,128] x",
+        "float[1,576,128] w, float[1,576,192] r",
+        "y = GRU <hidden_size = 192> (x, w, r)",
+        "float",
+        // The candidate gate has fewer weights.
+        2,
+    ),
+    (
+        "float[1,6,128] x",
+        "float[128,768] w, float[768] b",
+        "y = com.microsoft.Attention <num_heads = 4> (x, w, b)",
+        "float",
+        1,
+    ),
+    (
+        "float[40,512] x",
+        "uint8[256,16,16] w, float[4096] s",
+        "y = com.microsoft.MatMulNBits <K = 512, N = 256, bits = 4, block_size = 32> (x, w, s)",
+        "float",
+        1,
+    ),
+];
+
+/// The element type and the sizes of `float[2,3] w`.
+fn declared(text: &str) -> (&str, Vec<usize>) {
+    let (elem, rest) = text.trim().split_once('[').expect("a type");
+    let (dims, _) = rest.split_once(']').expect("a type");
+    (elem, dims.split(',').map(|size| size.parse().expect("a size")).collect())
+}
+
+#[test]
+fn results_with_a_cache_are_those_without_bit_for_bit() {
+    for &(input, weights, node, result, entries) in NODES {
+        let mut initializers = Vec::new();
+        for weight in weights.split(", ") {
+            let (elem, dims) = declared(weight);
+            let count: usize = dims.iter().product();
+            let number = |i: usize| match elem {
+                "uint8" => ((i * 7919) % 251).to_string(),
+                "int8" => (((i * 7919) % 251) as i64 - 125).to_string(),
+                _ => format!("{}", ((i * 7919) % 1009) as f32 / 1024.0 - 0.5),
+            };
+            let numbers: Vec<String> = (0..count).map(number).collect();
+            initializers.push(format!("{weight} = {{{}}}", numbers.join(", ")));
+        }
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21, \"com.microsoft\": 1]>\n\
+             g ({input}) => ({result}[] y) <{}> {{ {node} }}",
+            initializers.join(", ")
+        );
+        let folder = Folder::new();
+        let (elem, dims) = declared(input);
+        let count: usize = dims.iter().product();
+        let x = match elem {
+            "uint8" => {
+                let bytes: Vec<u8> = (0..count).map(|i| (i % 251) as u8).collect();
+                Tensor::from_bytes(onnx_ir::ElemType::UINT8, &dims, bytes.into())
+            }
+            "float16" => {
+                let numbers = (0..count).map(|i| (i % 17) as f64 / 16.0 - 0.5);
+                Tensor::from_floats(onnx_ir::ElemType::FLOAT16, &dims, numbers)
+            }
+            _ => {
+                let numbers: Vec<f32> = (0..count).map(|i| (i % 17) as f32 / 16.0 - 0.5).collect();
+                Tensor::of(&dims, &numbers)
+            }
+        };
+        let x = x.expect("memory");
+        let result = |cache: Option<WeightCache>| {
+            let packed_store = cache.map(|cache| Arc::new(cache) as _);
+            let options = CompileOptions { packed_store, ..CompileOptions::default() };
+            let compiled = onnxtxt::parse(&text).compile_unchecked(&options);
+            let executable = compiled.unwrap_or_else(|found| panic!("{node}: {}", found[0].message));
+            let results = executable.run(vec![Some(Value::Tensor(x.clone()))], &RunOptions::default());
+            let results = results.unwrap_or_else(|found| panic!("{node}: {}", found.message));
+            results[0].tensor().expect("a tensor").bytes().to_vec()
+        };
+        let plain = result(None);
+        for start in ["first", "second"] {
+            let found = result(Some(folder.cache(WeightCache::MAX_BYTES)));
+            assert!(found == plain, "{node} differs at the {start} start");
+            assert_eq!(folder.files().len(), entries, "{node}, {start} start");
+        }
+    }
+}
+
 #[test]
 fn an_executable_keeps_its_weights_when_files_are_removed() {
     let folder = Folder::new();

@@ -59,7 +59,8 @@ pub fn compile<'r>(
     options: &CompileOptions,
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let program = Program::compile(model, registry, options)?;
-    Ok(Executable { program, caches: Caches::default() })
+    let caches = Caches::new(&program.options);
+    Ok(Executable { program, caches })
 }
 
 impl Executable<'_> {

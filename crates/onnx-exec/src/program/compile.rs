@@ -152,12 +152,14 @@ impl Program<'_> {
         for (g, graph) in body.graphs.iter() {
             for (i, init) in graph.initializers.iter().enumerate() {
                 let stored = &body.tensors[init.tensor];
-                let tensor = Tensor::stored(stored);
-                if let (Ok(tensor), Some(release)) = (&tensor, self.options.release)
-                    && !tensor.is_stored()
-                {
+                let tensor = Tensor::stored_in(stored, self.options.packed_store.as_deref());
+                if let (Ok(tensor), Some(release)) = (&tensor, self.options.release) {
+                    let is_shared =
+                        |bytes: &[u8]| tensor.is_stored() && tensor.bytes().as_ptr() == bytes.as_ptr();
                     for payload in &stored.data {
-                        if let Payload::Entries { bytes, .. } = payload {
+                        if let Payload::Entries { bytes, .. } = payload
+                            && !is_shared(bytes)
+                        {
                             release(bytes);
                         }
                     }

@@ -2,6 +2,7 @@
 
 use super::plan_runner::PlanRunner;
 use super::prepared::{Prepared, Signature};
+use crate::options::CompileOptions;
 use crate::plan::{PackedConstants, Recorder, ScheduleFile};
 use crate::program::Program;
 use crate::recycle::Recycler;
@@ -54,8 +55,15 @@ pub(super) struct Function<'r> {
 }
 
 impl Caches<'_> {
+    /// Empty caches for a program with these options.
+    pub(crate) fn new(options: &CompileOptions) -> Self {
+        Caches { keep: Keep::new(options.packed_store.as_ref()), ..Caches::default() }
+    }
+
     /// Empty caches for a function body of a program with these: both use the same memory.
-    pub(super) fn of_function<'f>(&self) -> Caches<'f> {
-        Caches { recycler: Arc::clone(&self.recycler), ..Caches::default() }
+    pub(super) fn of_function<'f>(&self, program: &Program<'_>) -> Caches<'f> {
+        let recycler = Arc::clone(&self.recycler);
+        let keep = Keep::new(program.options.packed_store.as_ref());
+        Caches { recycler, keep, ..Caches::default() }
     }
 }

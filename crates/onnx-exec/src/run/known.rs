@@ -25,7 +25,7 @@ impl Known for Run<'_, '_> {
         let Some(Ok(body)) = function.map(|function| self.program.compile_body(node, &function)) else {
             return;
         };
-        let caches = self.caches.of_function();
+        let caches = self.caches.of_function(&body);
         let options = RunOptions { observe: None, time: None, ..self.options.clone() };
         define(&body, &mut Run::new(&body, &caches, &options, self.fuel, self.depth + 1));
     }

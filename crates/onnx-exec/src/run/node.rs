@@ -180,7 +180,8 @@ impl<'x, 'r> Run<'x, 'r> {
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
-        let made = || Arc::new(Function { program, caches: self.caches.of_function() });
+        let caches = self.caches.of_function(&program);
+        let made = || Arc::new(Function { program, caches });
         Ok(Arc::clone(kept.entry(key).or_insert_with(made)))
     }
 }

@@ -205,7 +205,7 @@ fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<List<f32>, Failure
         Some(bias) => fail!("a bias of shape {:?} does not fit {columns}", bias.dims()),
         None => {}
     }
-    let weights = call.kept(&[1], || Matrix::of_rows(&f32::numbers(w)?, columns))?;
+    let weights = call.kept(&[1], |store| Matrix::of_rows(&f32::numbers(w)?, columns, store))?;
     weights.add_products(&f32::numbers(x)?, &mut projected)?;
     Ok(projected)
 }

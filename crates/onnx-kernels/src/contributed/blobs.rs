@@ -56,7 +56,7 @@ fn mat_mul_fp_q4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if last != k {
         fail!("rows of {last} are not multiplied with columns of {k}");
     }
-    let weights = call.kept(&[1, 2], || {
+    let weights = call.kept(&[1, 2], |store| {
         let blocks = k.div_ceil(layout.codes);
         let (stored, bytes) = (call.tensor(1)?, layout.bytes());
         if count_of(&[n, blocks, bytes])? != stored.len() {
@@ -75,7 +75,7 @@ fn mat_mul_fp_q4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 layout.unpack(block, weights);
             }
         }
-        Matrix::of_columns(&weights, k)
+        Matrix::of_columns(&weights, k, store)
     })?;
     products(call, outer, &weights, [k, n])
 }

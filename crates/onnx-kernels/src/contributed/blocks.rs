@@ -157,7 +157,7 @@ fn mat_mul_bnb4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Some(1) => &NORMAL,
         _ => fail!("weights of such a kind cannot be unpacked"),
     };
-    let weights = call.kept(&[1, 2], || {
+    let weights = call.kept(&[1, 2], |store| {
         let (packed, largest) = (call.tensor(1)?, f32::numbers(call.tensor(2)?)?);
         let count = count_of(&[n, k])?;
         if packed.len() != count.div_ceil(2) || largest.len() != count.div_ceil(block) {
@@ -174,7 +174,7 @@ fn mat_mul_bnb4(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             let code = bytes[i / 2] >> (4 * (1 - i % 2)) & 15;
             *weight = table[usize::from(code)] * largest[i / block];
         }
-        Matrix::of_columns(&weights, k)
+        Matrix::of_columns(&weights, k, store)
     })?;
     products(call, outer, &weights, [k, n])
 }

@@ -73,13 +73,13 @@ impl<'l> Layer<'l> {
         let size = self.inputs * self.outputs;
         spend(size.saturating_mul(count + 1))?;
         let matrix = match &self.stored {
-            Stored::Floats(all) => Matrix::of_columns(&all[expert * size..][..size], self.inputs)?,
+            Stored::Floats(all) => Matrix::of_columns(&all[expert * size..][..size], self.inputs, None)?,
             Stored::Codes { .. } => {
                 let mut weights = filled(size, 0.0)?;
                 for (output, to) in weights.chunks_exact_mut(self.inputs.max(1)).enumerate() {
                     self.unpack(expert, output, to);
                 }
-                Matrix::of_columns(&weights, self.inputs)?
+                Matrix::of_columns(&weights, self.inputs, None)?
             }
         };
         let mut out = filled(count_of(&[count, self.outputs])?, 0.0)?;

@@ -63,7 +63,8 @@ impl<'m> KeyValueBlocks<'m> {
         let mut blocks = Vec::new();
         if queries > MAX_UNPACKED_QUERIES && sizes.iter().all(|size| *size > 0) {
             for (keys, values) in keys.chunks(BLOCK * sizes[0]).zip(values.chunks(BLOCK * sizes[1])) {
-                blocks.push([Matrix::of_columns(keys, sizes[0])?, Matrix::of_rows(values, sizes[1])?]);
+                let keys = Matrix::of_columns(keys, sizes[0], None)?;
+                blocks.push([keys, Matrix::of_rows(values, sizes[1], None)?]);
             }
         }
         Ok(KeyValueBlocks { keys, values, blocks, count, sizes })

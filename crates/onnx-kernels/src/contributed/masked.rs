@@ -116,7 +116,7 @@ fn word_conv_embedding(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         fail!("weights of shape {:?} do not fit words of {length} codes of {of_code}", w.dims());
     }
     let (ids, table, bias) = (words.ints()?, f32::numbers(table)?, f32::numbers(b)?);
-    let weights = call.kept(&[1], || f32::matrix(&f32::numbers(w)?, taps * width))?;
+    let weights = call.kept(&[1], |store| f32::matrix(&f32::numbers(w)?, taps * width, store))?;
     let mut y = filled(call.has_room(w.elem(), &[count, filters])?, 0.0f32)?;
     spend(count_of(&[count, length, taps, width])?.saturating_mul(filters))?;
     let mut characters = filled(count_of(&[length, width])?, 0.0f32)?;

@@ -6,11 +6,11 @@ use crate::value::Value;
 use crate::{Call, Row, row};
 use onnx_ir::ElemType;
 use onnx_ir::diag::{counted, counted_are};
-use onnx_loops::Matrix;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
 use onnx_loops::tensor::count_of;
+use onnx_loops::{Matrix, PackedStore};
 use std::sync::OnceLock;
 
 pub(super) const ROWS: &[Row] = &[row("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
@@ -85,15 +85,15 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Weights, Failure> {
 
 impl Weights {
     /// The dequantized weights, computed on demand.
-    fn matrix(&self, packed: &[u8]) -> Result<&Matrix, Failure> {
+    fn matrix(&self, packed: &[u8], store: Option<&dyn PackedStore>) -> Result<&Matrix, Failure> {
         if let Some(matrix) = self.matrix.get() {
             return Ok(matrix);
         }
-        let made = self.unpacked(packed)?;
+        let made = self.unpacked(packed, store)?;
         Ok(self.matrix.get_or_init(|| made))
     }
 
-    fn unpacked(&self, packed: &[u8]) -> Result<Matrix, Failure> {
+    fn unpacked(&self, packed: &[u8], store: Option<&dyn PackedStore>) -> Result<Matrix, Failure> {
         let Weights { k, bits, block, blocks, bytes, scales, zeros, groups, .. } = self;
         let n = scales.len().checked_div(*blocks).unwrap_or(0);
         let mut weights = filled(count_of(&[n, *k])?, 0.0f32)?;
@@ -111,14 +111,20 @@ impl Weights {
                 *weight = f32::of((code(codes, i, *bits) - zeros[at]) * scales[at]);
             }
         }
-        Matrix::of_columns(&weights, *k)
+        Matrix::of_columns(&weights, *k, store)
     }
 
     /// Adds to each row of `out` the product of a row with the weights.
-    fn add_products(&self, packed: &[u8], rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
+    fn add_products(
+        &self,
+        packed: &[u8],
+        rows: &[f32],
+        out: &mut [f32],
+        store: Option<&dyn PackedStore>,
+    ) -> Result<(), Failure> {
         match &self.few {
             Some(few) if rows.len() <= MAX_ROWS * self.k => few.add_products(packed, rows, self.k, out),
-            _ => self.matrix(packed)?.add_products(rows, out),
+            _ => self.matrix(packed, store)?.add_products(rows, out),
         }
     }
 }
@@ -131,7 +137,8 @@ fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if last != k {
         fail!("rows of {last} are multiplied with columns of {k}");
     }
-    let weights = call.kept(&[1, 2, 3, 4], || weights(call, k, n))?;
+    let constants = [1, 2, 3, 4];
+    let weights = call.kept(&constants, |_| weights(call, k, n))?;
     let bias = match call.optional_tensor(5)? {
         Some(bias) if bias.len() == n => Some(f32::numbers(bias)?),
         Some(bias) => fail!("a bias of shape {:?} does not fit {}", bias.dims(), counted(n, "column")),
@@ -145,6 +152,7 @@ fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if let Some(bias) = bias {
         y.chunks_exact_mut(n.max(1)).for_each(|row| row.copy_from_slice(&bias));
     }
-    weights.add_products(call.tensor(1)?.words::<u8>(), &f32::numbers(a)?, &mut y)?;
+    let store = call.store(&constants);
+    weights.add_products(call.tensor(1)?.words::<u8>(), &f32::numbers(a)?, &mut y, store)?;
     Ok(vec![f32::tensor(a.elem(), &dims, &y)?.into()])
 }

@@ -173,7 +173,7 @@ impl Targets {
 }
 
 pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let targets = call.kept(&[], || {
+    let targets = call.kept(&[], |_| {
         let aggregate = Aggregate::named(&call.attrs.string("aggregate_function").unwrap_or_default())?;
         let base = numbers(call, "base_values")?;
         Targets::of(call, old_forest(call, "target")?, aggregate, Transform::of(&call.attrs)?, base)
@@ -302,7 +302,7 @@ fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
 
 pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
-    let trees = call.kept(&[], || classes_of(call))?;
+    let trees = call.kept(&[], |_| classes_of(call))?;
     let Classes { labels, is_binary, .. } = &*trees;
     let (is_binary, transform) = (*is_binary, trees.transform);
     let classes = labels.count();
@@ -412,7 +412,7 @@ fn new_forest(call: &Call<'_>) -> Result<Forest, Failure> {
 }
 
 pub(super) fn run(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let targets = call.kept(&[], || {
+    let targets = call.kept(&[], |_| {
         let aggregate = Aggregate::numbered(call.attrs.int("aggregate_function").unwrap_or(1))?;
         let transform = Transform::numbered(call.attrs.int("post_transform").unwrap_or(0))?;
         Targets::of(call, new_forest(call)?, aggregate, transform, List::new())

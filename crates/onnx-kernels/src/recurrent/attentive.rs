@@ -169,7 +169,7 @@ fn run_of<T: Number>(call: &Call<'_>) -> Result<Vec<Value>, Failure> {
     let width = input + attention.size;
     has_dims(call.tensor(1)?, "W", &[directions, rows, width])?;
     has_dims(r, "R", &[directions, rows, hidden])?;
-    let weights = call.kept(&[1, 2], || weights::<T>(call, kind, &sizes, width))?;
+    let weights = call.kept(&[1, 2], |store| weights::<T>(call, kind, &sizes, width, store))?;
     let bias: List<T> = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
     let lengths = lengths(call, &sizes)?;
     let mut h: List<T> = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;

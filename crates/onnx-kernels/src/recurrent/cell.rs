@@ -5,7 +5,7 @@ use super::number::Number;
 use crate::contributed::through_bytes;
 use onnx_loops::failure::Failure;
 use onnx_loops::list::{List, filled};
-use onnx_loops::{Body, widest};
+use onnx_loops::{Body, PackedStore, widest};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
@@ -44,12 +44,18 @@ pub(super) struct Recurrence<T: Number> {
 
 impl<T: Number> Recurrence<T> {
     /// From weights with a row of `hidden` for each gate and each row of the state.
-    pub(super) fn of(r: &[T], hidden: usize, is_second_apart: bool) -> Result<Self, Failure> {
+    pub(super) fn of(
+        r: &[T],
+        hidden: usize,
+        is_second_apart: bool,
+        store: Option<&dyn PackedStore>,
+    ) -> Result<Self, Failure> {
         if !is_second_apart {
-            return Ok(Recurrence { first: T::matrix(r, hidden)?, second: None });
+            return Ok(Recurrence { first: T::matrix(r, hidden, store)?, second: None });
         }
         let (zr, candidate) = r.split_at(2 * hidden * hidden);
-        Ok(Recurrence { first: T::matrix(zr, hidden)?, second: Some(T::matrix(candidate, hidden)?) })
+        let second = Some(T::matrix(candidate, hidden, store)?);
+        Ok(Recurrence { first: T::matrix(zr, hidden, store)?, second })
     }
 }
 

@@ -18,6 +18,7 @@ use cell::{Cell, CellState, Kind, Recurrence};
 use number::Number;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{counted, counted_are};
+use onnx_loops::PackedStore;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::list::{List, Listed as _, filled};
@@ -204,6 +205,7 @@ fn weights<T: Number>(
     kind: Kind,
     sizes: &Sizes,
     input: usize,
+    store: Option<&dyn PackedStore>,
 ) -> Result<Vec<Weights<T>>, Failure> {
     let Sizes { directions, hidden, .. } = *sizes;
     let rows = count_of(&[kind.gates(), hidden])?;
@@ -219,11 +221,12 @@ fn weights<T: Number>(
     let is_second_apart = kind == Kind::Gru && !call.attrs.flag("linear_before_reset");
     let of = |direction: usize| {
         Ok(Weights {
-            input: T::matrix(&w[direction * rows * input..][..rows * input], input)?,
+            input: T::matrix(&w[direction * rows * input..][..rows * input], input, store)?,
             recurrence: Recurrence::of(
                 &r[direction * rows * hidden..][..rows * hidden],
                 hidden,
                 is_second_apart,
+                store,
             )?,
         })
     };
@@ -331,7 +334,7 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     has_dims(call.tensor(1)?, "W", &turned([directions, rows, input]))?;
     has_dims(r, "R", &turned([directions, rows, hidden]))?;
     let constants: &[usize] = if is_quantized { &[1, 2, 8, 9, 10, 11] } else { &[1, 2] };
-    let weights = call.kept(constants, || weights::<T>(call, kind, &sizes, input))?;
+    let weights = call.kept(constants, |store| weights::<T>(call, kind, &sizes, input, store))?;
     let bias: List<T> = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
     let lengths = lengths(call, &sizes)?;
     let mut h: List<T> = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;

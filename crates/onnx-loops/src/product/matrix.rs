@@ -3,12 +3,13 @@
 use super::MIN_PARALLEL_PRODUCTS;
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use crate::failure::Failure;
-use crate::lanes::multiversion::{Body, widest};
+use crate::lanes::multiversion::{Body, isa, widest};
 use crate::list::{List, filled};
+use crate::pack_cache::{Entry, Key, MIN_STORED_BYTES, PackedStore};
 use crate::parallel::parallel;
 use crate::pool;
 use crate::zip::zip;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// Steps of a block.
 const STEPS: usize = f32::STEPS;
@@ -21,14 +22,39 @@ pub struct Matrix {
     micro: Micro<f32>,
     steps: usize,
     columns: usize,
-    numbers: List<f32>,
+    numbers: Numbers,
+}
+
+/// The numbers of a matrix.
+enum Numbers {
+    /// Those of this program.
+    Made(List<f32>),
+    /// Those of a store, which other programs use, too.
+    Stored(Entry),
+}
+
+impl Deref for Numbers {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        match self {
+            Numbers::Made(numbers) => numbers,
+            // It begins at a multiple of a cache line, and its length was compared with that of the matrix.
+            Numbers::Stored(entry) => bytemuck::cast_slice(entry.list(0)),
+        }
+    }
 }
 
 impl Matrix {
-    /// The matrix whose columns of `steps` numbers are contiguous in `numbers`.
-    pub fn of_columns(numbers: &[f32], steps: usize) -> Result<Matrix, Failure> {
+    /// The matrix whose columns of `steps` numbers are contiguous in `numbers`. A large one of weights may be shared with other
+    /// programs by a store.
+    pub fn of_columns(
+        numbers: &[f32],
+        steps: usize,
+        store: Option<&dyn PackedStore>,
+    ) -> Result<Matrix, Failure> {
         let columns = numbers.len().checked_div(steps).unwrap_or(0);
-        Matrix::laid(steps, columns, |in_block, in_tile, out| {
+        Matrix::stored("columns", [steps, columns], numbers, store, |in_block, in_tile, out| {
             let tile = out.len() / in_block.len();
             for (column, at) in in_tile.enumerate() {
                 let from = &numbers[at * steps..][in_block.clone()];
@@ -37,10 +63,14 @@ impl Matrix {
         })
     }
 
-    /// The matrix whose rows of `columns` numbers are contiguous in `numbers`.
-    pub fn of_rows(numbers: &[f32], columns: usize) -> Result<Matrix, Failure> {
+    /// The matrix whose rows of `columns` numbers are contiguous in `numbers`, like [`of_columns`](Self::of_columns).
+    pub fn of_rows(
+        numbers: &[f32],
+        columns: usize,
+        store: Option<&dyn PackedStore>,
+    ) -> Result<Matrix, Failure> {
         let steps = numbers.len().checked_div(columns).unwrap_or(0);
-        Matrix::laid(steps, columns, |in_block, in_tile, out| {
+        Matrix::stored("rows", [steps, columns], numbers, store, |in_block, in_tile, out| {
             let tile = out.len() / in_block.len();
             for (step, out) in in_block.zip(out.chunks_exact_mut(tile)) {
                 let from = &numbers[step * columns..][in_tile.clone()];
@@ -49,13 +79,40 @@ impl Matrix {
         })
     }
 
-    /// Packs a matrix tile by tile: some steps of some columns.
-    fn laid(
-        steps: usize,
-        columns: usize,
+    /// The matrix of a store, or a new one, which is put there.
+    fn stored(
+        contiguous: &str,
+        [steps, columns]: [usize; 2],
+        numbers: &[f32],
+        store: Option<&dyn PackedStore>,
         lay: impl Fn(Range<usize>, Range<usize>, &mut [f32]),
     ) -> Result<Matrix, Failure> {
         let micro = Micro::best();
+        let whole = columns.next_multiple_of(micro.columns);
+        let bytes = whole.saturating_mul(steps).saturating_mul(size_of::<f32>());
+        let Some(store) = store.filter(|_| bytes >= MIN_STORED_BYTES) else {
+            return Matrix::laid(micro, [steps, columns], lay);
+        };
+        let tile = micro.columns;
+        let form = format!("matrix {} {contiguous} {steps} {columns} {tile} {STEPS}", isa());
+        let about = format!("float32 {steps} x {columns} in tiles of {tile}");
+        let key = Key::of(&form, &[bytemuck::cast_slice(numbers)], about)?;
+        if let Some(entry) = key.load(store, [Some(bytes), None, None, None]) {
+            return Ok(Matrix { micro, steps, columns, numbers: Numbers::Stored(entry) });
+        }
+        let mut made = Matrix::laid(micro, [steps, columns], lay)?;
+        if let Some(entry) = key.store(store, [bytemuck::cast_slice(&made.numbers), &[], &[], &[]]) {
+            made.numbers = Numbers::Stored(entry);
+        }
+        Ok(made)
+    }
+
+    /// Packs a matrix tile by tile: some steps of some columns.
+    fn laid(
+        micro: Micro<f32>,
+        [steps, columns]: [usize; 2],
+        lay: impl Fn(Range<usize>, Range<usize>, &mut [f32]),
+    ) -> Result<Matrix, Failure> {
         let whole = columns.next_multiple_of(micro.columns);
         let mut numbers = filled(whole.saturating_mul(steps), 0.0)?;
         for first in (0..steps).step_by(STEPS) {
@@ -66,7 +123,7 @@ impl Matrix {
                 lay(in_block.clone(), left..columns.min(left + micro.columns), out);
             }
         }
-        Ok(Matrix { micro, steps, columns, numbers })
+        Ok(Matrix { micro, steps, columns, numbers: Numbers::Made(numbers) })
     }
 
     /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads of the pool. They divide the
@@ -244,7 +301,7 @@ mod tests {
         for (steps, columns, count) in [(300, 500, 1), (256, 1024, 1), (700, 333, 3), (513, 1000, 12)] {
             let number = |i: usize| ((i * 7919) % 1009) as f32 / 500.0 - 1.0;
             let numbers: Vec<f32> = (0..steps * columns).map(number).collect();
-            let matrix = Matrix::of_columns(&numbers, steps).expect("there is room");
+            let matrix = Matrix::of_columns(&numbers, steps, None).expect("there is room");
             let rows: Vec<f32> = (0..count * steps).map(|i| number(i + 3)).collect();
             let product = |threads| {
                 let mut out: Vec<f32> = (0..count * columns).map(|i| number(i + 8)).collect();
@@ -267,9 +324,9 @@ mod tests {
             let transposed: Vec<f32> = (0..steps * columns).map(number).collect();
             let by_rows: Vec<f32> =
                 (0..steps * columns).map(|i| transposed[i % columns * steps + i / columns]).collect();
-            let of_rows = Matrix::of_rows(&by_rows, columns).expect("there is room");
-            let matrix = Matrix::of_columns(&transposed, steps).expect("there is room");
-            assert_eq!(matrix.numbers, of_rows.numbers);
+            let of_rows = Matrix::of_rows(&by_rows, columns, None).expect("there is room");
+            let matrix = Matrix::of_columns(&transposed, steps, None).expect("there is room");
+            assert_eq!(matrix.numbers[..], of_rows.numbers[..]);
             for count in [0, 1, 2, 12, 13, 30] {
                 let rows: Vec<f32> = (0..count * steps).map(|i| number(i + 3)).collect();
                 let mut out = vec![1.0; count * columns];

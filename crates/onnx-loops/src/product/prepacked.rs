@@ -9,7 +9,7 @@ use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::lanes::multiversion::isa;
 use crate::lanes::view::{Operands, View};
-use crate::pack_cache::{Entry, Key, LISTS, PackedStore};
+use crate::pack_cache::{Entry, Key, LISTS, MIN_STORED_BYTES, PackedStore};
 use crate::parallel::parallel;
 use crate::pool;
 use crate::program::Program;
@@ -73,8 +73,6 @@ pub enum Precision {
 /// The most factors that are kept per node, because constants can differ between plans.
 const MAX_KEPT_FACTORS: usize = 8;
 
-/// Smaller factors are packed by each program: to look for them in a store takes as long.
-const MIN_STORED_BYTES: usize = 1 << 18;
 /// Threads pack parts of at least so many numbers.
 const MIN_PART_NUMBERS: usize = 1 << 15;
 

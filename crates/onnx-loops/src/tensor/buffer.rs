@@ -3,6 +3,7 @@
 use super::output_memory::Lease;
 use crate::budget;
 use crate::failure::{Failure, fail};
+use crate::pack_cache::{PackedStore, aligned};
 use crate::recycle::{Contents, Recycler, Shared};
 use bytes::Bytes;
 use onnx_ir::diag::counted;
@@ -47,12 +48,19 @@ impl Buffer {
         Ok(Buffer::made(from.shared(bytes_of(count, width)?, Contents::Any)?))
     }
 
-    /// Stored bytes, shared if they are aligned for this width, otherwise copied.
-    pub(super) fn stored(bytes: &Bytes, width: usize) -> Result<Buffer, Failure> {
+    /// Stored bytes, shared if they are aligned for this width, otherwise copied: into a store that other programs use too, if there is one.
+    pub(super) fn stored(
+        bytes: &Bytes,
+        width: usize,
+        store: Option<&dyn PackedStore>,
+    ) -> Result<Buffer, Failure> {
         if bytes.as_ptr().addr().is_multiple_of(width) {
             return Ok(Buffer::Mapped(bytes.clone()));
         }
-        Buffer::copied(bytes)
+        match store.and_then(|store| aligned(store, bytes, width)) {
+            Some(aligned) => Ok(Buffer::Mapped(aligned)),
+            None => Buffer::copied(bytes),
+        }
     }
 
     /// Lent bytes, shared if they are aligned for this width, otherwise copied.

@@ -63,7 +63,7 @@ impl Tensor {
     /// The number of bytes differs from the shape; the elements of the type are not bytes.
     pub fn from_bytes(elem: ElemType, dims: &[usize], bytes: Bytes) -> Result<Tensor, Failure> {
         let width = width_for(elem, dims, bytes.len())?;
-        let data = Data::Numbers(Buffer::stored(&bytes, width)?);
+        let data = Data::Numbers(Buffer::stored(&bytes, width, None)?);
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 

@@ -4,12 +4,19 @@ use super::{Buffer, Data, Dims, Tensor, width};
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::list::{Listed as _, Strings};
+use crate::pack_cache::PackedStore;
 use bytes::Bytes;
 use onnx_ir::{self as ir, ElemType, Field, Payload};
 
 impl Tensor {
     /// Loads a tensor of a model, after its external data. Aligned weights are not copied.
     pub fn stored(tensor: &ir::Tensor) -> Result<Tensor, Failure> {
+        Tensor::stored_in(tensor, None)
+    }
+
+    /// Like [`stored`](Self::stored). Large weights that are not aligned are copied into a store, if there is one, so that the programs
+    /// of a machine share the copy.
+    pub fn stored_in(tensor: &ir::Tensor, store: Option<&dyn PackedStore>) -> Result<Tensor, Failure> {
         let Some(elem) = tensor.elem.filter(|e| e.name().is_some()) else {
             fail!("a stored tensor has no element type");
         };
@@ -40,13 +47,13 @@ impl Tensor {
         let Some(width) = width(elem) else { fail!("a stored tensor of strings has numbers") };
         let bits = elem.bits().unwrap_or(8);
         let buffer = match field {
-            Field::Raw if bits % 8 == 0 => Buffer::stored(bytes, width)?,
+            Field::Raw if bits % 8 == 0 => Buffer::stored(bytes, width, store)?,
             Field::Raw => unpacked(elem, bytes, count)?,
             // The field has the width of the type, so its bytes are those of raw data.
-            Field::Float | Field::Double | Field::Int64 => Buffer::stored(bytes, width)?,
-            Field::Uint64 if width == 8 => Buffer::stored(bytes, width)?,
+            Field::Float | Field::Double | Field::Int64 => Buffer::stored(bytes, width, store)?,
+            Field::Uint64 if width == 8 => Buffer::stored(bytes, width, store)?,
             Field::Uint64 => narrowed::<8>(bytes, width)?,
-            Field::Int32 if width == 4 => Buffer::stored(bytes, width)?,
+            Field::Int32 if width == 4 => Buffer::stored(bytes, width, store)?,
             Field::Int32 if matches!(bits, 2 | 4) => {
                 let packed = bytes.chunks_exact(4).map(|entry| entry[0]).listed()?;
                 unpacked(elem, &packed, count)?

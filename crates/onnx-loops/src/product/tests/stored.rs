@@ -1,18 +1,20 @@
 //! Tests of packed factors in a store: they are those that were packed, for each micro-kernel of the processor, and damaged entries
 //! are packed anew.
 
+use super::super::matrix::Matrix;
 use super::super::micro::{Factor, forced};
 use super::super::{Packed, Precision};
 use super::{Taps, byte, floats, formula, result};
 use crate::Nest;
 use crate::pack_cache::{DIGEST, HEAD, PackedStore, description};
+use crate::pool;
 use crate::program::Operand;
 use crate::recycle::{ALIGN, Shared};
 use crate::sync::lock;
 use crate::tensor::Tensor;
 use bytes::Bytes;
 use onnx_formula::Formula;
-use onnx_ir::ElemType;
+use onnx_ir::{ElemType, Field, Payload};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -146,6 +148,79 @@ fn factors_of_a_store_are_those_that_were_packed() {
     });
 }
 
+/// A matrix of columns and one of rows of a store, for each kernel: as they are packed without one.
+fn matrices(numbers: &[f32], store: Option<&dyn PackedStore>) -> [Matrix; 2] {
+    let columns = Matrix::of_columns(numbers, 260, store).expect("memory");
+    [columns, Matrix::of_rows(numbers, 300, store).expect("memory")]
+}
+
+#[test]
+fn matrices_of_a_store_are_those_that_were_packed() {
+    let numbers: Vec<f32> = (0..260 * 300).map(|i| ((i * 7919) % 1009) as f32 / 500.0 - 1.0).collect();
+    let rows: Vec<f32> = (0..5 * 260).map(|i| (i % 13) as f32 - 6.0).collect();
+    let products = |matrices: &[Matrix; 2]| {
+        matrices.each_ref().map(|matrix| {
+            let mut out = vec![0.5; 5 * 300];
+            matrix.add_products(&rows, &mut out).expect("memory");
+            out
+        })
+    };
+    for kernel in 0..f32::kernels().len() {
+        forced(kernel, || {
+            pool::with_threads(1, || {
+                let plain = products(&matrices(&numbers, None));
+                let store = Store::default();
+                for calls in [[0, 2, 0], [2, 0, 0]] {
+                    assert_eq!(products(&matrices(&numbers, Some(&store))), plain, "{kernel}");
+                    assert_eq!(store.calls(), calls, "{kernel}");
+                }
+                // A matrix of other numbers, and a small one.
+                let others: Vec<f32> = numbers.iter().map(|x| x + 1.0).collect();
+                assert_ne!(products(&matrices(&others, Some(&store))), plain, "{kernel}");
+                assert_eq!(store.calls(), [0, 2, 0], "{kernel}");
+                Matrix::of_columns(&numbers[..260], 260, Some(&store)).expect("memory");
+                assert_eq!(store.calls(), [0, 0, 0], "{kernel}");
+                // Damaged entries are packed anew.
+                for content in lock(&store.entries).values_mut() {
+                    let mut damaged = content.to_vec();
+                    damaged[HEAD + 4] ^= 1;
+                    *content = aligned(&damaged);
+                }
+                assert_eq!(products(&matrices(&numbers, Some(&store))), plain, "{kernel}");
+                assert_eq!(store.calls(), [2, 2, 2], "{kernel}");
+            })
+        });
+    }
+}
+
+#[test]
+fn stored_numbers_at_odd_addresses_are_shared_by_a_store() {
+    let numbers: Vec<f32> = (0..1 << 17).map(|i| i as f32).collect();
+    let bytes: &[u8] = bytemuck::cast_slice(&numbers);
+    let at = |offset: usize, bytes: &[u8]| {
+        let content = aligned(&[&vec![0; offset], bytes].concat()).slice(offset..);
+        let mut stored = onnx_ir::Tensor { elem: Some(ElemType::FLOAT), ..onnx_ir::Tensor::default() };
+        stored.dims.push((bytes.len() / 4) as i64);
+        stored.data.push(Payload::Entries { field: Field::Raw, bytes: content });
+        stored
+    };
+    let store = Store::default();
+    let load = |offset: usize, bytes: &[u8]| {
+        let tensor = Tensor::stored_in(&at(offset, bytes), Some(&store)).expect("sound");
+        assert!(tensor.bytes() == bytes, "{offset}");
+        (tensor.is_stored(), store.calls())
+    };
+    assert_eq!(load(4, bytes), (true, [0, 0, 0]));
+    assert_eq!(load(1, bytes), (true, [0, 1, 0]));
+    assert_eq!(load(3, bytes), (true, [1, 0, 0]));
+    // Small ones are copied, as are all without a store, and with one that is full.
+    assert_eq!(load(1, &bytes[..1 << 16]), (false, [0, 0, 0]));
+    assert!(!Tensor::stored(&at(1, bytes)).expect("sound").is_stored());
+    let full = Store { is_full: true, ..Store::default() };
+    let copied = Tensor::stored_in(&at(1, bytes), Some(&full)).expect("sound");
+    assert!(!copied.is_stored() && copied.bytes() == bytes);
+}
+
 /// Digests of packed numbers, by case and description. Kernels of other processors have other forms, which are not here.
 ///
 /// If one differs, numbers are packed in another way: raise `FORMAT` of `pack_cache`, so that those of before are not read, and
@@ -180,6 +255,16 @@ fn a_format_has_one_way_of_packing() {
             found.push((case.name, description(content).expect("a description"), digest));
         }
     });
+    let numbers: Vec<f32> = (0..260 * 300).map(|i| i as f32).collect();
+    for kernel in 0..f32::kernels().len() {
+        let store = Store::default();
+        forced(kernel, || matrices(&numbers, Some(&store)));
+        for content in lock(&store.entries).values() {
+            let digest: String =
+                content[DIGEST..DIGEST + 8].iter().map(|byte| format!("{byte:02x}")).collect();
+            found.push(("matrix", description(content).expect("a description"), digest));
+        }
+    }
     found.sort();
     found.dedup();
     let is_known = |(name, about, _): &(&str, String, String)| {
