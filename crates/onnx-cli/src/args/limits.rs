@@ -1,10 +1,11 @@
 //! Limits of a run.
 
+use crate::session::Session;
 use anyhow::{Context as _, bail};
 use onnx_exec::{CompileOptions, Memory, RunOptions};
 use onnx_ir::{Model, Payload};
 use onnxtxt::files::WeightCache;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Limit options of commands that run models.
 #[derive(clap::Args)]
@@ -27,28 +28,27 @@ pub(crate) struct LimitArgs {
     /// their memory; `onnxtxt cache` lists and removes them
     #[arg(long)]
     cache: bool,
+    /// The cache, once it was opened.
+    #[arg(skip)]
+    opened: OnceLock<Option<Arc<WeightCache>>>,
     /// Run the model even if `check` finds errors that make its meaning unclear
     #[arg(long)]
     pub(crate) unchecked: bool,
 }
 
 impl LimitArgs {
-    /// The options to prepare a model with that [`Ready::admit`](crate::ready::Ready::admit) has admitted, or that a command has made
-    /// of such a model.
-    pub(crate) fn compile_options(&self) -> CompileOptions {
-        let packed_store = self.cache().and_then(Result::ok).map(|cache| Arc::new(cache) as _);
+    /// The options to prepare a model with that [`Prepared::admit`](crate::execution::prepared::Prepared::admit) has admitted, or that a
+    /// command has made of such a model. A cache that cannot be used is noted, once.
+    pub(crate) fn compile_options(&self, session: &Session) -> CompileOptions {
+        let opened = self.opened.get_or_init(|| match self.cache.then(open_cache)? {
+            Ok(cache) => Some(Arc::new(cache)),
+            Err(why) => {
+                session.note(&format!("packed weights are not kept: {why:#}"));
+                None
+            }
+        });
+        let packed_store = opened.clone().map(|cache| cache as _);
         CompileOptions { unchecked: true, exact: self.exact, packed_store, ..CompileOptions::default() }
-    }
-
-    /// The cache for packed weights, if it is asked for, or why it cannot be used.
-    pub(crate) fn cache(&self) -> Option<anyhow::Result<WeightCache>> {
-        let open = || -> anyhow::Result<WeightCache> {
-            let path = WeightCache::default_path(|name| std::env::var_os(name));
-            let path =
-                path.context("this user has no cache folder: set `ONNXTXT_CACHE` to the path of one")?;
-            Ok(WeightCache::open(&path, WeightCache::MAX_BYTES)?)
-        };
-        self.cache.then(open)
     }
 
     /// The options to run this model with.
@@ -58,6 +58,13 @@ impl LimitArgs {
         let memory = Some(Memory::new(max));
         RunOptions { seed, max_memory: max, memory, fuel: self.fuel, threads, ..RunOptions::default() }
     }
+}
+
+/// The cache for packed weights of this user.
+fn open_cache() -> anyhow::Result<WeightCache> {
+    let path = WeightCache::default_path(|name| std::env::var_os(name));
+    let path = path.context("this user has no cache folder: set `ONNXTXT_CACHE` to the path of one")?;
+    Ok(WeightCache::open(&path, WeightCache::MAX_BYTES)?)
 }
 
 /// `4096`, `512M`, `2GiB`
@@ -126,6 +133,7 @@ mod tests {
             threads: None,
             exact: false,
             cache: false,
+            opened: OnceLock::new(),
             unchecked: false,
         };
         let read = |text: &str| onnx_text::read_model(text).value;

@@ -104,6 +104,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Some(WeightType::Int8) | None => Scheme::Dynamic,
     };
     let (mut kept, mut errors) = (Vec::new(), Vec::new());
+    let compile_options = args.limits.compile_options(session);
     let status = edit(&args.edit.file, &args.edit.out, session, "quantize", |model| {
         args.exclude.iter().try_for_each(|selection| selection.ensure_some(model))?;
         let excluded: HashSet<NodeId> =
@@ -120,7 +121,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         };
         if let Some(before) = &before {
             let options = args.limits.options(args.inputs.seed, model);
-            let compile_options = args.limits.compile_options();
             match before.rerun(model, prepared.registry_for(model), &compile_options, &options) {
                 Ok(outputs) => {
                     let line = |output: &OutputPair<'_>| {
@@ -182,7 +182,8 @@ fn original<'r>(
         session.note(&format!("the error is not measured: {why}"));
         Ok(Ok(None))
     };
-    let executable = match options.within(|| prepared.executable(&args.limits.compile_options())) {
+    let compile_options = args.limits.compile_options(session);
+    let executable = match options.within(|| prepared.executable(&compile_options)) {
         Ok(executable) => executable,
         Err(found) if is_needed => return Ok(Err(found)),
         Err(found) => return none(session, found.first().map_or(String::new(), |d| d.message.clone())),

@@ -4,6 +4,7 @@ use crate::comparison::pair::{First, PairArgs};
 use crate::edit::{EditArgs, edit};
 use crate::execution::prepared::Prepared;
 use crate::session::{Session, Status};
+use onnx_exec::CompileOptions;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_ops::pass::simplify;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let expected = match &before {
         Some(prepared) => match original(args, prepared, session)? {
-            Ok(original) => Some((prepared, original)),
+            Ok(original) => Some((prepared, original, args.pair.limits.compile_options(session))),
             Err(found) => return Ok(prepared.report(session, &found)),
         },
         None => None,
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     edit(&args.edit.file, &args.edit.out, session, "simplify", |model| {
         let report = simplify(model);
         let different = match &expected {
-            Some((prepared, original)) => differences(args, prepared, original, model)?,
+            Some((prepared, original, compile)) => differences(args, prepared, original, model, compile)?,
             None => Vec::new(),
         };
         Ok(if different.is_empty() { Ok(report) } else { Err(different) } as Edited)
@@ -70,6 +71,7 @@ fn differences(
     prepared: &Prepared,
     original: &Baseline<'_>,
     model: &Model,
+    compile: &CompileOptions,
 ) -> anyhow::Result<Vec<Diagnostic>> {
     let mut model = model.clone();
     let found = prepared.load_weights(&mut model);
@@ -79,7 +81,6 @@ fn differences(
     let options = args.pair.limits.options(args.pair.inputs.seed, &model);
     let tolerance = args.pair.tolerance([&model]);
     let registry = prepared.registry_for(&model);
-    let found =
-        original.differences(&model, registry, &args.pair.limits.compile_options(), &options, &tolerance);
+    let found = original.differences(&model, registry, compile, &options, &tolerance);
     Ok(found.unwrap_or_else(|found| found))
 }

@@ -82,12 +82,10 @@ impl Prepared {
         session: &mut Session,
     ) -> anyhow::Result<Executable<'_>> {
         self.admit(Purpose::Inference, limits, session)?;
-        if let Some(Err(why)) = limits.cache() {
-            session.note(&format!("packed weights are not kept: {why:#}"));
-        }
+        let compile_options = limits.compile_options(session);
         let work = Work::begin(session, "");
         work.now_bytes(format!("preparing {}", self.input.name), weight_bytes(&self.loaded.model));
-        let compiled = options.within(|| self.executable(&limits.compile_options()));
+        let compiled = options.within(|| self.executable(&compile_options));
         drop(work);
         compiled.map_err(|found| self.reported(session, &found))
     }

@@ -93,6 +93,56 @@ fn entries_are_removed_by_age_by_size_or_all() {
     assert_eq!(cached.files(), [cached.folder().join("mine.txt")]);
 }
 
+/// Weights inside a protobuf file are where they happen to be, mostly not at a multiple of four.
+#[test]
+fn weights_at_odd_addresses_are_shared_too() {
+    let cached = Cached::new();
+    let plain = cached.run(&[]);
+    for name in ["a", "ab", "abc", "abcd"] {
+        let text = product().replace("g (", &format!("{name} ("));
+        fs::write(cached.0.path("n.onnxtxt"), text).unwrap();
+        cached.onnxtxt(&["convert", "n.onnxtxt", "-o", "n.onnx"]).expect(0);
+        let run = ["run", "n.onnx", "--random", "-D", "M=3", "--full", "--cache"];
+        assert!(cached.onnxtxt(&run).expect(0).stdout == plain, "{name}");
+        fs::remove_file(cached.0.path("n.onnx")).unwrap();
+    }
+    // The packed weights, and those that were copied to where they are aligned, once for all models.
+    let list = cached.onnxtxt(&["cache"]).expect(0);
+    assert!(list.text().contains("1048576 bytes as stored, aligned"), "{}", list.text());
+    assert_eq!(cached.files().len(), 2, "{}", list.text());
+}
+
+/// Each command that has the option notes once that the cache cannot be used, and does its work.
+#[test]
+fn every_command_notes_a_cache_that_cannot_be_used() {
+    let data = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+                g (float[2, 2] x) => (float[2, 2] y) <float[2, 2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }\n";
+    let folder = Folder::new(&[("m.onnxtxt", data.as_bytes()), ("cache", b"a file")]);
+    let train = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/train-digits.onnxtxt");
+    fs::copy(train, folder.path("t.onnxtxt")).unwrap();
+    let commands: &[&[&str]] = &[
+        &["run", "m.onnxtxt", "--random"],
+        &["bench", "m.onnxtxt", "--runs", "1"],
+        &["verify", "m.onnxtxt", "m.onnxtxt"],
+        &["compare", "m.onnxtxt", "m.onnxtxt"],
+        &["lower", "m.onnxtxt"],
+        &["stats", "m.onnxtxt", "--random"],
+        &["repro", "m.onnxtxt", "-o", "repro"],
+        &["quantize", "m.onnxtxt", "-o", "q.onnx"],
+        &["simplify", "m.onnxtxt", "-o", "s.onnx", "--verify"],
+        &["train", "t.onnxtxt", "--init", "-o", "t.onnx"],
+        &["test", "--record", "m.onnxtxt"],
+    ];
+    for arguments in commands {
+        let mut command = folder.command(&[arguments, &["--cache"][..]].concat());
+        command.env("ONNXTXT_CACHE", folder.path("cache")).stdin(Stdio::null());
+        let done = Done::of(command.output().unwrap());
+        let notes = done.stderr.matches("packed weights are not kept").count();
+        assert_eq!(notes, 1, "{arguments:?}: {}", done.stderr);
+        done.expect(0);
+    }
+}
+
 #[test]
 fn processes_that_start_at_once_have_the_same_results_and_one_entry() {
     let cached = Cached::new();
