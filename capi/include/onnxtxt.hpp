@@ -841,10 +841,15 @@ public:
         options.operators = operators == nullptr ? nullptr : operators->get();
         options.exact = exact;
         options.unchecked = unchecked;
+        return compile(model, options);
+    }
+    /// With all options. `warnings` receives what does not prevent it, such as a cache that cannot be used.
+    static Result<Session> compile(const Model& model, const onnxtxt_session_options& options, Findings* warnings = nullptr) {
         onnxtxt_findings* why = nullptr;
         onnxtxt_session* session = onnxtxt_compile(model.get(), &options, &why);
         Findings found(why);
         if (session == nullptr) return found;
+        if (warnings != nullptr) *warnings = std::move(found);
         return Session(session);
     }
     std::vector<Interface> inputs() const { return interfaces(false, onnxtxt_session_inputs(session_.get())); }

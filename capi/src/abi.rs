@@ -91,7 +91,7 @@ pub extern "C" fn onnxtxt_abi_version() -> u32 {
 }
 
 /// The version of the binary interface that the header describes.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// A pointer of the caller that callbacks receive. The caller says that it may be used by any thread.
 #[derive(Clone, Copy)]

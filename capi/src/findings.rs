@@ -1,7 +1,7 @@
 //! Findings as data that outlive their model.
 
 use crate::abi::{Str, free, guard, handle, put};
-use onnx_ir::diag::{Diagnostic, Place};
+use onnx_ir::diag::{Diagnostic, Place, Severity};
 use onnx_text::render::{Position, RenderOptions, SourceText, human};
 use onnxtxt::{Loaded, has_entity};
 
@@ -134,11 +134,20 @@ impl Findings {
         })
     }
 
-    /// A finding without place and code.
+    /// An error without place and code.
     pub(crate) fn message(message: String) -> Findings {
-        let rendered = format!("error: {message}\n");
+        Findings::plain(Severity::Error, message)
+    }
+
+    /// A warning without place and code.
+    pub(crate) fn warning(message: String) -> Findings {
+        Findings::plain(Severity::Warning, message)
+    }
+
+    fn plain(severity: Severity, message: String) -> Findings {
+        let rendered = format!("{}: {message}\n", severity.name());
         Findings(vec![Finding {
-            is_error: true,
+            is_error: severity == Severity::Error,
             code: String::new(),
             name: String::new(),
             message,
@@ -157,13 +166,7 @@ impl Findings {
         if let (Some(loaded), onnxtxt::Error::Model(found)) = (loaded, why) {
             return Findings::of(loaded, found);
         }
-        let mut message = why.to_string();
-        let mut cause = std::error::Error::source(why);
-        while let Some(why) = cause {
-            message = format!("{message}: {why}");
-            cause = why.source();
-        }
-        Findings::message(message)
+        Findings::message(with_causes(why))
     }
 
     /// Findings, if there are any.
@@ -174,6 +177,17 @@ impl Findings {
     pub(crate) fn append(&mut self, mut other: Findings) {
         self.0.append(&mut other.0);
     }
+}
+
+/// The message of an error with those of its causes.
+pub(crate) fn with_causes(why: &dyn std::error::Error) -> String {
+    let mut message = why.to_string();
+    let mut cause = why.source();
+    while let Some(why) = cause {
+        message = format!("{message}: {why}");
+        cause = why.source();
+    }
+    message
 }
 
 impl Finding {

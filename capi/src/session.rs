@@ -2,13 +2,14 @@
 
 use crate::abi::{Status, Str, attempt, free, guard, handle, put};
 use crate::custom::Operators;
-use crate::findings::Findings;
+use crate::findings::{Findings, with_causes};
 use crate::model::Model;
 use crate::run::Feed;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{DimValue, Port, TypeKind, type_text};
 use onnxtxt::Loaded;
+use onnxtxt::files::WeightCache;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,6 +60,11 @@ pub struct SessionOptions {
     pub exact: bool,
     /// Operators of the caller, or null.
     pub operators: *const Operators,
+    /// Whether large packed weights are kept in files, so that later programs start faster and all of a machine share their memory.
+    pub cache: bool,
+    /// The folder of these files; empty for the one that the program `onnxtxt` uses: `$ONNXTXT_CACHE/weights`, otherwise `onnxtxt/weights` in the
+    /// user's folder for caches.
+    pub cache_folder: Str,
 }
 
 /// A flag that ends runs.
@@ -115,7 +121,8 @@ pub unsafe extern "C" fn onnxtxt_cancel_free(cancel: *mut Cancel) {
 }
 
 /// Compiles a model, which may be freed afterwards. `options` may be null. A null pointer if the model is refused, with the reasons in `why`: errors
-/// that make its meaning unclear, weights that cannot be read, operators that are not known.
+/// that make its meaning unclear, weights that cannot be read, operators that are not known. With a session, `why` receives a warning if the cache
+/// cannot be used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn onnxtxt_compile(
     model: *const Model,
@@ -128,13 +135,22 @@ pub unsafe extern "C" fn onnxtxt_compile(
         let Some(model) = model.as_ref() else { return session };
         let options = options.as_ref();
         let operators = options.and_then(|options| options.operators.as_ref());
-        let options = CompileOptions {
+        let folder = options.filter(|options| options.cache).map(|options| options.cache_folder.text());
+        let mut options = CompileOptions {
             exact: options.is_some_and(|options| options.exact),
             unchecked: options.is_some_and(|options| options.unchecked),
             custom: operators.map(|operators| operators.0.clone()).unwrap_or_default(),
             ..CompileOptions::default()
         };
         attempt(why, || {
+            let mut warning = None;
+            match folder.map(|folder| cache(&folder)) {
+                Some(Ok(cache)) => options.packed_store = Some(Arc::new(cache)),
+                Some(Err(why)) => {
+                    warning = Some(Findings::warning(format!("packed weights are not kept: {why}")));
+                }
+                None => {}
+            }
             let mut loaded = model.loaded().clone();
             let compiled = loaded.compile(&options);
             let executable = compiled.map_err(|found| Findings::of(&loaded, &found))?;
@@ -142,10 +158,18 @@ pub unsafe extern "C" fn onnxtxt_compile(
                 |ports: &[Port]| ports.iter().map(|port| Interface::new(&executable, port)).collect();
             let (inputs, outputs) = (interface(executable.inputs()), interface(executable.outputs()));
             session = handle(Session { executable, loaded, inputs, outputs });
-            Ok(None)
+            Ok(warning)
         });
     }
     session
+}
+
+/// The cache in a folder, or in that of the user, or why it cannot be used.
+fn cache(folder: &str) -> Result<WeightCache, String> {
+    let of_user = || WeightCache::default_path(|name| std::env::var_os(name));
+    let path = if folder.is_empty() { of_user() } else { Some(folder.into()) };
+    let path = path.ok_or("this user has no cache folder")?;
+    WeightCache::open(&path, WeightCache::MAX_BYTES).map_err(|why| with_causes(&why))
 }
 
 /// The number of inputs.

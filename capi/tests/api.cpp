@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "check.hpp"
 
@@ -36,6 +38,22 @@ static void parts_are_messages() {
     std::string bytes = node.encode().value();
     CHECK(bytes.find("LeakyRelu") != std::string::npos);
     CHECK(Model::decode(bytes, ONNXTXT_KIND_NODE).text().value().find("alpha") != std::string::npos);
+    const std::pair<onnxtxt_kind, const char*> parts[] = {
+        {ONNXTXT_KIND_GRAPH, "g (float[N] x) => (float[N] y) { y = Relu(x) }"},
+        {ONNXTXT_KIND_FUNCTION, "<domain: \"d\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x) }"},
+        {ONNXTXT_KIND_NODE, "y = Softmax <axis = 0> (x)"},
+        {ONNXTXT_KIND_TYPE, "seq(float[N, 3])"},
+        {ONNXTXT_KIND_VALUE, "float[N, 3] x"},
+        {ONNXTXT_KIND_ATTRIBUTE, "axes = [0, -1]"},
+    };
+    for (const auto& [kind, text] : parts) {
+        Model part = Model::parse_part(kind, text);
+        CHECK(!part.is_partial());
+        std::string message = part.encode().value();
+        Model again = Model::decode(message, kind);
+        CHECK(again.encode().value() == message);
+        CHECK(Model::parse_part(kind, again.text().value()).encode().value() == message);
+    }
     Model wrong = Model::parse_part(ONNXTXT_KIND_TYPE, "flaot[2]");
     CHECK(wrong.is_partial());
     Result<std::string> refused = wrong.encode();
@@ -253,6 +271,43 @@ static void operators_of_the_caller() {
     CHECK(!failed && failed.error()[0].message().find("nothing to scale") != std::string_view::npos);
 }
 
+/// A product with packed weights of a megabyte, so that they are kept.
+static void packed_weights_are_kept() {
+    namespace fs = std::filesystem;
+    std::string text = std::string(HEAD) + "g (float[2,512] x) => (float[2,512] y) <float[512,512] w = {";
+    for (int i = 0; i < 512 * 512; ++i) text += (i == 0 ? "" : ",") + std::to_string((i * 7919) % 1009);
+    Model model = Model::parse(text + "}> { y = MatMul(x, w) }");
+    std::vector<std::size_t> dims{2, 512};
+    std::vector<float> numbers(2 * 512);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 13);
+    Data x = Data::copy(dims, numbers).value();
+    auto product = [&](const Session& session) {
+        auto results = session.run({{"x", &x}}).value();
+        Span<float> y = results[0].elements<float>();
+        return std::vector<float>(y.begin(), y.end());
+    };
+    auto expected = product(Session::compile(model).value());
+    fs::path folder = fs::current_path() / "weights-of-api";
+    fs::remove_all(folder);
+    std::string path = folder.string();
+    onnxtxt_session_options options{};
+    options.cache = true;
+    options.cache_folder = to_c(path);
+    for (int start = 0; start < 2; ++start) {
+        Findings warnings;
+        CHECK(product(Session::compile(model, options, &warnings).value()) == expected && warnings.empty());
+        CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 1);
+    }
+    fs::remove_all(folder);
+    // A file is in the place of the folder.
+    std::ofstream(path) << "mine";
+    Findings warnings;
+    CHECK(product(Session::compile(model, options, &warnings).value()) == expected);
+    CHECK(warnings.size() == 1 && !warnings.has_errors());
+    CHECK(warnings[0].message().find("packed weights are not kept") == 0);
+    fs::remove(folder);
+}
+
 static void runs_are_cancelled_and_limited() {
     Model model = Model::parse(std::string(HEAD) + R"(g (int64 n, float[64,64] x) => (float[64,64] y) {
     t = Constant <value = bool {1}> ()
@@ -329,6 +384,7 @@ int main(int argc, char** argv) {
     sessions_share_threads();
     strings_and_sequences();
     operators_of_the_caller();
+    packed_weights_are_kept();
     runs_are_cancelled_and_limited();
     nothing_is_survived(is_short ? 30 : 3000);
     std::cout << "ok\n";
