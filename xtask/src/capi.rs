@@ -3,7 +3,7 @@
 //!
 //! The header is generated from the sources (`--header` writes it, otherwise it is compared), and the list of symbols is compared with
 //! `capi/symbols.txt`. The programs are built by CMake against the installed package, once more with the sanitizers of the compiler, and run under
-//! valgrind where there is one.
+//! valgrind where there is one; one of them is built by what pkg-config says.
 
 use crate::venv::{self, Env};
 use crate::{dirs, doctor, process};
@@ -112,39 +112,78 @@ fn install(source: &Path, built: &Path, prefix: &Path) -> Result<()> {
 /// Builds the programs as a user does, and runs them: plain, with sanitizers, under valgrind.
 fn test(source: &Path, target: &Path, prefix: &Path) -> Result<()> {
     let cmake = cmake()?;
-    let examples = cmake_build(&cmake, &source.join("examples"), &target.join("examples"), prefix, &[])?;
-    compile_a_model(&examples.join("compiler"))?;
+    let build = |folder: &str, kind: &str, options: &[&str]| {
+        let built = target.join(format!("{folder}{kind}"));
+        cmake_build(&cmake, &source.join(folder), &built, prefix, options)
+    };
     let model = dirs::root().join("capi/tests/network.onnxtxt");
-    let mut inference = Command::new(examples.join("inference"));
-    let said = process::output(inference.arg(&model).args(["4", "200"]))?;
-    ensure!(said == "all results are equal\n", "the inference program says: {said}");
-
-    let tests = cmake_build(&cmake, &source.join("tests"), &target.join("tests"), prefix, &[])?;
+    let infer = |examples: &Path, runs: &str| -> Result<()> {
+        let mut inference = Command::new(examples.join("inference"));
+        let said = process::output(inference.arg(&model).args(["4", runs]))?;
+        ensure!(said == "all results are equal", "the inference program says: {said}");
+        Ok(())
+    };
+    let (examples, tests) = (build("examples", "", &[])?, build("tests", "", &[])?);
+    compile_a_model(&examples.join("compiler"))?;
+    infer(&examples, "200")?;
     for program in ["allocator", "api", "plain", "reference_parser"] {
-        process::output(&mut Command::new(tests.join(program)))?;
+        process::output(Command::new(tests.join(program)).current_dir(target))?;
     }
-    let sanitizers = "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all -g";
-    let sanitized =
-        cmake_build(&cmake, &source.join("tests"), &target.join("tests-sanitized"), prefix, &[sanitizers])?;
-    for program in ["allocator", "api"] {
-        process::run(&mut Command::new(sanitized.join(program)))?;
+    by_pkg_config(source, target, prefix)?;
+
+    let sanitizers = &["-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all -g"];
+    let sanitized = build("examples", "-sanitized", sanitizers)?;
+    compile_a_model(&sanitized.join("compiler"))?;
+    infer(&sanitized, "50")?;
+    let sanitized = build("tests", "-sanitized", sanitizers)?;
+    for program in ["allocator", "api", "reference_parser"] {
+        process::run(Command::new(sanitized.join(program)).current_dir(target))?;
     }
     match process::output(Command::new("valgrind").arg("--version")) {
         Err(_) => println!("NOT RUN: {}", doctor::hint("valgrind")),
         Ok(version) => {
-            print!("{version}, which runs the code for AVX2: ");
-            let mut valgrind = Command::new("valgrind");
-            valgrind.args([
-                "--quiet",
-                "--error-exitcode=3",
-                "--leak-check=full",
-                "--show-leak-kinds=definite",
-                "--errors-for-leak-kinds=definite",
-            ]);
-            // Registers of 512 bits are not known to it, and it is slow: the program does less.
-            process::run(valgrind.arg(tests.join("api")).arg("short"))?;
+            println!("{version}, which runs the code for AVX2:");
+            // Registers of 512 bits are not known to it, and it is slow: the programs do less.
+            let model = model.to_str().context("a path in UTF-8")?;
+            valgrind(target, &tests.join("api"), &["short"])?;
+            valgrind(target, &examples.join("compiler"), &[model])?;
+            valgrind(target, &examples.join("inference"), &[model, "2", "3"])?;
         }
     }
+    Ok(())
+}
+
+/// Runs a program that must neither leak nor read what it has not written.
+fn valgrind(target: &Path, program: &Path, arguments: &[&str]) -> Result<()> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.current_dir(target).args([
+        "--quiet",
+        "--error-exitcode=3",
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--errors-for-leak-kinds=definite",
+    ]);
+    process::run(valgrind.arg(program).args(arguments))
+}
+
+/// Builds a program by the flags of pkg-config, and runs it.
+fn by_pkg_config(source: &Path, target: &Path, prefix: &Path) -> Result<()> {
+    if !process::works(Command::new("pkg-config").arg("--version")) {
+        println!("NOT RUN: {}", doctor::hint("pkg-config"));
+        return Ok(());
+    }
+    let mut config = Command::new("pkg-config");
+    config.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    let flags = process::output(config.args([
+        "--cflags",
+        "--libs",
+        concat!("onnxtxt = ", env!("CARGO_PKG_VERSION")),
+    ]))?;
+    let program = target.join("by-pkg-config");
+    let mut compile = Command::new("cc");
+    compile.arg(source.join("tests/plain.c")).arg("-o").arg(&program).args(flags.split_whitespace());
+    process::run(compile.arg(format!("-Wl,-rpath,{}", prefix.join("lib").display())))?;
+    process::output(&mut Command::new(&program))?;
     Ok(())
 }
 
@@ -177,7 +216,7 @@ fn compile_a_model(compiler: &Path) -> Result<()> {
     let tests = dirs::root().join("capi/tests");
     let lowered = process::output(Command::new(compiler).current_dir(&tests).arg("network.onnxtxt"))?;
     let expected = fs::read_to_string(tests.join("network.lowered"))?;
-    ensure!(lowered == expected, "the compiler lowers tests/network.onnxtxt to:\n{lowered}");
+    ensure!(lowered == expected.trim(), "the compiler lowers tests/network.onnxtxt to:\n{lowered}");
     let output = Command::new(compiler).current_dir(&tests).arg("refused.onnxtxt").output()?;
     if output.status.code() != Some(1) {
         bail!("the compiler accepts tests/refused.onnxtxt");

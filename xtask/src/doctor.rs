@@ -112,6 +112,13 @@ const TOOLS: &[Tool] = &[
         mac: "echo 'there is no valgrind for macOS'",
     },
     Tool {
+        name: "pkg-config",
+        part: "cargo xtask capi: a program that is built by its flags (left out without it)",
+        is_there: || has("pkg-config", &["--version"]),
+        debian: "apt-get install pkg-config",
+        mac: "brew install pkgconf",
+    },
+    Tool {
         name: "nightly Rust",
         part: "cargo xtask miri, cargo xtask threads",
         is_there: || has("rustup", &["run", "nightly", "rustc", "--version"]),
