@@ -23,13 +23,26 @@ def pytest_configure(config):
     os.environ["PYSPARK_PYTHON"] = sys.executable
 
 
+def start_ray(cpus):
+    """Starts Ray, once more if that takes longer than it waits, as on a busy machine."""
+    import ray
+
+    for attempt in range(4):
+        try:
+            return ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False, configure_logging=False)
+        except Exception as why:
+            if attempt == 3 or "timed out" not in str(why):
+                raise
+            ray.shutdown()
+
+
 @pytest.fixture(scope="session")
 def ray():
     ray = pytest.importorskip("ray")
     import ray.data
 
     # More than there are: actors of a data set that has failed keep theirs for a while.
-    ray.init(num_cpus=6, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    start_ray(6)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield ray
     ray.shutdown()

@@ -177,7 +177,7 @@ def main(arguments: list[str]) -> None:
     lines = []
     for name, job in work.items():
         lines += one_process(name, *job)
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    conftest.start_ray(4)
     ray.data.DataContext.get_current().enable_progress_bars = False
     # The engine itself starts before the clock does.
     ray.data.range(100).map_batches(lambda batch: batch, batch_format="pyarrow").materialize()
