@@ -234,6 +234,10 @@ const PACKED: &[(&str, &str, &str)] = &[
     ("many bytes", "8-bit 532 x 600 in tiles of 8", "9d7d13c7c10b1852"),
     ("matrices", "float32 3 x 130 x 200 in tiles of 16", "21adc1e7ba611bc8"),
     ("matrices", "float32 3 x 130 x 200 in tiles of 8", "f5f958ae90e8da70"),
+    ("matrix", "float32 260 x 300 in tiles of 16", "156e67561be83eb0"),
+    ("matrix", "float32 260 x 300 in tiles of 16", "a96341ddfda59be2"),
+    ("matrix", "float32 260 x 300 in tiles of 8", "01e547523746b573"),
+    ("matrix", "float32 260 x 300 in tiles of 8", "920c993ed7d97790"),
     ("rows", "float32 260 x 300 in tiles of 4", "6410cda3d1e17b4b"),
     ("rows", "float32 260 x 300 in tiles of 6", "e5dbf320a36b59eb"),
 ];
