@@ -31,6 +31,8 @@ REFINED = {
     ("Type", "Name"), ("Type", "Attribute"), ("Type", "Operator"), ("Type", "Domain"), ("Number", "Name"),
     # Words before the end of a line, and labels in the middle of one.
     ("Name", "Operator"), ("Name", "Keyword"), ("Name", "Label"), ("String", "Label"),
+    # Values before and after a `<` that compares: the lexer takes it for the beginning of attributes.
+    ("Operator", "Name"), ("Attribute", "Name"),
 }
 
 

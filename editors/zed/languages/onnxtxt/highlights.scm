@@ -8,7 +8,7 @@
 (string) @string
 (number) @number
 ["(" ")" "[" "]" "{" "}" "<" ">"] @punctuation.bracket
-["," "." "..." ":" "=" "=>" "@" "?" "$" "+" "-" "*" "/" "**" "<=" ">=" "=="] @punctuation.delimiter
+["," "." "..." ":" "=" "=>" "@" "?" "$" "+" "-" "*" "/" "**" "<=" ">=" "==" "!="] @punctuation.delimiter
 ["operator_set" "operator" "each" "where"] @keyword
 
 ((type name: (identifier) @type)
@@ -19,6 +19,7 @@
   (#match? @keyword "^(sparse|attribute)$"))
 (dotted_name (identifier) @module)
 (dimension (identifier) @variable)
+(dimension_expression (identifier) @function)
 (type_variable name: (identifier) @type)
 
 (graph name: (identifier) @function)

@@ -25,7 +25,8 @@ module.exports = grammar({
     [$.operator, $._primary],
     [$.attribute, $.value_info],
     [$.operator_item],
-    [$.results, $._attribute_file],
+    [$._result, $._attribute_file],
+    [$._result, $.tensor],
   ],
 
   rules: {
@@ -82,7 +83,20 @@ module.exports = grammar({
       ),
     type_arguments: ($) => seq("(", gappy(choice($.type, $.dotted_name, $.string, $.number)), ")"),
     dotted_name: ($) => seq($.identifier, repeat1(seq(".", $.identifier))),
-    dimensions: ($) => seq("[", list(choice("?", $.number, alias($._name, $.dimension))), "]"),
+    dimensions: ($) => seq("[", list(choice("?", $.number, alias($._name, $.dimension), $.dimension_expression)), "]"),
+    // Which sign binds first is for the readers of its text.
+    dimension_expression: ($) =>
+      choice(
+        seq(choice($._dimension_part, seq("-", $._dimension_part)), repeat1($._dimension_rest)),
+        seq("-", $._dimension_part),
+        $._dimension_group,
+      ),
+    _dimension_rest: ($) =>
+      choice(seq(choice("+", "-", "*", "/", "**"), optional("-"), $._dimension_part), token.immediate(/-[0-9]+/)),
+    _dimension_part: ($) => choice(alias($._symbol, $.dimension), $.number, $._dimension_group),
+    _symbol: ($) => $.identifier,
+    _dimension_group: ($) => seq(optional($.identifier), "(", list(alias($._dimension_item, $.dimension_expression)), ")"),
+    _dimension_item: ($) => seq(optional("-"), $._dimension_part, repeat($._dimension_rest)),
 
     // Nodes.
     node: ($) =>
@@ -98,9 +112,10 @@ module.exports = grammar({
     node_name: ($) => seq("[", optional($._name), "]"),
     results: ($) =>
       choice(
-        seq($._name, repeat(seq(",", optional($._name)))),
-        seq(repeat1(","), optional(seq($._name, repeat(seq(",", optional($._name)))))),
+        seq($._result, repeat(seq(",", optional($._result)))),
+        seq(repeat1(","), optional(seq($._result, repeat(seq(",", optional($._result)))))),
       ),
+    _result: ($) => seq(optional(field("type", $.type)), $._name),
     operands: ($) => seq("(", gappy(choice($._expression, $.argument)), ")"),
     argument: ($) => seq(field("name", $._name), "=", field("value", $._value)),
     operator: ($) =>
@@ -122,7 +137,7 @@ module.exports = grammar({
         prec.right(5, seq($._expression, "**", $._expression)),
         ...["*", "/", "@"].map((sign) => prec.left(3, seq($._expression, sign, $._expression))),
         ...["+", "-"].map((sign) => prec.left(2, seq($._expression, sign, $._expression))),
-        ...["<", "<=", ">", ">=", "=="].map((sign) => prec.left(1, seq($._expression, sign, $._expression))),
+        ...["<", "<=", ">", ">=", "==", "!="].map((sign) => prec.left(1, seq($._expression, sign, $._expression))),
       ),
     // Without a space: a name in brackets on its own belongs to the next node.
     subscript: ($) => prec(6, seq($._primary, token.immediate(prec(1, "[")), list(choice($.range, $._expression)), "]")),
