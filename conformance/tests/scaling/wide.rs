@@ -1,9 +1,13 @@
-//! Drawings of many initializers and tensors of many axes: neither is quadratic.
+//! Drawings of many initializers, statements with expressions, and tensors of many axes: none is quadratic.
 
 use super::{CHECK_MEMORY_FACTOR, HEADER, alone, check_text, is_linear};
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
+use onnx_ir::Model;
+use onnx_ir::diag::Level;
+use onnx_ops::literals::complete;
 use onnx_ops::opset::registry_of;
-use onnx_text::read_model;
+use onnx_ops::schema::Registry;
+use onnx_text::{NamedNumbers, Readers, check_completed, expanded, read_model};
 use onnxtxt::draw::{Options, draw};
 
 fn list(count: usize, each: impl Fn(usize) -> String) -> String {
@@ -79,6 +83,27 @@ fn drawing_takes_linear_time_and_memory() {
         };
         assert_eq!(is_linear(once.as_str(), twice.as_str(), DRAWING_MEMORY_FACTOR, work), Ok(()), "{what}");
     }
+}
+
+/// Statements with expressions, whose results go to the declarations of the graph, and that the reference rejects.
+#[test]
+fn expanding_takes_linear_time_and_memory() {
+    const STATEMENTS: usize = 2_000;
+    let _alone = alone();
+    let make = |n: usize| {
+        let nodes: String =
+            (0..n).map(|i| format!("float[2] y{i} = Abs(x * {i}.5) z{i} = Neg(y{i})\n")).collect();
+        format!("{HEADER}g (float[2] x) => () {{\n{nodes}}}\n")
+    };
+    let work = |text: &str| {
+        let complete =
+            |model: &mut Model, numbers: &NamedNumbers| complete(model, Registry::builtin(), numbers);
+        let read = check_completed(Readers::Reference, text, Level::Syntax, &complete, |_| Vec::new());
+        assert_eq!(read.diagnostics.len(), text.lines().count() - 3);
+        assert!(expanded(text, &read.value).len() > text.len());
+    };
+    let (once, twice) = (make(STATEMENTS), make(2 * STATEMENTS));
+    assert_eq!(is_linear(once.as_str(), twice.as_str(), CHECK_MEMORY_FACTOR, work), Ok(()));
 }
 
 /// Nodes that compute with tensors of `n` axes.

@@ -162,6 +162,25 @@ impl FieldValue {
             FieldValue::Graph(g) => g.span,
         }
     }
+
+    /// The graphs in it, in order.
+    pub fn graphs(&self) -> Vec<&Graph> {
+        match self {
+            FieldValue::Graph(graph) => vec![graph],
+            FieldValue::Record(record) => {
+                record.items.iter().flat_map(|field| field.value.graphs()).collect()
+            }
+            FieldValue::List(list) => {
+                let values = list.items.iter().flat_map(|element| element.key.iter().chain([&element.value]));
+                values.flat_map(FieldValue::graphs).collect()
+            }
+            FieldValue::Int(_)
+            | FieldValue::Float(_)
+            | FieldValue::String(_)
+            | FieldValue::Word(_)
+            | FieldValue::Shared(_) => Vec::new(),
+        }
+    }
 }
 
 /// `name (inputs) => (outputs) <values> { nodes }`

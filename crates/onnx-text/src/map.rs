@@ -12,11 +12,14 @@ mod opset;
 pub use at::NodeAt;
 pub use opset::OpsetMap;
 
-use crate::ast::{self, AttrValue, Data, Element, Field, FieldValue, List, Node, Notes, ValueInfo};
+use crate::ast::{
+    self, AttrValue, Data, Element, Field, FieldValue, List, Node, Notes, SugarForm, ValueInfo,
+};
 use crate::lower::keys;
 use index::{Index, Kind, Root};
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, EntityId, FunctionId, GraphId, Model, NodeId, Origin};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Finds entities of a model in the text that it was lowered from.
@@ -103,6 +106,9 @@ impl<'a> SourceMap<'a> {
             Entity::NodeOp(b, n) => self.node(b, n).map(|n| n.domain.map_or(n.op, |d| d.to(n.op))),
             Entity::NodeInput(b, n, i) => {
                 let node = self.node(b, n)?;
+                if let Some(part) = self.part_of_subscript(b, n, i) {
+                    return Some(part);
+                }
                 Some(
                     node.inputs
                         .get(i as usize)
@@ -115,7 +121,10 @@ impl<'a> SourceMap<'a> {
                 let node = self.node(b, n)?;
                 Some(node.outputs.get(i as usize).copied().filter(|s| !s.is_empty()).unwrap_or(node.span))
             }
-            Entity::Attr(b, n, i) => self.attr_span(b, n, i).or_else(|| self.node(b, n).map(|n| n.span)),
+            // The axis of a subscript has no other place than its index.
+            Entity::Attr(b, n, i) => (self.attr_span(b, n, i))
+                .or_else(|| self.part_of_subscript(b, n, 1))
+                .or_else(|| self.node(b, n).map(|n| n.span)),
             Entity::AttrReference(b, n, i) => match self.attr(b, n, i).and_then(|a| a.value.as_ref()) {
                 // The name, and the `@` before it.
                 Some(AttrValue::Reference(name)) => {
@@ -183,11 +192,17 @@ impl<'a> SourceMap<'a> {
 
     /// The result whose statement states the type of an entry of `value_info`: from the type to its name.
     fn typed_result(&self, scope: Scope<'a>, body: BodyId, graph: GraphId, i: u32) -> Option<Span> {
-        let entry = self.model.bodies.get(body)?.graphs.get(graph)?.value_info.get(i as usize)?;
-        let name = self.model.text(entry.name);
-        let mut results = scope.body.iter().flat_map(Node::typed_results);
-        let is_of_entry = |result: Span| crate::lower::spelled_name(self.text(result)) == name;
-        results.find(|(result, _)| is_of_entry(*result)).map(|(result, ty)| ty.span().to(result))
+        let entries = &self.model.bodies.get(body)?.graphs.get(graph)?.value_info;
+        let span = self.index.entry((Kind::TypedResults, scope.span.start), i, || {
+            let mut places: HashMap<String, Span> = HashMap::new();
+            for (result, ty) in scope.body.iter().flat_map(Node::typed_results) {
+                let name = crate::lower::spelled_name(self.text(result));
+                places.entry(name).or_insert(ty.span().to(result));
+            }
+            let place = move |name: &str| places.get(name).copied().unwrap_or_default();
+            entries.iter().map(move |entry| place(self.model.text(entry.name)))
+        })?;
+        (!span.is_empty()).then_some(span)
     }
 
     /// The field of this name at a position.
@@ -300,15 +315,20 @@ impl<'a> SourceMap<'a> {
             return Some(statement);
         }
         // The nodes of an expression were made in its order. What was made later, for its literals, is about all of it.
-        let position = self.of_statement(body, statement).position(|id| id == node)?;
+        let position = self.of_statement(body, statement.span.start).position(|id| id == node)?;
         Some(statement.at_position(position).unwrap_or(statement))
     }
 
-    /// The nodes of a model that a statement stands for, in the order of their ids.
-    fn of_statement(&self, body: BodyId, statement: &Node) -> impl Iterator<Item = NodeId> + use<'a> {
-        let body = &self.model.bodies[body];
-        let start = Origin(statement.span.start);
-        body.nodes.ids().filter(move |&node| body.origins[node] == start)
+    /// The place of an operand of a node that a subscript stands for: of the value, or of the index or ranges of this node.
+    fn part_of_subscript(&self, body: BodyId, node: NodeId, input: u32) -> Option<Span> {
+        let tree = self.node(body, node)?;
+        let sugar = tree.sugar.as_ref().filter(|sugar| sugar.form == SugarForm::Subscript)?;
+        if input == 0 {
+            return tree.inputs.first().copied();
+        }
+        let statement = find_node(self.root(body)?.body, self.model.bodies[body].origins[node])?;
+        let position = self.of_statement(body, statement.span.start).position(|id| id == node)?;
+        sugar.items_of_node(position.checked_sub(statement.position_of(tree)?)?)
     }
 
     /// The attribute of a node at a position.

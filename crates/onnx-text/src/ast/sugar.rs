@@ -216,11 +216,16 @@ impl Node {
 }
 
 impl File {
+    /// The graphs in the header: those of trainings.
+    pub(crate) fn header_graphs(&self) -> impl Iterator<Item = &Graph> {
+        let fields = self.header.iter().flat_map(|header| &header.items);
+        fields.flat_map(|field| field.value.graphs())
+    }
+
     /// All statements, also those of nested graphs, in the order of the text but for the graphs of a statement, which come after it.
-    /// Graphs in a header are not among them.
     pub fn statements(&self) -> impl Iterator<Item = &Node> {
-        let graph = self.graph.iter().flat_map(|graph| &graph.body);
-        let mut left: Vec<&Node> = graph.chain(self.functions.iter().flat_map(|f| &f.body)).collect();
+        let graphs = self.header_graphs().chain(&self.graph).flat_map(|graph| &graph.body);
+        let mut left: Vec<&Node> = graphs.chain(self.functions.iter().flat_map(|f| &f.body)).collect();
         left.reverse();
         std::iter::from_fn(move || {
             let node = left.pop()?;
@@ -234,7 +239,28 @@ impl File {
 impl Sugar {
     /// Whether a subscript takes ranges, and not only indices.
     pub(crate) fn slices(&self) -> bool {
-        self.subscripts.iter().any(|item| matches!(item, Subscript::Range(range) if !range.is_full()))
+        self.ranges().next().is_some()
+    }
+
+    /// The ranges of a subscript that do not take a whole axis.
+    fn ranges(&self) -> impl Iterator<Item = Span> {
+        self.subscripts.iter().filter_map(|item| match item {
+            Subscript::Range(range) if !range.is_full() => Some(range.span),
+            Subscript::Range(_) | Subscript::Index(_) => None,
+        })
+    }
+
+    /// The items of a subscript of which the node at a position among its nodes is made: the first takes all ranges, the others an index
+    /// each, from the last to the first.
+    pub(crate) fn items_of_node(&self, position: usize) -> Option<Span> {
+        if let (0, Some(first)) = (position, self.ranges().next()) {
+            return self.ranges().last().map(|last| first.to(last));
+        }
+        let mut indices = self.subscripts.iter().rev().filter_map(|item| match item {
+            Subscript::Index(index) => Some(*index),
+            Subscript::Range(_) => None,
+        });
+        indices.nth(position.checked_sub(usize::from(self.slices()))?)
     }
 }
 

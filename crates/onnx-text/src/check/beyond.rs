@@ -83,20 +83,8 @@ fn rejected_expressions(source: &str, checked: &Checked, statements: &[Span]) ->
     #[cfg(feature = "print")]
     if !statements.is_empty() {
         let expanded = super::expand::expand(source, checked);
-        for (i, expansion) in expanded.iter().enumerate() {
-            // Fixes that insert at one place exclude each other: the first statement of a graph takes the others with it.
-            let is_first =
-                expansion.is_declared() && !expanded[..i].iter().any(|before| before.meets(expansion));
-            let edit = match is_first {
-                true => {
-                    let with_it =
-                        expanded[i..].iter().filter(|other| other.meets(expansion) || *other == expansion);
-                    super::expand::edits(with_it)
-                }
-                false => expansion.edits(),
-            };
-            edits.insert(expansion.statement.start, edit);
-        }
+        let starts = expanded.iter().map(|expansion| expansion.statement.start);
+        edits.extend(starts.zip(super::expand::compatible_edits(&expanded)));
     }
     #[cfg(not(feature = "print"))]
     let _ = checked;
@@ -189,10 +177,23 @@ impl<'s> Walk<'s> {
 
     fn field(&mut self, field: &Field) {
         match &field.value {
-            FieldValue::Record(record) => self.extended(field.key.to(record.span), "a record in a header"),
-            FieldValue::Graph(graph) => self.extended(graph.span, "a graph in a header"),
+            FieldValue::Record(record) => {
+                self.extended(field.key.to(record.span), "a record in a header");
+                self.expressions_of(&field.value);
+            }
+            FieldValue::Graph(graph) => {
+                self.extended(graph.span, "a graph in a header");
+                self.expressions_of(&field.value);
+            }
             value => self.field_value(value),
         }
+    }
+
+    /// The expressions of graphs in a header: all else in them is reported with these.
+    fn expressions_of(&mut self, value: &FieldValue) {
+        let found = self.found.len();
+        value.graphs().into_iter().for_each(|graph| self.graph(graph, Quotes::Accepted));
+        self.found.truncate(found);
     }
 
     fn field_value(&mut self, value: &FieldValue) {

@@ -22,9 +22,10 @@
 //! the rest of the text (a string that does not end, a name that may occur elsewhere), there is no result, and the caller reads the whole
 //! text. So does one who edits anything outside of the braces of graph and functions, or a bracket without its other half.
 
-use super::{Checked, Complete, Readers, beyond, check_read, read_completed};
+use super::{Checked, Complete, Readers, beyond, check_read, completed};
 use crate::ast::{Data, Node};
-use crate::lex::{Kind, lex};
+use crate::lex::{Kind, Token, lex};
+use crate::lower::read_lexed;
 use crate::map::SourceMap;
 use onnx_ir::diag::{Diagnostic, Level, Parsed, Place, Span, code};
 use onnx_ir::{Model, Payload};
@@ -402,10 +403,14 @@ impl Excerpt {
     /// Reads the excerpt with the elements of its references; `None` if what is left out may matter.
     fn read(&self, complete: Complete<'_>) -> Option<Parsed<Checked>> {
         // A comment over several lines, or a mistake at its start, which leaves out what follows.
-        if self.text.contains("/*") || !self.has_pairs_of_brackets() {
+        if self.text.contains("/*") {
             return None;
         }
-        let mut read = read_completed(&self.text, complete);
+        let lexed = lex(&self.text);
+        if !self.has_pairs_of_brackets(&lexed.tokens) {
+            return None;
+        }
+        let mut read = completed(&self.text, read_lexed(&self.text, lexed), complete);
         if read.diagnostics.len() >= MANY || read.diagnostics.iter().any(depends_on_rest) {
             return None;
         }
@@ -431,13 +436,12 @@ impl Excerpt {
 
     /// Whether brackets are in pairs up to each place where statements are left out, but for the brace of the body: how a mistake with them
     /// is understood depends on the brackets of the rest of the text.
-    fn has_pairs_of_brackets(&self) -> bool {
-        let tokens = lex(&self.text).tokens;
+    fn has_pairs_of_brackets(&self, tokens: &[Token]) -> bool {
         let cuts = self.neighbors.chunks(2).filter_map(|pair| pair.first()).map(|before| before.lines.end);
         let mut cuts = cuts.peekable();
         // Braces, parentheses, square and angle brackets that are open.
         let mut open = [0_u32; 4];
-        for token in &tokens {
+        for token in tokens {
             while cuts.next_if(|cut| *cut <= token.span.start).is_some() {
                 if open != [1, 0, 0, 0] {
                     return false;

@@ -16,7 +16,7 @@ use crate::raise::print_nodes;
 use declarations::Insertion;
 use onnx_ir::diag::{Edit, Span};
 use onnx_ir::{BodyId, NodeId, Origin};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A statement, a dimension or a number of external data without quotes, and what replaces it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,16 +35,26 @@ impl Expansion {
     pub fn edits(&self) -> Vec<Edit> {
         edits([self])
     }
+}
 
-    /// Whether it has edits of declarations.
-    pub(crate) fn is_declared(&self) -> bool {
-        !self.declared.is_empty()
+/// The edits of each expansion. Fixes that insert at one place exclude each other, so the first statement of a graph takes the others that
+/// declare their results there with it.
+pub(crate) fn compatible_edits(expansions: &[Expansion]) -> Vec<Vec<Edit>> {
+    let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (i, expansion) in expansions.iter().enumerate() {
+        for insertion in &expansion.declared {
+            places.entry(insertion.at()).or_default().push(i);
+        }
     }
-
-    /// Whether a declaration of both is inserted at one place.
-    pub(crate) fn meets(&self, other: &Expansion) -> bool {
-        self.declared.iter().any(|one| other.declared.iter().any(|other| one.meets(other)))
-    }
+    let of = |(i, expansion): (usize, &Expansion)| {
+        let at_its_places = || expansion.declared.iter().filter_map(|insertion| places.get(&insertion.at()));
+        if !at_its_places().all(|others| others.first() == Some(&i)) {
+            return expansion.edits();
+        }
+        let with_it: BTreeSet<usize> = at_its_places().flatten().copied().chain([i]).collect();
+        edits(with_it.iter().filter_map(|&other| expansions.get(other)))
+    };
+    expansions.iter().enumerate().map(of).collect()
 }
 
 /// The edits of several expansions, in the order of the text.

@@ -23,7 +23,7 @@ mod types;
 mod value;
 
 use crate::ast;
-use crate::lex::{MAX_FINDINGS, lex};
+use crate::lex::{Lexed, MAX_FINDINGS, lex};
 use crate::parse::{self, Part, Syntax};
 use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
@@ -108,7 +108,12 @@ pub(crate) fn read_open(source: &str) -> Parsed<Open> {
         };
         return Parsed::new(value, vec![diagnostic]);
     }
-    lower_parsed(source, parse::parse_model(source))
+    read_lexed(source, lex(source))
+}
+
+/// Reads a model like [`read_open`], of a text whose tokens are known; it is not too large.
+pub(crate) fn read_lexed(source: &str, lexed: Lexed) -> Parsed<Open> {
+    lower_parsed(source, parse::parse_lexed_model(source, lexed))
 }
 
 /// Lowers what was parsed; the findings are those of both.

@@ -1,9 +1,9 @@
 //! The inverse of finding places: the entity at a place of the text.
 
 use super::{Scope, SourceMap, graph_around};
-use crate::ast::{Data, Node, ValueInfo};
+use crate::ast::{Data, FieldValue, Node, SugarForm, ValueInfo};
 use onnx_ir::diag::{Entity, Span};
-use onnx_ir::{BodyId, GraphId, NodeId};
+use onnx_ir::{BodyId, EntityId, GraphId, NodeId};
 
 /// A node of a model with its statement.
 #[derive(Clone, Copy, Debug)]
@@ -26,32 +26,16 @@ impl<'a> SourceMap<'a> {
         }
         let tree = statement.innermost_at(offset);
         let position = statement.position_of(tree)?;
-        let id = self.of_statement(body, statement).nth(position + tree.count() - 1)?;
+        let id = self.of_statement(body, statement.span.start).nth(position + tree.count() - 1)?;
         Some(NodeAt { body, id, tree })
     }
 
     /// The node of a statement.
     pub fn node_of(&self, body: BodyId, tree: &'a Node) -> Option<NodeAt<'a>> {
-        if tree.sugar.is_some() {
-            // It is the last of its nodes, but for those of literals, which were made later.
-            let position = tree.position_of(tree)? + tree.count() - 1;
-            let id = self.of_statement(body, tree).nth(position)?;
-            return Some(NodeAt { body, id, tree });
-        }
-        let origins = &self.model.bodies.get(body)?.origins;
-        // Nodes are created in the order of their statements.
-        let nodes = &self.model.bodies[body].nodes;
-        let (mut low, mut high) = (0, nodes.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let id = nodes.id_at(middle)?;
-            match origins[id].0.cmp(&tree.span.start) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(NodeAt { body, id, tree }),
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        None
+        // It is the last of its nodes, but for those of literals, which were made later.
+        let position = tree.position_of(tree)? + tree.count() - 1;
+        let id = self.of_statement(body, tree.span.start).nth(position)?;
+        Some(NodeAt { body, id, tree })
     }
 
     /// The smallest entity with a place of its own at a byte: a part of a node, a declaration, or a function.
@@ -95,16 +79,32 @@ impl<'a> SourceMap<'a> {
         if let Some(i) = position(&tree.outputs) {
             return Entity::NodeOutput(body, id, i);
         }
+        // An operand may follow its operator directly: `x[0]`, `-x`.
+        if let Some(i) = position(&tree.inputs) {
+            return self.operand(body, id, tree, i);
+        }
         if has(tree.domain.map_or(tree.op, |domain| domain.to(tree.op)), offset) {
             return Entity::NodeOp(body, id);
-        }
-        if let Some(i) = position(&tree.inputs) {
-            return Entity::NodeInput(body, id, i);
         }
         let attrs = &self.model.bodies[body].nodes[id].attrs;
         let attr = (0..u32::try_from(attrs.len()).unwrap_or(u32::MAX))
             .find(|&i| self.attr_span(body, id, i).is_some_and(|span| has(span, offset)));
         attr.map_or(Entity::Node(body, id), |i| Entity::Attr(body, id, i))
+    }
+
+    /// The operand of the model that an input of an expression is. Of the nodes that a form stands for, the last one is known; that of a
+    /// subscript gathers the first of the indices.
+    fn operand(&self, body: BodyId, last: NodeId, tree: &Node, i: u32) -> Entity {
+        let at = i as usize;
+        let (before, input) = match tree.form() {
+            SugarForm::Subscript if at == 0 => (tree.count() - 1, 0),
+            SugarForm::Subscript => (at - 1, 1),
+            SugarForm::Unequal => (1, i),
+            SugarForm::Call | SugarForm::Infix | SugarForm::Prefix => (0, i),
+        };
+        let index = last.index().checked_sub(before);
+        let node = index.and_then(|index| self.model.bodies[body].nodes.id_at(index));
+        Entity::NodeInput(body, node.unwrap_or(last), input)
     }
 
     /// The declaration of a graph at a byte.
@@ -147,16 +147,37 @@ impl<'a> SourceMap<'a> {
         self.model.bodies.get(body)?.subgraphs(node).nth(position)
     }
 
-    /// The main graph or function around a byte.
+    /// The main graph, function or graph of a training around a byte.
     fn body_at(&self, offset: u32) -> Option<(BodyId, Scope<'a>)> {
         if let Some(graph) = self.file.graph.as_ref().filter(|graph| has(graph.span, offset)) {
             return Some((self.model.main?, Scope::of_graph(graph)));
+        }
+        if self.file.header.as_ref().is_some_and(|header| has(header.span, offset)) {
+            return self.training_at(offset);
         }
         let functions = &self.file.functions;
         let i = functions.partition_point(|function| function.span.end < offset);
         let function = functions.get(i).filter(|function| has(function.span, offset))?;
         let id = self.model.functions.id_at(i)?;
         Some((self.model.functions[id].body, Scope::of_function(function)))
+    }
+}
+
+impl<'a> SourceMap<'a> {
+    fn training_at(&self, offset: u32) -> Option<(BodyId, Scope<'a>)> {
+        let fields = self.header()?.iter().filter(|field| self.text(field.key) == "training_info");
+        let mut trainings = fields.zip(&self.model.training);
+        let (field, training) = trainings.find(|(field, _)| has(field.value.span(), offset))?;
+        let FieldValue::Record(record) = &field.value else { return None };
+        record.items.iter().find_map(|part| {
+            let FieldValue::Graph(graph) = &part.value else { return None };
+            let body = match self.text(part.key) {
+                "initialization" => training.initialization,
+                "algorithm" => training.algorithm,
+                _ => None,
+            };
+            body.filter(|_| has(graph.span, offset)).map(|body| (body, Scope::of_graph(graph)))
+        })
     }
 }
 

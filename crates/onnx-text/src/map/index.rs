@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[derive(Debug, Default)]
 pub(super) struct Index {
     lists: Mutex<HashMap<Key, Arc<[Span]>>>,
+    /// The nodes of a body with the starts of their statements, in this order and that of their ids.
+    statements: Mutex<HashMap<BodyId, Arc<[(u32, NodeId)]>>>,
     /// The index of a graph among those of its owner.
     graphs: Mutex<HashMap<(BodyId, GraphId), u32>>,
     bodies: OnceLock<HashMap<BodyId, Root>>,
@@ -40,6 +42,8 @@ pub(super) enum Kind {
     ValueInfos,
     /// The graphs in a node's attributes.
     Subgraphs,
+    /// The results whose statements state the types of value infos; an empty place for other value infos.
+    TypedResults,
     /// The keys of the fields of this name.
     Fields(&'static str),
     /// The values of the fields of this name in annotations.
@@ -113,6 +117,30 @@ impl SourceMap<'_> {
             bodies
         });
         bodies.get(&body).copied()
+    }
+
+    /// The nodes of a model that a statement stands for, in the order of their ids. Those of literals were made after all others, so that
+    /// the nodes of a body are not in the order of their statements.
+    pub(super) fn of_statement(&self, body: BodyId, start: u32) -> impl Iterator<Item = NodeId> + use<> {
+        let nodes = self.statements(body);
+        let first = nodes.partition_point(|&(origin, _)| origin < start);
+        (first..)
+            .map_while(move |i| nodes.get(i).filter(|(origin, _)| *origin == start).map(|(_, node)| *node))
+    }
+
+    fn statements(&self, body: BodyId) -> Arc<[(u32, NodeId)]> {
+        if let Some(nodes) = locked(&self.index.statements).get(&body) {
+            return Arc::clone(nodes);
+        }
+        let mut nodes: Vec<(u32, NodeId)> = Vec::new();
+        if let Some(body) = self.model.bodies.get(body) {
+            nodes.extend(body.nodes.ids().map(|node| (body.origins[node].0, node)));
+        }
+        // A stable sort of what is nearly sorted.
+        nodes.sort_by_key(|&(origin, _)| origin);
+        let nodes: Arc<[(u32, NodeId)]> = nodes.into();
+        locked(&self.index.statements).insert(body, Arc::clone(&nodes));
+        nodes
     }
 
     /// The place of a graph among those of the node that owns it.

@@ -88,10 +88,17 @@ macro_rules! entry {
     };
 }
 
-entry!(
-    /// A model: header, graph, functions.
-    parse_model, production(grammar::model), ast::File
-);
+/// A model: header, graph, functions.
+pub fn parse_model(source: &str) -> Parsed<Syntax<ast::File>> {
+    parse_lexed_model(source, lex(source))
+}
+
+/// Parses a model of a source whose tokens are known.
+pub(crate) fn parse_lexed_model(source: &str, lexed: Lexed) -> Parsed<Syntax<ast::File>> {
+    let (tree, failures) = run(production(grammar::model), &lexed.tokens, Context::of(source));
+    finish(source, lexed, tree, failures)
+}
+
 entry!(
     /// An operator set in a file of its own.
     parse_operator_set, production(grammar::operator_set), ast::OperatorSet

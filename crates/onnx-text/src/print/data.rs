@@ -88,22 +88,24 @@ impl Printer<'_> {
     pub(super) fn data(&mut self, data: &Data) {
         match data {
             Data::Numbers(span) => self.numbers(*span),
-            Data::Elements(list) if self.row_of_elements(list).is_some() => {
-                let style = self.row_of_elements(list).map_or(ListStyle::Fill, ListStyle::Rows);
-                self.list(BRACES, list, style, Layout::Broken, |p, scalar| p.put_span(scalar.span));
-            }
-            Data::Elements(list) if self.is_long(data) && !self.has_comment_before(list.span.end) => {
-                let source = self.source;
-                let texts = list.items.iter().map(|s| source.get(s.span.range()).unwrap_or_default());
-                self.long(BRACES, list.span, list.items.len(), texts);
-            }
-            Data::Elements(list) => {
-                self.list(BRACES, list, ListStyle::Fill, Layout::Auto, |p, scalar| p.put_span(scalar.span));
-            }
+            Data::Elements(list) => self.literals(list),
             Data::External(entries) => self.elements(entries),
             Data::Record(fields) => self.record(fields),
             Data::Sparse(parts) => self.attrs(BRACES, parts),
             Data::Stored(stored) => self.stored(stored, self.is_long(data)),
+        }
+    }
+
+    fn literals(&mut self, list: &List<Scalar>) {
+        let put = |p: &mut Self, scalar: &Scalar| p.put_span(scalar.span);
+        if let Some(row) = self.row_of_elements(list) {
+            self.list(BRACES, list, ListStyle::Rows(row), Layout::Broken, put);
+        } else if self.are_too_many(list.items.len()) && !self.has_comment_before(list.span.end) {
+            let source = self.source;
+            let texts = list.items.iter().map(|s| source.get(s.span.range()).unwrap_or_default());
+            self.long(BRACES, list.span, list.items.len(), texts);
+        } else {
+            self.list(BRACES, list, ListStyle::Fill, Layout::Auto, put);
         }
     }
 

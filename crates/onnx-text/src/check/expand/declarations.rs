@@ -13,7 +13,7 @@ use crate::lower::{dim_expression, read_type, spelled_name};
 use crate::print::{FormatOptions, format_type};
 use onnx_ir::Model;
 use onnx_ir::diag::{Edit, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A part of a declaration that is inserted for a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,16 +39,16 @@ pub(super) fn edits<'i>(insertions: impl Iterator<Item = &'i Insertion>) -> Vec<
 }
 
 impl Insertion {
-    /// Whether both are at one place.
-    pub(super) fn meets(&self, other: &Insertion) -> bool {
-        self.at == other.at
+    /// The place.
+    pub(super) fn at(&self) -> u32 {
+        self.at
     }
 }
 
 /// The insertions of all statements that are expanded, with the starts of these.
 pub(super) fn find(source: &str, file: &File) -> Vec<(u32, Insertion)> {
     let mut walk = Walk { source, scratch: Model::new(), found: Vec::new() };
-    file.graph.iter().for_each(|graph| walk.graph(graph));
+    file.header_graphs().chain(&file.graph).for_each(|graph| walk.graph(graph));
     file.functions.iter().for_each(|function| walk.function(function));
     walk.found
 }
@@ -60,34 +60,61 @@ struct Walk<'s> {
     found: Vec<(u32, Insertion)>,
 }
 
+/// The declarations of a graph or function.
+struct Declared<'t> {
+    /// By their names, in order.
+    of_name: HashMap<String, Vec<&'t ValueInfo>>,
+    /// The outputs that may have a type inserted: the first of each name.
+    outputs: HashMap<String, &'t ValueInfo>,
+    values: Option<&'t List<ValueInfo>>,
+    /// Where a list of values is inserted, if there is none.
+    end: u32,
+}
+
+impl<'t> Declared<'t> {
+    fn is_repeated(&self, name: &str, mut is_same: impl FnMut(&'t Type) -> bool) -> bool {
+        let declarations = self.of_name.get(name).into_iter().flatten();
+        let mut types =
+            declarations.filter(|value| value.data.is_none()).filter_map(|value| value.ty.as_ref());
+        types.any(&mut is_same)
+    }
+}
+
 impl Walk<'_> {
     fn graph(&mut self, graph: &Graph) {
-        let values = (graph.values.as_ref(), graph.outputs.span.end);
-        for node in &graph.body {
-            for (result, ty) in node.typed_results() {
-                let output = graph.outputs.items.iter().find(|output| self.is_same_name(output.name, result));
-                if let Some(ValueInfo { ty: None, name, .. }) = output {
-                    let text = plain_type(self.source, ty);
-                    let insertion = Insertion { at: name.start, before: "", text, after: " " };
-                    self.found.push((node.span.start, insertion));
-                } else {
-                    self.entry(node, (result, ty), &graph.outputs.items, values);
-                }
-            }
-            self.nested(node);
+        if graph.body.iter().any(|node| node.typed_results().next().is_some()) {
+            let outputs = &graph.outputs.items;
+            let values = (graph.values.as_ref(), graph.outputs.span.end);
+            let declared = self.declared(outputs.iter(), outputs, values);
+            graph.body.iter().for_each(|node| self.results(node, &declared));
         }
+        graph.body.iter().for_each(|node| self.nested(node));
     }
 
     fn function(&mut self, function: &Function) {
-        let values = (function.values.as_ref(), function.outputs.span.end);
-        let signature: Vec<ValueInfo> =
-            function.inputs.items.iter().chain(&function.outputs.items).cloned().collect();
-        for node in &function.body {
-            for result in node.typed_results() {
-                self.entry(node, result, &signature, values);
-            }
-            self.nested(node);
+        if function.body.iter().any(|node| node.typed_results().next().is_some()) {
+            let signature = function.inputs.items.iter().chain(&function.outputs.items);
+            let values = (function.values.as_ref(), function.outputs.span.end);
+            let declared = self.declared(signature, &[], values);
+            function.body.iter().for_each(|node| self.results(node, &declared));
         }
+        function.body.iter().for_each(|node| self.nested(node));
+    }
+
+    fn declared<'t>(
+        &self,
+        signature: impl Iterator<Item = &'t ValueInfo>,
+        outputs: &'t [ValueInfo],
+        (values, end): (Option<&'t List<ValueInfo>>, u32),
+    ) -> Declared<'t> {
+        let mut declared = Declared { of_name: HashMap::new(), outputs: HashMap::new(), values, end };
+        for value in signature.chain(values.iter().flat_map(|list| &list.items)) {
+            declared.of_name.entry(self.name(value.name)).or_default().push(value);
+        }
+        for output in outputs {
+            declared.outputs.entry(self.name(output.name)).or_insert(output);
+        }
+        declared
     }
 
     /// The graphs of a node. Those of a statement that is replaced are replaced with it.
@@ -97,35 +124,33 @@ impl Walk<'_> {
         }
     }
 
-    /// An entry of `value_info`, unless a declaration says the same.
-    fn entry(
-        &mut self,
-        node: &Node,
-        (result, ty): (Span, &Type),
-        signature: &[ValueInfo],
-        values: (Option<&List<ValueInfo>>, u32),
-    ) {
-        let mut declarations = signature.iter().chain(values.0.iter().flat_map(|list| &list.items));
-        let is_repeated = declarations.any(|value| {
-            let is_declared = value.data.is_none() && self.is_same_name(value.name, result);
-            is_declared && value.ty.as_ref().is_some_and(|declared| self.is_same_type(declared, ty))
-        });
-        if is_repeated {
-            return;
+    /// The types of results: of an output without one, or an entry of `value_info` unless a declaration says the same.
+    fn results(&mut self, node: &Node, declared: &Declared<'_>) {
+        for (result, ty) in node.typed_results() {
+            let name = self.name(result);
+            if let Some(ValueInfo { ty: None, name, .. }) = declared.outputs.get(&name) {
+                let text = plain_type(self.source, ty);
+                self.found
+                    .push((node.span.start, Insertion { at: name.start, before: "", text, after: " " }));
+                continue;
+            }
+            if declared.is_repeated(&name, |other| self.is_same_type(other, ty)) {
+                continue;
+            }
+            let text = format!("{} {}", plain_type(self.source, ty), &self.source[result.range()]);
+            let (at, before, after) = match declared.values {
+                None => (declared.end, " <", ">"),
+                Some(List { items, span }) => match items.last() {
+                    Some(last) => (last.span.end, ", ", ""),
+                    None => (span.start + 1, "", ""),
+                },
+            };
+            self.found.push((node.span.start, Insertion { at, before, text, after }));
         }
-        let text = format!("{} {}", plain_type(self.source, ty), &self.source[result.range()]);
-        let (at, before, after) = match values {
-            (None, end) => (end, " <", ">"),
-            (Some(List { items, span }), _) => match items.last() {
-                Some(last) => (last.span.end, ", ", ""),
-                None => (span.start + 1, "", ""),
-            },
-        };
-        self.found.push((node.span.start, Insertion { at, before, text, after }));
     }
 
-    fn is_same_name(&self, one: Span, other: Span) -> bool {
-        spelled_name(&self.source[one.range()]) == spelled_name(&self.source[other.range()])
+    fn name(&self, spelling: Span) -> String {
+        spelled_name(&self.source[spelling.range()])
     }
 
     fn is_same_type(&mut self, one: &Type, other: &Type) -> bool {
