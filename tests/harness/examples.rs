@@ -19,16 +19,20 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
+/// An example as a whole model.
+pub(crate) fn model(example: String) -> String {
+    match example.trim_start() {
+        function if function.starts_with("<domain") => format!("{CALL}{example}"),
+        headed if headed.starts_with(['<', '#']) => example,
+        _ => format!("{HEADER}{example}"),
+    }
+}
+
 fn run(code: &Code) -> Result<(), String> {
     for (index, example) in code.examples().into_iter().enumerate() {
         let is_value = onnx_text::sniff_text(&example) == TextKind::Value;
         let is_set = onnxtxt::golden::opsets::is_set(&example);
-        let text = match example.trim_start() {
-            _ if is_value || is_set => example,
-            function if function.starts_with("<domain") => format!("{CALL}{example}"),
-            headed if headed.starts_with(['<', '#']) => example,
-            _ => format!("{HEADER}{example}"),
-        };
+        let text = if is_value || is_set { example } else { model(example) };
         let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
         let found = if is_value {
             onnx_text::check_value(&text, &options).diagnostics

@@ -6,6 +6,7 @@
 //! Beside the files, the examples of the code table are tests: the first of a code has a finding of it, the second none.
 
 mod examples;
+mod expressions;
 mod fixes;
 mod operators;
 mod whole;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(case.name.clone(), move || golden::run(&case).map_err(Into::into)));
     }
     trials.extend(examples::trials());
+    trials.extend(expressions::trials(&cases));
     trials.extend(fixes::trials(&cases));
     trials.extend(operators::trials(&cases));
     trials.extend(whole::trials(&cases, snapshots()));
