@@ -137,7 +137,7 @@ def look(look_at, address, models):
     page.keyboard.press("Control+Space")
     look_at.expect("completion", ".suggest-widget .monaco-list-row", "LeakyRelu")
     page.keyboard.press("Enter")
-    look_at.expect("completed", ".editor-instance .view-line", r"v[^=]*=.LeakyRelu.\(X\)")
+    look_at.expect("completed", ".editor-instance .view-line", r"v[^=]*=.LeakyRelu\([^)]*X\)")
     page.keyboard.press("Escape")
     page.mouse.click(*look_at.word("= Relu(x)", "t"))
     page.keyboard.press("F2")
@@ -167,6 +167,7 @@ def main():
         "telemetry.telemetryLevel": "off",
         "extensions.autoCheckUpdates": False,
         "chat.disableAIFeatures": True,
+        "workbench.secondarySideBar.defaultVisibility": "hidden",
     }
     child, address = serve(node, server, folder / "data", models, extension, settings)
     try:

@@ -464,3 +464,30 @@ fn a_log_has_messages_and_times() {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
+
+#[test]
+fn a_trace_has_the_times_of_requests() {
+    let mut client = Client::new();
+    client.open(URI, MODEL);
+    let traced = |client: &mut Client| {
+        let notified = std::mem::take(&mut client.notified);
+        notified
+            .into_iter()
+            .filter(|sent| sent.method == "$/logTrace")
+            .map(|sent| sent.params)
+            .collect::<Vec<_>>()
+    };
+    client.request("textDocument/hover", at(3, 7)).expect("an answer");
+    assert_eq!(traced(&mut client), [] as [Value; 0]);
+    client.notify("$/setTrace", json!({ "value": "messages" }));
+    client.request("textDocument/hover", at(3, 7)).expect("an answer");
+    let messages = traced(&mut client);
+    let message = messages.first().and_then(|params| params["message"].as_str()).expect("a trace");
+    assert!(message.starts_with("textDocument/hover 3: ") && message.ends_with(" ms"), "{message}");
+    assert!(messages.iter().all(|params| params.get("verbose").is_none()), "{messages:?}");
+    client.notify("$/setTrace", json!({ "value": "verbose" }));
+    client.request("textDocument/hover", at(3, 7)).expect("an answer");
+    let verbose = traced(&mut client).pop().map(|params| params["verbose"].clone());
+    assert_eq!(verbose, Some(json!(format!("answered; {URI}"))));
+    client.stop();
+}

@@ -6,8 +6,8 @@ use crate::settings::Settings;
 use bytes::Bytes;
 use gen_lsp_types::{Location, Position, Range, TextEdit, Uri};
 use onnx_text::{
-    Checked, NamedNumbers, ReadStatements, Readers, SourceMap, TextKind, TextNames, TextToken, ast,
-    sniff_text,
+    Checked, NamedNumbers, ReadStatements, Readers, SourceIndex, SourceMap, TextKind, TextNames, TextToken,
+    ast, sniff_text,
 };
 use onnxtxt::ir::diag::{Diagnostic, Edit, Level, Parsed, Place, Span};
 use onnxtxt::ir::{Model, VerifyOptions};
@@ -28,6 +28,8 @@ pub struct Snapshot {
     settings: Arc<Settings>,
     kind: TextKind,
     read: OnceLock<Parsed<Checked>>,
+    /// The places that were asked for.
+    places: SourceIndex,
     tokens: OnceLock<Vec<TextToken>>,
     names: OnceLock<TextNames>,
     facts: OnceLock<AllFacts>,
@@ -87,6 +89,7 @@ impl Snapshot {
             settings,
             kind,
             read: OnceLock::new(),
+            places: SourceIndex::default(),
             tokens: OnceLock::new(),
             names: OnceLock::new(),
             facts: OnceLock::new(),
@@ -242,7 +245,7 @@ impl Snapshot {
     /// Finds entities of the model in the text, and the other way round.
     #[must_use]
     pub fn map(&self) -> SourceMap<'_> {
-        SourceMap::new(&self.text, self.tree(), self.model())
+        SourceMap::with_index(&self.text, self.tree(), self.model(), &self.places)
     }
 
     /// The tokens.

@@ -9,13 +9,13 @@ use crate::answer::{Answer, Failure};
 use crate::client::Client;
 use crate::document::Snapshot;
 use gen_lsp_types::*;
-use onnx_text::ast::{AttrValue, Graph, List, ValueInfo};
+use onnx_text::ast::{AttrValue, Graph, List, Node, ValueInfo};
 use onnx_text::{NameKind, NodeAt, RaiseOptions, TextKind};
 use onnxtxt::check::Fixes;
-use onnxtxt::ir::diag::{self, Edit, Severity, Span};
+use onnxtxt::ir::diag::{self, Edit, Entity, Severity, Span};
 use onnxtxt::ir::pass::{self, Inline, MAX_NODES};
 use onnxtxt::ir::releases::newest_version;
-use onnxtxt::ir::{BodyId, Model, NodeId};
+use onnxtxt::ir::{AttrValue as IrValue, BodyId, ElemType, Model, NodeId, ValueDef};
 use onnxtxt::ops::functions::{Expand, expand, has_body};
 use onnxtxt::ops::pass::Pass;
 use onnxtxt::{Loaded, Text};
@@ -189,6 +189,7 @@ fn refactorings(snapshot: &Snapshot, span: Span, client: &Client, actions: &mut 
         actions.extend(expand_expression(snapshot, span, client));
         actions.extend(annotate(snapshot, at, span, client));
         actions.extend(to_initializer(snapshot, at, client));
+        actions.extend(extract_literal(snapshot, at, span, client));
         actions.extend(insert_cast(snapshot, at, span, client));
         if snapshot.findings().iter().any(|found| found.code == &diag::code::NODE_ORDER) {
             let title = "Sort the nodes".to_owned();
@@ -281,14 +282,9 @@ fn insert_cast(snapshot: &Snapshot, at: NodeAt<'_>, span: Span, client: &Client)
     let quotes = if old.starts_with('"') { "\"" } else { "" };
     let plain = old.trim_matches('"');
     let new = fresh(snapshot, &format!("{plain}_{elem}"), |_| true);
-    // In a line of its own, if the statement has one.
-    let start = tree.notes.start().unwrap_or(tree.span.start);
-    let line = snapshot.lines().start(snapshot.text(), snapshot.lines().line(start));
-    let before = snapshot.slice(Span::new(line, start));
-    let between = if before.trim().is_empty() { format!("\n{before}") } else { " ".to_owned() };
-    let cast = format!("{quotes}{new}{quotes} = Cast <to = {}> ({old}){between}", wanted.0);
+    let cast = format!("{quotes}{new}{quotes} = Cast <to = {}> ({old})", wanted.0);
     let edits = [
-        Edit { span: Span::at(start), text: cast },
+        statement_before(snapshot, tree, &cast),
         Edit { span: operand, text: format!("{quotes}{new}{quotes}") },
     ];
     Some(CodeAction {
@@ -297,6 +293,70 @@ fn insert_cast(snapshot: &Snapshot, at: NodeAt<'_>, span: Span, client: &Client)
         edit: Some(edit_of(snapshot, &edits, client)),
         ..CodeAction::default()
     })
+}
+
+/// A statement before another one, in a line of its own if that has one.
+fn statement_before(snapshot: &Snapshot, tree: &Node, text: &str) -> Edit {
+    let start = tree.notes.start().unwrap_or(tree.span.start);
+    let line = snapshot.lines().start(snapshot.text(), snapshot.lines().line(start));
+    let before = snapshot.slice(Span::new(line, start));
+    let between = if before.trim().is_empty() { format!("\n{before}") } else { " ".to_owned() };
+    Edit { span: Span::at(start), text: format!("{text}{between}") }
+}
+
+/// Names the literal under the cursor: an initializer of the main graph, or a `Constant` at the start of a function, whose graphs have no
+/// initializers.
+fn extract_literal(snapshot: &Snapshot, at: NodeAt<'_>, span: Span, client: &Client) -> Option<CodeAction> {
+    let literal = at.tree.literals().find(|&literal| has(literal, span.start))?;
+    let spelled = snapshot.slice(literal);
+    let (name, elem) = literal_constant(snapshot, literal)?;
+    let name = fresh(snapshot, name, |_| true);
+    let numbers = literal_numbers(spelled, elem);
+    let dims = if spelled.starts_with('[') { format!("[{}]", numbers.len()) } else { String::new() };
+    let (ty, data) = (format!("{}{dims}", elem.name()?), format!("{{{}}}", numbers.join(", ")));
+    let function = snapshot.tree().functions.iter().find(|function| has(function.span, literal.start));
+    let define = match function {
+        Some(function) => {
+            let statement = function.body.iter().find(|node| has(node.span, literal.start))?;
+            statement_before(snapshot, statement, &format!("{name} = Constant <value = {ty} {data}> ()"))
+        }
+        None => {
+            let main = snapshot.tree().graph.as_ref().filter(|graph| has(graph.body_span, literal.start))?;
+            add_value(main, &format!("{ty} {name} = {data}"))
+        }
+    };
+    let edits = [define, Edit { span: literal, text: name }];
+    Some(CodeAction {
+        title: format!("Extract the constant `{spelled}`"),
+        kind: Some(CodeActionKind::RefactorExtract),
+        edit: Some(edit_of(snapshot, &edits, client)),
+        ..CodeAction::default()
+    })
+}
+
+/// The name and the element type of a literal: of the result of a `Constant` that the text does not have.
+fn literal_constant(snapshot: &Snapshot, literal: Span) -> Option<(&str, ElemType)> {
+    let Some(Entity::NodeInput(body, node, input)) = snapshot.map().entity_at(literal.start) else {
+        return None;
+    };
+    let body = &snapshot.model().bodies[body];
+    let value = (*body.nodes[node].inputs.get(input as usize)?)?;
+    let ValueDef::Output(constant, _) = body.values[value].def else { return None };
+    let [attr] = &body.nodes[constant].attrs[..] else { return None };
+    let Some(IrValue::Tensor(tensor)) = attr.value() else { return None };
+    Some((&snapshot.model().names[body.values[value].name], body.tensors[*tensor].elem?))
+}
+
+/// The elements of a literal as those of a tensor.
+fn literal_numbers(spelled: &str, elem: ElemType) -> Vec<String> {
+    // An integer would be the bits of a narrow float.
+    let is_narrow = !elem.is_integer() && ![ElemType::FLOAT, ElemType::DOUBLE].contains(&elem);
+    let is_integer = |number: &str| number.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+    let numbers =
+        spelled.trim_matches(['[', ']']).split(',').map(str::trim).filter(|number| !number.is_empty());
+    numbers
+        .map(|number| if is_narrow && is_integer(number) { format!("{number}.0") } else { number.to_owned() })
+        .collect()
 }
 
 /// Makes an initializer of a `Constant` with a tensor.
@@ -537,6 +597,43 @@ mod tests {
         let plain =
             "  y_1 = Neg(x)\n  c_2 = Constant <value = float {2}> ()\n  y_2 = Mul(y_1, c_2)\n  y = Relu(y_2)";
         assert_eq!(text, model(plain));
+    }
+
+    #[test]
+    fn literals_are_extracted() {
+        let title = "Extract the constant";
+        let in_main = |nodes: &str, entry: &str, after: &str| {
+            let text = model(after).replace("(float[N,4] y)", &format!("(float[N,4] y) <{entry}>"));
+            assert_eq!(done(&model(nodes), title), text);
+        };
+        in_main("  y = Relu(x * $00.5) + 0.5", "float c_0_5 = {0.5}", "  y = Relu(x * c_0_5) + 0.5");
+        in_main("  y = Reshape(x, [-1, 4$0])", "int64[2] c_m1_4 = {-1, 4}", "  y = Reshape(x, c_m1_4)");
+        in_main("  y = Unsqueeze(x[0, $0-1], [0])", "int64 c_m1 = {-1}", "  y = Unsqueeze(x[0, c_m1], [0])");
+        in_main("  y = Unsqueeze(x[$00, -1], [0])", "int64 c_0 = {0}", "  y = Unsqueeze(x[c_0, -1], [0])");
+        in_main("  y = Where(x != $02, x, x)", "float c_2 = {2}", "  y = Where(x != c_2, x, x)");
+        // The name is used already; a literal of a graph in a node goes to the main graph, too.
+        in_main("  c_2 = Neg(x)\n  y = c_2 * $02", "float c_2_1 = {2}", "  c_2 = Neg(x)\n  y = c_2 * c_2_1");
+        in_main(
+            "  y = If (x[0, 0] > 0) <then_branch = a () => (z) { z = x + $01 }, else_branch = b () => (z) { z = Neg(x) }>",
+            "float c_1 = {1}",
+            "  y = If (x[0, 0] > 0) <then_branch = a () => (z) { z = x + c_1 }, else_branch = b () => (z) { z = Neg(x) }>",
+        );
+        let (_, found) = actions_at(&model("  y = Pad(x, [0, 0, 1$0, 1])"));
+        assert!(found.iter().any(|action| action.title == "Extract the constant `[0, 0, 1, 1]`"));
+        let (_, found) = actions_at(&model("  y = x[0:$02]"));
+        assert!(found.iter().all(|action| !action.title.starts_with(title)), "a bound is not an operand");
+    }
+
+    #[test]
+    fn literals_of_functions_become_nodes() {
+        let call = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>\ng (float16[N] x) => (float16[N] y)\n{\n   y = l.F (x)\n}\n\
+                    <domain: \"l\", opset_import: [\"\": 21]>\nF (v) => (u)\n{\n   t = Abs(v)\n   u = Neg(t * $02)\n}\n";
+        let text = done(call, "Extract the constant `2`");
+        let wanted = call.replace(
+            "   u = Neg(t * $02)",
+            "   c_2 = Constant <value = float16 {2.0}> ()\n   u = Neg(t * c_2)",
+        );
+        assert_eq!(text, wanted);
     }
 
     #[test]

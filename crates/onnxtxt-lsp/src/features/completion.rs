@@ -9,10 +9,11 @@ use crate::workspace::View;
 use gen_lsp_types::*;
 use onnx_text::ast::FieldValue;
 use onnx_text::{NameId, NameKind};
+use onnxtxt::describe::{call_snippet, least_results, placeholder};
 use onnxtxt::ir::diag::{Edit, Span};
 use onnxtxt::ir::releases::newest_version;
-use onnxtxt::ir::{AttrType, ElemType, normalize_domain};
-use onnxtxt::ops::schema::{AttrParam, Lookup, Schema, TypeSet};
+use onnxtxt::ir::{ElemType, normalize_domain};
+use onnxtxt::ops::schema::{AttrParam, Lookup, Param, Schema, TypeSet};
 use serde_json::json;
 
 /// Characters after which an editor asks.
@@ -62,6 +63,11 @@ pub(crate) fn completion(snapshot: &Snapshot, position: Position, client: &Clien
     };
     let mut items = match around {
         Around::Inputs { op, index } => cx.inputs(op, index),
+        Around::Operand { after } => {
+            let mut items = cx.values(after, None);
+            items.extend(cx.calls());
+            items
+        }
         Around::Attributes { op, value_of: None } => cx.attributes(op),
         Around::Attributes { op, value_of: Some(name) } => cx.attribute_value(op, name),
         Around::Operator { domain } => cx.operators(domain),
@@ -190,25 +196,14 @@ impl Completion<'_> {
         let mut number = 0;
         let mut hole = |text: &str| {
             number += 1;
-            format!("${{{number}:{text}}}")
+            tab_stop(number, text)
         };
-        let mut results = Vec::new();
-        if self.is_statement {
-            results.extend(
-                schema.outputs.iter().filter(|param| param.is_required()).map(|param| hole(&param.name)),
-            );
-        }
+        let results: Vec<String> = match self.is_statement {
+            true => least_results(schema).into_iter().map(&mut hole).collect(),
+            false => Vec::new(),
+        };
         let results = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
-        let required: Vec<String> = schema
-            .attrs
-            .iter()
-            .filter(|attr| attr.required)
-            .map(|attr| format!("{} = {}", attr.name, hole(placeholder(attr))))
-            .collect();
-        let inputs: Vec<String> =
-            schema.inputs.iter().filter(|param| param.is_required()).map(|param| hole(&param.name)).collect();
-        let attrs = if required.is_empty() { String::new() } else { format!(" <{}>", required.join(", ")) };
-        format!("{results}{}{attrs} ({})$0", schema.name, inputs.join(", "))
+        format!("{results}{}$0", call_snippet(self.snapshot.registry(), schema, &mut hole))
     }
 
     /// The edit that imports a domain, if the file has a list of imports.
@@ -277,13 +272,35 @@ impl Completion<'_> {
         schemas::named(self.snapshot, &domain, &name, version)
     }
 
-    /// Values in scope; those whose types fit first, and of these the newest.
+    /// Values, or calls; attributes, which may be among the operands.
     fn inputs(&self, op: Span, index: usize) -> Vec<CompletionItem> {
         let called = self.called(op);
         let param = match &called {
             Some(Called::Operator { schema }) => schema.input(index),
             _ => None,
         };
+        let mut items = self.values(op.start, param);
+        if !self.snapshot.text()[..self.word.start as usize].ends_with('"') {
+            let attributes = self.attributes(op).into_iter();
+            items.extend(
+                attributes.map(|item| CompletionItem { sort_text: Some(format!("8{}", item.label)), ..item }),
+            );
+            items.extend(self.calls());
+        }
+        items
+    }
+
+    /// The calls that an operand may be, after everything else.
+    fn calls(&self) -> Vec<CompletionItem> {
+        let last = |item: CompletionItem| CompletionItem {
+            sort_text: item.sort_text.map(|text| format!("9{text}")),
+            ..item
+        };
+        self.operators(None).into_iter().map(last).collect()
+    }
+
+    /// Values in scope that are defined before a byte; those whose types fit first, and of these the newest.
+    fn values(&self, at: u32, param: Option<&Param>) -> Vec<CompletionItem> {
         let names = self.snapshot.names();
         // A result of the statement itself, of one after it or of the one around its graph is not a value yet.
         let map = self.snapshot.map();
@@ -292,7 +309,7 @@ impl Completion<'_> {
             let node = map.node_at(definition.span.start);
             let is_result = |node: &onnx_text::NodeAt<'_>| node.tree.outputs.contains(&definition.span);
             let node = node.filter(is_result);
-            definition.span.start < op.start && node.is_none_or(|node| node.tree.span.end <= op.start)
+            definition.span.start < at && node.is_none_or(|node| node.tree.span.end <= at)
         };
         let mut values: Vec<NameId> = names.visible(self.offset, NameKind::Value).filter(before).collect();
         values.sort_by_key(|name| std::cmp::Reverse(names.definition(*name).map_or(0, |it| it.span.start)));
@@ -333,7 +350,7 @@ impl Completion<'_> {
                 .attrs
                 .iter()
                 .filter(|attr| *attr.name == *typed || !present.contains(&&*attr.name))
-                .map(|attr| self.attribute(attr))
+                .map(|attr| self.attribute(schema, attr))
                 .collect(),
             Some(Called::Function { id, .. }) => {
                 let function = self.snapshot.tree().functions.get(id);
@@ -351,11 +368,11 @@ impl Completion<'_> {
         }
     }
 
-    fn attribute(&self, attr: &AttrParam) -> CompletionItem {
+    fn attribute(&self, schema: &Schema, attr: &AttrParam) -> CompletionItem {
         let default = attr.default.as_ref().map(onnxtxt::ops::schema::Default::text);
-        let value = default.as_deref().unwrap_or(placeholder(attr));
+        let value = default.unwrap_or_else(|| placeholder(self.snapshot.registry(), schema, attr));
         let text = match self.has_snippets {
-            true => format!("{} = ${{1:{}}}", attr.name, value.replace(['$', '}', '\\'], "")),
+            true => format!("{} = {}", attr.name, tab_stop(1, &value)),
             false => format!("{} = ", attr.name),
         };
         CompletionItem {
@@ -466,18 +483,10 @@ impl Completion<'_> {
     }
 }
 
-/// A value of the type of an attribute.
-fn placeholder(attr: &AttrParam) -> &'static str {
-    match attr.ty {
-        AttrType::INT => "0",
-        AttrType::FLOAT => "0.0",
-        AttrType::STRING => "\"\"",
-        AttrType::INTS => "[0]",
-        AttrType::FLOATS => "[0.0]",
-        AttrType::STRINGS => "[\"\"]",
-        AttrType::TENSOR => "float {0}",
-        _ => "_",
-    }
+/// A part of a snippet that is to be filled in.
+fn tab_stop(number: usize, text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('$', "\\$").replace('}', "\\}");
+    format!("${{{number}:{text}}}")
 }
 
 /// Whether a set has the type of a text, as far as its element type is known.
@@ -517,9 +526,15 @@ mod tests {
 
     #[test]
     fn operators_come_with_what_they_require() {
-        assert_eq!(chosen(&model("y = Res$0"), "Reshape"), model("y = Reshape (${1:data}, ${2:shape})$0"));
+        assert_eq!(chosen(&model("y = Res$0"), "Reshape"), model("y = Reshape(${1:data}, ${2:shape})$0"));
         assert_eq!(chosen(&model("y = $0"), "Concat"), model("y = Concat <axis = ${1:0}> (${2:inputs})$0"));
         assert_eq!(chosen(&model("y = Re$0(x)"), "Relu"), model("y = Relu(x)"));
+        assert_eq!(
+            chosen(&model("y = $0"), "Scan"),
+            model(
+                "y = Scan <body = ${1:body () => () { \\}}, num_scan_inputs = ${2:0}> (${3:initial_state_and_scan_inputs})$0"
+            )
+        );
         let old = labels("<ir_version: 10, opset_import: [\"\": 13]> g (x) => (y) { y = $0 }");
         assert!(old.contains(&"Relu".to_owned()) && !old.contains(&"Gelu".to_owned()));
     }
@@ -528,9 +543,22 @@ mod tests {
     fn statements_have_results() {
         let chosen = |line: &str| chosen(&model(&format!("{line}\nz = Abs(x)")), "LeakyRelu");
         let wanted = |line: &str| model(&format!("{line}\nz = Abs(x)"));
-        assert_eq!(chosen("Leaky$0"), wanted("${1:Y} = LeakyRelu (${2:X})$0"));
-        assert_eq!(chosen("y = Leaky$0"), wanted("y = LeakyRelu (${1:X})$0"));
+        assert_eq!(chosen("Leaky$0"), wanted("${1:Y} = LeakyRelu(${2:X})$0"));
+        assert_eq!(chosen("y = Leaky$0"), wanted("y = LeakyRelu(${1:X})$0"));
         assert!(labels(&model("Leaky$0 = Relu(x)")).is_empty(), "the name of a result");
+    }
+
+    #[test]
+    fn operands_may_be_calls_and_attributes() {
+        assert_eq!(
+            chosen(&model("y = Abs(Resh$0)"), "Reshape"),
+            model("y = Abs(Reshape(${1:data}, ${2:shape})$0)")
+        );
+        assert_eq!(chosen(&model("y = x * Ne$0"), "Neg"), model("y = x * Neg(${1:X})$0"));
+        assert_eq!(chosen(&model("y = Softmax(x, ax$0)"), "axis"), model("y = Softmax(x, axis = ${1:-1})"));
+        let found = labels(&model("t = Abs(x)\ny = Elu($0"));
+        assert_eq!(found[..3], ["t", "x", "alpha"]);
+        assert!(found.contains(&"Relu".to_owned()));
     }
 
     #[test]
@@ -545,14 +573,25 @@ mod tests {
     #[test]
     fn values_that_fit_come_first() {
         let nodes = "s = Shape(x)\nt = Abs(x)\ny = Reshape(x, $0)\nz = Abs(x)";
-        assert_eq!(labels(&model(nodes)), ["s", "t", "x"]);
+        let values = |marked: &str| -> Vec<String> {
+            let items = items(marked).1.into_iter();
+            items
+                .filter(|item| item.kind == Some(CompletionItemKind::Variable))
+                .map(|item| item.label)
+                .collect()
+        };
+        assert_eq!(values(&model(nodes)), ["s", "t", "x"]);
         let nodes = "s = Shape(x)\nt = Abs(x)\ny = Abs($0)";
         assert_eq!(labels(&model(nodes))[..2], ["t", "s"]);
         let nested = "c = Constant <value = bool {1}> ()\ny = If (c) <then_branch = a () => (z) { t = Abs(x) z = Neg($0) }>";
         assert!(labels(&model(nested)).starts_with(&["t".to_owned()]));
-        assert_eq!(labels(&model("\"\" = Abs(x)\nt = Abs(x)\ny = Neg($0)")), ["t", "x"]);
+        assert_eq!(values(&model("\"\" = Abs(x)\nt = Abs(x)\ny = Neg($0)")), ["t", "x"]);
         let input = "<opset_import: [\"\": 21]> g (float \"\", float x) => (float y) { y = Neg($0) }";
-        assert_eq!(labels(input), ["x"]);
+        assert_eq!(values(input), ["x"]);
+        let nodes = "t = Abs(x)\ny = Softmax(MatMul(x, $0";
+        assert_eq!(values(&model(nodes)), ["t", "x"]);
+        let nodes = "t = Abs(x)\ny = x * $0";
+        assert_eq!(values(&model(nodes)), ["t", "x"]);
         assert_eq!(
             chosen(&model("\"a/b\" = Abs(x)\ny = Neg($0)"), "a/b"),
             model("\"a/b\" = Abs(x)\ny = Neg(\"a/b\")")

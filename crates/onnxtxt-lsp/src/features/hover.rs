@@ -101,7 +101,7 @@ pub(super) fn type_of(snapshot: &Snapshot, body: BodyId, value: ValueId) -> Opti
     let mut facts = snapshot.facts();
     let fact = facts.resolved(body, value);
     let text = fact.ty.text(&facts.dims);
-    (text != "?").then_some(text)
+    (!["?", "?[]"].contains(&text.as_str())).then_some(text)
 }
 
 fn value(snapshot: &Snapshot, occurrence: Occurrence) -> Option<String> {

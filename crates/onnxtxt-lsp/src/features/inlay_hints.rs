@@ -23,7 +23,9 @@ pub(crate) fn inlay_hints(snapshot: &Snapshot, range: Range, demand: &Demand) ->
     let map = snapshot.map();
     let mut nodes = Vec::new();
     let tree = snapshot.tree();
-    let bodies = tree.graph.iter().map(|graph| &graph.body).chain(tree.functions.iter().map(|it| &it.body));
+    let header = tree.header.iter().flat_map(|header| &header.items);
+    let graphs = header.flat_map(|field| field.value.graphs()).chain(&tree.graph).map(|graph| &graph.body);
+    let bodies = graphs.chain(tree.functions.iter().map(|it| &it.body));
     bodies.for_each(|body| collect(body, span, &mut nodes));
     let mut hints = Vec::new();
     for node in nodes {
@@ -43,7 +45,7 @@ fn collect<'t>(nodes: &'t [Node], span: Span, found: &mut Vec<&'t Node>) {
     let first = nodes.partition_point(|node| node.span.end < span.start);
     for node in nodes[first..].iter().take_while(|node| node.span.start <= span.end) {
         found.push(node);
-        for graph in node.subgraphs() {
+        for graph in node.all_subgraphs() {
             collect(&graph.body, span, found);
         }
     }
@@ -147,6 +149,23 @@ mod tests {
         assert!(text.contains("s⟨: int64[3]⟩ = Constant"), "{text}");
         assert!(text.contains("t⟨: float[N,2,2]⟩ = Reshape(⟨data: ⟩x, ⟨shape: ⟩s)"), "{text}");
         assert!(text.contains("y⟨: float[N,4,2]⟩ = Concat <axis = 1> (t, t)"), "{text}");
+        let text = shown(&snapshot(&model("t = Abs(missing)\ny = Neg(x)")));
+        assert!(text.contains("t = Abs(missing)\ny⟨: float[N,4]⟩ = Neg(x)"), "no type is known: {text}");
+    }
+
+    /// The nodes of literals come after those of all statements.
+    #[test]
+    fn statements_after_literals_have_hints() {
+        let text = shown(&snapshot(&model("s = Sum(x + 1, x + 2, x + 3, x + 4)\nt = Abs(s)\ny = Neg(t)")));
+        assert!(text.contains("t⟨: float[N,4]⟩ = Abs(s)\ny⟨: float[N,4]⟩ = Neg(t)"), "{text}");
+    }
+
+    #[test]
+    fn graphs_of_trainings_have_hints() {
+        let text = "<ir_version: 10, opset_import: [\"\": 21], training_info: {algorithm: a (float[N] target) => (float[N] loss) \
+                    { loss = Sub(target, 1) }}>\ng (float[N] x) => (float[N] y) { y = Abs(x) }";
+        let text = shown(&snapshot(text));
+        assert!(text.contains("loss⟨: float[N]⟩ = Sub(⟨A: ⟩target, ⟨B: ⟩1)"), "{text}");
     }
 
     #[test]

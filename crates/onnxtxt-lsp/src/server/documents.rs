@@ -84,7 +84,8 @@ impl Server {
                 };
                 server.end(&id, Demand::cancel);
             }),
-            "$/setTrace" | "initialized" => Ok(()),
+            "$/setTrace" => self.with(params, |server, params: SetTraceParams| server.trace = params.value),
+            "initialized" => Ok(()),
             other => {
                 // Notifications that begin with `$/` may be ignored.
                 self.log.write(&format!("unknown notification {other}"));

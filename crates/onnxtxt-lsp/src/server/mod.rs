@@ -14,8 +14,11 @@ use crate::settings::ClientSettings;
 use crate::workspace::Workspace;
 use crossbeam_channel::{Receiver, after, never, select, unbounded};
 use documents::Documents;
-use gen_lsp_types::{InitializeParams, InitializeResult, ServerInfo, WorkspaceFolders};
-use lsp_server::{Connection, ErrorCode, Message, ProtocolError, RequestId, Response};
+use gen_lsp_types::{
+    InitializeParams, InitializeResult, LogTraceNotification, LogTraceParams, ServerInfo, TraceValue,
+    WorkspaceFolders,
+};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, RequestId, Response};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -114,6 +117,7 @@ pub fn serve(connection: Connection, options: Options) -> Result<(), ServerError
         client,
         encoding,
         log,
+        trace: params.trace.unwrap_or(TraceValue::Off),
         check_at: None,
     };
     let initial = params.initialization_options.unwrap_or_default();
@@ -159,6 +163,8 @@ struct Server {
     client: Client,
     encoding: Encoding,
     log: Arc<Log>,
+    /// How much of its work the server reports to the client.
+    trace: TraceValue,
     workspace: Workspace,
     documents: Documents,
     workers: Workers,
@@ -231,10 +237,27 @@ impl Server {
             Event::Answered(response) => {
                 let Some(pending) = self.pending.remove(&response.id) else { return };
                 self.log.time(&pending.method, pending.begun.elapsed());
+                self.trace(&pending, &response);
                 self.connection.send(response.into());
             }
             Event::Found(found, stage) => self.publish(found, stage),
         }
+    }
+
+    /// Tells a client that asks for it how long a request took; the messages themselves are traced by clients.
+    fn trace(&self, pending: &Pending, response: &Response) {
+        if self.trace == TraceValue::Off {
+            return;
+        }
+        let time = pending.begun.elapsed().as_secs_f64() * 1e3;
+        let outcome = match &response.response_result {
+            Ok(_) => "answered",
+            Err(error) => error.message.as_str(),
+        };
+        let message = format!("{} {}: {time:.1} ms", pending.method, response.id);
+        let document = pending.document.as_deref().unwrap_or("no document");
+        let verbose = (self.trace == TraceValue::Verbose).then(|| format!("{outcome}; {document}"));
+        self.connection.notify::<LogTraceNotification>(LogTraceParams { message, verbose });
     }
 
     /// Ends a request whose answer is not wanted any more. The client need not wait until the worker sees it.

@@ -29,7 +29,7 @@ pub use code::{code_json, code_text, code_title};
 pub use costs::{CostKey, ModelCosts};
 pub use json::{operator_json, operators_json};
 pub use list::{Listed, known_domain, listed};
-pub use snippet::snippet;
+pub use snippet::{call_snippet, least_results, placeholder, snippet};
 pub use spec::{Operator, Spec};
 pub use subject::Subject;
 pub use versions::{Unencodable, VersionChange};

@@ -22,35 +22,58 @@ pub fn snippet(registry: &Registry, operator: &Operator<'_>) -> String {
     let newest = || registry.versions(operator.domain, operator.name).last().copied();
     let Some(id) = operator.asked.or_else(newest) else { return String::new() };
     let schema = registry.get(id);
-    let (required, optional): (Vec<&AttrParam>, Vec<&AttrParam>) =
-        schema.attrs.iter().partition(|attr| attr.required);
     let mut comments = Vec::new();
-    let names = |params: &[Param], wants: bool| -> Vec<String> {
-        let params = params.iter().filter(|param| param.is_required() == wants);
-        params.map(|param| param.name.to_string()).collect()
-    };
     let mut list = |what: &str, items: Vec<String>| {
         if !items.is_empty() {
             comments.push(format!("# {what}: {}\n", items.join(", ")));
         }
     };
-    list("optional inputs", names(&schema.inputs, false));
-    let mut results = names(&schema.outputs, true);
-    let mut others = names(&schema.outputs, false);
-    // A statement has a result.
-    if results.is_empty() && !others.is_empty() {
-        results.push(others.remove(0));
-    }
-    list("optional outputs", others);
-    list("attributes", optional.iter().map(|attr| optional_text(registry, schema, attr)).collect());
-    let attrs: Vec<String> = required
-        .iter()
-        .map(|attr| format!("{} = {}", attr.name, placeholder(registry, schema, attr)))
-        .collect();
-    let attrs = if attrs.is_empty() { String::new() } else { format!(" <{}> ", attrs.join(", ")) };
+    let optional = |params: &[Param]| -> Vec<String> {
+        params.iter().filter(|param| !param.is_required()).map(|param| param.name.to_string()).collect()
+    };
+    list("optional inputs", optional(&schema.inputs));
+    let results = least_results(schema);
+    let is_other = |name: &String| !results.contains(&name.as_str());
+    list("optional outputs", optional(&schema.outputs).into_iter().filter(is_other).collect());
+    let attrs = schema.attrs.iter().filter(|attr| !attr.required);
+    list("attributes", attrs.map(|attr| optional_text(registry, schema, attr)).collect());
     let domain = if operator.domain.is_empty() { String::new() } else { format!("{}.", operator.domain) };
-    let inputs = names(&schema.inputs, true).join(", ");
-    format!("{}{} = {domain}{}{attrs}({inputs})\n", comments.concat(), results.join(", "), schema.name)
+    let call = call_snippet(registry, schema, &mut str::to_owned);
+    format!("{}{} = {domain}{call}\n", comments.concat(), results.join(", "))
+}
+
+/// The names of the results that a statement of an operator has at least: a statement has one.
+#[must_use]
+pub fn least_results(schema: &Schema) -> Vec<&str> {
+    let required = schema.outputs.iter().filter(|param| param.is_required());
+    let required: Vec<&str> = required.map(|param| &*param.name).collect();
+    if required.is_empty() {
+        schema.outputs.iter().take(1).map(|param| &*param.name).collect()
+    } else {
+        required
+    }
+}
+
+/// The call of an operator with all attributes and inputs that it requires. `hole` writes each of their parts that is to be filled in, in
+/// order.
+///
+/// ```
+/// use onnxtxt::ops::schema::{Lookup, Registry};
+///
+/// let registry = Registry::builtin();
+/// let Lookup::Found(id) = registry.lookup("", "Concat", 21) else { panic!("an operator") };
+/// let call = onnxtxt::describe::call_snippet(registry, registry.get(id), &mut |text| format!("${{{text}}}"));
+/// assert_eq!(call, "Concat <axis = ${0}> (${inputs})");
+/// ```
+pub fn call_snippet(registry: &Registry, schema: &Schema, hole: &mut dyn FnMut(&str) -> String) -> String {
+    let required = schema.attrs.iter().filter(|attr| attr.required);
+    let attrs: Vec<String> = required
+        .map(|attr| format!("{} = {}", attr.name, hole(&placeholder(registry, schema, attr))))
+        .collect();
+    let inputs = schema.inputs.iter().filter(|param| param.is_required());
+    let inputs: Vec<String> = inputs.map(|param| hole(&param.name)).collect();
+    let attrs = if attrs.is_empty() { String::new() } else { format!(" <{}> ", attrs.join(", ")) };
+    format!("{}{attrs}({})", schema.name, inputs.join(", "))
 }
 
 /// `alpha = 0.01`, or the name alone of an attribute without default.
@@ -64,8 +87,9 @@ fn optional_text(registry: &Registry, schema: &Schema, attr: &AttrParam) -> Stri
     if words.is_empty() { text } else { format!("{text} ({})", words.join(" ")) }
 }
 
-/// A value of the type of an attribute.
-fn placeholder(registry: &Registry, schema: &Schema, attr: &AttrParam) -> String {
+/// A value of the type of an attribute, and one of its words if it has some.
+#[must_use]
+pub fn placeholder(registry: &Registry, schema: &Schema, attr: &AttrParam) -> String {
     match attr.ty {
         AttrType::STRING => match attribute_words(registry, schema, &attr.name).first() {
             Some(word) => format!("\"{word}\""),
