@@ -8,13 +8,14 @@ use crate::facts::Shape;
 use onnx_ir::diag::{Diagnostic, code, counted};
 use smallvec::SmallVec;
 
-/// `extent * scale`, rounded down, as computed by the operator in 32-bit floats.
+/// `extent * scale`, rounded down: the product of the stored scale, not of one that is rounded to 32 bits again. So the kernel
+/// computes it, and the reference.
 fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
     if scale == 1.0 {
         return Some(extent);
     }
     if let Dim::Const(n) = extent {
-        let product = (n as f32 * scale).floor();
+        let product = (n as f64 * f64::from(scale)).floor();
         return (0.0..=MAX_EXACT).contains(&product).then_some(Dim::Const(product as i64));
     }
     // Exact for all sizes of images, if the scale is a fraction of small numbers.
@@ -28,7 +29,7 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
 }
 
 /// Sizes up to this are exact in 64-bit floats.
-const MAX_EXACT: f32 = 9.0e15;
+const MAX_EXACT: f64 = 9.0e15;
 
 /// Scales each axis of the input. If a scale or its result is unknown, the dimension is
 /// anonymous.
@@ -243,8 +244,8 @@ fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer 
         policy.as_deref() == Some("stretch") || policy.is_none() && !cx.has_attr("keep_aspect_ratio_policy");
     let fitted = match (&sizes, policy.as_deref()) {
         (Some(sizes), _) if is_free => Some(sizes.clone()),
-        (Some(sizes), Some("not_larger")) => fitted(&shape, axes, sizes, f32::min),
-        (Some(sizes), Some("not_smaller")) => fitted(&shape, axes, sizes, f32::max),
+        (Some(sizes), Some("not_larger")) => fitted(&shape, axes, sizes, f64::min),
+        (Some(sizes), Some("not_smaller")) => fitted(&shape, axes, sizes, f64::max),
         _ => None,
     };
     for (i, &axis) in axes.iter().enumerate() {
@@ -259,12 +260,12 @@ fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer 
 }
 
 /// The sizes that keep the proportions of the input, if all are known.
-fn fitted(shape: &[Dim], axes: &[usize], sizes: &[Dim], better: fn(f32, f32) -> f32) -> Option<Shape> {
+fn fitted(shape: &[Dim], axes: &[usize], sizes: &[Dim], better: fn(f64, f64) -> f64) -> Option<Shape> {
     let number = |dim: Dim| match dim {
-        Dim::Const(n @ 1..=0x00FF_FFFF) => Some(n as f32),
+        Dim::Const(n @ 1..=0x000F_FFFF_FFFF_FFFF) => Some(n as f64),
         Dim::Const(_) | Dim::Unknown | Dim::Expr(_) => None,
     };
-    let mut scale: Option<f32> = None;
+    let mut scale: Option<f64> = None;
     for (&axis, &size) in axes.iter().zip(sizes) {
         let ratio = number(size)? / number(shape[axis])?;
         scale = Some(scale.map_or(ratio, |scale| better(scale, ratio)));
@@ -361,6 +362,9 @@ mod tests {
         assert_eq!(known(5, 0.6), Some(Dim::Const(3)));
         assert_eq!(known(3, 1.0 / 3.0), Some(Dim::Const(1)));
         assert_eq!(known(5, 1.7), Some(Dim::Const(8)));
+        // The nearest float to 0.7 is less, and 2^24 + 1 is none.
+        assert_eq!(known(10, 0.7), Some(Dim::Const(6)));
+        assert_eq!(known(16_777_217, 2.0), Some(Dim::Const(33_554_434)));
         assert_eq!(known(i64::MAX, 2.0), None);
         assert_eq!(known(5, f32::NAN), None);
     }
