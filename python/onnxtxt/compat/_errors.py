@@ -17,10 +17,15 @@ class ValidationError(Exception):
     __module__ = "onnxtxt.compat.checker"
 
 
-class InferenceError(RuntimeError):
-    """Types and shapes contradict each other. The message has the findings."""
+try:
+    # That of the package `onnx`, so that programs that mix both catch either.
+    from onnx.onnx_cpp2py_export.shape_inference import InferenceError
+except ImportError:
 
-    __module__ = "onnxtxt.compat.shape_inference"
+    class InferenceError(RuntimeError):  # type: ignore[no-redef]
+        """Types and shapes contradict each other. The message has the findings."""
+
+        __module__ = "onnxtxt.compat.shape_inference"
 
 
 #: Findings that follow from types of values, which only inference knows: `check_model` reports them with `full_check` alone.
@@ -51,8 +56,27 @@ def name_in(finding: onnxtxt.Finding) -> str:
     return re.findall(r"`(\w+)`", finding.message)[-1]
 
 
+_ELLIPSES = re.compile(r"the ellipsis covers (\d+) ax[ei]s of one input and (\d+) of another")
+_MULTIPLE = re.compile(r"is not a multiple of (\d+)")
+
+
+def _shape_sentence(finding: onnxtxt.Finding) -> str | None:
+    """The sentence for a contradiction of shapes."""
+    if finding.message.endswith("are not a multiple of `group`, " + finding.message.rpartition(" ")[2]) and "ConvTranspose" in finding.rendered:
+        return "Input channels C must be divisible by group for ConvTranspose."
+    ellipses, multiple = _ELLIPSES.match(finding.message), _MULTIPLE.search(finding.message)
+    equation = re.search(r'equation = "([^"]*)"', finding.rendered)
+    # The finding does not say which inputs: they are known if there are two.
+    if ellipses and equation and equation[1].partition("->")[0].count(",") == 1:
+        first, second = ellipses.groups()
+        return f"Ellipsis for input 1 represents {second} dimensions, but ellipsis for input 0 represents {first} dimensions."
+    if multiple and int(multiple[1]) ** 2 >= 2**63:
+        return f"The area of blocks of {multiple[1]} overflows."
+    return None
+
+
 def _text(finding: onnxtxt.Finding) -> str:
-    sentence = _SENTENCES.get(finding.code)
+    sentence = _shape_sentence(finding) if finding.code == "E1015" else _SENTENCES.get(finding.code)
     if finding.code == "E1002":
         sentence = f"{name_in(finding)} is deprecated."
     if finding.code == "E0508" and "float6" in finding.message:

@@ -6,6 +6,7 @@ These have what programs use of protobuf's: fields by name, `add`, `extend`, `Co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "TrainingInfoProto",
     "TypeProto",
     "ValueInfoProto",
+    "graphs",
     "message",
+    "nested",
     "newest",
 ]
 
@@ -87,3 +90,19 @@ def newest() -> tuple[int, int]:
         model: Any = onnxtxt.Model.new()
         return model.ir_version, model.opset_imports[""]
     return onnx.IR_VERSION, onnx.defs.onnx_opset_version()
+
+
+def nested(node: Any) -> Iterator[Any]:
+    """The graphs of a node."""
+    for attribute in node.attribute:
+        yield from attribute.graphs
+        if attribute.HasField("g"):
+            yield attribute.g
+
+
+def graphs(graph: Any) -> Iterator[Any]:
+    """A graph and all that are nested in it, the inner ones first."""
+    for node in graph.node:
+        for inner in nested(node):
+            yield from graphs(inner)
+    yield graph

@@ -19,6 +19,7 @@ from onnxtxt.compat._messages import (
     ValueInfoProto,
     newest,
 )
+from onnxtxt.compat._registered import is_registered
 
 __all__ = [
     "check_attribute",
@@ -131,12 +132,12 @@ def check_graph(graph: GraphProto, ctx=DEFAULT_CONTEXT, lexical_scope_ctx=LEXICA
 
 
 def _check(model: onnxtxt.Model, full_check: bool, check_custom_domain: bool) -> None:
-    found = [finding for finding in model.check() if finding.code not in ACCEPTED]
+    found = [finding for finding in model.check() if finding.code not in ACCEPTED and not is_registered(finding)]
     if check_custom_domain:
-        known = set(onnxtxt.ops())
+        known = {operator["domain"] for operator in onnxtxt.ops()} | {""}
         functions = {(function.domain, function.name) for function in model.functions}
         for node in model.graph.all_nodes():
-            if node.domain not in known | {"ai.onnx"} and (node.domain, node.op_type) not in functions:
+            if node.domain not in known and (node.domain, node.op_type) not in functions:
                 raise ValidationError(f"No Op registered for {node.op_type} with domain `{node.domain}`")
     refuse(finding for finding in found if finding.code not in NEED_TYPES)
     if full_check:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -284,8 +285,18 @@ class EvaluationError(Error, ValueError, TypeError, RuntimeError):
     """A node cannot be computed. Operators of the reference raise `ValueError`, `TypeError` or `RuntimeError` then."""
 
 
+#: What the reference says first, where programs look for it.
+_SENTENCES = [
+    (re.compile(r"`Concat`.*: axis (-?\d+) is out of range \[-(\d+), "), r"axis \1 is out of range for input rank \2."),
+    (re.compile(r"`w_scale` of `QLinearConv` must have rank 0 to 1"), "w_scale must be a scalar or a 1-D tensor."),
+    (re.compile(r"`SwiGLU` expects equal shapes"), "SwiGLU needs operands of identical shapes."),
+]
+
+
 def _evaluation_error(error: Error) -> EvaluationError:
-    raised = EvaluationError(*error.args)
+    text = str(error)
+    sentence = next((found.expand(words) for pattern, words in _SENTENCES if (found := pattern.search(text))), None)
+    raised = EvaluationError(f"{sentence}\n{text}", *error.args[1:]) if sentence else EvaluationError(*error.args)
     raised.__dict__.update(error.__dict__)
     return raised
 

@@ -12,7 +12,6 @@ from onnxtxt.compat._errors import (
     READ_BY_INFERENCE,
     InferenceError,
     ValidationError,
-    name_in,
     refuse,
 )
 from onnxtxt.compat._messages import (
@@ -25,17 +24,27 @@ from onnxtxt.compat._messages import (
     SparseTensorProto,
     TensorProto,
     TypeProto,
+    ValueInfoProto,
     message,
     newest,
 )
+from onnxtxt.compat._registered import declare, is_registered
 
 __all__ = [
+    "GraphInferencer",
+    "InferenceContext",
     "InferenceError",
     "infer_function_output_types",
     "infer_node_outputs",
     "infer_shapes",
     "infer_shapes_path",
 ]
+
+try:
+    # What inference functions of registered operators get.
+    from onnx.onnx_cpp2py_export.shape_inference import GraphInferencer, InferenceContext
+except ImportError:
+    GraphInferencer = InferenceContext = None
 
 
 def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool, data_prop: bool = True) -> onnxtxt.Model:
@@ -44,24 +53,37 @@ def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool, data_prop:
         refuse((finding for finding in found if finding.code == "E0803"), ValidationError)
         if strict_mode:
             refuse((finding for finding in found if finding.code in READ_BY_INFERENCE), InferenceError)
+    if strict_mode:
+        _ensure_strict(model)
     # As the reference does: an initializer that is an input as well is what it stores.
-    found = model.infer(known_defaults=True, propagates=data_prop)
+    found = list(model.infer(known_defaults=True, propagates=data_prop))
+    if declare(model, found, check_type, strict_mode, data_prop):
+        again = model.infer(known_defaults=True, propagates=data_prop)
+        found = [finding for finding in again if not is_registered(finding)]
     raised = (ACCEPTED_TYPES if check_type else frozenset()) | (
         {finding.code for finding in found} - ACCEPTED_TYPES - NO_CONTRADICTIONS if strict_mode else frozenset()
     )
-    refuse((finding for finding in found if finding.code in raised or strict_mode | check_type and _is_other(finding)), InferenceError)
+    refuse((finding for finding in found if finding.code in raised or strict_mode | check_type and is_registered(finding)), InferenceError)
     return model
 
 
-def _is_other(finding: onnxtxt.Finding) -> bool:
-    """Whether an operator is unknown only here: programs can register operators with the package `onnx`."""
-    if finding.code != "E1001":
-        return False
-    try:
-        from onnx import defs
-    except ImportError:
-        return False
-    return defs.has(name_in(finding))
+def _ensure_strict(model: onnxtxt.Model) -> None:
+    """Refuses what the specification leaves open and the reference refuses: calls that use some results of a function, and inputs of
+    LinearAttention that its rule does not read."""
+    results = {(function.domain, function.name): function.graph for function in model.functions}
+    if not results and model.opset_imports.get("", 0) < 27:
+        return
+    for node in model.graph.all_nodes():
+        called = results.get((node.domain, node.op_type))
+        if called is not None and len(node.outputs) < len(called.outputs):
+            raise InferenceError(
+                f"the call of {node.op_type} has {len(node.outputs)} outputs, but the function has {len(called.outputs)}"
+            )
+        if (node.domain, node.op_type) == ("", "LinearAttention"):
+            rule = node.attributes.get("update_rule", "gated_delta")
+            for name, index, rules in [("decay", 4, ("gated", "gated_delta")), ("beta", 5, ("delta", "gated_delta"))]:
+                if rule not in rules and len(node.inputs) > index and node.inputs[index] is not None:
+                    raise InferenceError(f"LinearAttention with the rule {rule} does not read `{name}`")
 
 
 def infer_shapes(
@@ -85,7 +107,28 @@ def infer_shapes(
         )
     if not isinstance(model, (ModelProto, bytes)):
         raise TypeError(f"infer_shapes only accepts ModelProto or bytes, incorrect type: {type(model)}")
+    if isinstance(model, ModelProto) and any(tensor.data_type == TensorProto.UNDEFINED for tensor in model.graph.initializer):
+        return _infer_untyped(model, check_type, strict_mode, data_prop)
     return message(_infer(onnxtxt.decode(model), check_type, strict_mode, data_prop))
+
+
+def _infer_untyped(model: ModelProto, check_type: bool, strict_mode: bool, data_prop: bool) -> ModelProto:
+    """Infers a model with initializers that have no element type: nothing is known of them, and `strict_mode` refuses them."""
+    untyped = [tensor for tensor in model.graph.initializer if tensor.data_type == TensorProto.UNDEFINED]
+    if strict_mode:
+        raise InferenceError(f"the initializer {untyped[0].name} has no element type")
+    names = {tensor.name for tensor in untyped}
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.initializer[:]
+    copy.graph.initializer.extend(tensor for tensor in model.graph.initializer if tensor.name not in names)
+    missing = names - {value.name for value in model.graph.input}
+    copy.graph.input.extend(ValueInfoProto(name=name) for name in sorted(missing))
+    inferred = message(_infer(onnxtxt.decode(copy), check_type, strict_mode, data_prop))
+    del inferred.graph.input[len(model.graph.input) :]
+    del inferred.graph.initializer[:]
+    inferred.graph.initializer.extend(model.graph.initializer)
+    return inferred
 
 
 def infer_shapes_path(

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import onnxtxt
+from onnxtxt.compat._convert import arrange, cast_integers, without_outputs
 from onnxtxt.compat._errors import InferenceError, refuse
 from onnxtxt.compat._messages import GraphProto, ModelProto, message
+
+#: Contradictions of ranks.
+_RANKS = frozenset(["E1015"])
 
 
 class ConvertError(RuntimeError):
     """A node cannot be converted. The message says which one and why."""
+
+
+class _InferenceError(ConvertError, InferenceError):
+    """A node has not the inputs and outputs that its operator requires."""
+
+    __module__ = "onnxtxt.compat.shape_inference"
+    __qualname__ = "InferenceError"
 
 
 def convert_version(model: ModelProto, target_version: int) -> ModelProto:
@@ -37,14 +48,26 @@ def convert_version(model: ModelProto, target_version: int) -> ModelProto:
     before.graph.input.extend(value for value in inputs if value.name not in stored)
     result = onnxtxt.decode(before)
     refuse((finding for finding in result.check("spec") if finding.code in {"E0203", "E0205"}), ConvertError)
-    # Models whose types and shapes contradict each other are converted, as by the reference; `check_model` tells of that.
-    refuse((finding for finding in result.infer() if finding.code == "E1004"), InferenceError)
+    why = without_outputs(before.graph)
+    if why is not None:
+        raise ConvertError(why)
+    version = result.opset_imports.get("", 0)
+    # Models whose types and shapes contradict each other are converted, as by the reference, but for matrices that are none;
+    # `check_model` tells of that.
+    found = result.infer()
+    refuse((finding for finding in found if finding.code == "E1004"), _InferenceError)
+    if min(version, target_version) < 7 <= max(version, target_version):
+        refuse((finding for finding in found if finding.code in _RANKS and "`Gemm`" in finding.message), ConvertError)
+    if target_version < 9 <= version and cast_integers(before.graph, message(result).graph):
+        result = onnxtxt.decode(before)
+        result.infer()
     try:
         result.convert_opset(target_version)
     except (onnxtxt.Error, ValueError) as error:
-        raise ConvertError(str(error)) from None
+        raise ConvertError(_explained(str(error))) from None
     converted = message(result)
     _remove_constants(converted.graph, set(_read(before.graph)))
+    arrange(converted.graph, before.graph, version, target_version)
     kept = {tensor.name for tensor in converted.graph.initializer}
     types = {value.name: value for value in converted.graph.input}
     del converted.graph.input[:]
@@ -52,6 +75,11 @@ def convert_version(model: ModelProto, target_version: int) -> ModelProto:
         types.get(value.name, value) for value in inputs if value.name not in stored or value.name in kept
     )
     return converted
+
+
+def _explained(why: str) -> str:
+    """The sentence of the reference before a finding, where programs look for it."""
+    return f"antialias=1 is not supported before version 18.\n{why}" if "attribute `antialias`" in why else why
 
 
 def _read(graph: GraphProto) -> Iterator[str]:
