@@ -27,6 +27,7 @@ mod facts;
 pub mod functions;
 pub mod gradient;
 pub mod infer;
+pub mod interrupt;
 mod lint;
 pub mod literals;
 pub mod meaning;

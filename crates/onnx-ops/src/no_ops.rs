@@ -40,6 +40,7 @@ pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
         for &graph in &listed.sorted {
             cursor.goto_graph(graph);
             while let Some(node) = cursor.next_node() {
+                crate::interrupt::look();
                 let look =
                     Look { model: cursor.model(), facts: &facts, body, node, uses: &uses, local: &local };
                 let Some((from, to)) = look.passes_on() else { continue };

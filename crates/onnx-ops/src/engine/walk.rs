@@ -430,6 +430,7 @@ impl<'m> Engine<'m> {
         if self.fuel == 0 {
             return;
         }
+        crate::interrupt::look();
         self.fuel -= 1;
         if self.fuel == 0 {
             self.tell_to_stop(node);

@@ -68,6 +68,7 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
         let is_function = model.functions.values().any(|f| f.body == body_id);
         let mut known = initializers(&model.bodies[body_id]);
         for node in in_order(&model.bodies[body_id]) {
+            crate::interrupt::look();
             let body = &model.bodies[body_id];
             let n = &body.nodes[node];
             let is_ours = normalize_domain(model.text(n.domain)).is_empty()

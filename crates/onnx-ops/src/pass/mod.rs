@@ -184,6 +184,7 @@ impl Pass {
 
     /// Runs the pass and compacts the model, which invalidates existing ids.
     pub fn run(&self, model: &mut Model, registry: &Registry) -> Outcome {
+        crate::interrupt::look();
         match *self {
             Pass::Ir(pass) => Outcome { report: pass.run(model, registry), plan: Vec::new(), is_done: true },
             Pass::Ops(pass) => {

@@ -96,6 +96,7 @@ pub fn quantize(model: &mut Model, options: &Quantize<'_>, kept: &mut Vec<(Strin
     };
     loop {
         while let Some(node) = work.cursor.next_node() {
+            onnx_ops::interrupt::look();
             if let Err(reason) = work.node(node, &constants) {
                 kept.push((work.name(node), reason));
             }

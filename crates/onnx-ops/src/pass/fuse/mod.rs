@@ -137,6 +137,7 @@ fn sweep(model: &mut Model, registry: &Registry, rules: &[Rule]) -> usize {
         let before = count;
         for (_, order) in orders {
             for node in order.into_iter().flatten() {
+                crate::interrupt::look();
                 count += usize::from(rules.iter().any(|rule| rule(&mut site, node).is_some()));
             }
         }
