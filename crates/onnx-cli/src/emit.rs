@@ -117,6 +117,7 @@ impl Destination {
             form: Some(self.to),
             weights: self.weights,
             profile: self.profile.into(),
+            keeps_layout: false,
             verify_checksums: self.verify_checksums,
             reads: read_files::all(),
             partial: false,

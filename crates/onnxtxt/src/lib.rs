@@ -92,6 +92,7 @@ pub mod files;
 mod formatted;
 #[cfg(feature = "golden")]
 pub mod golden;
+mod layout;
 mod loaded;
 #[cfg(feature = "ops")]
 mod meaning;

@@ -46,6 +46,9 @@ pub struct SaveOptions {
     pub weights: Option<Weights>,
     /// The syntax that a text may use.
     pub profile: Profile,
+    /// Whether a text keeps the layout of the file that the model is from where that was not edited
+    /// ([`Loaded::text_as_laid_out`]); in the syntax of [`Profile::Onnx`] alone.
+    pub keeps_layout: bool,
     /// Whether the checksums of external weights are compared when they are read. Those of a text are always compared.
     pub verify_checksums: bool,
     /// Files that must not be replaced, besides those of the model.
@@ -138,7 +141,7 @@ impl Loaded {
     ) -> Result<Saved, Error> {
         let Arranged { form, files, reads } = self.arrange(path, options)?;
         let to = path.map(|path| (path, self.guard(path, &reads, options)));
-        self.write(to, out, form, &files, options.profile)
+        self.write(to, out, form, &files, options)
     }
 
     /// Moves weights to where they will be written.
@@ -266,8 +269,10 @@ impl Loaded {
         out: &mut dyn Write,
         form: Form,
         files: &[DataFile],
-        profile: Profile,
+        options: &SaveOptions,
     ) -> Result<Saved, Error> {
+        let profile = options.profile;
+        let keeps_layout = options.keeps_layout && profile == Profile::Onnx;
         let mut out = out;
         let mut deliver = |write: &WriteModel<'_>| match to {
             Some((path, guard)) => put(path, guard, files, write),
@@ -290,9 +295,16 @@ impl Loaded {
                 saved.losses.iter_mut().for_each(Diagnostic::deny);
                 return Ok(saved);
             }
+            let printed = |text: &Text, out: &mut dyn Write| {
+                if keeps_layout {
+                    out.write_all(self.laid_out(text.to_text()).as_bytes())
+                } else {
+                    text.write(out)
+                }
+            };
             deliver(&|moved, out| match moved {
-                [] => text.write(out),
-                _ => Text::commented(&relocated(&self.model, moved), &options, &comments).write(out),
+                [] => printed(&text, out),
+                _ => printed(&Text::commented(&relocated(&self.model, moved), &options, &comments), out),
             })?;
             return Ok(saved);
         }
