@@ -54,6 +54,7 @@ from onnxtxt._findings import Findings
 # Running and training.
 from onnxtxt._native import Executable, GoldenTest, Port, Session, Trainer, golden_tests
 from onnxtxt._operators import Operator, TensorType
+from onnxtxt._progress import progress
 from onnxtxt.inference import (
     ExecutionMode,
     ExecutionOrder,
@@ -129,6 +130,7 @@ __all__ = [
     "TensorType",
     "Trainer",
     "golden_tests",
+    "progress",
     # The interface of ONNX Runtime.
     "ExecutionMode",
     "ExecutionOrder",

@@ -357,7 +357,8 @@ pub(crate) fn unsaved(loaded: &Loaded, why: onnxtxt::Error) -> PyErr {
 
 /// The exception for a file that cannot be read or written.
 pub(crate) fn unwritten(why: onnxtxt::Error) -> PyErr {
-    let message = with_causes(&why);
+    // Options have other names in the program.
+    let message = with_causes(&why).replace("(--weights sidecar)", "(external_data=True)");
     match &why {
         onnxtxt::Error::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             exception(|classes| &classes.missing, message)

@@ -15,6 +15,7 @@ mod compare;
 mod finding;
 mod golden;
 mod model;
+mod progress;
 mod session;
 mod trainer;
 

@@ -11,6 +11,7 @@ import pytest
 
 import onnxtxt
 import onnxtxt._native
+import onnxtxt._progress
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODULE = pathlib.Path(onnxtxt.__file__).parent.parent
@@ -46,7 +47,7 @@ def test_pyright_accepts_the_example(tmp_path):
 
 def documented():
     yield "onnxtxt", onnxtxt.__doc__
-    for module in (onnxtxt._native, onnxtxt._builder, onnxtxt._compare, onnxtxt._findings, onnxtxt._operators):
+    for module in (onnxtxt._native, onnxtxt._builder, onnxtxt._compare, onnxtxt._findings, onnxtxt._operators, onnxtxt._progress):
         for name, thing in vars(module).items():
             yield name, getattr(thing, "__doc__", None)
             if isinstance(thing, type) and thing.__module__.startswith("onnxtxt"):
@@ -76,9 +77,7 @@ def test_every_function_and_method_has_an_example():
         if getattr(onnxtxt._native, name, None) is not thing:
             continue
         if not isinstance(thing, type):
-            # The text of a part is its own example.
-            is_plain = name == "__version__" or name.startswith("parse_")
-            assert is_plain or ">>>" in thing.__doc__, name
+            assert name == "__version__" or ">>>" in thing.__doc__, name
             continue
         for key, member in vars(thing).items():
             if not key.startswith("_") and callable(member):

@@ -22,7 +22,7 @@ mod value;
 pub(crate) use module::object_of;
 
 use crate::finding::{Finding, failed, refused, unsaved, unwritten, with_findings};
-use crate::session::{PyExecutable, compile, operators};
+use crate::session::{PyExecutable, compile, interruptible, operators};
 use bytes::Bytes;
 use graph::PyGraph;
 use onnx_exec::{CompileOptions, Executable};
@@ -391,14 +391,15 @@ impl PyModel {
             verify_checksums,
             registry: None,
         };
-        let found = self.shared.read_long(py, |state| state.check(&options));
+        let found = self.shared.read_watched(py, |state| state.check(&options))?;
         findings(py, found)
     }
 
-    /// The text of the model, with its comments.
+    /// The text of the model, with its comments. A model from a text with a line for each statement keeps the layout of that text where it
+    /// was not edited, unless `formatted` is true.
     ///
-    /// `profile` is the syntax that it may use: `onnx`, `extended`, or `reference` for what the parser of the package onnx reads. Raises
-    /// `onnxtxt.Error` if the profile cannot express the model.
+    /// `profile` is the syntax that it may use: `onnx`, `extended`, or `reference` for what the parser of the package onnx reads. Only the
+    /// first keeps the layout. Raises `onnxtxt.Error` if the profile cannot express the model.
     ///
     /// >>> model = onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { h = Neg(x) y = Relu(h) }')
     /// >>> print(model.text())
@@ -409,11 +410,14 @@ impl PyModel {
     ///     y = Relu(h)
     /// }
     /// <BLANKLINE>
-    #[pyo3(signature = (*, profile = "onnx"))]
-    fn text(&self, py: Python<'_>, profile: &str) -> PyResult<String> {
+    #[pyo3(signature = (*, profile = "onnx", formatted = false))]
+    fn text(&self, py: Python<'_>, profile: &str, formatted: bool) -> PyResult<String> {
         let profile = self::profile(profile)?;
         self.shared.read_long(py, |state| {
             let loaded = state.loaded();
+            if profile == Profile::Onnx && !formatted {
+                return Ok(loaded.text_as_laid_out());
+            }
             let options = RaiseOptions { profile, ..RaiseOptions::default() };
             let text = Text::commented(&loaded.model, &options, &loaded.comments());
             if text.is_lost() { Err(refused(loaded, text.losses())) } else { Ok(text.to_text()) }
@@ -421,7 +425,7 @@ impl PyModel {
     }
 
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        self.text(py, "onnx")
+        self.text(py, "onnx", false)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -484,7 +488,7 @@ impl PyModel {
             let mut file = state.loaded().file().clone();
             let content = match (state.is_edited(), file.form) {
                 (false, _) => file.bytes.clone(),
-                (true, Form::Text) => state.loaded().text().into(),
+                (true, Form::Text) => state.loaded().text_as_laid_out().into(),
                 (true, Form::Binary | Form::Json | Form::Textproto) => {
                     file.form = Form::Binary;
                     onnx_proto::write(state.model()).map_err(failed)?.into()
@@ -538,8 +542,8 @@ impl PyModel {
     ///
     /// `form` is `text`, `binary`, `json` or `textproto`; by default, the name of the file says it. `external_data` says where weights go:
     /// `True` (or `"sidecar"`) into one file beside the model, `"files"` into a file each, `False` (or `"inline"`) into the model, `"keep"`
-    /// where they are; by default, large weights of a text go beside it. A model of which parts could not be read is refused, unless `partial`
-    /// is true: those parts are lost.
+    /// where they are; by default, large weights of a text go beside it. A text has the layout that `text` has, with `formatted` the standard one.
+    /// A model of which parts could not be read is refused, unless `partial` is true: those parts are lost.
     ///
     /// Raises `FileError` if the file cannot be written.
     ///
@@ -548,7 +552,8 @@ impl PyModel {
     /// >>> model.save("net.onnxtxt", profile="reference")
     /// >>> onnxtxt.open("net.onnxtxt") == onnxtxt.open("net.onnx")
     /// True
-    #[pyo3(signature = (path, *, form = None, external_data = None, profile = "onnx", partial = false))]
+    #[pyo3(signature = (path, *, form = None, external_data = None, profile = "onnx", partial = false, formatted = false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn save(
         &self,
         py: Python<'_>,
@@ -557,17 +562,25 @@ impl PyModel {
         external_data: Option<&Bound<'_, PyAny>>,
         profile: &str,
         partial: bool,
+        formatted: bool,
     ) -> PyResult<()> {
         let form = form.map(self::form).transpose()?;
         let (weights, profile) = (weights(external_data)?, self::profile(profile)?);
-        let options = SaveOptions { form, weights, profile, partial, ..SaveOptions::default() };
+        let keeps_layout = !formatted;
+        let options = SaveOptions { form, weights, profile, partial, keeps_layout, ..SaveOptions::default() };
         self.shared.write(py, |state| {
             let loaded = state.loaded_mut();
-            match loaded.save_with(&path, &options) {
-                Ok(saved) if saved.is_written => Ok(()),
-                Ok(saved) => Err(refused(loaded, &saved.losses)),
-                Err(why) => Err(unsaved(loaded, why)),
+            // Weights that were read for a file that is not written stay where they are.
+            let before = is_stored_outside(&loaded.model).then(|| loaded.clone());
+            let why = match loaded.save_with(&path, &options) {
+                Ok(saved) if saved.is_written => return Ok(()),
+                Ok(saved) => refused(loaded, &saved.losses),
+                Err(why) => unsaved(loaded, why),
+            };
+            if let Some(before) = before {
+                *loaded = before;
             }
+            Err(why)
         })
     }
 
@@ -595,10 +608,10 @@ pub(crate) fn compiled(
     unchecked: bool,
     refused: impl FnOnce(&Loaded, &[Diagnostic]) -> PyErr,
 ) -> PyResult<Executable<'static>> {
-    let made = py.detach(|| {
+    let made = interruptible(py, || {
         let clear = if unchecked { Vec::new() } else { loaded.ensure_clear(Purpose::Inference)? };
         Ok::<_, Vec<Diagnostic>>((loaded.compile_unchecked(options)?, clear))
-    });
+    })?;
     let (executable, clear) = made.map_err(|found| refused(loaded, &found))?;
     if !clear.is_empty() {
         let rules = broken_rules(&clear);
@@ -619,7 +632,7 @@ pub(crate) fn complete(py: Python<'_>, loaded: &mut Loaded) -> PyResult<()> {
 /// Fails if a model has errors.
 #[pyfunction]
 fn _ensure_valid(py: Python<'_>, model: &PyModel) -> PyResult<()> {
-    let mut found = model.shared.read_long(py, |state| state.check(&CheckOptions::default()));
+    let mut found = model.shared.read_watched(py, |state| state.check(&CheckOptions::default()))?;
     found.retain(Finding::is_serious);
     if found.is_empty() { Ok(()) } else { Err(with_findings(found)) }
 }

@@ -3,6 +3,7 @@
 use super::one_of;
 use super::state::State;
 use crate::finding::unwritten;
+use crate::progress::Progress;
 use onnx_ir::diag::Level;
 use onnx_ops::opset::whole_registry;
 use onnx_ops::pass;
@@ -33,7 +34,11 @@ pub(crate) fn write(py: Python<'_>, path: &Path, content: &[u8]) -> PyResult<()>
 pub(crate) fn fix(state: &mut State, is_unsafe: bool, level: Level) -> PyResult<usize> {
     let file = state.loaded().file().clone();
     let is_text = file.form == Form::Text;
-    let text = if is_text && !state.is_edited() { file.text().to_owned() } else { state.loaded().text() };
+    let text = if is_text && !state.is_edited() {
+        file.text().to_owned()
+    } else {
+        state.loaded().text_as_laid_out()
+    };
     let mut source = File::new(file.name.clone(), file.path.clone(), text.into());
     (source.form, source.kind) = (Form::Text, FileKind::Model);
     let options = CheckOptions { filter: Filter { level, ..Filter::default() }, ..CheckOptions::default() };
@@ -117,19 +122,21 @@ fn passes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// `None` if the test passes.
 ///
 /// `bless` is `no`, `safe` (snapshots are written, unless results change) or `force`. `snapshots` is the folder of snapshots, by default that of the
-/// tests.
+/// tests. `progress` shows how many are done: `True`, `False`, or a function of the number of those that are done and of all; by default,
+/// notebooks show it.
 ///
 /// >>> import pathlib
 /// >>> size = pathlib.Path("neg.onnxtxt").write_text('#! check\n<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Neg(x) }')
 /// >>> onnxtxt.test("neg.onnxtxt")
 /// [('neg', None)]
 #[pyfunction]
-#[pyo3(signature = (path, *, bless = "no", snapshots = None))]
+#[pyo3(signature = (path, *, bless = "no", snapshots = None, progress = None))]
 fn test(
     py: Python<'_>,
     path: PathBuf,
     bless: &str,
     snapshots: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, Option<String>)>> {
     let bless = one_of(
         "value of bless",
@@ -139,10 +146,12 @@ fn test(
     let options = Options { bless, snapshots, ..Options::default() };
     let tests = py.detach(|| tests(&path, &options)).map_err(unwritten)?;
     let mut results = Vec::with_capacity(tests.len());
+    let mut progress = Progress::begin(py, progress, "test", Some(tests.len()))?;
     for test in tests {
         py.check_signals()?;
         let result = py.detach(|| test.run());
         results.push((test.name().to_owned(), result.err()));
+        progress.advance()?;
     }
     Ok(results)
 }

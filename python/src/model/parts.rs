@@ -101,12 +101,14 @@ fn read(py: Python<'_>, source: &Bound<'_, PyAny>, kind: FileKind) -> PyResult<P
 }
 
 macro_rules! parsers {
-    ($($name:ident, $kind:ident, $doc:literal;)*) => {
+    ($($name:ident, $kind:ident, $doc:literal, $example:literal;)*) => {
         $(
             #[doc = $doc]
             ///
             /// `source` is a `str`, `bytes` or another buffer, a `PathLike`, an open file, or a message of the package onnx. Raises `onnxtxt.Error` if it
             /// cannot be read.
+            ///
+            #[doc = $example]
             #[pyfunction]
             fn $name(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyPart> {
                 read(py, source, FileKind::$kind)
@@ -122,10 +124,22 @@ macro_rules! parsers {
 }
 
 parsers! {
-    parse_graph, Graph, "Reads a graph, such as `g (float[N] x) => (float[N] y) { y = Relu(x) }`.";
-    parse_function, Function, "Reads a function, such as `<domain: \"local\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x) }`.";
-    parse_node, Node, "Reads a node, such as `y = LeakyRelu <alpha = 0.1> (x)`.";
-    parse_type, Type, "Reads a type, such as `seq(float[N,3])`.";
-    parse_value, ValueInfo, "Reads the declaration of a value, such as `float[N,3] image`.";
-    parse_attribute, Attribute, "Reads an attribute, such as `axes = [0, -1]`.";
+    parse_graph, Graph, "Reads a graph, such as `g (float[N] x) => (float[N] y) { y = Relu(x) }`.",
+        r#">>> onnxtxt.parse_graph("g (float[N] x) => (float[N] y) { y = Relu(x) }").kind
+'graph'"#;
+    parse_function, Function, "Reads a function, such as `<domain: \"local\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x) }`.",
+        r#">>> onnxtxt.parse_function('<domain: "local", opset_import: ["": 21]> f (x) => (y) { y = Relu(x) }')
+<onnxtxt.Part function: <domain: "local", opset_import: ["": 21]>>"#;
+    parse_node, Node, "Reads a node, such as `y = LeakyRelu <alpha = 0.1> (x)`.",
+        r#">>> onnxtxt.parse_node("y = LeakyRelu <alpha=0.1>(x)")
+<onnxtxt.Part node: y = LeakyRelu <alpha = 0.1> (x)>"#;
+    parse_type, Type, "Reads a type, such as `seq(float[N,3])`.",
+        r#">>> onnxtxt.parse_type("seq( float[N, 3] )")
+<onnxtxt.Part type: seq(float[N,3])>"#;
+    parse_value, ValueInfo, "Reads the declaration of a value, such as `float[N,3] image`.",
+        r#">>> onnxtxt.parse_value("float[N,3]  image")
+<onnxtxt.Part declaration: float[N,3] image>"#;
+    parse_attribute, Attribute, "Reads an attribute, such as `axes = [0, -1]`.",
+        r#">>> onnxtxt.parse_attribute("axes = [0,-1]")
+<onnxtxt.Part attribute: axes = [0, -1]>"#;
 }

@@ -1,6 +1,7 @@
 //! A model that several views and threads share: a lock, and what says whether views are still valid.
 
 use crate::finding::{Finding, refused, stale};
+use crate::session::interruptible;
 use onnx_ir::diag::{Diagnostic, Level};
 use onnx_ir::pass::compact;
 use onnx_ir::{BodyId, GraphId, Model, NodeId, Uses, ValueId};
@@ -34,6 +35,8 @@ pub(crate) struct State {
     rewriter: &'static str,
     /// Whether the model differs from the file, so that ids may not be in the order of the text.
     is_edited: bool,
+    /// How often it was changed.
+    changes: u64,
     removed: HashMap<Removed, String>,
     /// The uses of each body, as of the last edit.
     uses: Mutex<HashMap<BodyId, Arc<Uses>>>,
@@ -50,6 +53,7 @@ impl Shared {
             generation: 0,
             rewriter: "",
             is_edited: false,
+            changes: 0,
             removed: HashMap::new(),
             uses: Mutex::default(),
             with_weights: Mutex::default(),
@@ -72,6 +76,25 @@ impl Shared {
     /// Reads the model for a longer time, without the lock of the interpreter.
     pub(crate) fn read_long<R: Send>(&self, py: Python<'_>, read: impl FnOnce(&State) -> R + Send) -> R {
         py.detach(|| read(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The same for work that Ctrl-C ends.
+    pub(crate) fn read_watched<R: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&State) -> R + Send,
+    ) -> PyResult<R> {
+        interruptible(py, || read(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Changes the model, without the lock of the interpreter. Ctrl-C ends the work wherever it looks, so the model must be as it was
+    /// until then.
+    pub(crate) fn write_watched<R: Send>(
+        &self,
+        py: Python<'_>,
+        write: impl FnOnce(&mut State) -> R + Send,
+    ) -> PyResult<R> {
+        interruptible(py, || write(&mut self.state.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Changes the model, without the lock of the interpreter.
@@ -142,8 +165,14 @@ impl State {
         self.forget();
     }
 
+    /// How often the model was changed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Forgets what is known about the model as it was.
     fn forget(&mut self) {
+        self.changes += 1;
         self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         *self.with_weights.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -210,7 +239,7 @@ impl State {
         if self.loaded.file().form == Form::Text {
             // The comments of a text can allow findings, and its lines are those that the user knows.
             let file = self.loaded.file();
-            let text = self.loaded.text();
+            let text = self.loaded.text_as_laid_out();
             let mut file = File::new(file.name.clone(), file.path.clone(), text.into());
             file.form = Form::Text;
             return file.load();

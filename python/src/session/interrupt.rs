@@ -1,6 +1,6 @@
-//! Ends runs at Ctrl-C and after a time.
+//! Ends runs at Ctrl-C and after a time, and other long work on models at Ctrl-C.
 
-use pyo3::exceptions::{PyTimeoutError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -118,6 +118,17 @@ pub(crate) fn watched<T: Send>(
     let watching = Watching::new(py, timeout)?;
     let done = py.detach(|| watching.during(work));
     Ok((done, watching.raised()))
+}
+
+/// Does work on models without the interpreter, which Ctrl-C ends wherever it looks ([`onnx_ops::interrupt`]). Raises what ended it; then
+/// what the work has not finished is dropped.
+pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let (done, raised) = watched(py, None, || onnx_ops::interrupt::interruptible(ask_here, work))?;
+    match (raised, done) {
+        (Some(raised), _) => Err(raised),
+        (None, Some(done)) => Ok(done),
+        (None, None) => Err(PyKeyboardInterrupt::new_err(())),
+    }
 }
 
 /// Whether the work of this thread ends now.

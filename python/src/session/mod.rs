@@ -9,7 +9,7 @@ mod port;
 mod profile;
 mod ready;
 
-pub(crate) use interrupt::{Watching, ask_here, watched};
+pub(crate) use interrupt::{ask_here, interruptible, watched};
 pub(crate) use operator::{compile, operators};
 
 use crate::array::dictionary;

@@ -35,7 +35,7 @@ impl PyModel {
         }
         let (from, to, nodes) = (chosen(py, self, from_)?, chosen(py, self, to)?, chosen(py, self, nodes)?);
         let (became, _) = self.shared.read_long(py, |state| {
-            edited(state, Vec::new(), |model, _| {
+            edited(state.in_order(), Vec::new(), |model, _| {
                 let registry = registry_of(model);
                 if !nodes.is_empty() {
                     let nodes = nodes_of(model, &nodes)?;

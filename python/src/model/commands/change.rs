@@ -3,7 +3,6 @@
 use super::report::PyReport;
 use crate::finding::{Finding, refused, with_findings};
 use crate::model::PyModel;
-use crate::model::state::State;
 use onnx_ir::Model;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::compact;
@@ -11,13 +10,12 @@ use onnxtxt::Loaded;
 use onnxtxt::edit::{Edited, Incoming, new_errors, relocate};
 use pyo3::prelude::*;
 
-/// An edit on a copy of a model. Returns what the model becomes, and the report.
+/// An edit on a copy of a model, whose ids are in the order of its text. Returns what the model becomes, and the report.
 pub(super) fn edited(
-    state: &State,
+    mut loaded: Loaded,
     others: Vec<Loaded>,
     run: impl FnOnce(&mut Model, &[Incoming]) -> PyResult<Edited>,
 ) -> PyResult<(Loaded, PyReport)> {
-    let mut loaded = state.in_order();
     let lost = loaded.lost_parts();
     if !lost.is_empty() {
         return Err(refused(&loaded, &lost));
@@ -63,11 +61,11 @@ impl PyModel {
         others: Vec<Loaded>,
         run: impl FnOnce(&mut Model, &[Incoming]) -> PyResult<Edited> + Send,
     ) -> PyResult<PyReport> {
-        self.shared.write(py, |state| {
-            let (became, report) = edited(state, others, run)?;
+        self.shared.write_watched(py, |state| {
+            let (became, report) = edited(state.in_order(), others, run)?;
             state.replace(became, name);
             Ok(report)
-        })
+        })?
     }
 }
 

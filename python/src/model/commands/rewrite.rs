@@ -1,12 +1,13 @@
 //! Commands that rewrite nodes without changing what the model computes: `infer`, `simplify`, `convert_opset`, `inline`, `outline`, and fixes.
 
+use super::change::edited;
 use super::invalid;
 use super::report::PyReport;
 use super::run::Verification;
 use super::selection::{chosen, nodes_of};
-use crate::finding::Finding;
+use crate::finding::{Finding, failed};
 use crate::model::{PyModel, findings, header, module};
-use crate::session::Watching;
+use crate::session::interruptible;
 use onnx_ir::pass::{Inline, Report, compact, inline, is_function, outline};
 use onnx_ir::{FunctionId, Model};
 use onnx_ops::functions::{Expand, expand};
@@ -37,25 +38,23 @@ impl PyModel {
         propagates: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = InferOptions { known_defaults, propagates, ..InferOptions::default() };
-        let found = self.shared.write(py, |state| {
+        let found = self.shared.write_watched(py, |state| {
             let lost = state.loaded().lost_parts();
             if !lost.is_empty() {
                 return Ok(Finding::all(state.loaded(), &lost));
             }
-            let before = if state.is_edited() { Some(state.in_order()) } else { None };
+            // Contradictions are about the model as it was, which is where they have places.
+            let before = state.is_edited().then(|| {
+                let mut before = state.in_order();
+                let found = before.infer_with(&options);
+                Finding::all(&before, &found)
+            });
             let loaded = state.loaded_mut();
             let found = loaded.infer_with(&options);
-            // Contradictions are about the model as it was, which is where they have places.
-            let found = match before {
-                Some(mut before) => {
-                    let found = before.infer_with(&options);
-                    Finding::all(&before, &found)
-                }
-                None => Finding::all(loaded, &found),
-            };
+            let found = before.unwrap_or_else(|| Finding::all(loaded, &found));
             state.edit()?;
             Ok::<_, PyErr>(found)
-        })?;
+        })??;
         findings(py, found)
     }
 
@@ -69,30 +68,40 @@ impl PyModel {
     ///
     /// With `verify`, both models are run, and nothing is changed if their outputs differ: `True` for random inputs, or a dict of arrays,
     /// the path of an archive (.npz), or a list of them. `rtol` and `atol` are the allowed differences (1e-3 and 1e-5, more for models of low
-    /// precision).
+    /// precision). `progress` shows how many of the runs are done: `True`, `False`, or a function of the number of those that are done and of
+    /// all; by default, notebooks show it.
     ///
     /// Raises `onnxtxt.Error` if the outputs differ, or if the model cannot be run.
-    #[pyo3(signature = (*, verify = None, rtol = None, atol = None))]
+    #[pyo3(signature = (*, verify = None, rtol = None, atol = None, progress = None))]
     fn simplify(
         &self,
         py: Python<'_>,
         verify: Option<&Bound<'_, PyAny>>,
         rtol: Option<f64>,
         atol: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyReport> {
-        let verification = Verification::of(py, self, verify, (rtol, atol))?;
-        let watching = Watching::new(py, None)?;
-        let done = self.change(py, "simplify", |model| {
-            let report = simplify(model);
-            let registry = registry_of(model);
-            let different = match verification {
-                Some(verification) => watching.during(|| verification.differences(registry, model)),
-                None => Vec::new(),
-            };
-            Ok(if different.is_empty() { Ok(report) } else { Err(different) })
-        });
-        // A run that was ended has a finding, so that the model has not changed.
-        watching.raised().map_or(done, Err)
+        let Some(verification) = Verification::of(py, self, verify, (rtol, atol), progress)? else {
+            return self.change(py, "simplify", |model| Ok(Ok(simplify(model))));
+        };
+        // Runs may call functions of Python that use this model: it is not locked meanwhile.
+        let (changes, loaded) = self.shared.read_long(py, |state| (state.changes(), state.in_order()));
+        let (became, report) = interruptible(py, || {
+            edited(loaded, Vec::new(), |model, _| {
+                let report = simplify(model);
+                let registry = registry_of(model);
+                let different = verification.differences(registry, model)?;
+                // A run that Ctrl-C ends has a finding, so that the model does not change.
+                Ok(if different.is_empty() { Ok(report) } else { Err(different) })
+            })
+        })??;
+        self.shared.write(py, |state| {
+            if state.changes() != changes {
+                return Err(failed("the model was changed while it was verified: nothing was simplified"));
+            }
+            state.replace(became, "simplify");
+            Ok(report)
+        })
     }
 
     /// Runs passes by name, in order: `dead-code`, `common-subexpressions`, `topological-sort`, …; `onnxtxt.passes()` lists them.

@@ -4,6 +4,7 @@ use super::invalid;
 use crate::array::{Expected, named_as};
 use crate::finding::refused;
 use crate::model::{PyModel, complete};
+use crate::progress::Progress;
 use crate::session::{ask_here, compile, operators, watched};
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value};
 use onnx_ir::Model;
@@ -95,6 +96,7 @@ pub(super) struct Verification {
     before: Vec<Baseline<'static>>,
     tolerance: Tolerance,
     options: CompileOptions,
+    progress: Progress,
 }
 
 impl Verification {
@@ -104,6 +106,7 @@ impl Verification {
         model: &PyModel,
         verify: Option<&Bound<'_, PyAny>>,
         (relative, absolute): (Option<f64>, Option<f64>),
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Verification>> {
         let Some(verify) = verify.filter(|verify| !verify.is_none()) else { return Ok(None) };
         let given = match verify.cast::<PyBool>() {
@@ -116,30 +119,45 @@ impl Verification {
         };
         let runnable = Runnable::new(py, model)?;
         let mut before = Vec::new();
-        for inputs in runnable.inputs(&given)? {
+        let all = runnable.inputs(&given)?;
+        // Each is run before and after the change.
+        let mut progress = Progress::begin(py, progress, "verify", Some(2 * all.len()))?;
+        for inputs in all {
             let Runnable { options, .. } = &runnable;
             let executable = compile(py, &mut runnable.loaded.clone(), options, true)?;
             before.push(runnable.work(py, |_, options| {
                 Baseline::run(executable, inputs, options).map_err(|found| vec![*found])
             })?);
+            progress.advance()?;
         }
         let tolerance = Tolerance::new(relative, absolute);
-        Ok(Some(Verification { loaded: runnable.loaded, before, tolerance, options: runnable.options }))
+        let Runnable { loaded, options, .. } = runnable;
+        Ok(Some(Verification { loaded, before, tolerance, options, progress }))
     }
 
     /// Findings about outputs that are others after the change. A watch over this thread can end the runs.
-    pub(super) fn differences(self, registry: &onnx_ops::schema::Registry, model: &Model) -> Vec<Diagnostic> {
+    ///
+    /// # Errors
+    ///
+    /// An exception of a function that is told of the progress.
+    pub(super) fn differences(
+        mut self,
+        registry: &onnx_ops::schema::Registry,
+        model: &Model,
+    ) -> PyResult<Vec<Diagnostic>> {
         let mut changed = self.loaded.became(model.clone());
         let found = changed.load_weights();
         if !found.is_empty() {
-            return found;
+            return Ok(found);
         }
         let options = RunOptions { interrupt: Some(Arc::new(ask_here)), ..RunOptions::default() };
         let tolerance = self.tolerance.for_models([model]);
-        let compare = |before: &Baseline<'_>| {
+        let mut all = Vec::new();
+        for before in &self.before {
             let found = before.differences(&changed.model, registry, &self.options, &options, &tolerance);
-            found.unwrap_or_else(|found| found)
-        };
-        self.before.iter().flat_map(compare).collect()
+            all.extend(found.unwrap_or_else(|found| found));
+            self.progress.advance()?;
+        }
+        Ok(all)
     }
 }

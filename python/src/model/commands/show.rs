@@ -74,7 +74,7 @@ impl PyModel {
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let svg = self.draw(py, None, Some("svg"), None)?;
-        let text = escaped(&self.text(py, "onnx")?);
+        let text = escaped(&self.text(py, "onnx", false)?);
         // Long texts, such as those with weights, are for files.
         let text: String = text.chars().take(100_000).collect();
         Ok(format!(

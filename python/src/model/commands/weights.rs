@@ -7,6 +7,7 @@ use super::selection::{chosen, nodes_of};
 use crate::finding::failed;
 use crate::model::tensor::{array_of, stored};
 use crate::model::{PyModel, complete, one_of};
+use crate::progress::Progress;
 use onnx_ir::{ElemType, NodeId, Tensor};
 use onnxtxt::Ranges;
 use onnxtxt::edit::{self, Quantize, Scheme, Selection, quantize, set_weights, share_weights, weights};
@@ -26,16 +27,18 @@ fn measured(
     model: &PyModel,
     calibrate: &Bound<'_, PyAny>,
     percentile: Option<f64>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<BTreeMap<String, (f64, f64)>> {
     let runnable = Runnable::new(py, model)?;
     let all = runnable.inputs(calibrate)?;
-    let ranges = runnable.work(py, |runnable, options| {
-        let mut ranges = Ranges::new(percentile);
-        for inputs in all {
-            ranges.measure(&runnable.executable, inputs, options).map_err(|found| vec![*found])?;
-        }
-        Ok(ranges)
-    })?;
+    let mut progress = Progress::begin(py, progress, "calibrate", Some(all.len()))?;
+    let mut ranges = Ranges::new(percentile);
+    for inputs in all {
+        runnable.work(py, |runnable, options| {
+            ranges.measure(&runnable.executable, inputs, options).map_err(|found| vec![*found])
+        })?;
+        progress.advance()?;
+    }
     Ok(ranges.known().clone())
 }
 
@@ -45,7 +48,8 @@ impl PyModel {
     /// weights alone, in blocks of `block_size`; `calibrate` quantizes everything, with the ranges that activations have for these inputs: a
     /// dict of arrays, the path of an archive (.npz), or a list of them, each of which is a run. `percentile` (between 50 and 100) leaves out
     /// the smallest and largest numbers of a run. Or `ranges` says the ranges: a dict from names of values to pairs of the smallest and the
-    /// largest number. `exclude` selects nodes that stay as they are.
+    /// largest number. `exclude` selects nodes that stay as they are. `progress` shows how many of the runs are done: `True`, `False`, or a
+    /// function of the number of those that are done and of all; by default, notebooks show it.
     ///
     /// Raises `onnxtxt.Error` if nothing can be quantized, or if the model cannot be run with these inputs.
     ///
@@ -56,7 +60,7 @@ impl PyModel {
     /// >>> report = model.quantize(calibrate={"x": np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)})
     /// >>> sorted({node.op_type for node in model.graph.nodes})
     /// ['DequantizeLinear', 'MatMul', 'QuantizeLinear']
-    #[pyo3(signature = (*, weights = None, block_size = None, ranges = None, calibrate = None, percentile = None, per_channel = false, exclude = None))]
+    #[pyo3(signature = (*, weights = None, block_size = None, ranges = None, calibrate = None, percentile = None, per_channel = false, exclude = None, progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn quantize(
         &self,
@@ -68,6 +72,7 @@ impl PyModel {
         percentile: Option<f64>,
         per_channel: bool,
         exclude: Option<&Bound<'_, PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyReport> {
         let elem = weights
             .map(|name| {
@@ -88,7 +93,7 @@ impl PyModel {
             return Err(invalid("`percentile` is a number above 50 and up to 100, for `calibrate`"));
         }
         let ranges = match calibrate {
-            Some(calibrate) => Some(measured(py, self, calibrate, percentile)?),
+            Some(calibrate) => Some(measured(py, self, calibrate, percentile, progress)?),
             None => ranges,
         };
         let exclude = chosen(py, self, exclude)?;
