@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Only build it
     #[arg(long)]
     pub(crate) no_test: bool,
-    /// Run programs of users of torch, transformers and scikit-learn instead, in environments with these packages (a download of some
+    /// Run programs of users of torch, transformers, JAX and scikit-learn instead, in environments with these packages (a download of some
     /// hundred megabytes)
     #[arg(long)]
     pub(crate) users: bool,
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.users {
         for (env, name) in [
             (Env::Sklearn, "test_sklearn.py"),
+            (Env::Jax, "test_jax.py"),
             (Env::Torch, "test_torch.py"),
             (Env::Torch, "test_transformers.py"),
         ] {

@@ -35,6 +35,8 @@ pub(crate) enum Env {
     Cmake,
     /// Engines of clusters
     Cluster,
+    /// JAX on the processor
+    Jax,
 }
 
 impl Env {
@@ -50,6 +52,7 @@ impl Env {
             Self::Wheel => "target/venv-wheel",
             Self::Cmake => "target/venv-cmake",
             Self::Cluster => "target/venv-cluster",
+            Self::Jax => "target/venv-jax",
         }
     }
 
@@ -66,6 +69,7 @@ impl Env {
             Self::Wheel => &[("wheel.txt", &[])],
             Self::Cmake => &[("cmake.txt", &[])],
             Self::Cluster => &[("cluster.txt", &[])],
+            Self::Jax => &[("jax.txt", &[])],
         }
     }
 }

@@ -3,7 +3,7 @@
 import importlib.util
 
 #: What the tests of this folder need, and the environments that have it.
-PACKAGES = {"skl2onnx": "sklearn.txt", "torch": "torch.txt", "onnxscript": "torch.txt", "transformers": "torch.txt"}
+PACKAGES = {"skl2onnx": "sklearn.txt", "torch": "torch.txt", "onnxscript": "torch.txt", "transformers": "torch.txt", "jax": "jax.txt"}
 
 
 def pytest_terminal_summary(terminalreporter):
