@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -23,10 +24,10 @@ def progress(iterable: Iterable[T], label: str = "", total: int | None = None) -
     >>> import numpy as np, onnxtxt
     >>> session = onnxtxt.Session(onnxtxt.parse('<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Neg(x) }'))
     >>> batches = np.ones((3, 1), np.float32)
-    >>> [session.run_list([batch])[0].item() for batch in onnxtxt.progress(batches, "run")]
+    >>> [session.run({"x": batch})["y"].item() for batch in onnxtxt.progress(batches, "run")]
     [-1.0, -1.0, -1.0]
     """
-    if total is None and hasattr(iterable, "__len__"):
+    if total is None and isinstance(iterable, Sized):
         total = len(iterable)
     shown = Progress(label, total, _display())
     try:
@@ -106,8 +107,7 @@ def _notebook() -> bool:
 def _display() -> Callable[[str, bool], None]:
     """A function that shows a text in place of the one before; the last is the final one."""
     if _notebook():
-        from IPython.display import display
-
+        display = importlib.import_module("IPython.display").display
         handle = None
 
         def show(text: str, is_last: bool) -> None:

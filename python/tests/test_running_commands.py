@@ -114,7 +114,7 @@ def test_nodes_have_comments(tmp_path):
     last.comment = "first\n## second\x1b\n"
     neg.comment = ""
     text = str(model)
-    assert "# one" not in text and "    # first\n    # ## second\\u001b\n    y = Abs(a)  # beside" in text and "# above" in text
+    assert "# one" not in text and "  # first\n  # ## second\\u001b\n  y = Abs(a) # beside" in text and "# above" in text
     assert onnxtxt.parse(text) == model and str(onnxtxt.parse(text)) == text
     # A model that is not from a text, and nodes that are new.
     binary = onnxtxt.decode(model.to_bytes())

@@ -22,7 +22,7 @@ try:
     from onnx.onnx_cpp2py_export.shape_inference import InferenceError
 except ImportError:
 
-    class InferenceError(RuntimeError):  # type: ignore[no-redef]
+    class InferenceError(RuntimeError):  # type: ignore[no-redef, unused-ignore]
         """Types and shapes contradict each other. The message has the findings."""
 
         __module__ = "onnxtxt.compat.shape_inference"

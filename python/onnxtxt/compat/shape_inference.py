@@ -44,7 +44,7 @@ try:
     # What inference functions of registered operators get.
     from onnx.onnx_cpp2py_export.shape_inference import GraphInferencer, InferenceContext
 except ImportError:
-    GraphInferencer = InferenceContext = None
+    GraphInferencer = InferenceContext = None  # type: ignore[misc, assignment]
 
 
 def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool, data_prop: bool = True) -> onnxtxt.Model:
@@ -56,14 +56,14 @@ def _infer(model: onnxtxt.Model, check_type: bool, strict_mode: bool, data_prop:
     if strict_mode:
         _ensure_strict(model)
     # As the reference does: an initializer that is an input as well is what it stores.
-    found = list(model.infer(known_defaults=True, propagates=data_prop))
-    if declare(model, found, check_type, strict_mode, data_prop):
+    inferred = list(model.infer(known_defaults=True, propagates=data_prop))
+    if declare(model, inferred, check_type, strict_mode, data_prop):
         again = model.infer(known_defaults=True, propagates=data_prop)
-        found = [finding for finding in again if not is_registered(finding)]
+        inferred = [finding for finding in again if not is_registered(finding)]
     raised = (ACCEPTED_TYPES if check_type else frozenset()) | (
-        {finding.code for finding in found} - ACCEPTED_TYPES - NO_CONTRADICTIONS if strict_mode else frozenset()
+        {finding.code for finding in inferred} - ACCEPTED_TYPES - NO_CONTRADICTIONS if strict_mode else frozenset()
     )
-    refuse((finding for finding in found if finding.code in raised or strict_mode | check_type and is_registered(finding)), InferenceError)
+    refuse((finding for finding in inferred if finding.code in raised or strict_mode | check_type and is_registered(finding)), InferenceError)
     return model
 
 
@@ -71,7 +71,7 @@ def _ensure_strict(model: onnxtxt.Model) -> None:
     """Refuses what the specification leaves open and the reference refuses: calls that use some results of a function, and inputs of
     LinearAttention that its rule does not read."""
     results = {(function.domain, function.name): function.graph for function in model.functions}
-    if not results and model.opset_imports.get("", 0) < 27:
+    if not results and (model.opset_imports.get("") or 0) < 27:
         return
     for node in model.graph.all_nodes():
         called = results.get((node.domain, node.op_type))

@@ -51,7 +51,7 @@ def convert_version(model: ModelProto, target_version: int) -> ModelProto:
     why = without_outputs(before.graph)
     if why is not None:
         raise ConvertError(why)
-    version = result.opset_imports.get("", 0)
+    version = result.opset_imports.get("") or 0
     # Models whose types and shapes contradict each other are converted, as by the reference, but for matrices that are none;
     # `check_model` tells of that.
     found = result.infer()
