@@ -21,11 +21,7 @@ try:
     # That of the package `onnx`, so that programs that mix both catch either.
     from onnx.onnx_cpp2py_export.shape_inference import InferenceError
 except ImportError:
-
-    class InferenceError(RuntimeError):  # type: ignore[no-redef, unused-ignore]
-        """Types and shapes contradict each other. The message has the findings."""
-
-        __module__ = "onnxtxt.compat.shape_inference"
+    from onnxtxt.compat._own_errors import InferenceError  # type: ignore[assignment, unused-ignore]
 
 
 #: Findings that follow from types of values, which only inference knows: `check_model` reports them with `full_check` alone.

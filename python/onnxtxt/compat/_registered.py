@@ -3,17 +3,19 @@ that package alone, so it infers the types of their results."""
 
 from __future__ import annotations
 
-import functools
-
 import onnxtxt
 from onnxtxt.compat._errors import InferenceError, name_in
 from onnxtxt.compat._messages import ModelProto, TypeProto, graphs
 
 
-@functools.cache
-def _known() -> frozenset[tuple[str, str]]:
+_KNOWN: set[tuple[str, str]] = set()
+
+
+def _known() -> set[tuple[str, str]]:
     """The operators of this package, by domain and name."""
-    return frozenset(("" if op["domain"] == "ai.onnx" else op["domain"], op["name"]) for op in onnxtxt.ops())
+    if not _KNOWN:
+        _KNOWN.update(("" if op["domain"] == "ai.onnx" else op["domain"], op["name"]) for op in onnxtxt.ops())
+    return _KNOWN
 
 
 def _registered(model: onnxtxt.Model) -> set[tuple[str, str]]:
