@@ -5,7 +5,7 @@ use pyo3::sync::PyOnceLock;
 
 /// The progress of one call.
 pub(crate) struct Progress {
-    /// An object with `update` and `close`, if somebody is told.
+    /// An object with `update` and `close`, if the progress is shown.
     shown: Option<Py<PyAny>>,
     done: usize,
 }

@@ -19,7 +19,7 @@ thread_local! {
     static LOOKS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// What unwinds.
+/// The payload of an interrupt that unwinds.
 struct Interrupted;
 
 /// Does work that ends soon after `interrupt` returns true: then the result is `None`. The question is asked many times, by this

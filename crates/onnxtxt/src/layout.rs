@@ -90,7 +90,7 @@ fn print(loaded: &Loaded) -> String {
     Text::commented(&loaded.model, &options, &loaded.comments()).to_text()
 }
 
-/// Whether each statement begins a line: then somebody has laid the text out.
+/// Whether each statement begins a line: then the text has a layout of its own.
 fn has_lines(source: &str, syntax: &Syntax<ast::File>) -> bool {
     let begins = |node: &Node| {
         let start = start_of(&node.notes, node.span.start) as usize;
@@ -148,7 +148,7 @@ impl<'t> Leaves<'t> {
         for (i, function) in tree.functions.iter().enumerate() {
             leaves.function(i + 1, function);
         }
-        // Notes before a header are no part of it.
+        // Notes may stand before a header, which does not have them.
         leaves.leaves.sort_by_key(|leaf| leaf.span.start);
         leaves
     }
@@ -226,7 +226,7 @@ impl<'t> Leaves<'t> {
         &self.source[self.leaves[leaf].span.clone()]
     }
 
-    /// What is between a leaf and the next one; before the first, and after the last.
+    /// The text between a leaf and the next one; before the first, and after the last.
     fn gap(&self, before: Option<usize>) -> &'t str {
         let (start, next) = match before {
             None => (0, 0),
@@ -397,7 +397,7 @@ impl<'t> Merge<'t> {
         same
     }
 
-    /// What is written between a leaf, whose parts end at `last`, and the next one.
+    /// The text to write between a leaf, whose parts end at `last`, and the next one.
     fn between(&self, leaf: Option<usize>, last: Option<usize>) -> String {
         let next = last.map_or(0, |last| last + 1);
         let printed = self.now.gap(last);
@@ -489,7 +489,7 @@ fn is_alike(a: &str, b: &str) -> bool {
     a.split_whitespace().eq(b.split_whitespace())
 }
 
-/// What is on the line of a leaf, and the lines before the next one.
+/// The rest of the line of a leaf, and the lines before the next one.
 fn split(gap: &str) -> (&str, &str) {
     gap.split_once('\n').unwrap_or((gap, ""))
 }

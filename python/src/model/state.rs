@@ -78,7 +78,7 @@ impl Shared {
         py.detach(|| read(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// The same for work that Ctrl-C ends.
+    /// Reads the model for a longer time; Ctrl-C ends the work.
     pub(crate) fn read_watched<R: Send>(
         &self,
         py: Python<'_>,

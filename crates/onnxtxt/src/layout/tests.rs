@@ -1,3 +1,5 @@
+//! Edits of a model from a text, and the lines of the text that they change.
+
 use super::print;
 use crate::loaded::Loaded;
 use onnx_ir::{Cursor, NodeId, Origin, ValueDef};

@@ -139,7 +139,7 @@ impl Verification {
     ///
     /// # Errors
     ///
-    /// An exception of a function that is told of the progress.
+    /// An exception of the function that receives the progress.
     pub(super) fn differences(
         mut self,
         registry: &onnx_ops::schema::Registry,
