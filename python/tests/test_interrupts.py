@@ -60,8 +60,8 @@ def run(work, count):
 )
 def test_ctrl_c_ends_work_soon_and_changes_nothing_by_half(work):
     late, took = run(work, 30_000)
-    # A fifth of a second, and what a busy machine adds.
-    assert late < max(0.2, took / 4), (late, took)
+    # A fifth of a second, or on a busy machine less than what was left; writing inferred types into the model is not interrupted.
+    assert late < max(0.2, took / 2), (late, took)
 
 
 def test_work_on_other_threads_and_with_other_handlers_goes_on():
