@@ -124,6 +124,7 @@ fn of_group() -> Option<usize> {
 mod tests {
     use super::{LimitArgs, size, stored};
     use onnx_ir::Model;
+    use std::sync::OnceLock;
 
     #[test]
     fn the_memory_of_a_run_is_bounded_on_every_machine() {
