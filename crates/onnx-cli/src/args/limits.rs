@@ -1,6 +1,5 @@
 //! Limits of a run.
 
-use crate::session::Session;
 use anyhow::{Context as _, bail};
 use onnx_exec::{CompileOptions, Memory, RunOptions};
 use onnx_ir::{Model, Payload};
@@ -39,11 +38,11 @@ pub(crate) struct LimitArgs {
 impl LimitArgs {
     /// The options to prepare a model with that [`Prepared::admit`](crate::execution::prepared::Prepared::admit) has admitted, or that a
     /// command has made of such a model. A cache that cannot be used is noted, once.
-    pub(crate) fn compile_options(&self, session: &Session) -> CompileOptions {
+    pub(crate) fn compile_options(&self, note: &dyn Fn(&str)) -> CompileOptions {
         let opened = self.opened.get_or_init(|| match self.cache.then(open_cache)? {
             Ok(cache) => Some(Arc::new(cache)),
             Err(why) => {
-                session.note(&format!("packed weights are not kept: {why:#}"));
+                note(&format!("packed weights are not kept: {why:#}"));
                 None
             }
         });

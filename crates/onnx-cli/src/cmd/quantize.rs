@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Some(WeightType::Int8) | None => Scheme::Dynamic,
     };
     let (mut kept, mut errors) = (Vec::new(), Vec::new());
-    let compile_options = args.limits.compile_options(session);
+    let compile_options = args.limits.compile_options(&|text| session.note(text));
     let status = edit(&args.edit.file, &args.edit.out, session, "quantize", |model| {
         args.exclude.iter().try_for_each(|selection| selection.ensure_some(model))?;
         let excluded: HashSet<NodeId> =
@@ -182,7 +182,7 @@ fn original<'r>(
         session.note(&format!("the error is not measured: {why}"));
         Ok(Ok(None))
     };
-    let compile_options = args.limits.compile_options(session);
+    let compile_options = args.limits.compile_options(&|text| session.note(text));
     let executable = match options.within(|| prepared.executable(&compile_options)) {
         Ok(executable) => executable,
         Err(found) if is_needed => return Ok(Err(found)),

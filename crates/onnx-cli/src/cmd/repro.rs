@@ -195,7 +195,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn inputs(args: &Args, prepared: &Prepared, session: &mut Session) -> anyhow::Result<Option<Results>> {
     let is_given = args.inputs.is_given();
     let options = args.limits.options(args.inputs.seed, &prepared.loaded.model);
-    let compile_options = args.limits.compile_options(session);
+    let compile_options = args.limits.compile_options(&|text| session.note(text));
     let executable = match options.within(|| prepared.executable(&compile_options)) {
         Ok(executable) => executable,
         Err(found) if is_given => {

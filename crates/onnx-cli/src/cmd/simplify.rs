@@ -40,7 +40,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let expected = match &before {
         Some(prepared) => match original(args, prepared, session)? {
-            Ok(original) => Some((prepared, original, args.pair.limits.compile_options(session))),
+            Ok(original) => {
+                Some((prepared, original, args.pair.limits.compile_options(&|text| session.note(text))))
+            }
             Err(found) => return Ok(prepared.report(session, &found)),
         },
         None => None,

@@ -161,7 +161,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let seed = args.seed.unwrap_or(0);
     let limits = args.limits.options(seed, &prepared.loaded.model);
     let done = limits.within(|| {
-        let mut compile = args.limits.compile_options(session);
+        let mut compile = args.limits.compile_options(&|text| session.note(text));
         if args.recompute {
             compile.gradient_results = Results::Recomputed;
         }

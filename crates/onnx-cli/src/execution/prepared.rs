@@ -82,7 +82,7 @@ impl Prepared {
         session: &mut Session,
     ) -> anyhow::Result<Executable<'_>> {
         self.admit(Purpose::Inference, limits, session)?;
-        let compile_options = limits.compile_options(session);
+        let compile_options = limits.compile_options(&|text| session.note(text));
         let work = Work::begin(session, "");
         work.now_bytes(format!("preparing {}", self.input.name), weight_bytes(&self.loaded.model));
         let compiled = options.within(|| self.executable(&compile_options));

@@ -12,13 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[derive(Debug, Default)]
 pub(super) struct Index {
     lists: Mutex<HashMap<Key, Arc<[Span]>>>,
-    /// The nodes of a body with the starts of their statements, in this order and that of their ids.
-    statements: Mutex<HashMap<BodyId, Arc<[(u32, NodeId)]>>>,
+    statements: Mutex<HashMap<BodyId, Statements>>,
     /// The index of a graph among those of its owner.
     graphs: Mutex<HashMap<(BodyId, GraphId), u32>>,
     bodies: OnceLock<HashMap<BodyId, Root>>,
     lines: OnceLock<LineIndex>,
 }
+
+/// The nodes of a body with the starts of their statements, in this order and that of their ids.
+type Statements = Arc<[(u32, NodeId)]>;
 
 /// The context of a body.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +130,7 @@ impl SourceMap<'_> {
             .map_while(move |i| nodes.get(i).filter(|(origin, _)| *origin == start).map(|(_, node)| *node))
     }
 
-    fn statements(&self, body: BodyId) -> Arc<[(u32, NodeId)]> {
+    fn statements(&self, body: BodyId) -> Statements {
         if let Some(nodes) = locked(&self.index.statements).get(&body) {
             return Arc::clone(nodes);
         }

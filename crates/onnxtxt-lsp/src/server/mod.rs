@@ -18,7 +18,7 @@ use gen_lsp_types::{
     InitializeParams, InitializeResult, LogTraceNotification, LogTraceParams, ServerInfo, TraceValue,
     WorkspaceFolders,
 };
-use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, RequestId, Response};
+use lsp_server::{Connection, ErrorCode, Message, ProtocolError, RequestId, Response};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;

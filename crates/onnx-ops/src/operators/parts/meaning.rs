@@ -62,6 +62,7 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
         Some(list) => axes(list.value?.ints()?, dims.len())?,
         None => (0..dims.len()).collect(),
     };
+    // What is before each axis, from one form of the operator or another.
     let mut begin = vec![0; dims.len()];
     for (i, axis) in axes.iter().enumerate() {
         begin[*axis] = *pads.get(i)?;
@@ -69,12 +70,14 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
     if pads.len() != axes.len() * 2 || begin.iter().any(|b| b.unsigned_abs() > 1 << 40) {
         return None;
     }
+    // Pieces that are copied, where there are few.
     let mode = cx.attributes.string("mode")?;
     if &*mode != "constant"
         && let Some(expr) = pieces(&mode, &begin, dims, out.dims)
     {
         return cx.element(expr);
     }
+    // Otherwise a position that is computed, or that has conditions.
     let (mut load, mut conditions) = (Vec::new(), Vec::new());
     for (axis, (d, begin)) in dims.iter().zip(begin).enumerate() {
         let (d, last) = (long(*d)?, long(*out.dims.get(axis)?)? - 1 - begin);
