@@ -62,7 +62,7 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
         Some(list) => axes(list.value?.ints()?, dims.len())?,
         None => (0..dims.len()).collect(),
     };
-    // What is before each axis, from one form of the operator or another.
+    // The padding before each axis, from one form of the operator or another.
     let mut begin = vec![0; dims.len()];
     for (i, axis) in axes.iter().enumerate() {
         begin[*axis] = *pads.get(i)?;
