@@ -32,14 +32,14 @@ const SECTIONS: [(&str, &str, f64); 2] = [("onnxtxt.avx512", "%zmm", 0.12), ("on
 const BUDGET: [(&str, u64); 11] = [
     ("onnx_ir", 1_250),
     ("onnx_formula", 165),
-    ("onnx_text", 1_800),
+    ("onnx_text", 2_000),
     ("onnx_proto", 550),
     ("onnx_ops", 3_650),
     ("onnx_loops", 3_150),
     ("onnx_images", 50),
     ("onnx_kernels", 2_150),
     ("onnx_exec", 1_050),
-    ("onnxtxt", 2_500),
+    ("onnxtxt", 2_800),
     ("onnx_cli", 3_600),
 ];
 
