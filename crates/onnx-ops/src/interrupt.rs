@@ -30,8 +30,8 @@ struct Interrupted;
 /// use onnx_ops::interrupt::interruptible;
 /// use onnx_ops::schema::Registry;
 ///
-/// let nodes = "x = Neg(x) ".repeat(100);
-/// let text = format!("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] x) {{ {nodes} }}");
+/// let nodes: String = (0..100).map(|i| format!("x{} = Neg(x{i}) ", i + 1)).collect();
+/// let text = format!("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x0) => (float[N] x100) {{ {nodes} }}");
 /// let model = onnx_text::read_model(&text).value;
 /// let checked = |interrupt| {
 ///     interruptible(move || interrupt, || check(&model, Registry::builtin(), &Default::default()))
