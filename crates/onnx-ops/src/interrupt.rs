@@ -26,18 +26,18 @@ struct Interrupted;
 /// thread. Work may change what it owns, which is dropped, and must leave everything else as it was, whenever it ends.
 ///
 /// ```
-/// use onnx_ops::check::check;
+/// use onnx_ops::infer::infer;
 /// use onnx_ops::interrupt::interruptible;
 /// use onnx_ops::schema::Registry;
 ///
 /// let nodes: String = (0..100).map(|i| format!("x{} = Neg(x{i}) ", i + 1)).collect();
 /// let text = format!("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x0) => (float[N] x100) {{ {nodes} }}");
 /// let model = onnx_text::read_model(&text).value;
-/// let checked = |interrupt| {
-///     interruptible(move || interrupt, || check(&model, Registry::builtin(), &Default::default()))
+/// let inferred = |interrupt| {
+///     interruptible(move || interrupt, || infer(&model, Registry::builtin(), &Default::default()))
 /// };
-/// assert!(checked(false).is_some());
-/// assert!(checked(true).is_none());
+/// assert!(inferred(false).is_some());
+/// assert!(inferred(true).is_none());
 /// ```
 pub fn interruptible<T>(interrupt: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> Option<T> {
     let _leave = Leave(ASKED.replace(Some(Rc::new(interrupt))));
