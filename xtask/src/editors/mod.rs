@@ -74,10 +74,15 @@ struct Tools {
     left_out: Vec<String>,
 }
 
+/// Builds the program and the writer of classes with the features that tests have, which are compiled already where these have run.
+fn build() -> Result<()> {
+    cargo(&["build", "--workspace", "--bin", "onnxtxt", "--example", "token_classes"])
+}
+
 impl Tools {
     fn program(&mut self) -> Result<PathBuf> {
         if self.program.is_none() {
-            cargo(&["build", "-p", "onnx-cli"])?;
+            build()?;
             self.program = Some(bench::built("onnxtxt", "dev")?);
         }
         self.program.clone().context("it has been built")
@@ -90,9 +95,9 @@ impl Tools {
         }
         let path = folder().join("classes.jsonl");
         fs::create_dir_all(folder())?;
-        let mut command = Command::new(env!("CARGO"));
-        command.current_dir(dirs::root()).args(["run", "-p", "conformance", "--example", "token_classes"]);
-        process::run(command.stdout(Stdio::from(fs::File::create(&path)?)))?;
+        build()?;
+        let mut command = Command::new(bench::built("examples/token_classes", "dev")?);
+        process::run(command.current_dir(dirs::root()).stdout(Stdio::from(fs::File::create(&path)?)))?;
         self.classes = Some(path.clone());
         Ok(path)
     }
