@@ -7,13 +7,11 @@ use super::multiply::{ColumnSource, InPlaceColumns, Product, group};
 use super::pack::Packer;
 use super::patch::Patch;
 use super::prepacked::Prepacked;
-use super::read::{Read, Strided, are_listed, packed_steps, steps_of};
+use super::read::{Read, Strided, are_listed, packed_steps, step_bytes, steps_of};
 use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
-use crate::lanes::Linear;
 use crate::lanes::view::Operands;
-use crate::program::Instr;
 use crate::scratch::{Scratch, scratch};
 use std::ops::Range;
 
@@ -27,13 +25,7 @@ const FAR_STEP_BYTES: usize = 1 << 12;
 
 /// With this many rows, columns are packed.
 fn rows_to_pack(side: &Side, step_axes: &[usize]) -> usize {
-    let apart = |place: &Linear| step_axes.last().map_or(0, |&axis| place.by[axis].unsigned_abs() as usize);
-    match &side.program.instrs[..] {
-        [Instr::Load { place, .. }] if apart(place).saturating_mul(size_of::<f32>()) >= FAR_STEP_BYTES => {
-            FAR_ROWS_TO_PACK
-        }
-        _ => ROWS_TO_PACK,
-    }
+    if step_bytes::<f32>(side, step_axes) >= FAR_STEP_BYTES { FAR_ROWS_TO_PACK } else { ROWS_TO_PACK }
 }
 
 /// How far ahead prepacked numbers are fetched. Measured on Emerald Rapids with weights in memory, the time without for each unit of

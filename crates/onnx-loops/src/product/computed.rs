@@ -7,7 +7,7 @@
 //! each number to a place of its own.
 
 use super::kind::Kind;
-use super::{CACHED, Side, place};
+use super::{CACHED, LINE, Side, place};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::lanes::strip::Strip;
@@ -19,8 +19,6 @@ use std::ops::Range;
 
 /// Lines at a multiple of this distance in numbers compete for the same few lines of the first-level cache.
 const ALIASING_STRIDE: usize = 1 << 10;
-/// Numbers of a cache line.
-const LINE: usize = 16;
 /// Shorter runs of steps take longer than packing.
 const MIN_RUN: usize = 16;
 

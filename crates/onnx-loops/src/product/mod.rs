@@ -72,6 +72,9 @@ const MAX_ROWS_BY_COLUMNS: usize = 96;
 const MIN_PART_COLUMNS: usize = 64;
 const COLUMNS_PER_ROW: usize = 4;
 
+/// Single floats of a cache line.
+const LINE: usize = 16;
+
 /// The most columns of a block.
 const COLUMNS: usize = 512;
 /// The most rows of a block: the accumulators stay in the second-level cache until they are stored.

@@ -105,6 +105,16 @@ impl Strided {
     }
 }
 
+/// The bytes from one step to the next along the last of these axes, for a program with one load; 0 for another.
+pub(super) fn step_bytes<T>(side: &Side, steps: &[usize]) -> usize {
+    match (&side.program.instrs[..], steps.last()) {
+        ([Instr::Load { place, .. }], Some(&last)) => {
+            (place.by[last].unsigned_abs() as usize).saturating_mul(size_of::<T>())
+        }
+        _ => 0,
+    }
+}
+
 /// The offset of each step from the first one, for a program with one load.
 pub(super) fn steps_of(program: &Program, extents: &[usize], axes: &[usize]) -> Vec<usize> {
     let [Instr::Load { place, .. }] = &program.instrs[..] else { return Vec::new() };

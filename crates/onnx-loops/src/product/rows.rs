@@ -11,7 +11,7 @@ use super::kind::Kind;
 use super::micro::{LineBreak, Micro, Rows, StepList};
 use super::pack::{Packer, padding};
 use super::prepacked::Prepacked;
-use super::read::{Strided, are_listed, packed_steps, steps_of, sums};
+use super::read::{Strided, are_listed, packed_steps, step_bytes, steps_of, sums};
 use super::{Contraction, Flip, Side, Start, pack_rows};
 use crate::failure::Failure;
 use crate::lanes::view::Operands;
@@ -84,12 +84,7 @@ impl<'r> Access<'r> {
 /// Whether both factors would be read in place, with many steps that are far apart.
 fn are_both_far<T: Kind>(contraction: &Contraction, extents: &[usize], steps: &[usize]) -> bool {
     let Some(&last) = steps.last() else { return false };
-    let is_far = |side: &Side| match &side.program.instrs[..] {
-        [Instr::Load { place, .. }] => {
-            place.by[last].unsigned_abs() as usize * size_of::<T>() >= ALIASING_STEP_BYTES
-        }
-        _ => false,
-    };
+    let is_far = |side: &Side| step_bytes::<T>(side, steps) >= ALIASING_STEP_BYTES;
     let Contraction { a, b, .. } = contraction;
     let is_in_place = b.known.is_none() && a.count(extents) < ROWS_TO_PACK;
     is_in_place && extents[last] >= MANY_STEPS && is_far(a) && is_far(b)

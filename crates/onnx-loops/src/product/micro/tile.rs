@@ -6,6 +6,7 @@
 )]
 
 use super::{End, Factor, Panels, Tile};
+use crate::product::LINE;
 use crate::zip::zip;
 use std::hint::black_box;
 
@@ -106,9 +107,6 @@ pub(super) struct LineAt {
     pub(super) least: f32,
     pub(super) most: f32,
 }
-
-/// Single floats of a cache line.
-const LINE: usize = 16;
 
 type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 

@@ -23,7 +23,7 @@ use super::finish::{ColumnRun, Finish};
 use super::image::Image;
 use super::micro::{self, Factor, Micro, Rows, StepList, Steps};
 use super::prepacked::Prepacked;
-use super::{Contraction, blocks};
+use super::{Contraction, LINE, blocks};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::lanes::multiversion::widest;
@@ -42,8 +42,6 @@ const WEIGHT_COST: usize = 10;
 const NUMBER_COST: usize = 6;
 /// Rows at a multiple of this distance in numbers compete for the same few lines of the first-level cache.
 const ALIASING_STRIDE: usize = 256;
-/// Numbers of a cache line.
-const LINE: usize = 16;
 
 /// A convolution by this algorithm, and its weights once they are packed.
 #[derive(Clone, Debug, Default)]
