@@ -1,5 +1,5 @@
 //! The parts of derivatives, which the rows of operators name: a node with its facts ([`Cell`]), kinds of rules ([`Derivative`]), and
-//! what the rules of several families share (`positions`, `window`, `sample`, `shapes`, `sequences`).
+//! parts that the rules of several families share (`positions`, `window`, `sample`, `shapes`, `sequences`).
 
 mod cell;
 mod nodes;

@@ -104,7 +104,7 @@ pub(super) fn pad(cx: &Cx<'_>) -> Option<Definition> {
             "reflect" if d == 1 => Index::at(0),
             "reflect" if d > 1 => {
                 // Back and forth.
-                let period = 2 * (d - 1);
+                let period = (d - 1).checked_mul(2)?;
                 let forth = at.rem(period);
                 let back = Index::Sum(vec![(Index::at(period), 1), (forth.clone(), -1)]);
                 Index::Element(Box::new(index(&forth).min(index(&back))))
@@ -132,6 +132,9 @@ const MAX_PADDED_AXES: usize = 2;
 /// x[2 - i0] if i0 < 2 else x[i0 - 2] if i0 < 2 + d else x[d + d - i0]       reflect
 /// ```
 fn pieces(mode: &str, begin: &[i64], dims: &[usize], padded: &[usize]) -> Option<Expr> {
+    if dims.iter().any(|d| *d > 1 << 60) {
+        return None;
+    }
     let mut load: Vec<Index> = (0..dims.len()).map(Index::of).collect();
     // The pieces of each padded axis: where each ends, and where it reads.
     let mut axes = Vec::new();
@@ -147,7 +150,7 @@ fn pieces(mode: &str, begin: &[i64], dims: &[usize], padded: &[usize]) -> Option
         let (most, [first, last]) = match mode {
             "edge" => (i64::MAX, [Index::at(0), Index::at(d - 1)]),
             "wrap" => (d, [affine(d - begin, 1), affine(-begin - d, 1)]),
-            "reflect" => (d - 1, [affine(begin, -1), affine(begin.checked_add(2 * (d - 1))?, -1)]),
+            "reflect" => (d - 1, [affine(begin, -1), affine(begin + 2 * (d - 1), -1)]),
             _ => return None,
         };
         let is_cut = before >= to || after >= to;
