@@ -39,7 +39,7 @@ def progress(iterable: Iterable[T], label: str = "", total: int | None = None) -
 
 
 def begin(show: bool | Callable[[int, int | None], Any] | None, label: str, total: int | None) -> Any:
-    """What is told of the work of a method: an object with ``update(done)`` and ``close()``, or ``None``. By default, notebooks show it."""
+    """The display of the progress of a method: an object with ``update(done)`` and ``close()``, or ``None``. By default, notebooks show it."""
     if callable(show):
         return _Told(show, total)
     return Progress(label, total, _display()) if show or show is None and _notebook() else None

@@ -38,19 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         fs::remove_file(old)?;
     }
     let mut maturin = Command::new(&python);
-    maturin
-        .args([
-            "-m",
-            "maturin",
-            "build",
-            "--locked",
-            "--profile",
-            &args.profile,
-            "--compression-level",
-            "9",
-            "--out",
-        ])
-        .arg(&out);
+    maturin.args(["-m", "maturin", "build", "--locked", "--compression-level", "9"]);
+    maturin.args(["--profile", &args.profile, "--out"]).arg(&out);
     maturin.arg("--manifest-path").arg(dirs::root().join("python/Cargo.toml"));
     if cfg!(target_os = "linux") {
         // The tag of the wheel promises an old C library, which zig links against on machines with a newer one.

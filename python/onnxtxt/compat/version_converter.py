@@ -18,7 +18,7 @@ class ConvertError(RuntimeError):
 
 
 class _InferenceError(ConvertError, InferenceError):
-    """A node has not the inputs and outputs that its operator requires."""
+    """A node lacks inputs or outputs that its operator requires."""
 
     __module__ = "onnxtxt.compat.shape_inference"
     __qualname__ = "InferenceError"

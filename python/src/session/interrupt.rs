@@ -121,7 +121,7 @@ pub(crate) fn watched<T: Send>(
 }
 
 /// Does work on models without the interpreter, which Ctrl-C ends wherever it looks ([`onnx_ops::interrupt`]). Raises what ended it; then
-/// what the work has not finished is dropped.
+/// unfinished results are dropped.
 pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let (done, raised) = watched(py, None, || onnx_ops::interrupt::interruptible(ask_here, work))?;
     match (raised, done) {
