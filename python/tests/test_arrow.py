@@ -5,6 +5,7 @@ import os
 import pathlib
 import pickle
 import re
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -394,7 +395,9 @@ def write(place):
 
 def test_processes_write_it_at_once(tmp_path, monkeypatch):
     sent, content, _ = parcel(tmp_path, monkeypatch)
-    with multiprocessing.get_context("fork").Pool(4) as pool:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # Started, not forked: this process has threads. And not `Pool`, whose end may wait for workers that wait for it.
+    with ProcessPoolExecutor(4, multiprocessing.get_context("spawn")) as pool:
         assert all(pool.map(write, [(sent, content)] * 16))
 
 
