@@ -141,7 +141,7 @@ impl Nest {
     }
 
     /// The matrix product, if it is one.
-    fn contraction(&self) -> Option<&Contraction> {
+    pub(super) fn contraction(&self) -> Option<&Contraction> {
         match &self.form {
             Form::Product(contraction) => Some(contraction),
             Form::Loops(_) | Form::Stencil(_) | Form::Copy(_) | Form::Pieces(_) => None,

@@ -60,7 +60,7 @@ pub use prepacked::{Packed, Precision};
 use rows::Access;
 use std::ops::Range;
 use std::sync::Arc;
-use stretches::StepGroups;
+use stretches::StepBlocks;
 use winograd::Winograd;
 
 /// Products with fewer steps run on one thread.
@@ -120,7 +120,7 @@ pub(super) struct Side {
     /// All of it, prepacked, if it is constant.
     pub(super) known: Option<Arc<Prepacked>>,
     /// How its steps are packed, if it loads an operand.
-    pub(super) step_groups: Arc<StepGroups>,
+    pub(super) step_blocks: Arc<StepBlocks>,
 }
 
 /// A byte factor: the value of its program minus a zero point.

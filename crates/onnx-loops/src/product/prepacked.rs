@@ -356,7 +356,7 @@ impl Contraction {
     ) -> String {
         let (micro, side) = (self.micro::<T>(), if is_rows { &self.a } else { &self.b });
         let tile = [micro.rows, micro.columns, micro.interleaved_steps(), T::GROUP, T::STEPS];
-        let Side { program, axes, is_along_steps, bytes, known: _, step_groups: _ } = side;
+        let Side { program, axes, is_along_steps, bytes, known: _, step_blocks: _ } = side;
         let types: Vec<(i32, &[usize])> = of.iter().map(|it| (it.elem().0, it.dims())).collect();
         let is_ordered = !is_rows && self.has_order(micro);
         format!(

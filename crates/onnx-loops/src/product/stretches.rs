@@ -1,9 +1,8 @@
 //! Packing of operand elements in runs.
 //!
 //! The offset of an element is a sum of a part that depends on its own position and a part that depends on the step; so are the
-//! functions with bounds (padding). Steps with equal contributions to all bounds (for a convolution, steps that differ only in
-//! the
-//! channel) have the same in-bounds positions in a tile; these are computed once for the group, as runs to copy.
+//! functions with bounds (padding). Steps with equal contributions to all bounds (for a convolution, steps that differ only in the
+//! channel) have the same in-bounds positions in a tile; these are computed once for all of them, as runs to copy.
 
 use super::kind::Kind;
 use super::{Side, blocks, place};
@@ -63,17 +62,22 @@ pub(crate) type Values = SmallVec<[i64; 3]>;
 
 /// A step.
 #[derive(Debug)]
-pub(crate) struct StepOffset {
-    at: usize,
+struct StepOffset {
     /// Its contribution to offsets.
     place: i64,
+    /// The index of its contributions to bounds.
+    values: usize,
 }
 
-/// The steps of a factor, block by block, grouped by their contributions to bounds; computed once for all runs.
-pub(crate) type StepGroups = OnceLock<Vec<Groups>>;
+/// The steps of a factor, block by block; computed once for all runs.
+pub(crate) type StepBlocks = OnceLock<Vec<StepBlock>>;
 
-/// Steps with equal contributions to bounds.
-pub(super) type Groups = Vec<(Values, Vec<StepOffset>)>;
+/// The steps of a block, and the different contributions to bounds that they have.
+#[derive(Default, Debug)]
+pub(crate) struct StepBlock {
+    values: Vec<Values>,
+    steps: Vec<StepOffset>,
+}
 
 /// Consecutive positions of a tile, or steps of a block, along one axis.
 struct PositionRun {
@@ -121,57 +125,72 @@ impl<T: Kind> Stretches<'_, T> {
             }
             return Ok(());
         }
-        let step_groups = &self.side.step_groups.get_or_init(|| self.step_groups(at))[steps.start / T::STEPS];
+        let block = &self.side.step_blocks.get_or_init(|| self.step_blocks(at))[steps.start / T::STEPS];
         for &axis in self.step_axes {
             at[axis] = 0;
         }
-        let mut pieces = TileRuns::default();
-        for (tile, out) in tiles {
-            spend(0)?;
-            let runs = self.runs(at, &self.side.axes, tile, true);
-            // With one step at a time, the result is in packed order already.
-            let is_alone = self.interleave == 1;
-            rows.resize(if is_alone { 0 } else { n * self.tile }, T::ONE);
-            let to = if is_alone { &mut *out } else { &mut rows[..] };
-            for (values, steps) in step_groups {
-                self.along(&runs, values, steps, &mut pieces, to)?;
+        // With one step at a time, the result is in packed order already.
+        let is_alone = self.interleave == 1;
+        rows.resize(if is_alone { 0 } else { TOGETHER * n * self.tile }, T::ONE);
+        let together = if block.values.len() > 1 { TOGETHER } else { 1 };
+        let mut pieces = Vec::new();
+        let firsts = own.clone().step_by(self.tile * together);
+        for (first, out) in firsts.zip(out.chunks_mut(all * together)) {
+            let tiles = (first..own.end).step_by(self.tile).take(together);
+            let mut count = 0;
+            for first in tiles {
+                spend(0)?;
+                let runs = self.runs(at, &self.side.axes, first..own.end.min(first + self.tile), true);
+                pieces.resize_with(pieces.len().max((count + 1) * block.values.len()), TileRuns::default);
+                let pieces = pieces[count * block.values.len()..].iter_mut();
+                block
+                    .values
+                    .iter()
+                    .zip(pieces)
+                    .for_each(|(values, pieces)| self.pieces(&runs, values, pieces));
+                count += 1;
             }
-            if !is_alone {
-                T::group(rows, self.tile, self.interleave, out);
+            if is_alone {
+                self.along(block, &pieces, out, all, count)?;
+                continue;
             }
+            self.along(block, &pieces, rows, n * self.tile, count)?;
+            let each = rows.chunks_exact(n * self.tile).zip(out.chunks_exact_mut(all));
+            each.take(count).for_each(|(rows, out)| T::group(rows, self.tile, self.interleave, out));
         }
         Ok(())
     }
 
-    /// The groups of each block of steps.
-    pub(super) fn step_groups(&self, at: &mut [usize]) -> Vec<Groups> {
+    /// The steps of each block.
+    pub(super) fn step_blocks(&self, at: &mut [usize]) -> Vec<StepBlock> {
         let count = self.step_axes.iter().map(|&axis| self.extents[axis]).product();
-        blocks(count, T::STEPS).map(|steps| self.groups(at, steps)).collect()
+        blocks(count, T::STEPS).map(|steps| self.block(at, steps)).collect()
     }
 
-    /// Groups steps by their contributions to bounds.
-    fn groups(&self, at: &mut [usize], steps: Range<usize>) -> Groups {
+    /// The steps of a block with their contributions.
+    fn block(&self, at: &mut [usize], steps: Range<usize>) -> StepBlock {
         for &axis in self.step_axes {
             at[axis] = 0;
         }
         let bounds = self.loaded.bounds;
         let origin = self.loaded.place.at(at);
         let origins: Values = bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let mut groups: Groups = Vec::new();
-        let mut group = 0;
-        for (i, step) in steps.enumerate() {
+        let mut block = StepBlock::default();
+        let mut last = 0;
+        for step in steps {
             place(at, self.step_axes, self.extents, step);
             let values = bounds.iter().zip(&origins).map(|(bound, origin)| bound.function.at(at) - origin);
             let values: Values = values.collect();
-            if groups.get(group).is_none_or(|(known, _)| *known != values) {
-                group = groups.iter().position(|(known, _)| *known == values).unwrap_or(groups.len());
+            if block.values.get(last) != Some(&values) {
+                let known = block.values.iter().position(|known| *known == values);
+                last = known.unwrap_or_else(|| {
+                    block.values.push(values);
+                    block.values.len() - 1
+                });
             }
-            if group == groups.len() {
-                groups.push((values, Vec::new()));
-            }
-            groups[group].1.push(StepOffset { at: i, place: self.loaded.place.at(at) - origin });
+            block.steps.push(StepOffset { place: self.loaded.place.at(at) - origin, values: last });
         }
-        groups
+        block
     }
 
     /// Whether to copy along the last reduction axis, position by position, instead of along its own last axis: where that has longer
@@ -241,18 +260,10 @@ impl<T: Kind> Stretches<'_, T> {
         lanes
     }
 
-    /// Copies runs of positions, step by step.
-    fn along(
-        &self,
-        runs: &[PositionRun],
-        values: &[i64],
-        steps: &[StepOffset],
-        pieces: &mut TileRuns,
-        out: &mut [T],
-    ) -> Result<(), Failure> {
-        let Loaded { from, place, otherwise, .. } = &self.loaded;
+    /// What is in bounds of the runs of a tile, and what is not, where functions with bounds have these values more.
+    fn pieces(&self, runs: &[PositionRun], values: &[i64], pieces: &mut TileRuns) {
         let last = self.side.axes.last().copied();
-        let by = last.map_or(1, |axis| place.by[axis]);
+        let by = last.map_or(1, |axis| self.loaded.place.by[axis]);
         pieces.inside.clear();
         pieces.outside.clear();
         let mut end = 0;
@@ -267,17 +278,45 @@ impl<T: Kind> Stretches<'_, T> {
         }
         pieces.outside.push(end..runs.last().map_or(end, |run| run.at + run.length));
         pieces.outside.retain(|gap| !gap.is_empty());
-        for step in steps {
-            let out = &mut out[step.at * self.tile..][..self.tile];
-            for (at, place) in &pieces.inside {
-                if !copy(from, place + step.place, by, out, at.clone()) {
-                    fail!("an index is out of bounds")
-                }
+    }
+
+    /// Copies the pieces of `count` tiles, which are `apart` numbers apart, step by step: what a step reads for adjacent tiles is
+    /// adjacent, and steps of a channel follow each other. Tile by tile, images whose channels compete for the same cache lines would be
+    /// read from memory for each step.
+    fn along(
+        &self,
+        block: &StepBlock,
+        pieces: &[TileRuns],
+        out: &mut [T],
+        apart: usize,
+        count: usize,
+    ) -> Result<(), Failure> {
+        for (at, step) in block.steps.iter().enumerate() {
+            if count == 1 {
+                self.step(&pieces[step.values], step.place, &mut out[at * self.tile..][..self.tile])?;
+                continue;
             }
-            // The copies may have overwritten the padding.
-            for gap in &pieces.outside {
-                out[gap.clone()].fill(*otherwise);
+            let of_step = pieces[step.values..].iter().step_by(block.values.len());
+            for (pieces, out) in of_step.zip(out.chunks_mut(apart)).take(count) {
+                self.step(pieces, step.place, &mut out[at * self.tile..][..self.tile])?;
             }
+        }
+        Ok(())
+    }
+
+    /// Copies the pieces of a tile for a step.
+    #[inline(always)]
+    fn step(&self, pieces: &TileRuns, of_step: i64, out: &mut [T]) -> Result<(), Failure> {
+        let Loaded { from, place, otherwise, .. } = &self.loaded;
+        let by = self.side.axes.last().map_or(1, |axis| place.by[*axis]);
+        for (at, place) in &pieces.inside {
+            if !copy(from, place + of_step, by, out, at.clone()) {
+                fail!("an index is out of bounds")
+            }
+        }
+        // The copies may have overwritten the padding.
+        for gap in &pieces.outside {
+            out[gap.clone()].fill(*otherwise);
         }
         Ok(())
     }
@@ -446,6 +485,8 @@ fn stretch<T>(from: &[T], start: i64, by: i64, n: usize) -> Option<Result<&[T], 
     Some(Err((0..n).map(move |i| &from[start.wrapping_add_signed(by as isize * i as isize)])))
 }
 
+/// The tiles that are packed together.
+const TOGETHER: usize = 8;
 /// Elements at most so far apart are near each other.
 const MAX_NEAR_DISTANCE: i64 = 4;
 /// Runs of fewer elements are short.
@@ -482,6 +523,15 @@ pub(super) fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: 
         out[at].copy_from_slice(stretch);
     } else if by == 0 {
         out[at].fill(stretch[0]);
+    } else if by == 2
+        && n <= CHUNK
+        && let (Some(from), Some(to)) =
+            (from.first_chunk::<{ 2 * CHUNK }>(), out[at.start..].first_chunk_mut::<CHUNK>())
+    {
+        // Of a static length, by shuffles.
+        for i in 0..CHUNK {
+            to[i] = from[2 * i];
+        }
     } else {
         out[at].iter_mut().zip(stretch.iter().step_by(by)).for_each(|(out, x)| *out = *x);
     }

@@ -354,6 +354,48 @@ fn taps_that_are_far_apart_are_the_same_on_any_number_of_threads() {
     }
 }
 
+/// Convolutions to one, two and three channels before the pixels are products where all pixels are read; images are wider than the
+/// tiles that are packed together.
+#[test]
+fn few_channels_before_the_pixels_are_products() {
+    for (is_expected, [out, channels, taps, stride]) in [
+        (true, [1, 40, 3, 1]),
+        (false, [1, 4, 3, 1]),
+        (true, [2, 4, 3, 1]),
+        (true, [3, 3, 5, 1]),
+        (true, [5, 9, 3, 2]),
+        (false, [3, 9, 3, 2]),
+        (false, [3, 40, 1, 1]),
+    ] {
+        let (high, wide) = (9, 300 * stride);
+        let pad = taps / 2;
+        let [p, q] = [high, wide].map(|size| (size + 2 * pad - taps) / stride + 1);
+        let line = |pixel: &str, tap: &str| format!("{stride}*{pixel} + {tap} - {pad}");
+        let (y, x) = (line("i1", "i4"), line("i2", "i5"));
+        let inside = format!(
+            "((index({y}) >= 0) and (index({y}) < {high})) and ((index({x}) >= 0) and (index({x}) < {wide}))"
+        );
+        let text = format!(
+            "float[{out},{p},{q}] y[i0, i1, i2] = sum over i3 < {channels}, i4 < {taps}, i5 < {taps} of \
+             (a[i3, {y}, {x}] if ({inside}) else 0.0) * b[i0, i3, i4, i5]"
+        );
+        let (formula, dims) = (formula(&text), [vec![channels, high, wide], vec![out, channels, taps, taps]]);
+        let factors = [(ElemType::FLOAT, &dims[0][..], false), (ElemType::FLOAT, &dims[1][..], true)];
+        let tensors = [floats(&dims[0], 0), floats(&dims[1], 3)];
+        let nest = nest(&formula, &factors, &tensors);
+        assert_eq!(nest.contraction().is_some(), is_expected, "{text}");
+        let loads: Vec<Option<&dyn Elements>> = tensors.iter().map(|it| Some(it as &dyn Elements)).collect();
+        let dense = formula.evaluate(&loads, Mode::Reference, usize::MAX).expect("numbers");
+        let numbers: Vec<f32> = dense.numbers.iter().map(|n| n.as_float() as f32).collect();
+        let expected = Tensor::of(&formula.dims, &numbers).expect("small");
+        let one = result(&nest, &formula, &tensors, 1);
+        if let Err(why) = agree(&one, &expected) {
+            panic!("{text}: {why}");
+        }
+        assert!(result(&nest, &formula, &tensors, 3).bytes() == one.bytes(), "{text}");
+    }
+}
+
 #[test]
 fn rows_that_are_computed_are_multiplied_like_others() {
     // More than a strip, as many bytes as compete for the same lines of a cache, more than a band, and short runs.
