@@ -1,7 +1,8 @@
 //! Resize and Upsample.
 //!
 //! Interpolation is separable: one axis after the other (`along`; `axis` computes the weights), in 64-bit floats, rounded once. Images
-//! that change on the last two axes only are interpolated line by line (`planes`).
+//! that change on the last two axes only are interpolated line by line, the last axis first where there are more lines than before
+//! (`planes`).
 //! Nearest elements are copied for any type.
 
 mod along;
@@ -219,22 +220,23 @@ fn nearest(
 }
 
 /// Interpolates image by image: everything after the leading axes. `T` can hold the elements.
-fn interpolated<T: Real>(
+fn interpolated<'a, T: Real>(
     x: &Tensor,
     dims: &[usize],
     lead: usize,
-    steps: &[ResizeAxis],
+    steps: impl IntoIterator<Item = &'a ResizeAxis, IntoIter: Clone>,
     extrapolation: f64,
 ) -> Result<Tensor, Failure> {
     let fits = rounded(x.elem());
     let numbers = T::numbers(x)?;
     let mut results: List<T> = List::with_room(count_of(dims)?)?;
     let (mut image, mut next) = (List::new(), List::new());
+    let steps = steps.into_iter();
     for numbers in numbers.chunks_exact(count_of(&x.dims()[lead..])?) {
         let mut shape = x.dims()[lead..].to_vec();
         image.clear();
         image.extend(numbers.iter().map(|&x| x.into()))?;
-        for step in steps {
+        for step in steps.clone() {
             step.run(&image, &mut shape, extrapolation, &mut next)?;
             std::mem::swap(&mut image, &mut next);
         }

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! line of the result = what the axis along gives for (sum over taps down of weight * line of the image)
+//!                  or = sum over taps down of weight * (what the axis along gives for a line of the image)
 //! ```
-//! A line between both passes has 64-bit floats and stays in the first-level cache. The sums are those of one axis after the other, in
-//! the same order.
+//! Elements along a line are gathered, lines are added in vectors: the second form, which gathers for each line of the image, is for
+//! results of more lines. Lines between both passes have 64-bit floats and stay in the first-level cache. The sums are those of one axis
+//! after the other, in the same order.
 
 use super::along::ResizeAxis;
 use onnx_loops::budget::spend;
@@ -27,7 +29,14 @@ pub(super) struct Planes<'p> {
     pub(super) extrapolation: f64,
 }
 
-impl Planes<'_> {
+impl<'p> Planes<'p> {
+    /// The axes down and along, if that along is first.
+    fn along_first(&self) -> Option<[&'p ResizeAxis; 2]> {
+        let [down, along] = [self.down?, self.along?];
+        let is_inside = down.outside().is_empty() && along.outside().is_empty();
+        (is_inside && self.from[0] < self.to[0]).then_some([down, along])
+    }
+
     /// Interpolates all planes of `x`, on the threads of the pool.
     pub(super) fn run(&self, x: &[f32], out: &mut [f32]) -> Result<(), Failure> {
         let (from, to) = (self.from.iter().product::<usize>(), self.to.iter().product::<usize>());
@@ -39,14 +48,35 @@ impl Planes<'_> {
         let pairs = self.along.map(Pairs::of).transpose()?.flatten();
         let each = planes.div_ceil(threads).max(1);
         let parts = x.chunks(each * from).zip(out.chunks_mut(each * to)).collect();
+        let along_first = self.along_first();
+        let slots = along_first.map_or(0, |[down, _]| down.taps());
         parallel(parts, |(x, out): (&[f32], &mut [f32])| {
             // The last number is the zero that elements with fewer taps add.
             let mut line = filled(self.from[1] + 1, 0.0)?;
+            let mut lines = Lines { held: filled(slots, NONE)?, all: filled(slots * self.to[1], 0.0)? };
+            let mut sum = filled(if slots > FEW_TAPS { self.to[1] } else { 0 }, 0.0)?;
             for (x, out) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
                 let taps = |axis: Option<&ResizeAxis>| axis.map_or(1, ResizeAxis::taps);
                 spend(self.to[0].saturating_mul(self.from[1]).saturating_mul(taps(self.down)))?;
                 spend(to.saturating_mul(taps(self.along)))?;
-                widest(Plane { it: self, pairs: pairs.as_ref(), x, line: &mut line, out });
+                let pairs = pairs.as_ref();
+                match along_first {
+                    None => widest(Plane { it: self, pairs, x, line: &mut line, out }),
+                    Some([down, along]) => {
+                        lines.held.fill(NONE);
+                        let lines = &mut lines;
+                        widest(WidePlane {
+                            down,
+                            along,
+                            pairs,
+                            x,
+                            line: &mut line,
+                            lines,
+                            sum: &mut sum,
+                            out,
+                        });
+                    }
+                }
             }
             Ok(())
         })
@@ -109,6 +139,83 @@ impl Body for Plane<'_> {
     }
 }
 
+/// Lines of an image after the axis along, by their index modulo the number of slots.
+struct Lines {
+    /// Which line each slot holds.
+    held: List<usize>,
+    all: List<f64>,
+}
+
+/// No line.
+const NONE: usize = usize::MAX;
+/// The sum of at most so many lines is computed in one pass.
+const FEW_TAPS: usize = 4;
+
+/// Interpolates one plane, the axis along first.
+struct WidePlane<'p> {
+    down: &'p ResizeAxis,
+    along: &'p ResizeAxis,
+    pairs: Option<&'p Pairs>,
+    x: &'p [f32],
+    /// A line of the image, and a zero.
+    line: &'p mut [f64],
+    lines: &'p mut Lines,
+    /// A line, if there are many taps.
+    sum: &'p mut [f64],
+    out: &'p mut [f32],
+}
+
+impl Body for WidePlane<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let WidePlane { down, along, pairs, x, line, lines: Lines { held, all }, sum, out } = self;
+        let (wide, slots) = (line.len() - 1, held.len());
+        let to = all.len() / slots.max(1);
+        for (row, out) in down.rows().zip(out.chunks_exact_mut(to)) {
+            for (tap, _) in row {
+                let slot = tap % slots;
+                if held[slot] != *tap {
+                    held[slot] = *tap;
+                    let x = &x[tap * wide..][..wide];
+                    line.iter_mut().zip(x).for_each(|(y, x)| *y = f64::from(*x));
+                    let spread = &mut all[slot * to..][..to];
+                    gather(along, pairs, line, spread, |y| y);
+                }
+            }
+            let of = |(tap, weight): (usize, f64)| (&all[tap % slots * to..][..to], weight);
+            match *row {
+                [a] => {
+                    let (p, a) = of(a);
+                    out.iter_mut().zip(p).for_each(|(out, p)| *out = (0.0 + a * p) as f32);
+                }
+                [a, b] => {
+                    let [(p, a), (q, b)] = [a, b].map(of);
+                    let both = p.iter().zip(q);
+                    out.iter_mut().zip(both).for_each(|(out, (p, q))| *out = (0.0 + a * p + b * q) as f32);
+                }
+                [a, b, c, d] => {
+                    let [(p, a), (q, b), (r, c), (s, d)] = [a, b, c, d].map(of);
+                    let all = p.iter().zip(q).zip(r.iter().zip(s));
+                    for (out, ((p, q), (r, s))) in out.iter_mut().zip(all) {
+                        *out = (0.0 + a * p + b * q + c * r + d * s) as f32;
+                    }
+                }
+                _ => {
+                    let sum = &mut sum[..to];
+                    sum.fill(0.0);
+                    for step in row {
+                        let (line, weight) = of(*step);
+                        sum.iter_mut().zip(line).for_each(|(sum, y)| *sum += weight * y);
+                    }
+                    out.iter_mut().zip(&*sum).for_each(|(out, sum)| *out = *sum as f32);
+                }
+            }
+        }
+    }
+}
+
 /// The sum of weighted lines of an image.
 #[inline(always)]
 fn combine(row: &[(usize, f64)], x: &[f32], line: &mut [f64]) {
@@ -135,19 +242,25 @@ fn spread(it: &Planes<'_>, pairs: Option<&Pairs>, line: &[f64], out: &mut [f32])
     let Some(along) = it.along else {
         return out.iter_mut().zip(line).for_each(|(out, y)| *out = *y as f32);
     };
+    gather(along, pairs, line, out, |y| y as f32);
+    along.outside().iter().for_each(|at| out[*at] = it.extrapolation as f32);
+}
+
+/// The sums along a line.
+#[inline(always)]
+fn gather<T>(along: &ResizeAxis, pairs: Option<&Pairs>, line: &[f64], out: &mut [T], of: impl Fn(f64) -> T) {
     match pairs {
         Some(Pairs(pairs)) => {
             for (out, ([p, q], [a, b])) in out.iter_mut().zip(pairs.iter()) {
-                *out = (0.0 + a * line[*p] + b * line[*q]) as f32;
+                *out = of(0.0 + a * line[*p] + b * line[*q]);
             }
         }
         None => {
             for (out, row) in out.iter_mut().zip(along.rows()) {
-                *out = row.iter().fold(0.0, |sum, (tap, weight)| sum + weight * line[*tap]) as f32;
+                *out = of(row.iter().fold(0.0, |sum, (tap, weight)| sum + weight * line[*tap]));
             }
         }
     }
-    along.outside().iter().for_each(|at| out[*at] = it.extrapolation as f32);
 }
 
 #[cfg(test)]
@@ -195,7 +308,12 @@ mod tests {
                 })
                 .collect();
             let result: Vec<usize> = dims[..first].iter().copied().chain(*to).collect();
-            let expected = interpolated::<f32>(&x, &result, first + lead, &steps, 0.5).expect("small");
+            let is_inside = steps.iter().all(|step| step.outside().is_empty());
+            let mut in_order: Vec<&ResizeAxis> = steps.iter().collect();
+            if is_inside && dims[first] < to[0] {
+                in_order.reverse();
+            }
+            let expected = interpolated::<f32>(&x, &result, first + lead, in_order, 0.5).expect("small");
             for threads in 1..4 {
                 let of = || planes(&x, &result, first + lead, &steps, 0.5).expect("small");
                 let lines = pool::with_threads(threads, of);

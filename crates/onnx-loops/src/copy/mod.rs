@@ -187,6 +187,12 @@ impl CopyPlan {
                     place += by[0];
                 }
             }
+            None if by == REPEATED || row <= SHORT_ROW && by.iter().all(|by| *by >= 0) => {
+                return match short_rows(from, place, by, row, out) {
+                    Some(()) => Ok(()),
+                    None => fail!("an index is out of bounds"),
+                };
+            }
             None => {
                 for out in out.chunks_exact_mut(row) {
                     is_there &= match (by[1], usize::try_from(place)) {
@@ -275,6 +281,44 @@ impl Padding {
 fn copied<T: Copy>(from: &[T], start: usize, out: &mut [T]) -> Option<()> {
     out.copy_from_slice(from.get(start..)?.get(..out.len())?);
     Some(())
+}
+
+/// Rows of at most so many elements are copied by loops of static lengths.
+const SHORT_ROW: usize = 4;
+
+/// The distances of elements that are repeated, as in images that are enlarged.
+const REPEATED: [i64; 2] = [1, 0];
+
+/// Copies short rows, or repeated elements. Elements are `by` apart along both axes, which is not negative.
+fn short_rows<T: Pod>(from: &[T], place: i64, by: [i64; 2], row: usize, out: &mut [T]) -> Option<()> {
+    let [by_row, by] = by.map(|by| usize::try_from(by).ok());
+    let (by, start) = ([by_row?, by?], usize::try_from(place).ok()?);
+    let rows = (out.len() / row).checked_sub(1)?;
+    let last = rows.checked_mul(by[0])?.checked_add((row - 1).checked_mul(by[1])?)?;
+    let from = from.get(start..)?.get(..=last)?;
+    match row {
+        1 => rows_of::<T, 1>(from, by, out),
+        2 => rows_of::<T, 2>(from, by, out),
+        3 => rows_of::<T, 3>(from, by, out),
+        SHORT_ROW => rows_of::<T, SHORT_ROW>(from, by, out),
+        8 => rows_of::<T, 8>(from, by, out),
+        _ => out.chunks_exact_mut(row).zip(from).for_each(|(row, x)| row.fill(*x)),
+    }
+    Some(())
+}
+
+/// Copies rows of a static length. All elements exist.
+fn rows_of<T: Pod, const ROW: usize>(from: &[T], [by_row, by]: [usize; 2], out: &mut [T]) {
+    let (rows, _) = out.as_chunks_mut::<ROW>();
+    if [by_row, by] == [1, 0] {
+        return rows.iter_mut().zip(from).for_each(|(row, x)| *row = [*x; ROW]);
+    }
+    for (at, row) in rows.iter_mut().enumerate() {
+        let place = at * by_row;
+        for (column, out) in row.iter_mut().enumerate() {
+            *out = from[place + column * by];
+        }
+    }
 }
 
 /// Copies a run of elements along the last axis.

@@ -260,7 +260,7 @@ impl<T: Kind> Stretches<'_, T> {
         lanes
     }
 
-    /// What is in bounds of the runs of a tile, and what is not, where functions with bounds have these values more.
+    /// The positions of the runs of a tile that are in bounds, and those that are not, where functions with bounds have these values more.
     fn pieces(&self, runs: &[PositionRun], values: &[i64], pieces: &mut TileRuns) {
         let last = self.side.axes.last().copied();
         let by = last.map_or(1, |axis| self.loaded.place.by[axis]);
