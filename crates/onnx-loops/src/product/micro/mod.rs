@@ -181,16 +181,25 @@ impl<'n, T> Columns<'n, T> {
 pub(crate) struct Steps<'s> {
     at: &'s [usize],
     last: usize,
+    /// The distance of successive offsets, if all have the same.
+    apart: Option<usize>,
+}
+
+/// The distance of successive offsets, if all have the same.
+fn distance(at: &[usize]) -> Option<usize> {
+    let [first, second, ..] = at else { return Some(0) };
+    let apart = second.checked_sub(*first)?;
+    at.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == apart).then_some(apart)
 }
 
 impl<'s> Steps<'s> {
     pub(crate) fn of(at: &'s [usize]) -> Self {
-        Steps { at, last: at.iter().copied().max().unwrap_or(0) }
+        Steps { at, last: at.iter().copied().max().unwrap_or(0), apart: distance(at) }
     }
 
     /// Offsets of which the greatest is known.
     pub(crate) fn up_to(at: &'s [usize], last: usize) -> Self {
-        Steps { at, last }
+        Steps { at, last, apart: None }
     }
 
     pub(crate) fn offsets(&self) -> &'s [usize] {
@@ -201,7 +210,7 @@ impl<'s> Steps<'s> {
     pub(crate) fn in_order<'o>(self, order: &[u8], room: &'o mut Vec<usize>) -> Steps<'o> {
         room.clear();
         room.extend(order.iter().filter_map(|group| self.at.get(usize::from(*group))));
-        Steps { at: room, last: self.last }
+        Steps { at: room, last: self.last, apart: None }
     }
 }
 
@@ -210,6 +219,8 @@ pub(crate) struct StepList {
     at: Vec<usize>,
     /// The greatest offset of the block up to each group.
     last: Vec<usize>,
+    /// The distance of successive offsets of each block, if all have the same.
+    apart: Option<usize>,
 }
 
 impl StepList {
@@ -223,13 +234,16 @@ impl StepList {
                 most
             }));
         }
-        StepList { at, last }
+        let mut blocks = at.chunks(block.max(1)).filter(|block| block.len() > 1);
+        let apart = blocks.next().map_or(Some(0), distance);
+        let apart = apart.filter(|_| blocks.all(|block| distance(block) == apart));
+        StepList { at, last, apart }
     }
 
     /// The first groups of a block.
     pub(crate) fn block(&self, groups: std::ops::Range<usize>) -> Steps<'_> {
         let last = groups.end.checked_sub(1).and_then(|at| self.last.get(at)).copied().unwrap_or(0);
-        Steps { at: &self.at[groups], last }
+        Steps { at: &self.at[groups], last, apart: self.apart }
     }
 }
 

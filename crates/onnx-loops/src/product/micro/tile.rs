@@ -280,6 +280,53 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     }
 }
 
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+
+/// Adds the products of steps at equal distances, `by`, whose groups are narrow or not: whole tiles, for which the instructions that look
+/// up offsets would take longer than the products.
+///
+/// # Safety
+/// The processor has the instructions, and at each of `count` steps, a group of `R` rows and the groups of two registers are within
+/// bounds.
+#[inline(always)]
+unsafe fn add_even_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bool>(
+    (mut a, mut b): (*const V::Factor, *const V::Factor),
+    [apart, ahead]: [usize; 2],
+    by: [usize; 2],
+    count: usize,
+    sums: &mut [[V::Register; N]; R],
+) {
+    let wide = V::LANES * <V::Factor as Factor>::GROUP;
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    for _ in 0..count {
+        let mut row = [zero; N];
+        for (n, row) in row.iter_mut().enumerate() {
+            let from = b.wrapping_add(n * wide);
+            if (n * wide * size_of::<V::Factor>()).is_multiple_of(LINE_BYTES) {
+                V::fetch(from.wrapping_add(ahead));
+            }
+            // SAFETY: these are some of the groups of two registers.
+            *row = unsafe { V::load(from) };
+        }
+        // Rows in threes, as above.
+        let mut of_three = a;
+        for (r, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: this is one of the groups of `R` rows.
+            let x = unsafe { V::spread(of_three.wrapping_add(r % 3 * apart)) };
+            for (sum, row) in zip(sums, &row) {
+                // SAFETY: the processor has the instructions.
+                *sum = unsafe { add::<V, NARROW>(*sum, x, *row) };
+            }
+            if r % 3 == 2 && r + 1 < R {
+                of_three = of_three.wrapping_add(3 * apart);
+            }
+        }
+        (a, b) = (a.wrapping_add(by[0]), b.wrapping_add(by[1]));
+    }
+}
+
 /// Adds the products of groups, which are narrow or not.
 ///
 /// # Safety
@@ -316,13 +363,27 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let mut sums = [[zero; N]; R];
     let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
     let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
+    let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel, b.ahead]);
+    let even = a.steps.apart.zip(b.steps.apart).filter(|_| R == V::ROWS && N == 2);
     // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
     unsafe {
-        let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel, b.ahead]);
-        if V::KNOWS_NARROW {
-            add_steps::<V, R, N, true>(from, apart, (of_a, of_b), &mut sums);
+        if let Some((by_a, by_b)) = even {
+            let (apart, by) = ([a.apart, b.ahead], [by_a, by_b]);
+            let first = |steps: &[usize]| steps.first().copied().unwrap_or(0);
+            if V::KNOWS_NARROW {
+                let from = (from.0.wrapping_add(first(of_a)), from.1.wrapping_add(first(of_b)));
+                let count = of_a.len().min(of_b.len());
+                add_even_steps::<V, R, N, true>(from, apart, by, count, &mut sums);
+            }
+            let from = (from.0.wrapping_add(first(wide_a)), from.1.wrapping_add(first(wide_b)));
+            let count = wide_a.len().min(wide_b.len());
+            add_even_steps::<V, R, N, false>(from, apart, by, count, &mut sums);
+        } else {
+            if V::KNOWS_NARROW {
+                add_steps::<V, R, N, true>(from, apart, (of_a, of_b), &mut sums);
+            }
+            add_steps::<V, R, N, false>(from, apart, (wide_a, wide_b), &mut sums);
         }
-        add_steps::<V, R, N, false>(from, apart, (wide_a, wide_b), &mut sums);
     }
     for (r, sums) in sums.iter().enumerate() {
         for (n, sum) in sums.iter().enumerate() {
