@@ -5,6 +5,7 @@ use gen_lsp_types::{Position, Range, TextEdit};
 use onnx_text::FormatOptions;
 use onnxtxt::ir::diag::Span;
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
+use std::ops;
 use std::time::{Duration, Instant};
 
 /// The edits that format the document.
@@ -89,8 +90,12 @@ fn formatted(snapshot: &Snapshot) -> Result<String, String> {
 pub(super) fn line_edits(snapshot: &Snapshot, new: &str) -> Vec<TextEdit> {
     let old = snapshot.text();
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (lines(old).collect(), lines(new).collect());
-    let deadline = Some(Instant::now() + MAX_TIME);
-    let changes = capture_diff_slices_deadline(Algorithm::Patience, &old_lines, &new_lines, deadline);
+    let changes = respaced(&old_lines, &new_lines).unwrap_or_else(|| {
+        let deadline = Some(Instant::now() + MAX_TIME);
+        let changes = capture_diff_slices_deadline(Algorithm::Patience, &old_lines, &new_lines, deadline);
+        let changes = changes.into_iter().filter(|change| change.tag() != DiffTag::Equal);
+        changes.map(|change| (change.old_range(), change.new_range())).collect()
+    });
     let mut starts = vec![0];
     starts.extend(old_lines.iter().scan(0, |at, line| {
         *at += line.len();
@@ -98,12 +103,56 @@ pub(super) fn line_edits(snapshot: &Snapshot, new: &str) -> Vec<TextEdit> {
     }));
     let offset = |line: usize| u32::try_from(starts[line]).unwrap_or(u32::MAX);
     let mut edits = Vec::new();
-    for change in changes.into_iter().filter(|change| change.tag() != DiffTag::Equal) {
-        let (before, after) = (change.old_range(), change.new_range());
+    for (before, after) in changes {
         let span = Span::new(offset(before.start), offset(before.end));
         edits.push(TextEdit { range: snapshot.range(span), new_text: new_lines[after].concat() });
     }
     edits
+}
+
+/// Lines, and those that replace them.
+type Change = (ops::Range<usize>, ops::Range<usize>);
+
+/// The lines that change if nothing but spaces and line breaks does, in linear time; `None` if more does.
+fn respaced(old: &[&str], new: &[&str]) -> Option<Vec<Change>> {
+    let letters = |line: &str| line.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
+    let is_blank = |at: usize| old.get(at).is_some_and(|line| letters(line) == 0);
+    let mut changes: Vec<Change> = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() || j < new.len() {
+        let (first, second) = (i, j);
+        if old.get(i).is_some_and(|line| new.get(j) == Some(line)) {
+            (i, j) = (i + 1, j + 1);
+            continue;
+        }
+        // Lines of each, until both have as many letters.
+        let (mut before, mut after) = (0, 0);
+        loop {
+            let is_behind = before < after || (before == after && is_blank(i) && new.get(j) != old.get(i));
+            if is_behind || (before == after && i == first && j == second && i < old.len()) {
+                before += letters(old.get(i)?);
+                i += 1;
+            } else if after < before || (i == first && j == second) {
+                after += letters(new.get(j)?);
+                j += 1;
+            } else {
+                break;
+            }
+        }
+        let all = |lines: &[&str]| -> Vec<u8> {
+            lines.iter().flat_map(|line| line.bytes()).filter(|byte| !byte.is_ascii_whitespace()).collect()
+        };
+        if all(&old[first..i]) != all(&new[second..j]) {
+            return None;
+        }
+        match changes.last_mut() {
+            Some((before, after)) if before.end == first && after.end == second => {
+                (before.end, after.end) = (i, j);
+            }
+            _ => changes.push((first..i, second..j)),
+        }
+    }
+    Some(changes)
 }
 
 /// Time for finding what stays; after it, larger parts are replaced.
@@ -128,6 +177,39 @@ mod tests {
         assert_eq!(new, formatted(&snapshot).unwrap());
         assert!(edits.iter().all(|edit| edit.new_text.lines().count() <= 6), "{edits:?}");
         assert!(document(&crate::features::testing::snapshot(&new)).unwrap().unwrap().is_empty());
+    }
+
+    /// Lines that stay are not replaced, whatever the others become: joined, broken, indented, blank or not.
+    #[test]
+    fn lines_that_are_spaced_anew_are_aligned_by_their_words() {
+        for (old, new, count) in [
+            ("a b\nc\nd\n", "a  b\nc\nd\n", 1),
+            ("a b\nkept\nc d\n", "a\nb\nkept\nc  d\n", 2),
+            ("a\nb\nkept\n", "a b\nkept\n", 1),
+            ("a b\n\nkept\n", "a  b\n\nkept\n", 1),
+            ("a\n\n\nkept\n", "a\nkept\n", 1),
+            ("a\nkept\n", "a\n\nkept\n", 1),
+            ("\n\n", "", 1),
+            ("", "\n", 1),
+            ("a", "a\n", 1),
+            ("kept\n", "kept\n", 0),
+        ] {
+            let [before, after] = [old, new].map(|text| lines(text).collect::<Vec<_>>());
+            let changes = respaced(&before, &after).unwrap();
+            assert_eq!(changes.len(), count, "{old:?} {new:?}: {changes:?}");
+            let (mut text, mut at) = (String::new(), 0);
+            for (from, to) in &changes {
+                text += &before[at..from.start].concat();
+                text += &after[to.clone()].concat();
+                at = from.end;
+            }
+            assert_eq!(text + &before[at..].concat(), new);
+            let kept =
+                |line: usize| before[line] == "kept\n" && changes.iter().any(|(it, _)| it.contains(&line));
+            assert!(!(0..before.len()).any(kept), "{old:?} {new:?}: {changes:?}");
+        }
+        assert_eq!(respaced(&["a\n", "b\n"], &["a\n", "c\n"]), None);
+        assert_eq!(respaced(&["a\n"], &["a\n", "b\n"]), None);
     }
 
     #[test]
