@@ -364,10 +364,9 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
     let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
     let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel, b.ahead]);
-    let even = a.steps.apart.zip(b.steps.apart).filter(|_| R == V::ROWS && N == 2);
     // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
     unsafe {
-        if let Some((by_a, by_b)) = even {
+        if let (Some(by_a), Some(by_b), true) = (a.steps.apart, b.steps.apart, R == V::ROWS && N == 2) {
             let (apart, by) = ([a.apart, b.ahead], [by_a, by_b]);
             let first = |steps: &[usize]| steps.first().copied().unwrap_or(0);
             if V::KNOWS_NARROW {
