@@ -116,7 +116,7 @@ type Change = (ops::Range<usize>, ops::Range<usize>);
 /// The lines that change if nothing but spaces and line breaks does, in linear time; `None` if more does.
 fn respaced(old: &[&str], new: &[&str]) -> Option<Vec<Change>> {
     let letters = |line: &str| line.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
-    let is_blank = |at: usize| old.get(at).is_some_and(|line| letters(line) == 0);
+    let is_blank = |line: Option<&&str>| line.is_some_and(|line| letters(line) == 0);
     let mut changes: Vec<Change> = Vec::new();
     let (mut i, mut j) = (0, 0);
     while i < old.len() || j < new.len() {
@@ -125,18 +125,22 @@ fn respaced(old: &[&str], new: &[&str]) -> Option<Vec<Change>> {
             (i, j) = (i + 1, j + 1);
             continue;
         }
-        // Lines of each, until both have as many letters.
-        let (mut before, mut after) = (0, 0);
-        loop {
-            let is_behind = before < after || (before == after && is_blank(i) && new.get(j) != old.get(i));
-            if is_behind || (before == after && i == first && j == second && i < old.len()) {
-                before += letters(old.get(i)?);
-                i += 1;
-            } else if after < before || (i == first && j == second) {
-                after += letters(new.get(j)?);
-                j += 1;
-            } else {
-                break;
+        if is_blank(new.get(j)) {
+            j += 1;
+        } else if is_blank(old.get(i)) {
+            i += 1;
+        } else {
+            // Lines of each, until both have as many letters.
+            let (mut before, mut after) = (letters(old.get(i)?), letters(new.get(j)?));
+            (i, j) = (i + 1, j + 1);
+            while before != after {
+                if before < after {
+                    before += letters(old.get(i)?);
+                    i += 1;
+                } else {
+                    after += letters(new.get(j)?);
+                    j += 1;
+                }
             }
         }
         let all = |lines: &[&str]| -> Vec<u8> {
