@@ -54,7 +54,7 @@ impl<'p> Planes<'p> {
             // The last number is the zero that elements with fewer taps add.
             let mut line = filled(self.from[1] + 1, 0.0)?;
             let mut lines = Lines { held: filled(slots, NONE)?, all: filled(slots * self.to[1], 0.0)? };
-            let mut sum = filled(if slots > FEW_TAPS { self.to[1] } else { 0 }, 0.0)?;
+            let mut sum = filled(along_first.map_or(0, |_| self.to[1]), 0.0)?;
             for (x, out) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
                 let taps = |axis: Option<&ResizeAxis>| axis.map_or(1, ResizeAxis::taps);
                 spend(self.to[0].saturating_mul(self.from[1]).saturating_mul(taps(self.down)))?;
@@ -148,8 +148,6 @@ struct Lines {
 
 /// No line.
 const NONE: usize = usize::MAX;
-/// The sum of at most so many lines is computed in one pass.
-const FEW_TAPS: usize = 4;
 
 /// Interpolates one plane, the axis along first.
 struct WidePlane<'p> {
@@ -160,7 +158,7 @@ struct WidePlane<'p> {
     /// A line of the image, and a zero.
     line: &'p mut [f64],
     lines: &'p mut Lines,
-    /// A line, if there are many taps.
+    /// A line of the result.
     sum: &'p mut [f64],
     out: &'p mut [f32],
 }
@@ -280,6 +278,10 @@ mod tests {
             (vec![3, 8, 9], [4, 9], C::Asymmetric, true),
             (vec![9, 17], [3, 40], C::HalfPixel, true),
             (vec![4, 6, 6], [13, 12], C::TfCropAndResize, false),
+            // Elements at the edges have one, two or three taps.
+            (vec![2, 2, 3], [7, 9], C::HalfPixel, false),
+            (vec![2, 1, 3], [4, 3], C::Asymmetric, false),
+            (vec![2, 3, 1], [8, 5], C::AlignCorners, false),
             // Enough for several threads.
             (vec![5, 20, 30], [80, 101], C::PytorchHalfPixel, false),
         ];
