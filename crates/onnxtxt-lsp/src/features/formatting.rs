@@ -115,8 +115,8 @@ type Change = (ops::Range<usize>, ops::Range<usize>);
 
 /// The lines that change if nothing but spaces and line breaks does, in linear time; `None` if more does.
 fn respaced(old: &[&str], new: &[&str]) -> Option<Vec<Change>> {
-    let letters = |line: &str| line.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
-    let is_blank = |line: Option<&&str>| line.is_some_and(|line| letters(line) == 0);
+    let count = |line: &&str| letters(std::slice::from_ref(line)).count();
+    let is_blank = |line: Option<&&str>| line.is_some_and(|line| count(line) == 0);
     let mut changes: Vec<Change> = Vec::new();
     let (mut i, mut j) = (0, 0);
     while i < old.len() || j < new.len() {
@@ -131,22 +131,19 @@ fn respaced(old: &[&str], new: &[&str]) -> Option<Vec<Change>> {
             i += 1;
         } else {
             // Lines of each, until both have as many letters.
-            let (mut before, mut after) = (letters(old.get(i)?), letters(new.get(j)?));
+            let (mut before, mut after) = (count(old.get(i)?), count(new.get(j)?));
             (i, j) = (i + 1, j + 1);
             while before != after {
                 if before < after {
-                    before += letters(old.get(i)?);
+                    before += count(old.get(i)?);
                     i += 1;
                 } else {
-                    after += letters(new.get(j)?);
+                    after += count(new.get(j)?);
                     j += 1;
                 }
             }
         }
-        let all = |lines: &[&str]| -> Vec<u8> {
-            lines.iter().flat_map(|line| line.bytes()).filter(|byte| !byte.is_ascii_whitespace()).collect()
-        };
-        if all(&old[first..i]) != all(&new[second..j]) {
+        if !letters(&old[first..i]).eq(letters(&new[second..j])) {
             return None;
         }
         match changes.last_mut() {
@@ -157,6 +154,11 @@ fn respaced(old: &[&str], new: &[&str]) -> Option<Vec<Change>> {
         }
     }
     Some(changes)
+}
+
+/// The bytes of lines without white space.
+fn letters(lines: &[&str]) -> impl Iterator<Item = u8> {
+    lines.iter().flat_map(|line| line.bytes()).filter(|byte| !byte.is_ascii_whitespace())
 }
 
 /// Time for finding what stays; after it, larger parts are replaced.

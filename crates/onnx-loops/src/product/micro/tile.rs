@@ -280,9 +280,6 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     }
 }
 
-/// Bytes of a cache line.
-const LINE_BYTES: usize = 64;
-
 /// Adds the products of steps at equal distances, `by`, whose groups are narrow or not: whole tiles, for which the instructions that look
 /// up offsets would take longer than the products.
 ///
@@ -304,7 +301,7 @@ unsafe fn add_even_steps<V: Vectors, const R: usize, const N: usize, const NARRO
         let mut row = [zero; N];
         for (n, row) in row.iter_mut().enumerate() {
             let from = b.wrapping_add(n * wide);
-            if (n * wide * size_of::<V::Factor>()).is_multiple_of(LINE_BYTES) {
+            if (n * wide * size_of::<V::Factor>()).is_multiple_of(LINE * size_of::<f32>()) {
                 V::fetch(from.wrapping_add(ahead));
             }
             // SAFETY: these are some of the groups of two registers.
