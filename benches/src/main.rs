@@ -13,6 +13,7 @@
 mod cases;
 mod clock;
 mod corpus;
+mod drawn;
 mod generate;
 mod models;
 mod pair;

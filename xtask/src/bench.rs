@@ -80,9 +80,15 @@ struct ModelArgs {
     /// How many threads, one after the other
     #[arg(long, default_value = "1,2")]
     threads: String,
-    /// A few models of each kind, or all
-    #[arg(long, default_value = "small", value_parser = ["small", "all"])]
+    /// A few models of each kind, all, or none but those that are drawn
+    #[arg(long, default_value = "small", value_parser = ["small", "all", "none"])]
     set: String,
+    /// Number of networks that a seed draws, as for the census of `roofline`
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    drawn: usize,
+    /// The seed of the networks that are drawn; without it, a new one
+    #[arg(long, requires = "drawn")]
+    seed: Option<u64>,
     /// Hold this file locked while a model is timed, so that several that measure on one machine wait for one another
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
@@ -92,6 +98,10 @@ impl ModelArgs {
     /// The arguments of the benchmark program.
     fn arguments(&self) -> Vec<std::ffi::OsString> {
         let mut words = vec!["--threads".into(), (&self.threads).into(), "--set".into(), (&self.set).into()];
+        words.extend(["--drawn".into(), self.drawn.to_string().into()]);
+        if let Some(seed) = self.seed {
+            words.extend(["--seed".into(), seed.to_string().into()]);
+        }
         if let Some(lock) = &self.lock {
             words.extend(["--lock".into(), lock.into()]);
         }

@@ -53,8 +53,9 @@ impl Contest {
         let mut found = Vec::new();
         let mut models = vec![["model", "plan", "nodes", "plan/nodes"].map(str::to_owned)];
         let mut not_run = Vec::new();
+        let subjects = self.subjects()?;
         for &threads in &self.options.threads {
-            for subject in &self.subjects()? {
+            for subject in &subjects {
                 eprint!("{:<22} {threads} …", subject.name);
                 let _lock = self.locked()?;
                 match compare(subject, threads) {

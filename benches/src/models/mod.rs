@@ -16,6 +16,7 @@ mod side;
 mod table;
 pub(crate) mod tensor;
 
+use crate::drawn::{self, Drawn};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use onnx_exec::Machine;
 use row::{Figures, Outcome, Row};
@@ -46,9 +47,15 @@ pub(crate) struct ModelArgs {
     /// How many threads, one after the other
     #[arg(long, value_delimiter = ',', default_value = "1,2")]
     pub(crate) threads: Vec<usize>,
-    /// A few models of each kind, or all
-    #[arg(long, value_name = "SET", default_value = "small", value_parser = ["small", "all"])]
+    /// A few models of each kind, all, or none but those that are drawn
+    #[arg(long, value_name = "SET", default_value = "small", value_parser = ["small", "all", "none"])]
     pub(crate) set: String,
+    /// Number of networks that a seed draws, as for the census of `roofline`
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub(crate) drawn: usize,
+    /// The seed of the networks that are drawn; without it, a new one
+    #[arg(long, requires = "drawn")]
+    pub(crate) seed: Option<u64>,
     /// Take what this build has measured before, and measure only the rest
     #[arg(long)]
     pub(crate) reuse: bool,
@@ -64,7 +71,7 @@ impl ModelArgs {
     /// All models, one thread.
     pub(crate) fn all() -> ModelArgs {
         let (names, threads, set) = (Vec::new(), vec![1], "all".to_owned());
-        ModelArgs { names, threads, set, reuse: false, write: None, lock: None }
+        ModelArgs { names, threads, set, drawn: 0, seed: None, reuse: false, write: None, lock: None }
     }
 }
 
@@ -83,7 +90,8 @@ pub(crate) const PEERS: [(&str, Program); 4] = [
 ];
 
 /// Groups of models, in the order of tables, with what they are called there.
-pub(crate) const GROUPS: [(&str, &str); 5] = [
+pub(crate) const GROUPS: [(&str, &str); 6] = [
+    ("drawn", "Networks drawn by a seed"),
     ("float", "Networks of floats"),
     ("float16", "Networks of float16"),
     ("quantized", "Quantized networks"),
@@ -149,15 +157,32 @@ impl Contest {
     /// The models that are asked for, written where they were not yet.
     pub(crate) fn subjects(&self) -> Result<Vec<Subject>> {
         std::fs::create_dir_all(&self.folder)?;
+        let mut subjects = match self.options.set.as_str() {
+            "none" => Vec::new(),
+            _ => self.kept_subjects()?,
+        };
+        subjects.extend(self.drawn_subjects()?);
+        ensure!(!subjects.is_empty(), "no model has such a name");
+        Ok(subjects)
+    }
+
+    /// Those of `models.py`.
+    fn kept_subjects(&self) -> Result<Vec<Subject>> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("models.py");
         let mut list = Command::new(&self.python);
         list.arg(script).arg(&self.corpus).arg(&self.folder).arg(&self.options.set).args(&self.options.names);
         let list = list.output().context("cannot start Python")?;
         ensure!(list.status.success(), "{}", String::from_utf8_lossy(&list.stderr));
-        let subjects =
-            String::from_utf8(list.stdout)?.lines().map(Subject::of).collect::<Result<Vec<_>>>()?;
-        ensure!(!subjects.is_empty(), "no model has such a name");
-        Ok(subjects)
+        String::from_utf8(list.stdout)?.lines().map(Subject::of).collect()
+    }
+
+    /// Those that a seed draws, of which there are none unless they are asked for.
+    fn drawn_subjects(&self) -> Result<Vec<Subject>> {
+        let ModelArgs { names, drawn: count, seed, .. } = &self.options;
+        let seed = seed.unwrap_or_else(drawn::new_seed);
+        let folder = self.folder.join("drawn");
+        std::fs::create_dir_all(&folder)?;
+        drawn::drawn(seed, *count, names).iter().map(|it| Subject::of_drawn(it, seed, &folder)).collect()
     }
 
     /// Waits for the lock that is asked for; it is given back when the file is dropped.
@@ -270,6 +295,22 @@ impl Contest {
 }
 
 impl Subject {
+    /// Writes a model that was drawn, and its inputs, into a folder.
+    fn of_drawn(drawn: &Drawn, seed: u64, folder: &Path) -> Result<Subject> {
+        let name = format!("{}-of-{seed}", drawn.name);
+        let model = folder.join(format!("{name}.onnx"));
+        std::fs::write(&model, onnx_proto::write(&drawn.model)?)?;
+        let inputs = drawn.inputs.iter().enumerate().map(|(at, (input, tensor))| {
+            let mut stored = Stored::write(tensor, folder.join(format!("{name}-{at}.bin")))?;
+            stored.name.clone_from(input);
+            Ok(stored)
+        });
+        let inputs = inputs.collect::<Result<_>>()?;
+        let group = "drawn".to_owned();
+        let what = format!("Drawn by the seed {seed}");
+        Ok(Subject { name, group, what, tolerance: drawn.tolerance(), files: Ok((model, inputs)) })
+    }
+
     fn of(line: &str) -> Result<Subject> {
         let subject: serde_json::Value = serde_json::from_str(line)?;
         let text = |key: &str| subject[key].as_str().map(str::to_owned);

@@ -6,23 +6,22 @@
 
 mod census;
 mod class;
-mod drawn;
 mod page;
 mod stored;
 
 pub(crate) use page::section;
 
+use crate::drawn::{self, Drawn};
 use crate::models::serve::{self, failure};
 use crate::models::{Contest, Subject};
 use anyhow::{Result, anyhow, ensure};
 use census::Census;
-use drawn::Drawn;
 use onnx_exec::{Bandwidth, CompileOptions, Machine, Profile, RunOptions, Tensor, compile};
 use onnx_ir::Model;
 use onnx_ops::opset::registry_of;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use stored::{Entry, Stored};
 
 /// Which models, and what becomes of the figures.
@@ -91,7 +90,7 @@ pub(crate) fn run(contest: &Contest, args: &RooflineArgs) -> Result<()> {
         let entry = stored.entry(isa, threads).cloned();
         ensure!(entry.is_some() || !args.check, "no shares are stored for {isa}, threads: {threads}");
         let fixed = entry.as_ref().filter(|_| args.check);
-        let seed = fixed.map(|entry| entry.seed).or(args.seed).unwrap_or_else(new_seed);
+        let seed = fixed.map(|entry| entry.seed).or(args.seed).unwrap_or_else(drawn::new_seed);
         let count = fixed.map_or(args.drawn, |entry| entry.models);
         let measured =
             measure(sources(contest, args, seed, count)?, &mut || Machine::measure(threads), args.seconds)?;
@@ -118,12 +117,6 @@ pub(crate) fn run(contest: &Contest, args: &RooflineArgs) -> Result<()> {
     }
     ensure!(worse.is_empty(), "classes have lost a tenth or more:\n  {}", worse.join("\n  "));
     Ok(())
-}
-
-fn new_seed() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    // Few digits, to be typed.
-    since.map_or(0, |since| since.as_secs()) % 1_000_000
 }
 
 fn sources(contest: &Contest, args: &RooflineArgs, seed: u64, count: usize) -> Result<Vec<Source>> {

@@ -10,16 +10,26 @@ mod sequences;
 use crate::generate::random;
 use onnx_exec::Tensor;
 use onnx_ir::{ElemType, GraphBuilder, Model, NewNode, ValueId};
+use std::time::SystemTime;
 
 /// A model with its inputs.
-pub(super) struct Drawn {
-    pub(super) name: String,
-    pub(super) model: Model,
-    pub(super) inputs: Vec<(String, Tensor)>,
+pub(crate) struct Drawn {
+    pub(crate) name: String,
+    pub(crate) model: Model,
+    pub(crate) inputs: Vec<(String, Tensor)>,
 }
 
 /// A family of networks: its name, and the function that draws one of it.
 type Family = (&'static str, fn(&mut Net<'_>));
+
+impl Drawn {
+    /// How far results of two runtimes may be apart, as a part of the largest: where numbers are rounded to few bits, one that is nearly
+    /// halfway goes up here and down there.
+    pub(crate) fn tolerance(&self) -> f64 {
+        let mut ops = self.model.walk_main().map(|node| node.op());
+        if ops.any(|op| op.contains("Quantize")) { 1e-1 } else { 1e-2 }
+    }
+}
 
 /// The families by name.
 const FAMILIES: &[Family] = &[
@@ -44,8 +54,15 @@ const FAMILIES: &[Family] = &[
     ("dynamic", quantized::dynamic),
 ];
 
+/// A seed that was not used before.
+pub(crate) fn new_seed() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    // Few digits, to be typed.
+    since.map_or(0, |since| since.as_secs()) % 1_000_000
+}
+
 /// The models of a seed whose names contain one of some words; without words, all `count`.
-pub(super) fn drawn(seed: u64, count: usize, words: &[String]) -> Vec<Drawn> {
+pub(crate) fn drawn(seed: u64, count: usize, words: &[String]) -> Vec<Drawn> {
     let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let all = (0..count).zip(FAMILIES.iter().cycle());
     let named = all.map(|(at, (family, build))| (format!("{family}-{at}"), at, build));
