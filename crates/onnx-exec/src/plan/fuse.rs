@@ -520,8 +520,9 @@ impl<'s> Fuse<'s> {
                 Some(then) => moved.expr(then)?,
                 None => Expr::Total,
             };
-            // Accumulators of products are single floats; others may be doubles.
-            let is_single = from.elem == ElemType::FLOAT && loops.is_some_and(|loops| loops.is_product);
+            // Accumulators of products and stencils are single floats; others may be doubles.
+            let is_single = from.elem == ElemType::FLOAT
+                && loops.is_some_and(|loops| loops.is_product || loops.is_stencil);
             let total = if is_single && from.then.as_ref().is_none_or(|then| is_arithmetic(then, self.slots))
             {
                 total
