@@ -339,15 +339,20 @@ impl LayoutChange<'_> {
     fn order_of_steps(&self, formula: &Formula) -> SmallVec<[usize; 8]> {
         let Some(over) = &formula.over else { return SmallVec::new() };
         let rank = formula.dims.len();
-        let mut is_channel = vec![false; over.dims.len()];
+        // The channels of images whose layout is chosen here; if there are none, those of any image.
+        let (mut of_chosen, mut of_any) = (vec![false; over.dims.len()], vec![false; over.dims.len()]);
         formula.parts(&mut |part, _| {
             let Expr::Load(operand, position) = part else { return };
-            let is_image =
-                !matches!(self.before[root(self.before, *operand)].source, SlotSource::Constant(_));
+            let slot = root(self.before, *operand);
+            let is_image = !matches!(self.before[slot].source, SlotSource::Constant(_));
             if let Some(index) = position.get(CHANNELS).filter(|_| is_image && position.len() == rank) {
-                (0..over.dims.len()).for_each(|step| is_channel[step] |= mentions(index, rank + step));
+                for step in (0..over.dims.len()).filter(|step| mentions(index, rank + step)) {
+                    of_any[step] = true;
+                    of_chosen[step] |= self.is_last[slot];
+                }
             }
         });
+        let is_channel = if of_chosen.contains(&true) { of_chosen } else { of_any };
         let is_free = over.combine == Combine::Sum;
         let (last, first): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) =
             (0..over.dims.len()).partition(|step| is_free && is_channel[*step]);
