@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::tile::{self, LineAt, Singles, Vectors};
+use super::tile::{self, Singles, Vectors};
 use super::{Micro, Panels, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
@@ -54,12 +54,21 @@ impl Vectors for Floats {
     }
 
     #[inline(always)]
-    unsafe fn store(to: *mut f32, sum: __m256, is_first: bool) {
-        // SAFETY: the processor has the instructions, and `to` points to 8 numbers.
-        unsafe {
-            let sum = if is_first { sum } else { _mm256_add_ps(_mm256_loadu_ps(to), sum) };
-            _mm256_storeu_ps(to, sum);
-        }
+    unsafe fn sums(from: *const f32) -> __m256 {
+        // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
+        unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, sums: __m256) {
+        // SAFETY: the processor has the instruction, and `to` points to 8 numbers.
+        unsafe { _mm256_storeu_ps(to, sums) }
     }
 
     #[inline(always)]
@@ -71,27 +80,41 @@ impl Vectors for Floats {
     type Singles = __m256;
 
     #[inline(always)]
-    unsafe fn singles(from: *const f32, _: Option<*const i32>) -> __m256 {
-        // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
-        unsafe { _mm256_loadu_ps(from) }
+    unsafe fn singles(sums: __m256, _: Option<*const i32>) -> __m256 {
+        sums
     }
 }
 
 impl Singles for __m256 {
     #[inline(always)]
-    unsafe fn line(self, line: &LineAt) -> __m256 {
-        // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
-        unsafe {
-            let y = _mm256_fmadd_ps(self, _mm256_loadu_ps(line.scale), _mm256_loadu_ps(line.bias));
-            let y = _mm256_add_ps(y, _mm256_set1_ps(line.of_row));
-            let y = match line.other {
-                Some(other) => _mm256_add_ps(y, _mm256_loadu_ps(other)),
-                None => y,
-            };
-            // NaN stays, as the second operand does.
-            let y = _mm256_max_ps(_mm256_set1_ps(line.least), y);
-            _mm256_min_ps(_mm256_set1_ps(line.most), y)
-        }
+    unsafe fn load(from: *const f32) -> __m256 {
+        // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
+        unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(number: f32) -> __m256 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_set1_ps(number) }
+    }
+
+    #[inline(always)]
+    unsafe fn line(self, scale: __m256, bias: __m256) -> __m256 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_fmadd_ps(self, scale, bias) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: __m256) -> __m256 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_add_ps(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn clamped(self, least: __m256, most: __m256) -> __m256 {
+        // NaN stays, as the second operand does.
+        // SAFETY: the processor has the instructions.
+        unsafe { _mm256_min_ps(most, _mm256_max_ps(least, self)) }
     }
 
     #[inline(always)]
@@ -182,12 +205,21 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
     }
 
     #[inline(always)]
-    unsafe fn store(to: *mut i32, sum: __m256i, is_first: bool) {
-        // SAFETY: the processor has the instructions, and `to` points to 8 numbers.
-        unsafe {
-            let sum = if is_first { sum } else { _mm256_add_epi32(_mm256_loadu_si256(to.cast()), sum) };
-            _mm256_storeu_si256(to.cast(), sum);
-        }
+    unsafe fn sums(from: *const i32) -> __m256i {
+        // SAFETY: the processor has the instruction, and `from` points to 8 numbers.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut i32, sums: __m256i) {
+        // SAFETY: the processor has the instruction, and `to` points to 8 numbers.
+        unsafe { _mm256_storeu_si256(to.cast(), sums) }
     }
 
     #[inline(always)]
@@ -199,15 +231,13 @@ impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
     type Singles = __m256;
 
     #[inline(always)]
-    unsafe fn singles(from: *const i32, less: Option<*const i32>) -> __m256 {
-        // SAFETY: the processor has the instructions, and the pointers point to 8 numbers.
+    unsafe fn singles(sums: __m256i, less: Option<*const i32>) -> __m256 {
+        // SAFETY: the processor has the instructions, and `less` points to 8 numbers.
         unsafe {
-            let sum = _mm256_loadu_si256(from.cast());
-            let sum = match less {
-                Some(less) => _mm256_sub_epi32(sum, _mm256_loadu_si256(less.cast())),
-                None => sum,
-            };
-            _mm256_cvtepi32_ps(sum)
+            _mm256_cvtepi32_ps(match less {
+                Some(less) => _mm256_sub_epi32(sums, _mm256_loadu_si256(less.cast())),
+                None => sums,
+            })
         }
     }
 }

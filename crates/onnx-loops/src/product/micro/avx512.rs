@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::tile::{self, LineAt, Singles, Vectors};
+use super::tile::{self, Singles, Vectors};
 use super::{End, Micro, Panels, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
@@ -49,12 +49,21 @@ impl Vectors for Floats {
     }
 
     #[inline(always)]
-    unsafe fn store(to: *mut f32, sum: __m512, is_first: bool) {
-        // SAFETY: the processor has the instructions, and `to` points to 16 numbers.
-        unsafe {
-            let sum = if is_first { sum } else { _mm512_add_ps(_mm512_loadu_ps(to), sum) };
-            _mm512_storeu_ps(to, sum);
-        }
+    unsafe fn sums(from: *const f32) -> __m512 {
+        // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, sums: __m512) {
+        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
+        unsafe { _mm512_storeu_ps(to, sums) }
     }
 
     #[inline(always)]
@@ -66,27 +75,41 @@ impl Vectors for Floats {
     type Singles = __m512;
 
     #[inline(always)]
-    unsafe fn singles(from: *const f32, _: Option<*const i32>) -> __m512 {
-        // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
-        unsafe { _mm512_loadu_ps(from) }
+    unsafe fn singles(sums: __m512, _: Option<*const i32>) -> __m512 {
+        sums
     }
 }
 
 impl Singles for __m512 {
     #[inline(always)]
-    unsafe fn line(self, line: &LineAt) -> __m512 {
-        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
-        unsafe {
-            let y = _mm512_fmadd_ps(self, _mm512_loadu_ps(line.scale), _mm512_loadu_ps(line.bias));
-            let y = _mm512_add_ps(y, _mm512_set1_ps(line.of_row));
-            let y = match line.other {
-                Some(other) => _mm512_add_ps(y, _mm512_loadu_ps(other)),
-                None => y,
-            };
-            // NaN stays, as the second operand does.
-            let y = _mm512_max_ps(_mm512_set1_ps(line.least), y);
-            _mm512_min_ps(_mm512_set1_ps(line.most), y)
-        }
+    unsafe fn load(from: *const f32) -> __m512 {
+        // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(number: f32) -> __m512 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_set1_ps(number) }
+    }
+
+    #[inline(always)]
+    unsafe fn line(self, scale: __m512, bias: __m512) -> __m512 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_fmadd_ps(self, scale, bias) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: __m512) -> __m512 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_add_ps(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn clamped(self, least: __m512, most: __m512) -> __m512 {
+        // NaN stays, as the second operand does.
+        // SAFETY: the processor has the instructions.
+        unsafe { _mm512_min_ps(most, _mm512_max_ps(least, self)) }
     }
 
     #[inline(always)]
@@ -151,12 +174,21 @@ impl Vectors for Bytes {
     }
 
     #[inline(always)]
-    unsafe fn store(to: *mut i32, sum: __m512i, is_first: bool) {
-        // SAFETY: the processor has the instructions, and `to` points to 16 numbers.
-        unsafe {
-            let sum = if is_first { sum } else { _mm512_add_epi32(_mm512_loadu_si512(to.cast()), sum) };
-            _mm512_storeu_si512(to.cast(), sum);
-        }
+    unsafe fn sums(from: *const i32) -> __m512i {
+        // SAFETY: the processor has the instruction, and `from` points to 16 numbers.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut i32, sums: __m512i) {
+        // SAFETY: the processor has the instruction, and `to` points to 16 numbers.
+        unsafe { _mm512_storeu_si512(to.cast(), sums) }
     }
 
     #[inline(always)]
@@ -168,15 +200,13 @@ impl Vectors for Bytes {
     type Singles = __m512;
 
     #[inline(always)]
-    unsafe fn singles(from: *const i32, less: Option<*const i32>) -> __m512 {
-        // SAFETY: the processor has the instructions, and the pointers point to 16 numbers.
+    unsafe fn singles(sums: __m512i, less: Option<*const i32>) -> __m512 {
+        // SAFETY: the processor has the instructions, and `less` points to 16 numbers.
         unsafe {
-            let sum = _mm512_loadu_si512(from.cast());
-            let sum = match less {
-                Some(less) => _mm512_sub_epi32(sum, _mm512_loadu_si512(less.cast())),
-                None => sum,
-            };
-            _mm512_cvtepi32_ps(sum)
+            _mm512_cvtepi32_ps(match less {
+                Some(less) => _mm512_sub_epi32(sums, _mm512_loadu_si512(less.cast())),
+                None => sums,
+            })
         }
     }
 }

@@ -15,12 +15,14 @@ mod end;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod plain;
+mod steps;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tile;
 
 pub(crate) use end::End;
 use smallvec::SmallVec;
 use std::fmt::Debug;
+pub(crate) use steps::{StepList, Steps};
 
 /// A type of factors: single floats, or bytes, which are unsigned in `a` and signed in `b`.
 pub(crate) trait Factor: bytemuck::Pod + Debug {
@@ -173,77 +175,6 @@ impl<'n, T> Columns<'n, T> {
     /// The columns of one panel, of which no group is known to be narrow.
     pub(crate) fn of(numbers: &'n [T], steps: Steps<'n>) -> Self {
         Columns { numbers, steps, narrow: 0, panel: 0, ahead: 0 }
-    }
-}
-
-/// The offsets of groups of steps.
-#[derive(Clone, Copy)]
-pub(crate) struct Steps<'s> {
-    at: &'s [usize],
-    last: usize,
-    /// The distance of successive offsets, if all have the same.
-    apart: Option<usize>,
-}
-
-/// The distance of successive offsets, if all have the same.
-fn distance(at: &[usize]) -> Option<usize> {
-    let [first, second, ..] = at else { return Some(0) };
-    let apart = second.checked_sub(*first)?;
-    at.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == apart).then_some(apart)
-}
-
-impl<'s> Steps<'s> {
-    pub(crate) fn of(at: &'s [usize]) -> Self {
-        Steps { at, last: at.iter().copied().max().unwrap_or(0), apart: distance(at) }
-    }
-
-    /// Offsets of which the greatest is known.
-    pub(crate) fn up_to(at: &'s [usize], last: usize) -> Self {
-        Steps { at, last, apart: None }
-    }
-
-    pub(crate) fn offsets(&self) -> &'s [usize] {
-        self.at
-    }
-
-    /// These groups in the order of their numbers in `order`.
-    pub(crate) fn in_order<'o>(self, order: &[u8], room: &'o mut Vec<usize>) -> Steps<'o> {
-        room.clear();
-        room.extend(order.iter().filter_map(|group| self.at.get(usize::from(*group))));
-        Steps { at: room, last: self.last, apart: None }
-    }
-}
-
-/// The offsets of all groups of steps, block by block.
-pub(crate) struct StepList {
-    at: Vec<usize>,
-    /// The greatest offset of the block up to each group.
-    last: Vec<usize>,
-    /// The distance of successive offsets of each block, if all have the same.
-    apart: Option<usize>,
-}
-
-impl StepList {
-    /// Groups of steps in blocks of `block` groups.
-    pub(crate) fn of(at: Vec<usize>, block: usize) -> Self {
-        let mut last: Vec<usize> = Vec::with_capacity(at.len());
-        for block in at.chunks(block.max(1)) {
-            let mut most = 0;
-            last.extend(block.iter().map(|at| {
-                most = most.max(*at);
-                most
-            }));
-        }
-        let mut blocks = at.chunks(block.max(1)).filter(|block| block.len() > 1);
-        let apart = blocks.next().map_or(Some(0), distance);
-        let apart = apart.filter(|_| blocks.all(|block| distance(block) == apart));
-        StepList { at, last, apart }
-    }
-
-    /// The first groups of a block.
-    pub(crate) fn block(&self, groups: std::ops::Range<usize>) -> Steps<'_> {
-        let last = groups.end.checked_sub(1).and_then(|at| self.last.get(at)).copied().unwrap_or(0);
-        Steps { at: &self.at[groups], last, apart: self.apart }
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "loads and stores through pointers, of places that were looked at before")]
 
-use super::tile::{self, LineAt, Singles, Vectors};
+use super::tile::{self, Singles, Vectors};
 use super::{Micro, Tile};
 use std::arch::aarch64::{
     float32x4_t, vaddq_f32, vbslq_f32, vcgtq_f32, vcltq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmulq_f32,
@@ -43,38 +43,63 @@ impl Vectors for Floats {
     }
 
     #[inline(always)]
-    unsafe fn store(to: *mut f32, sum: float32x4_t, is_first: bool) {
-        // SAFETY: the processor has the instructions, and `to` points to 4 numbers.
-        unsafe {
-            let sum = if is_first { sum } else { vaddq_f32(vld1q_f32(to), sum) };
-            vst1q_f32(to, sum);
-        }
+    unsafe fn sums(from: *const f32) -> float32x4_t {
+        // SAFETY: the processor has the instruction, and `from` points to 4 numbers.
+        unsafe { vld1q_f32(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+        // SAFETY: the processor has the instruction.
+        unsafe { vaddq_f32(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(to: *mut f32, sums: float32x4_t) {
+        // SAFETY: the processor has the instruction, and `to` points to 4 numbers.
+        unsafe { vst1q_f32(to, sums) }
     }
 
     type Singles = float32x4_t;
 
     #[inline(always)]
-    unsafe fn singles(from: *const f32, _: Option<*const i32>) -> float32x4_t {
-        // SAFETY: the processor has the instruction, and `from` points to 4 numbers.
-        unsafe { vld1q_f32(from) }
+    unsafe fn singles(sums: float32x4_t, _: Option<*const i32>) -> float32x4_t {
+        sums
     }
 }
 
 impl Singles for float32x4_t {
     #[inline(always)]
-    unsafe fn line(self, line: &LineAt) -> float32x4_t {
-        // SAFETY: the processor has the instructions, and the pointers point to 4 numbers.
+    unsafe fn load(from: *const f32) -> float32x4_t {
+        // SAFETY: the processor has the instruction, and `from` points to 4 numbers.
+        unsafe { vld1q_f32(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(number: f32) -> float32x4_t {
+        // SAFETY: the processor has the instruction.
+        unsafe { vdupq_n_f32(number) }
+    }
+
+    #[inline(always)]
+    unsafe fn line(self, scale: float32x4_t, bias: float32x4_t) -> float32x4_t {
+        // SAFETY: the processor has the instructions.
+        // Not fused: no function is, for this processor.
+        unsafe { vaddq_f32(vmulq_f32(self, scale), bias) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: float32x4_t) -> float32x4_t {
+        // SAFETY: the processor has the instruction.
+        unsafe { vaddq_f32(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn clamped(self, least: float32x4_t, most: float32x4_t) -> float32x4_t {
+        // SAFETY: the processor has the instructions.
         unsafe {
-            // Not fused: no function is, for this processor.
-            let y = vaddq_f32(vmulq_f32(self, vld1q_f32(line.scale)), vld1q_f32(line.bias));
-            let y = vaddq_f32(y, vdupq_n_f32(line.of_row));
-            let y = match line.other {
-                Some(other) => vaddq_f32(y, vld1q_f32(other)),
-                None => y,
-            };
             // The instructions for the greatest and the least number change zeros.
-            let (least, most) = (vdupq_n_f32(line.least), vdupq_n_f32(line.most));
-            let y = vbslq_f32(vcltq_f32(y, least), least, y);
+            let y = vbslq_f32(vcltq_f32(self, least), least, self);
             vbslq_f32(vcgtq_f32(y, most), most, y)
         }
     }

@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{End, Factor, Panels, Tile};
+use super::{End, Factor, Panels, Steps, Tile};
 use crate::product::LINE;
 use crate::zip::zip;
 use std::hint::black_box;
@@ -63,11 +63,23 @@ pub(super) trait Vectors {
         unsafe { Self::add_products(sum, a, b) }
     }
 
-    /// Stores sums, or adds them to what is there.
+    /// Sums that were stored.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and `from` points to sums for all lanes.
+    unsafe fn sums(from: *const Total<Self>) -> Self::Register;
+
+    /// Adds sums.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn plus(a: Self::Register, b: Self::Register) -> Self::Register;
+
+    /// Stores sums.
     ///
     /// # Safety
     /// The processor has the instructions, and `to` points to memory for all lanes.
-    unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
+    unsafe fn put(to: *mut Total<Self>, sums: Self::Register);
 
     /// Fetches a line into the first-level cache, if there is an instruction for that; any address will do.
     #[inline(always)]
@@ -75,37 +87,46 @@ pub(super) trait Vectors {
 
     type Singles: Singles;
 
-    /// Stored sums as single floats, less integers if they are integers.
+    /// Sums as single floats, less integers if they are integers.
     ///
     /// # Safety
-    /// The processor has the instructions, and the pointers point to numbers for all lanes.
-    unsafe fn singles(from: *const Total<Self>, less: Option<*const i32>) -> Self::Singles;
+    /// The processor has the instructions, and `less` points to numbers for all lanes.
+    unsafe fn singles(sums: Self::Register, less: Option<*const i32>) -> Self::Singles;
 }
 
 /// A register of single floats.
 pub(super) trait Singles: Copy {
-    /// A clamped linear function, which the processor computes as functions in the widest registers do.
+    /// # Safety
+    /// The processor has the instructions, and `from` points to numbers for all lanes.
+    unsafe fn load(from: *const f32) -> Self;
+
+    /// A number in all lanes.
     ///
     /// # Safety
-    /// The processor has the instructions, and the pointers point to numbers for all lanes.
-    unsafe fn line(self, line: &LineAt) -> Self;
+    /// The processor has the instructions.
+    unsafe fn all(number: f32) -> Self;
+
+    /// `self * scale + bias`, which the processor computes as functions in the widest registers do.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn line(self, scale: Self, bias: Self) -> Self;
+
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn plus(self, other: Self) -> Self;
+
+    /// The nearest number from `least` to `most`; NaN stays.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn clamped(self, least: Self, most: Self) -> Self;
 
     /// Stores results.
     ///
     /// # Safety
     /// The processor has the instructions, and `to` points to memory for all lanes.
     unsafe fn put(self, to: *mut f32);
-}
-
-/// A [`Line`](crate::epilogue::Line) at a position.
-pub(super) struct LineAt {
-    pub(super) scale: *const f32,
-    pub(super) bias: *const f32,
-    /// The number that is added to all of the row; -0 changes none.
-    pub(super) of_row: f32,
-    pub(super) other: Option<*const f32>,
-    pub(super) least: f32,
-    pub(super) most: f32,
 }
 
 type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
@@ -116,27 +137,22 @@ type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 /// The processor has the instructions.
 #[inline(always)]
 pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
-    let Tile { a, b, c, stride, size, is_first, end } = it;
-    let it = Tile { a, b, c: &mut *c, stride, size, is_first, end: None };
-    if let Some(end) = &end {
+    if let Some(end) = &it.end {
         // The lines of the results arrive while products are added.
-        for row in 0..size[0].min(V::ROWS) {
-            for column in (0..size[1]).step_by(LINE) {
+        for row in 0..it.size[0].min(V::ROWS) {
+            for column in (0..it.size[1]).step_by(LINE) {
                 V::fetch(end.out.as_ptr().wrapping_add(row * end.stride + column).cast());
             }
         }
     }
     // SAFETY: the processor has the instructions.
     unsafe {
-        match size[1] {
+        match it.size[1] {
             0 => {}
             n if n <= V::LANES => rows_of::<V, 1>(it),
             n if n <= V::COLUMNS => rows_of::<V, 2>(it),
             n if n <= 2 * V::COLUMNS => few_rows_of::<V, 4>(it),
             _ => few_rows_of::<V, 8>(it),
-        }
-        if let Some(mut end) = end {
-            finish::<V>(c, stride, [size[0].min(V::ROWS), size[1]], &mut end);
         }
     }
 }
@@ -280,8 +296,8 @@ unsafe fn add_steps<V: Vectors, const R: usize, const N: usize, const NARROW: bo
     }
 }
 
-/// Adds the products of steps at equal distances, `by`, whose groups are narrow or not: whole tiles, for which the instructions that look
-/// up offsets would take longer than the products.
+/// Adds the products of steps at equal distances, `by`, whose groups are narrow or not: instructions that look up offsets would take
+/// longer than the products.
 ///
 /// # Safety
 /// The processor has the instructions, and at each of `count` steps, a group of `R` rows and the groups of two registers are within
@@ -324,6 +340,41 @@ unsafe fn add_even_steps<V: Vectors, const R: usize, const N: usize, const NARRO
     }
 }
 
+/// Adds the products of runs of steps at equal distances, whose first `narrow` groups are narrow.
+///
+/// # Safety
+/// The processor has the instructions, and at each step, a group of `R` rows and the groups of `N` registers are within bounds.
+#[inline(always)]
+unsafe fn add_runs<V: Vectors, const R: usize, const N: usize>(
+    (a, b): (*const V::Factor, *const V::Factor),
+    apart: [usize; 2],
+    [of_a, of_b]: [Steps<'_>; 2],
+    narrow: usize,
+    sums: &mut [[V::Register; N]; R],
+) {
+    let count = of_a.at.len().min(of_b.at.len());
+    let by = [of_a.runs.by, of_b.runs.by];
+    let (mut done, mut left) = (0, [of_a.runs.first, of_b.runs.first]);
+    while done < count {
+        let is_narrow = V::KNOWS_NARROW && done < narrow;
+        let end = if is_narrow { narrow } else { count };
+        let n = left[0].min(left[1]).min(end - done);
+        // SAFETY: the caller has checked that the groups of the steps are within bounds, and `done` is one of them.
+        unsafe {
+            let from = (a.add(*of_a.at.get_unchecked(done)), b.add(*of_b.at.get_unchecked(done)));
+            if is_narrow {
+                add_even_steps::<V, R, N, true>(from, apart, by, n, sums);
+            } else {
+                add_even_steps::<V, R, N, false>(from, apart, by, n, sums);
+            }
+        }
+        done += n;
+        for (left, of) in zip(&mut left, &[of_a, of_b]) {
+            *left = if *left == n { of.runs.length } else { *left - n };
+        }
+    }
+}
+
 /// Adds the products of groups, which are narrow or not.
 ///
 /// # Safety
@@ -345,7 +396,7 @@ unsafe fn add<V: Vectors, const NARROW: bool>(
 #[inline(always)]
 unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Factor>) {
     const { assert!(R >= 1 && (N <= 2 || N.is_multiple_of(2))) };
-    let Tile { a, b, c, stride, is_first, .. } = it;
+    let Tile { a, b, c, stride, is_first, end, .. } = it;
     let group = <V::Factor as Factor>::GROUP;
     let of_rows = (R - 1).saturating_mul(a.apart).saturating_add(group);
     let before = (N.div_ceil(2) - 1).saturating_mul(b.panel);
@@ -359,32 +410,136 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let zero = unsafe { V::zero() };
     let mut sums = [[zero; N]; R];
     let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
-    let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
-    let (from, apart) = ((a.numbers.as_ptr(), b.numbers.as_ptr()), [a.apart, b.panel, b.ahead]);
+    let from = (a.numbers.as_ptr(), b.numbers.as_ptr());
     // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
     unsafe {
-        if let (Some(by_a), Some(by_b), true) = (a.steps.apart, b.steps.apart, R == V::ROWS && N == 2) {
-            let (apart, by) = ([a.apart, b.ahead], [by_a, by_b]);
-            let first = |steps: &[usize]| steps.first().copied().unwrap_or(0);
-            if V::KNOWS_NARROW {
-                let from = (from.0.wrapping_add(first(of_a)), from.1.wrapping_add(first(of_b)));
-                let count = of_a.len().min(of_b.len());
-                add_even_steps::<V, R, N, true>(from, apart, by, count, &mut sums);
-            }
-            let from = (from.0.wrapping_add(first(wide_a)), from.1.wrapping_add(first(wide_b)));
-            let count = wide_a.len().min(wide_b.len());
-            add_even_steps::<V, R, N, false>(from, apart, by, count, &mut sums);
+        if N <= 2 && a.steps.runs.length > 1 && b.steps.runs.length > 1 {
+            add_runs::<V, R, N>(from, [a.apart, b.ahead], [a.steps, b.steps], narrow, &mut sums);
         } else {
+            let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
+            let apart = [a.apart, b.panel, b.ahead];
             if V::KNOWS_NARROW {
                 add_steps::<V, R, N, true>(from, apart, (of_a, of_b), &mut sums);
             }
             add_steps::<V, R, N, false>(from, apart, (wide_a, wide_b), &mut sums);
         }
     }
-    for (r, sums) in sums.iter().enumerate() {
-        for (n, sum) in sums.iter().enumerate() {
-            // SAFETY: the last row, and so every row, has `N * LANES` totals in `c`, as asserted.
-            unsafe { V::store(c.as_mut_ptr().add(r * stride + n * V::LANES), *sum, is_first) };
+    // Loops with constant bounds and without branches: if they are not unrolled, the sums lie in memory all the time.
+    // SAFETY: the last row, and so every row, has `N * LANES` totals in `c`, as asserted.
+    unsafe {
+        match end {
+            Some(mut end) if is_first => match end.line.map(|line| line.other.is_some()) {
+                None => put_results::<V, R, N, false, false>(&sums, &mut end),
+                Some(false) => put_results::<V, R, N, true, false>(&sums, &mut end),
+                Some(true) => put_results::<V, R, N, true, true>(&sums, &mut end),
+            },
+            end => {
+                for (r, sums) in sums.iter().enumerate() {
+                    for (n, sum) in sums.iter().enumerate() {
+                        let to = c.as_mut_ptr().add(r * stride + n * V::LANES);
+                        V::put(to, if is_first { *sum } else { V::plus(V::sums(to), *sum) });
+                    }
+                }
+                if let Some(mut end) = end {
+                    finish::<V>(c, stride, [R, N * V::LANES], &mut end);
+                }
+            }
+        }
+    }
+}
+
+/// Computes results from the sums of a tile, with a line, and with numbers that are added to it, or not.
+///
+/// # Safety
+/// The processor has the instructions, and the end has a line and such numbers, or not.
+#[inline(always)]
+unsafe fn put_results<V: Vectors, const R: usize, const N: usize, const LINE: bool, const OTHER: bool>(
+    sums: &[[V::Register; N]; R],
+    end: &mut End<'_>,
+) {
+    assert!(end.has(R, N * V::LANES), "an end that is not all there");
+    let (out, stride) = (end.out.as_mut_ptr(), end.stride);
+    // Adding -0 changes no number.
+    let of_rows =
+        end.line.and_then(|line| line.of_rows).map_or(const { &[-0.0; R] }.as_ptr(), <[f32]>::as_ptr);
+    // SAFETY: the end has these rows and columns, as asserted, and what its line has was looked at by the caller.
+    unsafe {
+        for n in 0..N {
+            let column = n * V::LANES;
+            let of_columns = ColumnNumbers::<V>::of(end, column);
+            let line = if LINE { of_columns.line } else { None };
+            let other = match &end.line {
+                Some(line) if OTHER => line.other.map_or(out.cast_const(), <[f32]>::as_ptr),
+                _ => out.cast_const(),
+            };
+            for (r, sums) in sums.iter().enumerate() {
+                let at = r * stride + column;
+                let mut y = V::singles(sums[n], of_columns.less);
+                if let Some([scale, bias, least, most]) = line {
+                    y = y.line(scale, bias).plus(V::Singles::all(*of_rows.add(r)));
+                    if OTHER {
+                        y = y.plus(V::Singles::load(other.add(at)));
+                    }
+                    y = y.clamped(least, most);
+                }
+                y.put(out.add(at));
+            }
+        }
+    }
+}
+
+/// The numbers of an end for the columns of a register.
+struct ColumnNumbers<V: Vectors> {
+    less: Option<*const i32>,
+    /// Scale, bias, and the least and the greatest result.
+    line: Option<[V::Singles; 4]>,
+}
+
+impl<V: Vectors> ColumnNumbers<V> {
+    /// # Safety
+    /// The processor has the instructions, and the end has these columns.
+    #[inline(always)]
+    unsafe fn of(end: &End<'_>, column: usize) -> Self {
+        // SAFETY: the end has numbers for these columns.
+        unsafe {
+            let line = match &end.line {
+                None => None,
+                Some(line) => Some([
+                    V::Singles::load(line.scale.as_ptr().add(column)),
+                    V::Singles::load(line.bias.as_ptr().add(column)),
+                    V::Singles::all(line.least),
+                    V::Singles::all(line.most),
+                ]),
+            };
+            let less = match end.less {
+                None => None,
+                Some(less) => Some(less.as_ptr().add(column)),
+            };
+            ColumnNumbers { less, line }
+        }
+    }
+
+    /// Stores the results of sums.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the end has this row and these columns.
+    #[inline(always)]
+    unsafe fn put(&self, sums: V::Register, end: &mut End<'_>, row: usize, column: usize) {
+        let at = row * end.stride + column;
+        // SAFETY: the end has this row and these columns.
+        unsafe {
+            let mut y = V::singles(sums, self.less);
+            if let (Some([scale, bias, least, most]), Some(line)) = (self.line, &end.line) {
+                y = y.line(scale, bias);
+                if let Some(of_rows) = line.of_rows {
+                    y = y.plus(V::Singles::all(*of_rows.get_unchecked(row)));
+                }
+                if let Some(other) = line.other {
+                    y = y.plus(V::Singles::load(other.as_ptr().add(at)));
+                }
+                y = y.clamped(least, most);
+            }
+            y.put(end.out.as_mut_ptr().add(at));
         }
     }
 }
@@ -407,23 +562,11 @@ pub(super) unsafe fn finish<V: Vectors>(
     assert!(c.len() >= (rows - 1) * stride + columns, "a tile that is not all there");
     assert!(end.has(rows, columns), "an end that is not all there");
     for column in (0..columns).step_by(V::LANES) {
-        for row in 0..rows {
-            let at = row * end.stride + column;
-            // SAFETY: `c` and the end have these rows and columns, as asserted.
-            unsafe {
-                let less = end.less.map(|less| less.as_ptr().add(column));
-                let y = V::singles(c.as_ptr().add(row * stride + column), less);
-                let y = match &end.line {
-                    None => y,
-                    Some(line) => {
-                        let (scale, bias) = (line.scale.as_ptr().add(column), line.bias.as_ptr().add(column));
-                        let other = line.other.map(|other| other.as_ptr().add(at));
-                        let of_row = line.of_rows.map_or(-0.0, |of_rows| *of_rows.get_unchecked(row));
-                        let (least, most) = (line.least, line.most);
-                        y.line(&LineAt { scale, bias, of_row, other, least, most })
-                    }
-                };
-                y.put(end.out.as_mut_ptr().add(at));
+        // SAFETY: `c` and the end have these rows and columns, as asserted.
+        unsafe {
+            let of_columns = ColumnNumbers::<V>::of(end, column);
+            for row in 0..rows {
+                of_columns.put(V::sums(c.as_ptr().add(row * stride + column)), end, row, column);
             }
         }
     }
