@@ -14,8 +14,10 @@ use crate::failure::Failure;
 use crate::loops::{Nest, View, Workers};
 use crate::tensor::Tensor;
 use foldhash::HashMap;
+use foldhash::fast::FixedState;
 use onnx_formula::{Binary, Expr, Formula, Index, Number, Position, Rewrite, Unary};
 use onnx_ir::ElemType;
+use std::hash::{BuildHasher as _, Hash};
 
 /// Formulas of more steps are computed by the run, which charges their steps.
 const MAX_FOLDED_STEPS: usize = 1 << 26;
@@ -139,9 +141,9 @@ pub(super) fn parts(partition: &mut Partition) -> Result<(), Failure> {
         let PartitionItem::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
         let total = formula.over.as_ref().map(|over| over.elem);
-        let mut known = HashMap::default();
+        let mut known = PartTable::default();
         for expr in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
-            note(expr, slots, total, &mut known);
+            known.note(expr, slots, total);
         }
         let mut parts = Parts { slots, folded, extents: formula.extents(), known, made: Vec::new() };
         formula.expr = match &formula.expr {
@@ -169,10 +171,18 @@ struct PartFacts {
     is_constant: bool,
     /// Its type, if the expression determines it.
     elem: Option<ElemType>,
+    /// Equal parts have equal hashes.
+    hash: u64,
 }
 
-/// The facts of all parts of an expression by their address, valid as long as the expression is borrowed.
-type PartTable = HashMap<*const Expr, PartFacts>;
+/// The facts of all parts of an expression.
+#[derive(Default)]
+struct PartTable {
+    /// By address, valid as long as the expression is borrowed.
+    facts: HashMap<*const Expr, PartFacts>,
+    /// How often a part occurs, by its hash.
+    counts: HashMap<u64, usize>,
+}
 
 struct Parts<'s> {
     slots: &'s mut Vec<Slot>,
@@ -183,57 +193,98 @@ struct Parts<'s> {
     made: Vec<(Expr, Expr)>,
 }
 
-/// Computes the facts of an expression and all its parts, bottom-up.
-fn note(expr: &Expr, slots: &[Slot], total: Option<ElemType>, known: &mut PartTable) -> PartFacts {
-    let mut of = |x: &Expr| note(x, slots, total, known);
-    let facts = match expr {
-        Expr::Load(operand, position) => {
-            let mut is_constant = matches!(slots[root(slots, *operand)].source, SlotSource::Constant(_));
-            for index in position {
-                is_constant &= note_index(index, slots, total, known);
+impl PartTable {
+    /// Computes the facts of an expression and all its parts, bottom-up.
+    fn note(&mut self, expr: &Expr, slots: &[Slot], total: Option<ElemType>) -> PartFacts {
+        let mut of = |x: &Expr| self.note(x, slots, total);
+        let facts = match expr {
+            Expr::Load(operand, position) => {
+                let mut is_constant = matches!(slots[root(slots, *operand)].source, SlotSource::Constant(_));
+                let mut hash = hash_of(&(0u8, operand));
+                for index in position {
+                    let (of_index, is_index_constant) = self.note_index(index, slots, total);
+                    (hash, is_constant) = (hash_of(&(hash, of_index)), is_constant & is_index_constant);
+                }
+                PartFacts { is_constant, elem: Some(slots[*operand].elem), hash }
             }
-            PartFacts { is_constant, elem: Some(slots[*operand].elem) }
-        }
-        Expr::Number(_) => PartFacts { is_constant: true, elem: None },
-        Expr::Index(index) => {
-            note_index(index, slots, total, known);
-            PartFacts { is_constant: false, elem: Some(ElemType::INT64) }
-        }
-        Expr::Total => PartFacts { is_constant: false, elem: total },
-        Expr::Unary(op, x) => {
-            let x = of(x);
-            PartFacts { elem: if op.is_test() { Some(ElemType::BOOL) } else { x.elem }, ..x }
-        }
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (of(a), of(b));
-            let elem = if op.is_test() { Some(ElemType::BOOL) } else { a.elem.or(b.elem) };
-            PartFacts { is_constant: a.is_constant && b.is_constant, elem }
-        }
-        Expr::Select(parts) => {
-            let [condition, yes, no] = &**parts;
-            let (condition, yes, no) = (of(condition), of(yes), of(no));
-            PartFacts {
-                is_constant: condition.is_constant && yes.is_constant && no.is_constant,
-                elem: yes.elem.or(no.elem),
+            Expr::Number(number) => {
+                let hash = match number {
+                    Number::Int(n) => hash_of(&(1u8, n)),
+                    Number::Float(x) => hash_of(&(2u8, x.to_bits())),
+                };
+                PartFacts { is_constant: true, elem: None, hash }
+            }
+            Expr::Index(index) => {
+                let (of_index, _) = self.note_index(index, slots, total);
+                PartFacts { is_constant: false, elem: Some(ElemType::INT64), hash: hash_of(&(3u8, of_index)) }
+            }
+            Expr::Total => PartFacts { is_constant: false, elem: total, hash: hash_of(&4u8) },
+            Expr::Unary(op, x) => {
+                let x = of(x);
+                let elem = if op.is_test() { Some(ElemType::BOOL) } else { x.elem };
+                PartFacts { elem, hash: hash_of(&(5u8, *op as u8, x.hash)), ..x }
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (of(a), of(b));
+                let elem = if op.is_test() { Some(ElemType::BOOL) } else { a.elem.or(b.elem) };
+                let hash = hash_of(&(6u8, *op as u8, a.hash, b.hash));
+                PartFacts { is_constant: a.is_constant && b.is_constant, elem, hash }
+            }
+            Expr::Select(parts) => {
+                let [condition, yes, no] = &**parts;
+                let (condition, yes, no) = (of(condition), of(yes), of(no));
+                PartFacts {
+                    is_constant: condition.is_constant && yes.is_constant && no.is_constant,
+                    elem: yes.elem.or(no.elem),
+                    hash: hash_of(&(7u8, condition.hash, yes.hash, no.hash)),
+                }
+            }
+            Expr::Cast(cast, x) => {
+                let x = of(x);
+                let kind = (cast.to.0, cast.saturates, cast.rounding as u8);
+                PartFacts { elem: Some(cast.to), hash: hash_of(&(8u8, kind, x.hash)), ..x }
+            }
+            Expr::Bits(from, to, x) => {
+                let x = of(x);
+                PartFacts { elem: Some(*to), hash: hash_of(&(9u8, from.0, to.0, x.hash)), ..x }
+            }
+        };
+        self.facts.insert(std::ptr::from_ref(expr), facts);
+        *self.counts.entry(facts.hash).or_default() += 1;
+        facts
+    }
+
+    /// Computes the facts of the expressions in an index; returns its hash, and whether all of them are constant.
+    fn note_index(&mut self, index: &Index, slots: &[Slot], total: Option<ElemType>) -> (u64, bool) {
+        match index {
+            Index::Affine(offset, terms) => (hash_of(&(0u8, offset, terms)), true),
+            Index::Sum(parts) => parts.iter().fold((hash_of(&1u8), true), |(hash, is), (part, by)| {
+                let (of_part, is_part) = self.note_index(part, slots, total);
+                (hash_of(&(hash, of_part, by)), is && is_part)
+            }),
+            Index::Div(x, by) | Index::Rem(x, by) => {
+                let (hash, is) = self.note_index(x, slots, total);
+                (hash_of(&(2u8, matches!(index, Index::Div(..)), hash, by)), is)
+            }
+            Index::Element(x) => {
+                let facts = self.note(x, slots, total);
+                (hash_of(&(3u8, facts.hash)), facts.is_constant)
             }
         }
-        Expr::Cast(cast, x) => PartFacts { elem: Some(cast.to), ..of(x) },
-        Expr::Bits(_, to, x) => PartFacts { elem: Some(*to), ..of(x) },
-    };
-    known.insert(std::ptr::from_ref(expr), facts);
-    facts
+    }
+
+    /// How often an equal part occurs.
+    fn count(&self, expr: &Expr) -> usize {
+        self.facts
+            .get(&std::ptr::from_ref(expr))
+            .and_then(|facts| self.counts.get(&facts.hash))
+            .copied()
+            .unwrap_or(0)
+    }
 }
 
-/// Computes the facts of the expressions in an index; returns whether all of them are constant.
-fn note_index(index: &Index, slots: &[Slot], total: Option<ElemType>, known: &mut PartTable) -> bool {
-    match index {
-        Index::Affine(..) => true,
-        Index::Sum(parts) => {
-            parts.iter().fold(true, |is, (part, _)| note_index(part, slots, total, known) && is)
-        }
-        Index::Div(x, _) | Index::Rem(x, _) => note_index(x, slots, total, known),
-        Index::Element(x) => note(x, slots, total, known).is_constant,
-    }
+fn hash_of(parts: &impl Hash) -> u64 {
+    FixedState::default().hash_one(parts)
 }
 
 /// `x * scale + shift` with constant `scale` and `shift`.
@@ -305,6 +356,10 @@ impl Parts<'_> {
         let mut operations: Vec<(Binary, &Expr, bool)> = Vec::new();
         let mut x = expr;
         while let Expr::Binary(op, a, b) = x {
+            // A part that is computed for something else too is not computed in another way here.
+            if self.known.count(x) > self.known.count(expr) {
+                break;
+            }
             let (inner, constant, is_left) = match (op, self.is_constant(a), self.is_constant(b)) {
                 (Binary::Add | Binary::Sub | Binary::Mul | Binary::Div, false, true) => (a, b, false),
                 (Binary::Add | Binary::Sub | Binary::Mul, true, false) => (b, a, true),
@@ -450,6 +505,6 @@ impl Parts<'_> {
     }
 
     fn facts(&self, expr: &Expr) -> Option<&PartFacts> {
-        self.known.get(&std::ptr::from_ref(expr))
+        self.known.facts.get(&std::ptr::from_ref(expr))
     }
 }

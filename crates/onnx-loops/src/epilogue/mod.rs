@@ -28,7 +28,7 @@ use crate::zip::zip;
 use bytes::Bytes;
 pub(super) use line::Line;
 use onnx_ir::ElemType;
-pub(super) use split::{ByteFirst, split};
+pub(super) use split::{First, split};
 use std::sync::{Arc, OnceLock};
 
 /// A function of accumulators that is computed in one pass over a tile.

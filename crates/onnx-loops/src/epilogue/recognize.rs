@@ -192,19 +192,10 @@ impl Epilogue {
         let is_it = byte.class != Class::Double && matches!(to, ElemType::UINT8 | ElemType::INT8);
         is_it.then_some(())?;
         let mut known: Vec<Reg> = then.numbers.iter().map(|(reg, ..)| *reg).chain([byte]).collect();
-        let mut instrs = then.instrs[at + 1..].to_vec();
-        for instr in &mut instrs {
-            let is_pure = matches!(
-                instr,
-                Instr::Unary { .. }
-                    | Instr::Binary { .. }
-                    | Instr::Cast { .. }
-                    | Instr::Select { .. }
-                    | Instr::Widen { .. }
-            );
-            is_pure.then_some(())?;
-            let mut regs: Vec<Reg> = Vec::new();
-            instr.each_reg(&mut |reg| regs.push(*reg));
+        let instrs = then.instrs[at + 1..].to_vec();
+        for instr in &instrs {
+            instr.is_pure().then_some(())?;
+            let mut regs = instr.regs();
             let written = regs.pop()?;
             regs.iter().all(|reg| known.contains(reg)).then_some(())?;
             known.push(written);

@@ -1,27 +1,61 @@
-//! Epilogues that make a byte first: the byte is computed in one pass, and its function by a program.
+//! Epilogues whose first part is computed in one pass, and its function by a program: a byte, or a linear function.
 //!
 //! ```text
+//! x = total * scale[column] + bias[column]
+//! y = 0.5 * x * (1 + erf(x / sqrt(2)))
+//!
 //! byte = uint8(min(max(round((total + sum[column]) * scale[column]) + zero, 0), 255))
 //! y = uint8(min(max(round((float(byte) * a + float(x[row, column]) * b) / c) + d, 0), 255))
 //! ```
 //! This is a quantized convolution with a residual. The first part is in integers and doubles, the second in single floats, which
-//! are several times as fast without the first.
+//! are several times as fast without the first. A linear function is computed while accumulators are in registers, and what follows has
+//! no operands, so that any stretch of results is computed at once.
 
 use super::{Epilogue, Shape};
 use crate::lanes::{Class, Reg};
 use crate::program::{Instr, Program};
 use onnx_ir::ElemType;
 
-/// A byte that an epilogue makes, and its type.
+/// The part that is computed in one pass, and its type: a byte or a single float.
 #[derive(Clone, Debug)]
-pub(crate) struct ByteFirst {
+pub(crate) struct First {
     pub(crate) epilogue: Epilogue,
     pub(crate) elem: ElemType,
 }
 
-/// The parts of a program: what makes a byte, and a program whose total is the byte as a single float.
-pub(crate) fn split(then: &Program, total: Class, shape: Shape<'_>) -> Option<(ByteFirst, Program)> {
+/// The parts of a program: the one that is computed in one pass, and a program whose total is its result, as a single float.
+pub(crate) fn split(
+    then: &Program,
+    elem: ElemType,
+    total: Class,
+    shape: Shape<'_>,
+) -> Option<(First, Program)> {
     let reads = Reads::of(then)?;
+    let line = || (elem == ElemType::FLOAT).then(|| line_first(then, &reads, total, shape)).flatten();
+    byte_first(then, &reads, total, shape).or_else(line)
+}
+
+/// A function without operands of the last value that is computed in one pass.
+fn line_first(then: &Program, reads: &Reads, total: Class, shape: Shape<'_>) -> Option<(First, Program)> {
+    let last = then.instrs.len() - 1;
+    (then.result?.class == Class::Single).then_some(())?;
+    (0..last).rev().find_map(|at| {
+        let to = then.instrs[at].regs().pop().filter(|to| to.class == Class::Single)?;
+        let wanted = reads.needed(last, &[at]);
+        let is_function = wanted
+            .iter()
+            .enumerate()
+            .all(|(i, wanted)| !wanted || i > at && !reads.of_total[i] && then.instrs[i].is_pure());
+        is_function.then_some(())?;
+        let first = Program { result: Some(to), ..kept(then, &reads.needed(at, &[])) };
+        let epilogue = Epilogue::of(Some(&first), ElemType::FLOAT, total, shape)?;
+        let rest = Program { total: Some(to), ..kept(then, &wanted) };
+        Some((First { epilogue, elem: ElemType::FLOAT }, rest))
+    })
+}
+
+/// A function of a byte.
+fn byte_first(then: &Program, reads: &Reads, total: Class, shape: Shape<'_>) -> Option<(First, Program)> {
     let mut casts = then.instrs.iter().enumerate().filter_map(|(at, instr)| match instr {
         Instr::Cast { to, cast, .. } if matches!(cast.to, ElemType::UINT8 | ElemType::INT8) => {
             Some((at, *to, cast.to))
@@ -61,7 +95,7 @@ pub(crate) fn split(then: &Program, total: Class, shape: Shape<'_>) -> Option<(B
     let has_total = wanted.iter().zip(&reads.of_total).any(|(wanted, of_total)| *wanted && *of_total);
     (!has_total).then_some(())?;
     let rest = Program { total: Some(single), ..kept(&rest, &wanted) };
-    Some((ByteFirst { epilogue, elem }, rest))
+    Some((First { epilogue, elem }, rest))
 }
 
 /// A program without the instructions that are not wanted.
@@ -86,9 +120,7 @@ impl Reads {
         let mut last = None;
         for (at, instr) in then.instrs.iter().enumerate() {
             (!matches!(instr, Instr::Pipeline(_))).then_some(())?;
-            let mut regs: Vec<Reg> = Vec::new();
-            instr.clone().each_reg(&mut |reg| regs.push(*reg));
-            // The last register is the one that is written.
+            let mut regs = instr.regs();
             let to = regs.pop()?;
             let of = |reg: &Reg| written.iter().rev().find(|(other, _)| other == reg).map(|(_, at)| *at);
             let from: Vec<Option<usize>> = regs.iter().map(of).collect();

@@ -122,7 +122,10 @@ impl Nest {
         // The epilogue.
         if let Some(then) = &self.then {
             let total = then.total.map_or(String::new(), |total| format!("{total} = total; "));
-            let how = self.epilogue().map_or("", Epilogue::how);
+            let how = match self.contraction() {
+                Some(contraction) if contraction.has_function() => ", its linear part in one pass",
+                Some(_) | None => self.epilogue().map_or("", Epilogue::how),
+            };
             lines.push(format!("  then {total}{}{}{how}", then.line(names), self.narrowed(then)));
         }
         lines

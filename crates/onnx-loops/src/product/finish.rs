@@ -12,6 +12,8 @@ use crate::lanes::{Class, LANES, Reg, Registers};
 use crate::pipeline::Out;
 use crate::program::interpret::{numbers, run_into};
 use crate::tensor::{strides, width};
+use onnx_ir::ElemType;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Computes the epilogue and stores its results.
@@ -36,8 +38,9 @@ pub(super) struct Finish<'f, T: Kind> {
     row: Vec<T::Total>,
     /// Room for numbers of columns.
     numbers: Numbers,
-    /// Room for bytes.
+    /// Room for bytes, and for results that are not contiguous.
     bytes: Vec<u8>,
+    singles: Vec<f32>,
     /// How far apart rows are in the result, if equally far.
     row_stride: Option<usize>,
     /// Whether results are accumulators of floats, and those of a row are contiguous.
@@ -67,7 +70,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
         let Contraction { dims, a, b, .. } = contraction;
         let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes, is_one_row: false }.row_stride();
-        let (row, numbers, bytes) = (Vec::new(), Numbers::default(), Vec::new());
+        let (row, numbers, bytes, singles) = (Vec::new(), Numbers::default(), Vec::new(), Vec::new());
         let is_own = contraction.run_then().is_none() && contraction.elem == T::TOTAL;
         let is_plain = is_own && class == Class::Single && contraction.planes().0 == 1;
         Finish {
@@ -84,6 +87,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             row,
             numbers,
             bytes,
+            singles,
             row_stride,
             is_plain,
         }
@@ -91,7 +95,12 @@ impl<'f, T: Kind> Finish<'f, T> {
 
     /// Whether integers that are the same for all rows may be taken away from totals when they are stored.
     pub(super) fn takes_less(&self) -> bool {
-        self.contraction.epilogue.is_some()
+        self.contraction.epilogue().is_some()
+    }
+
+    /// Whether results are a function of what is stored first.
+    pub(super) fn has_function(&self) -> bool {
+        self.contraction.has_function()
     }
 
     /// Runs that are each contiguous in the result, if results are computed at once.
@@ -102,7 +111,7 @@ impl<'f, T: Kind> Finish<'f, T> {
     ) -> &'r [ColumnRun] {
         let plane = self.plane;
         let of = |run: &ColumnRun| run.columns.start / plane..run.columns.end.div_ceil(plane);
-        if self.contraction.epilogue.is_none() || runs.iter().all(|run| of(run).len() == 1) {
+        if self.contraction.epilogue().is_none() || runs.iter().all(|run| of(run).len() == 1) {
             return runs;
         }
         room.clear();
@@ -125,13 +134,13 @@ impl<'f, T: Kind> Finish<'f, T> {
         less: Option<&'e [i32]>,
         out: &'e mut [u8],
     ) -> Result<Option<End<'e>>, Failure> {
-        let Contraction { a, b, dims, epilogue, .. } = self.contraction;
+        let Contraction { a, b, dims, .. } = self.contraction;
         let Some(stride) = self.row_stride else { return Ok(None) };
         at[dims.len()..].fill(0);
         place(at, &a.axes, self.extents, rows.start);
         place(at, &b.axes, self.extents, run.columns.start);
         let size = [rows.len(), run.columns.len()];
-        let line = match epilogue {
+        let line = match self.contraction.epilogue() {
             Some(epilogue) => match epilogue.line(operands, at, size, &mut self.numbers)? {
                 Some(line) => Some(line),
                 None => return Ok(None),
@@ -160,8 +169,9 @@ impl<'f, T: Kind> Finish<'f, T> {
         at[dims.len()..].fill(0);
         let (Some(first), Some(end)) = (runs.first(), runs.last()) else { return Ok(()) };
         let columns = first.columns.start..end.columns.end;
-        if self.contraction.epilogue.is_some() {
-            return self.store_at_once(operands, at, rows, runs, (totals, less), result);
+        if self.contraction.epilogue().is_some() {
+            self.store_at_once(operands, at, rows.clone(), runs, (totals, less), result)?;
+            return if self.has_function() { self.function(at, rows, runs, result) } else { Ok(()) };
         }
         let is_whole = columns == (0..b.count(self.extents));
         // Short rows are processed together.
@@ -200,8 +210,8 @@ impl<'f, T: Kind> Finish<'f, T> {
         (totals, less): (&[T::Total], Option<&[i32]>),
         result: &mut [u8],
     ) -> Result<(), Failure> {
-        let Contraction { a, b, epilogue, .. } = self.contraction;
-        let Some(epilogue) = epilogue else { return Ok(()) };
+        let Contraction { a, b, .. } = self.contraction;
+        let Some(epilogue) = self.contraction.epilogue() else { return Ok(()) };
         // Rows at a constant distance are processed at once.
         let (rows_at_once, of_out) = match self.row_stride {
             Some(stride) => (rows.len(), stride),
@@ -222,6 +232,96 @@ impl<'f, T: Kind> Finish<'f, T> {
         Ok(())
     }
 
+    /// Computes the function of results in place.
+    pub(super) fn function(
+        &mut self,
+        at: &mut [usize],
+        rows: Range<usize>,
+        runs: &[ColumnRun],
+        result: &mut [u8],
+    ) -> Result<(), Failure> {
+        let Contraction { a, b, .. } = self.contraction;
+        let Ok(result) = bytemuck::try_cast_slice_mut::<u8, f32>(result) else {
+            fail!("results are not aligned")
+        };
+        // Stretches of results, joined where they are adjacent, and as many at once as there are lanes.
+        let mut stretches: SmallVec<[Range<usize>; 16]> = SmallVec::new();
+        let mut count = 0;
+        for row in rows {
+            place(at, &a.axes, self.extents, row);
+            for run in runs {
+                place(at, &b.axes, self.extents, run.columns.start);
+                let first: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
+                let mut left = first..first + run.columns.len();
+                while !left.is_empty() {
+                    let now = left.start..left.end.min(left.start + LANES - count);
+                    (left.start, count) = (now.end, count + now.len());
+                    match stretches.last_mut() {
+                        Some(last) if last.end == now.start => last.end = now.end,
+                        Some(_) | None => stretches.push(now),
+                    }
+                    if count == LANES {
+                        self.function_of(&stretches, count, result)?;
+                        stretches.clear();
+                        count = 0;
+                    }
+                }
+            }
+        }
+        if count > 0 { self.function_of(&stretches, count, result) } else { Ok(()) }
+    }
+
+    /// Computes the function of stretches of results that have `count` elements in all.
+    fn function_of(
+        &mut self,
+        stretches: &[Range<usize>],
+        count: usize,
+        result: &mut [f32],
+    ) -> Result<(), Failure> {
+        let Some(then) = self.contraction.run_then() else { return Ok(()) };
+        let mut regs = self.registers();
+        let lanes = regs.own(self.total);
+        let mut done = 0;
+        for stretch in stretches {
+            lanes[done..done + stretch.len()].copy_from_slice(&result[stretch.clone()]);
+            done += stretch.len();
+        }
+        let strip = Strip::line(0, count);
+        let mut joined = std::mem::take(&mut self.singles);
+        let out = match stretches {
+            [stretch] => &mut result[stretch.clone()],
+            _ => {
+                joined.resize(LANES, 0.0);
+                &mut joined[..count]
+            }
+        };
+        if !run_into(then, &mut regs, &[], strip, &[0], Some(Out::Single(&mut *out)))? {
+            let Some(from) = then.result else { fail!("a program has no result") };
+            regs.settle(count, from, &[]);
+            store(bytemuck::cast_slice_mut(out), ElemType::FLOAT, &regs, from);
+        }
+        if stretches.len() > 1 {
+            let mut done = 0;
+            for stretch in stretches {
+                result[stretch.clone()].copy_from_slice(&joined[done..done + stretch.len()]);
+                done += stretch.len();
+            }
+        }
+        (self.singles, self.regs) = (joined, Some(regs));
+        Ok(())
+    }
+
+    /// The registers of the program, to be given back.
+    fn registers(&mut self) -> Registers {
+        self.regs.take().unwrap_or_else(|| {
+            let mut regs = Registers::new(self.counts, LANES);
+            if let Some(then) = self.contraction.run_then() {
+                numbers(then, &mut regs);
+            }
+            regs
+        })
+    }
+
     /// Runs the epilogue program for some columns of a row, or for all columns of several rows.
     fn finish(
         &mut self,
@@ -234,14 +334,9 @@ impl<'f, T: Kind> Finish<'f, T> {
     ) -> Result<(), Failure> {
         let Contraction { a, b, dims, elem, .. } = self.contraction;
         let then = self.contraction.run_then();
-        let regs = self.regs.get_or_insert_with(|| {
-            let mut regs = Registers::new(self.counts, LANES);
-            if let Some(then) = then {
-                numbers(then, &mut regs);
-            }
-            regs
-        });
         let Some(width) = width(*elem) else { fail!("the result is of no number") };
+        let mut own = self.registers();
+        let regs = &mut own;
         let mut done = 0;
         while done < totals.len() {
             let (below, beside) = (done / columns.len(), done % columns.len());
@@ -263,7 +358,7 @@ impl<'f, T: Kind> Finish<'f, T> {
                 bytemuck::cast_slice_mut(out).copy_from_slice(from);
                 continue;
             }
-            match &self.contraction.byte {
+            match self.contraction.byte_first() {
                 None => T::put(from, regs, self.total)?,
                 Some(byte) => {
                     let lanes = columns.len().min(n);
@@ -287,6 +382,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             regs.settle(n, from, operands);
             store(out, *elem, regs, from);
         }
+        self.regs = Some(own);
         Ok(())
     }
 }

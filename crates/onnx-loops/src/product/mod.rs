@@ -44,7 +44,7 @@ mod tests;
 mod winograd;
 mod zeros;
 
-use super::epilogue::{ByteFirst, Epilogue, Shape, split};
+use super::epilogue::{Epilogue, First, Shape, split};
 use super::lanes::LANES;
 use super::lanes::view::Operands;
 use super::program::{Instr, Program};
@@ -103,8 +103,8 @@ pub(super) struct Contraction {
     piped: Option<Program>,
     /// The epilogue in one pass, if possible.
     epilogue: Option<Epilogue>,
-    /// A byte that is computed in one pass, which is the total of the program.
-    byte: Option<ByteFirst>,
+    /// A byte or a linear function that is computed in one pass, which is the total of the program.
+    first: Option<First>,
 }
 
 /// One of the factors.
@@ -222,8 +222,8 @@ impl Contraction {
             [Some(&mut side.program), zero].into_iter().flatten().for_each(|program| program.renumber(to));
         }
         [&mut self.then, &mut self.piped].into_iter().flatten().for_each(|program| program.renumber(to));
-        let byte = self.byte.as_mut().map(|byte| &mut byte.epilogue);
-        [self.epilogue.as_mut(), byte].into_iter().flatten().for_each(|epilogue| epilogue.renumber(to));
+        let first = self.first.as_mut().map(|first| &mut first.epilogue);
+        [self.epilogue.as_mut(), first].into_iter().flatten().for_each(|epilogue| epilogue.renumber(to));
     }
 
     /// A sum of products of two factors.
@@ -244,7 +244,7 @@ impl Contraction {
             then: None,
             piped: None,
             epilogue: None,
-            byte: None,
+            first: None,
         }
     }
 
@@ -279,10 +279,10 @@ impl Contraction {
         let shape = Shape { dims: &self.dims, rows: &self.a.axes, columns, is_one_row: false };
         let all = (is_line && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
         let parts = then.filter(|_| is_one_pass && planes == 1 && all.is_none());
-        let parts = parts.and_then(|then| split(then, class, shape));
+        let parts = parts.and_then(|then| split(then, self.elem, class, shape));
         self.epilogue = all;
-        if let Some((byte, rest)) = parts {
-            (self.byte, self.then) = (Some(byte), Some(rest));
+        if let Some((first, rest)) = parts {
+            (self.first, self.then) = (Some(first), Some(rest));
         }
         // Pipelines take longer to begin than steps, so strips must be long.
         let strip = if planes == 1 { self.dims.iter().product() } else { self.plane() };
@@ -305,9 +305,24 @@ impl Contraction {
         self.planes().1.iter().map(|&axis| self.dims[axis]).product()
     }
 
-    /// The epilogue in one pass, if possible.
+    /// The part that is computed in one pass: the epilogue, or the linear function that it begins with.
     pub(super) fn epilogue(&self) -> Option<&Epilogue> {
-        self.epilogue.as_ref()
+        self.epilogue.as_ref().or_else(|| self.line_first())
+    }
+
+    /// The linear function that the epilogue begins with, if the rest of it is a function without operands.
+    fn line_first(&self) -> Option<&Epilogue> {
+        self.first.as_ref().filter(|first| first.elem == ElemType::FLOAT).map(|first| &first.epilogue)
+    }
+
+    /// Whether results are a function of a linear function that is computed in one pass.
+    pub(super) fn has_function(&self) -> bool {
+        self.line_first().is_some()
+    }
+
+    /// The byte that the epilogue begins with.
+    fn byte_first(&self) -> Option<&First> {
+        self.first.as_ref().filter(|first| first.elem != ElemType::FLOAT)
     }
 
     /// Whether the factors are single floats, not bytes.
@@ -441,8 +456,8 @@ impl Contraction {
         for then in [&mut part.then, &mut part.piped].into_iter().flatten() {
             then.shift(axis, position);
         }
-        let byte = part.byte.as_mut().map(|byte| &mut byte.epilogue);
-        for epilogue in part.epilogue.iter_mut().chain(byte) {
+        let first = part.first.as_mut().map(|first| &mut first.epilogue);
+        for epilogue in part.epilogue.iter_mut().chain(first) {
             epilogue.shift(axis, position);
         }
         part

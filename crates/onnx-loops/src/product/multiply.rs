@@ -198,9 +198,14 @@ impl<T: Kind> Product<'_, T> {
                 let totals = bytemuck::cast_slice_mut(totals);
                 zeros.put_right(rows.clone(), columns, self.stride, totals);
             }
-            // The results that the kernel has not computed.
+            // The results that the kernel has not computed, and functions of those that it has.
             match runs {
                 [run] if ended > 0 => {
+                    if self.finish.has_function() {
+                        let columns = run.columns.start..run.columns.start + ended;
+                        let done = ColumnRun { columns, from: run.from };
+                        self.finish.function(at, rows.clone(), &[done], out)?;
+                    }
                     let left = run.columns.start + ended..run.columns.end;
                     if !left.is_empty() {
                         let left = ColumnRun { columns: left, from: run.from + ended };

@@ -240,6 +240,55 @@ fn few_rows_of_bytes_are_the_same_on_any_number_of_threads() {
     }
 }
 
+#[test]
+fn functions_of_a_linear_part_are_computed_with_each_kernel() {
+    // Tiles that are whole and not, several blocks of steps, rows that are contiguous and blocks of columns that are not.
+    for [rows, steps, columns] in
+        [[1, 5, 40], [7, 33, 16], [13, 20, 70], [50, 300, 129], [300, 9, 24], [9, 12, 1500]]
+    {
+        let x = "(total + c[i1])";
+        let text = format!(
+            "float[{rows},{columns}] y[i0, i1] = {x} * tanh({x} * 0.25) where total = sum over i2 < {steps} of a[i0, i2] * b[i2, i1]"
+        );
+        let formula = formula(&text);
+        let dims = [&[rows, steps][..], &[steps, columns], &[columns]];
+        let tensors = [floats(dims[0], 0), floats(dims[1], 3), floats(dims[2], 1)];
+        let [a, b, c] = [0, 1, 2].map(|at| tensors[at].slice::<f32>().expect("floats"));
+        let expected = |row: usize, column: usize| {
+            let sum: f32 = (0..steps).map(|k| a[row * steps + k] * b[k * columns + column]).sum();
+            let x = f64::from(sum + c[column]);
+            x * (x * 0.25).tanh()
+        };
+        for kernel in 0..f32::kernels().len() {
+            forced(kernel, || {
+                for is_constant in [true, false] {
+                    let factors = [
+                        (ElemType::FLOAT, dims[0], false),
+                        (ElemType::FLOAT, dims[1], is_constant),
+                        (ElemType::FLOAT, dims[2], true),
+                    ];
+                    let nest = nest(&formula, &factors, &tensors);
+                    assert!(nest.as_contraction().has_function(), "{nest:?}");
+                    let one = result(&nest, &formula, &tensors, 1);
+                    let results = one.slice::<f32>().expect("floats");
+                    for (row, column) in
+                        (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)))
+                    {
+                        let (result, expected) =
+                            (f64::from(results[row * columns + column]), expected(row, column));
+                        assert!(
+                            (result - expected).abs() <= expected.abs() * 5e-7,
+                            "{kernel} {text} {row} {column}"
+                        );
+                    }
+                    let two = result(&nest, &formula, &tensors, 2);
+                    assert!(two.bytes() == one.bytes(), "{text}");
+                }
+            });
+        }
+    }
+}
+
 /// A convolution of floats with channels last: images and channels, size of an image, output channels and taps on each axis, their
 /// distances, stride, padding before and behind.
 #[derive(Clone, Copy)]

@@ -100,6 +100,25 @@ pub(super) enum Instr {
 }
 
 impl Instr {
+    /// Whether the result depends on registers only.
+    pub(super) fn is_pure(&self) -> bool {
+        matches!(
+            self,
+            Instr::Unary { .. }
+                | Instr::Binary { .. }
+                | Instr::Cast { .. }
+                | Instr::Select { .. }
+                | Instr::Widen { .. }
+        )
+    }
+
+    /// The registers that are read, in order, and then the one that is written last.
+    pub(super) fn regs(&self) -> Vec<Reg> {
+        let mut regs = Vec::new();
+        self.clone().each_reg(&mut |reg| regs.push(*reg));
+        regs
+    }
+
     /// Visits all registers, first those that are read.
     pub(super) fn each_reg(&mut self, visit: &mut dyn FnMut(&mut Reg)) {
         match self {
