@@ -261,7 +261,8 @@ fn functions_of_a_linear_part_are_computed_with_each_kernel() {
         };
         for kernel in 0..f32::kernels().len() {
             forced(kernel, || {
-                for is_constant in [true, false] {
+                // One row by numbers that are not packed is a stencil.
+                for is_constant in [true, false].into_iter().take(1 + usize::from(rows > 1)) {
                     let factors = [
                         (ElemType::FLOAT, dims[0], false),
                         (ElemType::FLOAT, dims[1], is_constant),

@@ -145,27 +145,34 @@ pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
             }
         }
     }
+    let (stride, size) = (it.stride, [it.size[0].min(V::ROWS), it.size[1]]);
     // SAFETY: the processor has the instructions.
     unsafe {
-        match it.size[1] {
-            0 => {}
+        let left = match size[1] {
+            0 => None,
             n if n <= V::LANES => rows_of::<V, 1>(it),
             n if n <= V::COLUMNS => rows_of::<V, 2>(it),
             n if n <= 2 * V::COLUMNS => few_rows_of::<V, 4>(it),
             _ => few_rows_of::<V, 8>(it),
+        };
+        if let Some((c, mut end)) = left {
+            finish::<V>(c, stride, size, &mut end);
         }
     }
 }
 
+/// The sums of a tile that were stored, and the results that are computed from them.
+type Stored<'t, V> = Option<(&'t mut [Total<V>], End<'t>)>;
+
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
+unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) -> Stored<'_, V> {
     const { assert!(V::ROWS <= 12) };
     // SAFETY: the processor has the instructions.
     unsafe {
         match it.size[0].min(V::ROWS) {
-            0 => {}
+            0 => None,
             1 => tile::<V, 1, N>(it),
             2 => tile::<V, 2, N>(it),
             3 => tile::<V, 3, N>(it),
@@ -187,11 +194,11 @@ unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn few_rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
+unsafe fn few_rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) -> Stored<'_, V> {
     // SAFETY: the processor has the instructions.
     unsafe {
         match it.size[0].min(V::ROWS) {
-            0 => {}
+            0 => None,
             1 if 2 * V::PANELS[0] >= N => tile::<V, 1, N>(it),
             2 if 2 * V::PANELS[1] >= N => tile::<V, 2, N>(it),
             3 if 2 * V::PANELS[2] >= N => tile::<V, 3, N>(it),
@@ -389,12 +396,12 @@ unsafe fn add<V: Vectors, const NARROW: bool>(
     unsafe { if NARROW { V::add_narrow_products(sum, a, b) } else { V::add_products(sum, a, b) } }
 }
 
-/// `R` rows by `N` registers.
+/// `R` rows by `N` registers. Results that are not computed are returned with the sums.
 ///
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Factor>) {
+unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Factor>) -> Stored<'_, V> {
     const { assert!(R >= 1 && (N <= 2 || N.is_multiple_of(2))) };
     let Tile { a, b, c, stride, is_first, end, .. } = it;
     let group = <V::Factor as Factor>::GROUP;
@@ -411,9 +418,10 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
     let mut sums = [[zero; N]; R];
     let narrow = if V::KNOWS_NARROW { b.narrow.min(a.steps.at.len()).min(b.steps.at.len()) } else { 0 };
     let from = (a.numbers.as_ptr(), b.numbers.as_ptr());
-    // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted.
+    // SAFETY: no step begins after the last, from which on `of_rows` and `of_columns` numbers are within the slices, as was asserted; runs
+    // are of these steps.
     unsafe {
-        if N <= 2 && a.steps.runs.length > 1 && b.steps.runs.length > 1 {
+        if N == 2 && 2 * R >= V::ROWS && a.steps.runs.length > 1 && b.steps.runs.length > 1 {
             add_runs::<V, R, N>(from, [a.apart, b.ahead], [a.steps, b.steps], narrow, &mut sums);
         } else {
             let ((of_a, wide_a), (of_b, wide_b)) = (a.steps.at.split_at(narrow), b.steps.at.split_at(narrow));
@@ -424,15 +432,19 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
             add_steps::<V, R, N, false>(from, apart, (wide_a, wide_b), &mut sums);
         }
     }
-    // Loops with constant bounds and without branches: if they are not unrolled, the sums lie in memory all the time.
+    // Each form of the results is more code than the products, so only tiles of many rows have them.
+    let is_high = N == 2 && R + 1 >= V::ROWS;
     // SAFETY: the last row, and so every row, has `N * LANES` totals in `c`, as asserted.
     unsafe {
         match end {
-            Some(mut end) if is_first => match end.line.map(|line| line.other.is_some()) {
-                None => put_results::<V, R, N, false, false>(&sums, &mut end),
-                Some(false) => put_results::<V, R, N, true, false>(&sums, &mut end),
-                Some(true) => put_results::<V, R, N, true, true>(&sums, &mut end),
-            },
+            Some(mut end) if is_first && is_high => {
+                match end.line.map(|line| line.other.is_some()) {
+                    None => put_results::<V, R, N, false, false>(&sums, &mut end),
+                    Some(false) => put_results::<V, R, N, true, false>(&sums, &mut end),
+                    Some(true) => put_results::<V, R, N, true, true>(&sums, &mut end),
+                }
+                None
+            }
             end => {
                 for (r, sums) in sums.iter().enumerate() {
                     for (n, sum) in sums.iter().enumerate() {
@@ -440,20 +452,25 @@ unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Facto
                         V::put(to, if is_first { *sum } else { V::plus(V::sums(to), *sum) });
                     }
                 }
-                if let Some(mut end) = end {
-                    finish::<V>(c, stride, [R, N * V::LANES], &mut end);
-                }
+                end.map(|end| (c, end))
             }
         }
     }
 }
 
-/// Computes results from the sums of a tile, with a line, and with numbers that are added to it, or not.
+/// Computes results from the sums of a tile, with a line, and with numbers that are added to it, or not: loops with constant bounds and
+/// without branches. If they are not unrolled, the sums lie in memory all the time.
 ///
 /// # Safety
 /// The processor has the instructions, and the end has a line and such numbers, or not.
 #[inline(always)]
-unsafe fn put_results<V: Vectors, const R: usize, const N: usize, const LINE: bool, const OTHER: bool>(
+unsafe fn put_results<
+    V: Vectors,
+    const R: usize,
+    const N: usize,
+    const HAS_LINE: bool,
+    const HAS_OTHER: bool,
+>(
     sums: &[[V::Register; N]; R],
     end: &mut End<'_>,
 ) {
@@ -467,9 +484,9 @@ unsafe fn put_results<V: Vectors, const R: usize, const N: usize, const LINE: bo
         for n in 0..N {
             let column = n * V::LANES;
             let of_columns = ColumnNumbers::<V>::of(end, column);
-            let line = if LINE { of_columns.line } else { None };
+            let line = if HAS_LINE { of_columns.line } else { None };
             let other = match &end.line {
-                Some(line) if OTHER => line.other.map_or(out.cast_const(), <[f32]>::as_ptr),
+                Some(line) if HAS_OTHER => line.other.map_or(out.cast_const(), <[f32]>::as_ptr),
                 _ => out.cast_const(),
             };
             for (r, sums) in sums.iter().enumerate() {
@@ -477,7 +494,7 @@ unsafe fn put_results<V: Vectors, const R: usize, const N: usize, const LINE: bo
                 let mut y = V::singles(sums[n], of_columns.less);
                 if let Some([scale, bias, least, most]) = line {
                     y = y.line(scale, bias).plus(V::Singles::all(*of_rows.add(r)));
-                    if OTHER {
+                    if HAS_OTHER {
                         y = y.plus(V::Singles::load(other.add(at)));
                     }
                     y = y.clamped(least, most);
