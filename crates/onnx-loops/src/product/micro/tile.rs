@@ -519,19 +519,17 @@ impl<V: Vectors> ColumnNumbers<V> {
     unsafe fn of(end: &End<'_>, column: usize) -> Self {
         // SAFETY: the end has numbers for these columns.
         unsafe {
-            let line = match &end.line {
-                None => None,
-                Some(line) => Some([
-                    V::Singles::load(line.scale.as_ptr().add(column)),
-                    V::Singles::load(line.bias.as_ptr().add(column)),
-                    V::Singles::all(line.least),
-                    V::Singles::all(line.most),
-                ]),
-            };
-            let less = match end.less {
-                None => None,
-                Some(less) => Some(less.as_ptr().add(column)),
-            };
+            let less = end.less.map(|less| less.as_ptr().add(column));
+            // No closure: it would be compiled for every processor.
+            let mut line = None;
+            if let Some(of) = &end.line {
+                line = Some([
+                    V::Singles::load(of.scale.as_ptr().add(column)),
+                    V::Singles::load(of.bias.as_ptr().add(column)),
+                    V::Singles::all(of.least),
+                    V::Singles::all(of.most),
+                ]);
+            }
             ColumnNumbers { less, line }
         }
     }
