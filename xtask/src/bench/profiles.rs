@@ -31,7 +31,18 @@ const BUILDS: &[(&str, Build)] = &[
     ("thin LTO", Build::Embedded(&["lto=\"thin\""], "")),
     ("thin LTO, one unit", Build::Embedded(&["lto=\"thin\"", "codegen-units=1"], "")),
     ("fat LTO", Build::Embedded(&["lto=\"fat\""], "")),
-    ("opt-level 2", Build::Embedded(&["opt-level=2"], "")),
+    (
+        "opt-level 2, executor 3",
+        Build::Embedded(
+            &[
+                "opt-level=2",
+                "package.onnx-exec.opt-level=3",
+                "package.onnx-kernels.opt-level=3",
+                "package.onnx-loops.opt-level=3",
+            ],
+            "",
+        ),
+    ),
     (
         "opt-level s, executor 3",
         Build::Embedded(
