@@ -21,6 +21,18 @@ enum Build {
     Program(&'static str),
 }
 
+/// The settings of a program at another level than the executor.
+macro_rules! executor_at_3 {
+    ($level:literal) => {
+        [
+            concat!("opt-level=", $level),
+            "package.onnx-exec.opt-level=3",
+            "package.onnx-kernels.opt-level=3",
+            "package.onnx-loops.opt-level=3",
+        ]
+    };
+}
+
 /// The first is what the others are compared with.
 const BUILDS: &[(&str, Build)] = &[
     ("cargo's release", Build::Embedded(&[], "")),
@@ -31,30 +43,8 @@ const BUILDS: &[(&str, Build)] = &[
     ("thin LTO", Build::Embedded(&["lto=\"thin\""], "")),
     ("thin LTO, one unit", Build::Embedded(&["lto=\"thin\"", "codegen-units=1"], "")),
     ("fat LTO", Build::Embedded(&["lto=\"fat\""], "")),
-    (
-        "opt-level 2, executor 3",
-        Build::Embedded(
-            &[
-                "opt-level=2",
-                "package.onnx-exec.opt-level=3",
-                "package.onnx-kernels.opt-level=3",
-                "package.onnx-loops.opt-level=3",
-            ],
-            "",
-        ),
-    ),
-    (
-        "opt-level s, executor 3",
-        Build::Embedded(
-            &[
-                "opt-level=\"s\"",
-                "package.onnx-exec.opt-level=3",
-                "package.onnx-kernels.opt-level=3",
-                "package.onnx-loops.opt-level=3",
-            ],
-            "",
-        ),
-    ),
+    ("opt-level 2, executor 3", Build::Embedded(&executor_at_3!("2"), "")),
+    ("opt-level s, executor 3", Build::Embedded(&executor_at_3!("\"s\""), "")),
     ("panic = abort", Build::Embedded(&["panic=\"abort\""], "")),
     ("target-cpu=native", Build::Embedded(&[], "-C target-cpu=native")),
 ];
