@@ -1,8 +1,8 @@
 //! Copies of operand elements in another order, bit for bit: transpositions, slices, broadcasts.
 //!
 //! Along the last axis of the result, operand elements are contiguous, constant, or strided. In the strided case, if they are
-//! contiguous along another axis, both axes are tiled, so that reads and writes use whole cache lines. Contiguous rows may have
-//! padding at both ends, and may start at computed offsets, for many rows at once.
+//! contiguous along another axis, both axes are tiled, so that reads and writes use whole cache lines; the last axes together if they
+//! are short. Contiguous rows may have padding at both ends, and may start at computed offsets, for many rows at once.
 
 pub(super) mod gather;
 pub(super) mod transpose;
@@ -23,6 +23,12 @@ use transpose::{SIDE, Square, TransposeBody, Transposer, transposing};
 
 /// Elements of a tile along the contiguous axis of the operand.
 const BLOCK: usize = SIDE;
+
+/// With fewer rows, a transposition goes row by row, so many columns at a time.
+const FEW_ROWS: usize = 8;
+const NEAR_COLUMNS: usize = 256;
+/// The most columns whose offsets are listed.
+const MAX_TABLE: usize = 1 << 12;
 
 /// About the most elements that are copied between two looks at whether the run is cancelled.
 const ELEMENTS_PER_CHECK: usize = 1 << 22;
@@ -224,19 +230,40 @@ impl CopyPlan {
         if across == last {
             return line(from, start, by, out);
         }
-        let row = self.dims[last];
+        // Rows that are shorter than a tile are one row with those of the axes before it.
+        let mut outer = last;
+        let mut row = self.dims[last];
+        while row < 2 * BLOCK && outer > across + 1 && row * self.dims[outer - 1] <= MAX_TABLE {
+            outer -= 1;
+            row *= self.dims[outer];
+        }
+        let table = if outer == last { Vec::new() } else { self.offsets(outer) };
         let behind: usize = self.dims[across + 1..].iter().product();
         let mut done = 0;
         loop {
             let Ok(start) = usize::try_from(self.place.at(at) - first) else {
                 fail!("an index is out of bounds")
             };
-            if !transposing(Transposed { from, start, by, out: &mut out[done * row..], behind, row }) {
+            let columns = if table.is_empty() { Columns::Apart(by) } else { Columns::At(&table) };
+            if !transposing(Transposed { from, start, columns, out: &mut out[done * row..], behind, row }) {
                 fail!("an index is out of bounds")
             }
             done += 1;
-            if !advance(&mut at[across + 1..last], &self.dims[across + 1..last]) {
+            if !advance(&mut at[across + 1..outer], &self.dims[across + 1..outer]) {
                 return Ok(());
+            }
+        }
+    }
+
+    /// The offsets of all elements of an axis and those after it.
+    fn offsets(&self, axis: usize) -> Vec<i64> {
+        let (dims, by) = (&self.dims[axis..], &self.place.by[axis..]);
+        let mut at: SmallVec<[usize; 8]> = SmallVec::from_elem(0, dims.len());
+        let mut offsets = Vec::with_capacity(dims.iter().product());
+        loop {
+            offsets.push(at.iter().zip(by).map(|(at, by)| *at as i64 * by).sum());
+            if !advance(&mut at, dims) {
+                return offsets;
             }
         }
     }
@@ -345,15 +372,32 @@ fn line<T: Copy>(from: &[T], start: usize, by: i64, out: &mut [T]) -> Result<(),
     Ok(())
 }
 
-/// Transposes a matrix: the rows of the result are `behind` apart and one element apart in the operand, its columns are `by`
-/// apart.
+/// Transposes a matrix: the rows of the result are `behind` apart and one element apart in the operand.
 struct Transposed<'t, T> {
     from: &'t [T],
     start: usize,
-    by: i64,
+    columns: Columns<'t>,
     out: &'t mut [T],
     behind: usize,
     row: usize,
+}
+
+/// The offsets of the columns of a result in the operand.
+#[derive(Clone, Copy)]
+enum Columns<'c> {
+    /// So far apart.
+    Apart(i64),
+    At(&'c [i64]),
+}
+
+impl Columns<'_> {
+    #[inline(always)]
+    fn offset(self, column: usize) -> Option<i64> {
+        match self {
+            Columns::Apart(by) => Some(column as i64 * by),
+            Columns::At(offsets) => offsets.get(column).copied(),
+        }
+    }
 }
 
 impl<T: Pod> TransposeBody for Transposed<'_, T> {
@@ -362,14 +406,14 @@ impl<T: Pod> TransposeBody for Transposed<'_, T> {
 
     #[inline(always)]
     fn with(self, transposer: Transposer) -> bool {
-        let Transposed { from, start, by, out, behind, row } = self;
+        let Transposed { from, start, columns, out, behind, row } = self;
         let rows = (out.len() - row) / behind + 1;
         for top in (0..rows).step_by(BLOCK) {
             let n = BLOCK.min(rows - top);
             let mut column = 0;
             while column < row {
                 let line = |column: usize| {
-                    let place = start as i64 + top as i64 + column as i64 * by;
+                    let place = start as i64 + top as i64 + columns.offset(column)?;
                     usize::try_from(place).ok().and_then(|place| from.get(place..)?.get(..n))
                 };
                 let out = &mut out[top * behind + column..];
@@ -381,6 +425,16 @@ impl<T: Pod> TransposeBody for Transposed<'_, T> {
                         *out = *line;
                     }
                     column += BLOCK;
+                } else if let (true, Columns::Apart(by @ 1..)) = (n < FEW_ROWS, columns) {
+                    // Row by row, over what stays in the first-level cache.
+                    let count = (row - column).min(NEAR_COLUMNS);
+                    let (first, by) = (start + top + column * by as usize, by as usize);
+                    let Some(from) = from.get(first..first + (count - 1) * by + n) else { return false };
+                    for (row, out) in out.chunks_mut(behind).take(n).enumerate() {
+                        let elements = from[row..].iter().step_by(by);
+                        out[..count].iter_mut().zip(elements).for_each(|(out, x)| *out = *x);
+                    }
+                    column += count;
                 } else {
                     let Some(from) = line(column) else { return false };
                     out.iter_mut().step_by(behind).zip(from).for_each(|(out, x)| *out = *x);

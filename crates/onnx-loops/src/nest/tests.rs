@@ -1,4 +1,4 @@
-//! Reductions of nests, compared bit for bit with the order in which they are documented to add.
+//! Reductions of nests, compared bit for bit with the order in which they are documented to add, and copies with what they are to move.
 
 use super::Nest;
 use crate::lanes::view::View;
@@ -52,5 +52,65 @@ fn sums_of_columns_are_blocks_of_single_floats() {
             assert_eq!(*found, sum as f32, "{rows}×{lanes}, lane {lane}");
         }
         assert_eq!(found, result(&nest, &formula, &tensors, 2), "{rows}×{lanes}");
+    }
+}
+
+/// Permutations with rows of any length: squares of two axes, and of several short ones together; few rows, and columns that are left.
+#[test]
+fn copies_move_each_element_to_its_place() {
+    let shapes: &[&[usize]] = &[
+        &[32, 8, 2, 8, 2],
+        &[2, 2, 16, 9, 9],
+        &[17, 3, 5, 2],
+        &[64, 33, 2],
+        &[3, 40, 50],
+        &[16, 16],
+        &[7, 300],
+        &[5, 1, 4, 3, 6],
+    ];
+    for dims in shapes {
+        let rank = dims.len();
+        let count: usize = dims.iter().product();
+        let numbers: Vec<f32> = (0..count).map(|i| i as f32).collect();
+        let tensors = [Tensor::of(dims, &numbers).expect("small")];
+        for turn in 0..rank * 2 {
+            // A rotation of the axes, and the same in reverse.
+            let order: Vec<usize> = (0..rank).map(|axis| (axis + turn) % rank).collect();
+            let order = if turn < rank { order } else { order.into_iter().rev().collect() };
+            let of_result = |axis: usize| order.iter().position(|from| *from == axis).expect("a permutation");
+            let sizes: Vec<String> = order.iter().map(|axis| dims[*axis].to_string()).collect();
+            let position: Vec<String> = (0..rank).map(|axis| format!("i{}", of_result(axis))).collect();
+            let indices: Vec<String> = (0..rank).map(|axis| format!("i{axis}")).collect();
+            let (sizes, position) = (sizes.join(","), position.join(", "));
+            let formula = formula(&format!("float[{sizes}] y[{}] = a[{position}]", indices.join(", ")));
+            let nest = nest(&formula, &tensors);
+            for threads in [1, 2] {
+                let found = result(&nest, &formula, &tensors, threads);
+                for (at, found) in found.iter().enumerate() {
+                    let (mut rest, mut place) = (at, 0);
+                    for axis in order.iter().rev() {
+                        let stride: usize = dims[axis + 1..].iter().product();
+                        place += rest % dims[*axis] * stride;
+                        rest /= dims[*axis];
+                    }
+                    assert_eq!(*found, numbers[place], "{dims:?} {order:?} {at}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn small_powers_are_products() {
+    let numbers = [0.0f32, -0.0, 1.0, -1.5, 3.7, 1e-20, 1e20, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let tensors = [Tensor::of(&[numbers.len()], &numbers).expect("small")];
+    for power in [1.0, 2.0, 3.0] {
+        let formula = formula(&format!("float[{}] y[i0] = pow(a[i0], {power:?})", numbers.len()));
+        let found = result(&nest(&formula, &tensors), &formula, &tensors, 1);
+        for (x, found) in numbers.iter().zip(found) {
+            let exact = f64::from(*x).powf(power.into()) as f32;
+            let is_near = found == exact || found.to_bits().abs_diff(exact.to_bits()) <= 1;
+            assert!(is_near || found.is_nan() && exact.is_nan(), "{x:e}^{power}: {found:e}, not {exact:e}");
+        }
     }
 }
